@@ -1,0 +1,132 @@
+package eval
+
+import (
+	"context"
+	"iter"
+)
+
+// A Suite is one kind of evaluation, as a value that documents itself.
+type Suite struct {
+	Name    string
+	Title   string
+	Doc     string
+	Metrics []Metric
+}
+
+// Metric finds a metric by name.
+func (s *Suite) Metric(name string) (Metric, bool) {
+	for _, m := range s.Metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}
+
+// A Bench is a suite bound to one study. Its methods are safe for concurrent
+// use.
+type Bench interface {
+	Items() []Item
+	Arms() []Arm
+	// Perform does the trial. It may ask many times and in parallel; it must
+	// ask the same things in the same steps when it is called again, because
+	// that is how a trial that died is continued for free. It returns an error
+	// only for what the trial could not survive: an error of the asker, or the
+	// context's.
+	Perform(ctx context.Context, t Trial, ask Asker) (Outcome, error)
+	// Judge asks judges about an outcome. A bench without judges returns nil.
+	Judge(ctx context.Context, t Trial, o Outcome, ask Asker) ([]Verdict, error)
+	Scorer
+	// Exhibit shows a trial to a person: text, marks, gold beside answer.
+	Exhibit(t Trial, o Outcome, vs []Verdict) (Exhibit, error)
+}
+
+// A Scorer turns what is stored into fractions. Score is pure: no model, clock
+// or file beyond the bench's own data is in reach. It is not called for
+// outcomes that failed.
+type Scorer interface {
+	Score(t Trial, o Outcome, vs []Verdict) []Score
+}
+
+// An Asker sends a request to the model it names and returns when the answer
+// is durable. A step already in the journal is answered from it. Step names
+// are unique within a trial and stage. Errors are the engine's typed errors;
+// a suite passes them on.
+type Asker interface {
+	Ask(ctx context.Context, step string, r Request) (Response, error)
+}
+
+// A Calibrator is a bench whose scoring depends on how good its judge is.
+// Calibrate is given the judged trials of the calibration arms once, before
+// anything is scored.
+type Calibrator interface {
+	Calibrate(judged iter.Seq2[Judged, error]) (Scorer, Calibration, error)
+}
+
+// Judged is a trial with what came of it and what judges said.
+type Judged struct {
+	Trial    Trial
+	Outcome  Outcome
+	Verdicts []Verdict
+}
+
+// A Calibration is how well a judge did on cases whose answer is known, and
+// what follows for scoring.
+type Calibration struct {
+	Judge string // the model or rule that judged
+	// Right and Cases count per item, in item order, so that an interval can
+	// respect that cases of one item hang together.
+	Right, Cases []float64
+	Effect       string // what scoring does in consequence, in words
+}
+
+// A Table is a suite's own table or figure, ready to be shown.
+type Table struct {
+	Name    string // stable, for exports
+	Title   string
+	Note    string
+	Columns []string
+	Rows    [][]string
+}
+
+// A Tabler is a bench with tables of its own. Results gives the value of a
+// metric for an arm, as analysis computed it.
+type Tabler interface {
+	Tables(value func(arm, metric string) (float64, bool)) []Table
+}
+
+// An Exhibit shows one trial to a person. It holds text, never markup.
+type Exhibit struct {
+	Item  string        `json:"item"`
+	Arm   string        `json:"arm"`
+	Title string        `json:"title"`
+	Facts []Level       `json:"facts,omitempty"` // type, difficulty, reading …
+	Pages []ExhibitPage `json:"pages"`
+	Rows  []ExhibitRow  `json:"rows"`
+	Raw   string        `json:"raw,omitempty"` // the answer as it stood
+}
+
+// An ExhibitPage is a page of source text with marked ranges.
+type ExhibitPage struct {
+	Number int    `json:"number"`
+	Text   string `json:"text"`
+	Marks  []Mark `json:"marks,omitempty"` // sorted by Start, may overlap
+}
+
+// A Mark is a byte range of a page.
+type Mark struct {
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Kind  string `json:"kind"` // "answer", "gold" or "both"
+	Label string `json:"label"`
+}
+
+// An ExhibitRow is one unit: what gold says, what was answered, what it scored.
+type ExhibitRow struct {
+	Unit   string  `json:"unit"`
+	Gold   string  `json:"gold"`
+	Answer string  `json:"answer"`
+	Quote  string  `json:"quote,omitempty"`
+	Note   string  `json:"note,omitempty"` // what went wrong, in words
+	Scores []Score `json:"scores,omitempty"`
+}

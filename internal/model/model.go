@@ -1,0 +1,114 @@
+// Package model is the seam between Scruple and whoever answers: providers'
+// APIs, local servers, pipelines outside, recordings and simulations. It
+// defines the [Client] they implement and the typed [Error] they return; the
+// implementations are its sub-packages.
+//
+// A client sends one request once. Retries, limits, time-outs and budgets are
+// the engine's (package run), the journal is the store's; a client knows
+// neither, and it knows no suite.
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Client sends one request to one endpoint, once, and returns what came
+// back. It is safe for concurrent use. Every error is an [*Error], or the
+// context's cause wrapped in one. A refusal by the model or by a safety system
+// is a response with Stop refused, not an error.
+type Client interface {
+	Complete(ctx context.Context, r *eval.Request) (eval.Response, error)
+}
+
+// An Error is a call that got no answer, classed so that the engine knows
+// whether to wait, to try again or to stop.
+type Error struct {
+	Kind       eval.ErrorKind
+	Status     int           // HTTP status, 0 where there was none
+	RetryAfter time.Duration // what the server asked for, 0 where it did not
+	RequestID  string
+	Message    string // the server's words, without keys
+	Remedy     string // what the user can do, "" where nothing is known
+	// TooLong: the input exceeds the model's context. The one bad request that
+	// is about the item and not about the study.
+	TooLong bool
+	Err     error
+}
+
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(strings.ReplaceAll(string(e.Kind), "_", " "))
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (HTTP %d)", e.Status)
+	}
+	if e.Message != "" {
+		b.WriteString(": " + e.Message)
+	} else if e.Err != nil {
+		b.WriteString(": " + e.Err.Error())
+	}
+	return b.String()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// KindOfStatus classes an HTTP status that is not a success.
+func KindOfStatus(status int) eval.ErrorKind {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return eval.ErrAuth
+	case status == http.StatusTooManyRequests:
+		return eval.ErrRateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusGatewayTimeout:
+		return eval.ErrTimeout
+	case status == 529:
+		return eval.ErrOverloaded
+	case status >= 500:
+		return eval.ErrUnavailable
+	case status >= 400:
+		return eval.ErrBadRequest
+	}
+	return eval.ErrMalformed
+}
+
+// FromTransport classes an error that came instead of an HTTP answer: a time
+// limit, a lost or refused connection, a body cut off or unreadable.
+func FromTransport(ctx context.Context, err error) *Error {
+	var already *Error
+	if errors.As(err, &already) {
+		return already
+	}
+	var netErr net.Error
+	switch {
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &netErr) && netErr.Timeout():
+		return &Error{Kind: eval.ErrTimeout, Err: err, Message: "no answer within the time limit",
+			Remedy: "raise execution.timeout if the model needs longer"}
+	case ctx.Err() != nil:
+		return &Error{Kind: eval.ErrUnavailable, Err: context.Cause(ctx)}
+	}
+	return &Error{Kind: eval.ErrUnavailable, Err: err}
+}
+
+// RetryAfter reads how long a server asks to wait: retry-after-ms, or
+// Retry-After in seconds or as a date. 0 means it did not say.
+func RetryAfter(h http.Header, now time.Time) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Retry-After-Ms"), 64); err == nil && ms > 0 {
+		return time.Duration(ms * float64(time.Millisecond))
+	}
+	v := h.Get("Retry-After")
+	if s, err := strconv.ParseFloat(v, 64); err == nil && s > 0 {
+		return time.Duration(s * float64(time.Second))
+	}
+	if at, err := http.ParseTime(v); err == nil && at.After(now) {
+		return at.Sub(now)
+	}
+	return 0
+}
