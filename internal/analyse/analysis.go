@@ -1,0 +1,247 @@
+// Package analyse turns stored fractions into one [Analysis]: estimates with
+// intervals, comparisons of arms, warnings, samples. It cannot reach a model,
+// and it knows no suite beyond what eval describes. Everything downstream
+// (gate, report, view) reads the Analysis and computes nothing.
+package analyse
+
+import (
+	"encoding/json"
+	"math"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Number is a float64 that may be undefined: NaN, which is null in JSON and
+// "–" on paper, never 0.
+type Number float64
+
+// Undefined is the number that is not one.
+func Undefined() Number { return Number(math.NaN()) }
+
+// Defined reports whether there is a number.
+func (n Number) Defined() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
+
+// MarshalJSON writes the shortest form that reads back the same, or null.
+func (n Number) MarshalJSON() ([]byte, error) {
+	if !n.Defined() {
+		return []byte("null"), nil
+	}
+	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
+}
+
+// UnmarshalJSON reads a number or null.
+func (n *Number) UnmarshalJSON(b []byte) error {
+	if string(b) == "null" {
+		*n = Undefined()
+		return nil
+	}
+	var f float64
+	if err := json.Unmarshal(b, &f); err != nil {
+		return err
+	}
+	*n = Number(f)
+	return nil
+}
+
+// An Analysis is everything a gate decides on and a report shows. The same
+// study, data, seed and answers give the same bytes: it holds no clock.
+type Analysis struct {
+	Format      string       `json:"format"` // "scruple-analysis/1"
+	Study       Study        `json:"study"`
+	Run         Run          `json:"run"`
+	Metrics     []Metric     `json:"metrics"`
+	Arms        []Arm        `json:"arms"` // in the study's order, baselines last
+	Estimates   []Estimate   `json:"estimates"`
+	Comparisons []Comparison `json:"comparisons"`
+	Judges      []Judge      `json:"judges,omitempty"`
+	Tables      []eval.Table `json:"tables,omitempty"`
+	Samples     []Sample     `json:"samples,omitempty"`
+	// Warnings concern the whole study: simulated answers, failed trials,
+	// unscored entries, an unfinished run.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Study says what was asked.
+type Study struct {
+	Name        string  `json:"name"`
+	Version     string  `json:"version,omitempty"`
+	Suite       string  `json:"suite"`
+	Title       string  `json:"title"` // the suite's
+	Description string  `json:"description,omitempty"`
+	Alpha       float64 `json:"alpha"`
+	Method      string  `json:"method"`
+	Correction  string  `json:"correction"`
+}
+
+// A Run says what was done.
+type Run struct {
+	ID         string  `json:"id"`
+	Version    string  `json:"scruple"` // of the program
+	Items      int     `json:"items"`
+	Replicates int     `json:"replicates"`
+	Seed       int64   `json:"seed"`
+	Planned    int     `json:"planned"` // trials
+	Done       int     `json:"done"`    // trials with an outcome, failed ones included
+	Failed     int     `json:"failed"`  // of those, trials that failed
+	MaxFailed  float64 `json:"max_failed"`
+	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
+}
+
+// Complete reports whether every planned trial has an outcome.
+func (r Run) Complete() bool { return r.Done == r.Planned }
+
+// A Metric is a metric of the suite as this study uses it.
+type Metric struct {
+	Name           string       `json:"name"`
+	Title          string       `json:"title"`
+	Doc            string       `json:"doc"`
+	Formula        string       `json:"formula,omitempty"`
+	Min            Number       `json:"min"`
+	Max            Number       `json:"max"`
+	HigherIsBetter bool         `json:"higher_is_better"`
+	Kind           eval.Kind    `json:"kind"`
+	Pooling        eval.Pooling `json:"pooling"`
+	Rank           string       `json:"rank"` // primary | secondary | other
+}
+
+// A Count is a number of things of one name.
+type Count struct {
+	Name string `json:"name"`
+	N    int    `json:"n"`
+}
+
+// An Arm is one contestant and what became of its trials.
+type Arm struct {
+	ID        string       `json:"id"`
+	Levels    []eval.Level `json:"levels"`
+	Role      eval.Role    `json:"role,omitempty"`
+	Simulated bool         `json:"simulated,omitempty"`
+
+	Planned   int     `json:"planned"`
+	OK        int     `json:"ok"`
+	Malformed int     `json:"malformed"`
+	Refused   int     `json:"refused"`
+	Failed    int     `json:"failed"`
+	Reasons   []Count `json:"reasons,omitempty"` // of outcomes that are not ok
+	Notes     []Count `json:"notes,omitempty"`   // repaired, truncated …
+
+	Calls        int    `json:"calls"`
+	Retried      int    `json:"retried"` // requests beyond the first of a call
+	InputTokens  int    `json:"input_tokens"`
+	OutputTokens int    `json:"output_tokens"`
+	CachedTokens int    `json:"cached_tokens"`
+	Reasoning    int    `json:"reasoning_tokens"`
+	CostUSD      Number `json:"cost_usd"` // undefined where no price is known
+	JudgeCalls   int    `json:"judge_calls,omitempty"`
+	JudgeCostUSD Number `json:"judge_cost_usd"`
+}
+
+// An Estimate is one metric of one arm, over all items or one stratum.
+type Estimate struct {
+	Arm      string      `json:"arm"`
+	Metric   string      `json:"metric"`
+	Stratum  *eval.Level `json:"stratum,omitempty"` // nil: all items
+	Value    Number      `json:"value"`
+	Low      Number      `json:"low"`
+	High     Number      `json:"high"`
+	Items    int         `json:"items"` // items with at least one fraction
+	Clusters int         `json:"clusters"`
+	Num      Number      `json:"num"` // sums over all fractions
+	Den      Number      `json:"den"`
+	Unscored int         `json:"unscored,omitempty"`
+	Method   string      `json:"method"` // of the interval
+	Warnings []string    `json:"warnings,omitempty"`
+}
+
+// A Comparison is arm A against arm B on the items both have, A − B.
+type Comparison struct {
+	A         string      `json:"a"`
+	B         string      `json:"b"`
+	Metric    string      `json:"metric"`
+	Primary   bool        `json:"primary,omitempty"`
+	Stratum   *eval.Level `json:"stratum,omitempty"`
+	Pairs     int         `json:"pairs"`
+	Unpaired  int         `json:"unpaired"` // items only one of the two has
+	MeanA     Number      `json:"mean_a"`   // over the pairs
+	MeanB     Number      `json:"mean_b"`
+	Diff      Number      `json:"diff"`
+	Low       Number      `json:"low"`
+	High      Number      `json:"high"`
+	T         Number      `json:"t"`
+	DF        Number      `json:"df"`
+	P         Number      `json:"p"`
+	PAdjusted Number      `json:"p_adjusted"`
+	D         Number      `json:"d"` // Cohen's d for pairs
+	Wins      int         `json:"wins"`
+	Ties      int         `json:"ties"`
+	Losses    int         `json:"losses"`
+	Method    string      `json:"method"`
+	Warnings  []string    `json:"warnings,omitempty"`
+}
+
+// A Judge is a judge and how it did where the answer is known.
+type Judge struct {
+	Name     string   `json:"name"`
+	Right    int      `json:"right"`
+	Cases    int      `json:"cases"`
+	Accuracy Number   `json:"accuracy"`
+	Low      Number   `json:"low"`
+	High     Number   `json:"high"`
+	Effect   string   `json:"effect"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Sample is one trial shown in full because it is among the best or worst.
+type Sample struct {
+	Rank   string       `json:"rank"` // "best" or "worst"
+	Metric string       `json:"metric"`
+	Score  Number       `json:"score"`
+	Show   eval.Exhibit `json:"show"`
+}
+
+// Estimate finds the estimate of a metric for an arm over all items.
+func (a *Analysis) Estimate(arm, metric string) (Estimate, bool) {
+	for _, e := range a.Estimates {
+		if e.Stratum == nil && e.Arm == arm && e.Metric == metric {
+			return e, true
+		}
+	}
+	return Estimate{}, false
+}
+
+// Comparison finds the comparison of two arms over all items, in either
+// order: asked for B against A it is turned round.
+func (a *Analysis) Comparison(armA, armB, metric string) (Comparison, bool) {
+	for _, c := range a.Comparisons {
+		if c.Stratum != nil || c.Metric != metric {
+			continue
+		}
+		if c.A == armA && c.B == armB {
+			return c, true
+		}
+		if c.A == armB && c.B == armA {
+			return c.reversed(), true
+		}
+	}
+	return Comparison{}, false
+}
+
+func (c Comparison) reversed() Comparison {
+	c.A, c.B = c.B, c.A
+	c.MeanA, c.MeanB = c.MeanB, c.MeanA
+	c.Diff, c.Low, c.High = -c.Diff, -c.High, -c.Low
+	c.T, c.D = -c.T, -c.D
+	c.Wins, c.Losses = c.Losses, c.Wins
+	return c
+}
+
+// Metric finds a metric by name.
+func (a *Analysis) Metric(name string) (Metric, bool) {
+	for _, m := range a.Metrics {
+		if m.Name == name {
+			return m, true
+		}
+	}
+	return Metric{}, false
+}

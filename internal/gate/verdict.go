@@ -1,0 +1,54 @@
+// Package gate turns an analysis into a verdict and an exit code by the rules
+// of the study. It computes no statistics: every number comes from the
+// [analyse.Analysis], and what is undefined there cannot decide.
+package gate
+
+// State is what a condition or a whole gate came to.
+type State string
+
+// The states, worst last. Undecided means that a result the rule names is
+// undefined, simulated data would decide, the run is unfinished, or too many
+// trials failed.
+const (
+	Pass      State = "pass"
+	Fail      State = "fail"
+	Undecided State = "undecided"
+)
+
+// A Verdict is what the gate says, with every condition it looked at.
+type Verdict struct {
+	State      State       `json:"state"`
+	Outcome    string      `json:"outcome,omitempty"` // name of the class that applies
+	Advice     string      `json:"advice,omitempty"`
+	Reasons    []string    `json:"reasons,omitempty"` // why undecided or failed, in words
+	Conditions []Condition `json:"conditions"`
+	Simulated  bool        `json:"simulated,omitempty"` // some answers were simulated
+}
+
+// A Condition is one rule with the values it used.
+type Condition struct {
+	Name   string `json:"name"`
+	Kind   string `json:"kind"` // "require" or "outcome"
+	That   string `json:"that"`
+	State  State  `json:"state"`
+	Values []Used `json:"values,omitempty"`
+	Reason string `json:"reason,omitempty"` // why undecided
+}
+
+// Used is a named result a condition read.
+type Used struct {
+	Name  string   `json:"name"`
+	Value *float64 `json:"value"` // nil: undefined
+	Note  string   `json:"note,omitempty"`
+}
+
+// ExitCode is 0 for pass, 1 for fail, 3 for undecided.
+func (v Verdict) ExitCode() int {
+	switch v.State {
+	case Pass:
+		return 0
+	case Fail:
+		return 1
+	}
+	return 3
+}
