@@ -1,0 +1,191 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Ratio is an estimate of a ratio of sums over clusters, such as a rate with
+// several opportunities a document.
+type Ratio struct {
+	Value     float64
+	Num, Den  float64
+	Clusters  int // with a denominator above 0
+	SE        float64
+	DF        float64
+	CI        Interval
+	Method    string
+	Undefined string // why Value or CI is NaN
+	Warnings  []string
+}
+
+// FewClusters is the number of clusters below which a cluster-robust interval
+// is warned about.
+const FewClusters = 20
+
+// RatioOfSums estimates Σnum/Σden with an interval that respects that
+// fractions of one cluster hang together: the cluster-robust linearisation
+// (Taylor series) with a t quantile on clusters − 1 degrees of freedom. With
+// equal denominators it is the t interval of the cluster means. Clusters
+// without a denominator do not count.
+//
+// Where every cluster has the same ratio the linearised variance is 0 and says
+// nothing. For a proportion at 0 or 1 the interval is then Wilson's with the
+// clusters as observations, which is conservative; elsewhere it is undefined.
+//
+// Source: Cochran, Sampling Techniques (1977), §9; Miller, Adding Error Bars
+// to Evals (2024), §2.2.
+func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
+	if err := checkLevel(level); err != nil {
+		return Ratio{}, err
+	}
+	if len(num) != len(den) {
+		return Ratio{}, fmt.Errorf("stats: numerators and denominators need equal lengths, got %d and %d", len(num), len(den))
+	}
+	if err := checkFinite("num", num); err != nil {
+		return Ratio{}, err
+	}
+	if err := checkFinite("den", den); err != nil {
+		return Ratio{}, err
+	}
+	r := Ratio{Value: math.NaN(), SE: math.NaN(), DF: math.NaN(), CI: undefinedInterval(level)}
+	for i, d := range den {
+		if d < 0 {
+			return Ratio{}, fmt.Errorf("stats: den[%d] is %v, a denominator cannot be negative", i, d)
+		}
+		if d > 0 {
+			r.Clusters++
+		}
+	}
+	if r.Clusters == 0 {
+		r.Undefined = "no opportunity: the denominator is 0"
+		return r, nil
+	}
+	r.Num, r.Den = sum(num), sum(den)
+	r.Value = r.Num / r.Den
+	if r.Clusters == 1 {
+		r.Undefined = "one cluster has no spread"
+		return r, nil
+	}
+	k := float64(r.Clusters)
+	r.DF = k - 1
+	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))
+	if negligible(r.SE, r.Value) {
+		return boundary(r, level), nil
+	}
+	half := tQuantile((1-level)/2, r.DF) * r.SE
+	r.CI = Interval{r.Value - half, r.Value + half, level}
+	r.Method = "cluster-robust t"
+	if r.Clusters < FewClusters {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d clusters: intervals from fewer than %d are rough", r.Clusters, FewClusters))
+	}
+	return r, nil
+}
+
+// residualSquares is Σ((num − R·den)/Σden)².
+func residualSquares(num, den []float64, ratio float64) float64 {
+	total := sum(den)
+	var s float64
+	for i := range num {
+		e := (num[i] - ratio*den[i]) / total
+		s += e * e
+	}
+	return s
+}
+
+func boundary(r Ratio, level float64) Ratio {
+	r.SE = 0
+	switch r.Value {
+	case 0:
+		r.CI = Wilson(0, r.Clusters, level)
+	case 1:
+		r.CI = Wilson(r.Clusters, r.Clusters, level)
+	default:
+		r.Undefined = "every cluster has the same ratio"
+		return r
+	}
+	r.Method = "Wilson over clusters"
+	r.Warnings = append(r.Warnings, "no spread: the interval counts each cluster as one observation")
+	return r
+}
+
+// RatioDiff is the difference of two ratios of sums over the same clusters.
+type RatioDiff struct {
+	A, B      float64
+	Diff      float64 // A − B
+	Clusters  int
+	SE        float64
+	T, DF, P  float64
+	CI        Interval
+	Undefined string
+}
+
+// RatioDifference compares two ratios of sums cluster by cluster, by the same
+// linearisation as [RatioOfSums]: num and den of a and b at index i belong to
+// the same cluster. Clusters that have a denominator in neither do not count.
+func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff, error) {
+	a, err := RatioOfSums(numA, denA, level)
+	if err != nil {
+		return RatioDiff{}, err
+	}
+	b, err := RatioOfSums(numB, denB, level)
+	if err != nil {
+		return RatioDiff{}, err
+	}
+	if len(numA) != len(numB) {
+		return RatioDiff{}, fmt.Errorf("stats: pairs need equal lengths, got %d and %d", len(numA), len(numB))
+	}
+	nan := math.NaN()
+	d := RatioDiff{A: a.Value, B: b.Value, Diff: a.Value - b.Value, SE: nan, T: nan, DF: nan, P: nan, CI: undefinedInterval(level)}
+	if math.IsNaN(d.Diff) {
+		d.Undefined = "no opportunity in one of the two"
+		return d, nil
+	}
+	var s float64
+	for i := range numA {
+		if denA[i] == 0 && denB[i] == 0 {
+			continue
+		}
+		d.Clusters++
+		e := (numA[i]-a.Value*denA[i])/a.Den - (numB[i]-b.Value*denB[i])/b.Den
+		s += e * e
+	}
+	if d.Clusters < 2 {
+		d.Undefined = "one cluster has no spread"
+		return d, nil
+	}
+	k := float64(d.Clusters)
+	d.DF = k - 1
+	d.SE = math.Sqrt(k / (k - 1) * s)
+	if negligible(d.SE, d.Diff) {
+		d.SE = 0
+		d.Undefined = "all clusters differ by the same amount"
+		return d, nil
+	}
+	d.T = d.Diff / d.SE
+	d.P = 2 * tCDF(-math.Abs(d.T), d.DF)
+	half := tQuantile((1-level)/2, d.DF) * d.SE
+	d.CI = Interval{d.Diff - half, d.Diff + half, level}
+	return d, nil
+}
+
+// Wilson is the score interval of a binomial proportion k/n, without
+// continuity correction (Wilson 1927). It is undefined for n = 0.
+func Wilson(k, n int, level float64) Interval {
+	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	z := zQuantile((1 - level) / 2)
+	p, nn := float64(k)/float64(n), float64(n)
+	centre := (p + z*z/(2*nn)) / (1 + z*z/nn)
+	half := z / (1 + z*z/nn) * math.Sqrt(p*(1-p)/nn+z*z/(4*nn*nn))
+	iv := Interval{centre - half, centre + half, level}
+	// At the ends the formula gives 0 and 1 up to rounding.
+	if k == 0 {
+		iv.Low = 0
+	}
+	if k == n {
+		iv.High = 1
+	}
+	return iv
+}

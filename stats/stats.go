@@ -1,0 +1,104 @@
+// Package stats is inference on plain slices: estimates with intervals and
+// tests that say what they assume. Functions are pure; results are structs
+// that hold everything needed to read them again. What is undefined is NaN
+// with a reason, never 0, 1 or an infinity. The package imports nothing else
+// of Scruple and can be used without it.
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"gonum.org/v1/gonum/stat/distuv"
+)
+
+// Interval is a two-sided confidence interval.
+type Interval struct {
+	Low, High float64
+	Level     float64 // coverage, such as 0.95
+}
+
+func undefinedInterval(level float64) Interval {
+	return Interval{math.NaN(), math.NaN(), level}
+}
+
+// Clamp cuts the interval off at the range its quantity can have.
+func (iv Interval) Clamp(low, high float64) Interval {
+	iv.Low = math.Min(math.Max(iv.Low, low), high)
+	iv.High = math.Min(math.Max(iv.High, low), high)
+	return iv
+}
+
+var (
+	errLevel = errors.New("stats: confidence level must lie between 0 and 1")
+	errEmpty = errors.New("stats: no observations")
+)
+
+func checkLevel(level float64) error {
+	if !(level > 0 && level < 1) {
+		return fmt.Errorf("%w, got %v", errLevel, level)
+	}
+	return nil
+}
+
+// checkFinite refuses NaN and infinities, naming the first.
+func checkFinite(name string, xs []float64) error {
+	for i, x := range xs {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			return fmt.Errorf("stats: %s[%d] is %v", name, i, x)
+		}
+	}
+	return nil
+}
+
+// tCDF is P(T ≤ t) of Student's t with df degrees of freedom. Upper tails are
+// taken as tCDF(−t), which keeps relative accuracy for small p-values.
+func tCDF(t, df float64) float64 {
+	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(t)
+}
+
+// tQuantile is the upper quantile: P(T > q) = tail.
+func tQuantile(tail, df float64) float64 {
+	return -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(tail)
+}
+
+// zQuantile is the upper quantile of the standard normal.
+func zQuantile(tail float64) float64 { return -distuv.UnitNormal.Quantile(tail) }
+
+// sum adds with Neumaier's compensation, so that the result does not depend on
+// how large partial sums get.
+func sum(xs []float64) float64 {
+	var s, c float64
+	for _, x := range xs {
+		t := s + x
+		if math.Abs(s) >= math.Abs(x) {
+			c += (s - t) + x
+		} else {
+			c += (x - t) + s
+		}
+		s = t
+	}
+	return s + c
+}
+
+func mean(xs []float64) float64 { return sum(xs) / float64(len(xs)) }
+
+// sumSquares is Σ(x−m)², corrected for the rounding of m.
+func sumSquares(xs []float64, m float64) float64 {
+	var ss, dev float64
+	for _, x := range xs {
+		d := x - m
+		ss += d * d
+		dev += d
+	}
+	return math.Max(0, ss-dev*dev/float64(len(xs)))
+}
+
+// negligible reports whether a standard error is rounding noise beside the
+// mean it belongs to: in decimal data, differences that are all equal come out
+// with a spread of about 1e-17 and would give a t of 1e15.
+func negligible(se, m float64) bool {
+	const eps = 2.220446049250313e-16
+	return se < 10*eps*math.Abs(m) || se == 0
+}
