@@ -26,7 +26,8 @@ type Item struct {
 	Split   string  // "dev", "test" or "" where the data have no split
 	Strata  []Level // doc type, difficulty, group …: what results are broken down by
 	Cluster string  // items of one cluster are resampled together; "" means the item is its own
-	Hash    string  // of everything the item holds, gold included
+	Input   string  // hash of what arms are given
+	Gold    string  // hash of what answers are scored against
 }
 
 // ClusterID is the cluster the item belongs to: its own id unless it names one.

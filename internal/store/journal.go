@@ -1,0 +1,322 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Journal writes what happens in one run. Appends from many goroutines are
+// committed in groups by one writer. It is safe for concurrent use.
+type Journal struct {
+	db   *DB
+	run  *Run
+	conn *sql.Conn
+	stmt struct{ call, outcome, verdict, judged *sql.Stmt }
+
+	mu     sync.Mutex
+	next   *group // what the next commit writes
+	err    error  // sticky: a store that could not write is not written again
+	closed bool
+	wake   chan struct{} // 1 slot
+	room   *sync.Cond    // signalled after every commit
+	done   chan struct{} // closed when the writer has ended
+}
+
+// maxQueued bounds the entries that may wait for a commit, so that outcomes
+// nobody waits for cannot pile up in memory.
+const maxQueued = 2048
+
+// group is the entries of one transaction.
+type group struct {
+	calls    []*eval.Call
+	outcomes []stored
+	verdicts []judgedEntry
+	done     chan struct{}
+	err      error
+}
+
+type stored struct {
+	trial   int64
+	outcome eval.Outcome
+}
+
+type judgedEntry struct {
+	trial    int64
+	verdicts []eval.Verdict
+}
+
+func newGroup() *group { return &group{done: make(chan struct{})} }
+
+func (g *group) size() int { return len(g.calls) + len(g.outcomes) + len(g.verdicts) }
+
+// Journal opens the journal of a run for writing. Close it before the store.
+func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
+	if db.lock == nil {
+		return nil, fmt.Errorf("store %s: opened to read only", db.path)
+	}
+	conn, err := db.sql.Conn(ctx)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	j := &Journal{db: db, run: run, conn: conn, next: newGroup(), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	j.room = sync.NewCond(&j.mu)
+	for _, p := range []struct {
+		stmt **sql.Stmt
+		text string
+	}{
+		{&j.stmt.call, upsertCall}, {&j.stmt.outcome, upsertOutcome},
+		{&j.stmt.verdict, upsertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
+	} {
+		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
+			conn.Close()
+			return nil, explain(db.path, err)
+		}
+	}
+	go j.write()
+	return j, nil
+}
+
+const upsertCall = `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
+  text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error)
+VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, model_version, request_id,
+  text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error) =
+ (excluded.key, excluded.parts, excluded.provider, excluded.model, excluded.model_version, excluded.request_id,
+  excluded.text, excluded.tool_calls, excluded.stop, excluded.stop_reason, excluded.refusal, excluded.adapted,
+  excluded.input_tokens, excluded.output_tokens, excluded.cached_tokens, excluded.cache_write_tokens,
+  excluded.reasoning_tokens, excluded.usage_flags, excluded.cost_usd, excluded.latency_ms,
+  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error)
+WHERE calls.error_kind <> ''`
+
+const upsertOutcome = `INSERT INTO outcomes (trial, kind, reason, notes, detail, data) VALUES (?,?,?,?,?,?)
+ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
+ (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data)`
+
+const upsertVerdict = `INSERT INTO verdicts (trial, step, source, judge, data, error) VALUES (?,?,?,?,?,?)
+ON CONFLICT (trial, step) DO UPDATE SET (source, judge, data, error) =
+ (excluded.source, excluded.judge, excluded.data, excluded.error)`
+
+// Append records a call and returns when it is on disk. A call that has an
+// answer is never overwritten.
+func (j *Journal) Append(c *eval.Call) error {
+	g, err := j.enqueue(func(g *group) { g.calls = append(g.calls, c) })
+	if err != nil {
+		return err
+	}
+	<-g.done
+	return g.err
+}
+
+// Outcome records what came of a trial. It does not wait for the disk.
+func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
+	id, err := j.run.id(t)
+	if err != nil {
+		return err
+	}
+	_, err = j.enqueue(func(g *group) { g.outcomes = append(g.outcomes, stored{id, o}) })
+	return err
+}
+
+// Judged records the verdicts on a trial and that its judging is over. It does
+// not wait for the disk.
+func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
+	id, err := j.run.id(t)
+	if err != nil {
+		return err
+	}
+	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, vs}) })
+	return err
+}
+
+func (j *Journal) enqueue(add func(*group)) (*group, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for j.err == nil && !j.closed && j.next.size() >= maxQueued {
+		j.room.Wait()
+	}
+	if j.err != nil {
+		return nil, j.err
+	}
+	if j.closed {
+		return nil, errors.New("store: journal is closed")
+	}
+	g := j.next
+	add(g)
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+	return g, nil
+}
+
+// write is the one writer: it takes what has queued and commits it, until the
+// journal is closed and empty.
+func (j *Journal) write() {
+	defer close(j.done)
+	for range j.wake {
+		for {
+			j.mu.Lock()
+			g, closed := j.next, j.closed
+			if g.size() == 0 {
+				j.mu.Unlock()
+				if closed {
+					return
+				}
+				break
+			}
+			j.next = newGroup()
+			failed := j.err
+			j.mu.Unlock()
+			if failed == nil {
+				failed = j.commit(g)
+			}
+			g.err = failed
+			j.mu.Lock()
+			if j.err == nil {
+				j.err = failed
+			}
+			j.room.Broadcast()
+			j.mu.Unlock()
+			close(g.done)
+		}
+	}
+}
+
+func (j *Journal) commit(g *group) error {
+	ctx := context.Background() // a commit is finished even while the run is being stopped
+	if _, err := j.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return explain(j.db.path, err)
+	}
+	err := j.insert(ctx, g)
+	if err == nil {
+		_, err = j.conn.ExecContext(ctx, "COMMIT")
+	}
+	if err != nil {
+		_, _ = j.conn.ExecContext(ctx, "ROLLBACK")
+		return explain(j.db.path, err)
+	}
+	return nil
+}
+
+func (j *Journal) insert(ctx context.Context, g *group) error {
+	for _, c := range g.calls {
+		if err := j.insertCall(ctx, c); err != nil {
+			return err
+		}
+	}
+	for _, o := range g.outcomes {
+		notes, err := jsonOrNull(o.outcome.Notes)
+		if err != nil {
+			return err
+		}
+		if _, err := j.stmt.outcome.ExecContext(ctx, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes,
+			o.outcome.Detail, o.outcome.Data); err != nil {
+			return err
+		}
+	}
+	for _, v := range g.verdicts {
+		for _, w := range v.verdicts {
+			if _, err := j.stmt.verdict.ExecContext(ctx, v.trial, w.Step, w.Source, w.Judge, w.Data, w.Err); err != nil {
+				return err
+			}
+		}
+		if _, err := j.stmt.judged.ExecContext(ctx, v.trial); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *Journal) insertCall(ctx context.Context, c *eval.Call) error {
+	id, err := j.run.id(c.Trial)
+	if err != nil {
+		return err
+	}
+	r := &c.Response
+	tools, err := jsonOrNull(toolRows(r.ToolCalls))
+	if err != nil {
+		return err
+	}
+	adapted, err := jsonOrNull(r.Adapted)
+	if err != nil {
+		return err
+	}
+	var cost any
+	if !math.IsNaN(c.CostUSD) {
+		cost = c.CostUSD
+	}
+	_, err = j.stmt.call.ExecContext(ctx, id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
+		r.ModelVersion, r.RequestID, r.Text, tools, string(r.Stop), r.StopReason, r.Refusal, adapted,
+		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
+		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err)
+	return err
+}
+
+// A toolRow is a tool call as it is stored: the arguments are text, because
+// what a model wrote there need not be JSON.
+type toolRow struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Arguments string `json:"arguments"`
+}
+
+func toolRows(calls []eval.ToolCall) []toolRow {
+	var rows []toolRow
+	for _, c := range calls {
+		rows = append(rows, toolRow{c.ID, c.Name, string(c.Arguments)})
+	}
+	return rows
+}
+
+// jsonOrNull is the JSON of a list, nil for an empty one.
+func jsonOrNull[T any](list []T) (any, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(list)
+	return string(b), err
+}
+
+func usageFlags(u eval.Usage) int {
+	flags := 0
+	if u.CachedInInput {
+		flags |= 1
+	}
+	if u.ReasoningInOutput {
+		flags |= 2
+	}
+	return flags
+}
+
+// Close writes what is queued and ends the journal. It returns the first error
+// of any write.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	if j.closed {
+		j.mu.Unlock()
+		return nil
+	}
+	j.closed = true
+	j.room.Broadcast()
+	j.mu.Unlock()
+	select {
+	case j.wake <- struct{}{}:
+	default:
+	}
+	<-j.done
+	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.outcome, j.stmt.verdict, j.stmt.judged} {
+		s.Close()
+	}
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return errors.Join(j.err, j.conn.Close())
+}

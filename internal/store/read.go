@@ -1,0 +1,209 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"iter"
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Lookup finds the journalled call of a step.
+func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error) {
+	id, err := j.run.id(t)
+	if err != nil {
+		return eval.Call{}, false, err
+	}
+	for c, err := range j.db.calls(ctx, `WHERE c.trial = ? AND c.stage = ? AND c.step = ?`, id, string(stage), step) {
+		return c, err == nil, err
+	}
+	return eval.Call{}, false, nil
+}
+
+const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, c.parts, c.provider, c.model, c.model_version,
+  c.request_id, c.text, c.tool_calls, c.stop, c.stop_reason, c.refusal, c.adapted, c.input_tokens, c.output_tokens,
+  c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
+  c.error_kind, c.error FROM calls c JOIN trials t ON t.id = c.trial `
+
+// Calls gives all calls of a run, in plan order, then stage and step.
+func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
+	return db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`,
+		run.first, run.first+int64(run.Trials))
+}
+
+func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[eval.Call, error] {
+	return query(ctx, db, callColumns+where, args, func(rows *sql.Rows) (c eval.Call, err error) {
+		var stage, parts, stop, errKind string
+		var tools, adapted sql.NullString
+		var flags int
+		var cost sql.NullFloat64
+		r := &c.Response
+		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
+			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &stop, &r.StopReason, &r.Refusal, &adapted,
+			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
+			&cost, &c.LatencyMS, &c.Attempts, &errKind, &c.Err)
+		if err != nil {
+			return c, err
+		}
+		c.Stage, c.Parts, r.Stop, c.ErrKind = eval.Stage(stage), eval.DecodeParts(parts), eval.Stop(stop), eval.ErrorKind(errKind)
+		r.Usage.CachedInInput, r.Usage.ReasoningInOutput = flags&1 != 0, flags&2 != 0
+		c.CostUSD = math.NaN()
+		if cost.Valid {
+			c.CostUSD = cost.Float64
+		}
+		if tools.Valid {
+			var list []toolRow
+			if err := json.Unmarshal([]byte(tools.String), &list); err != nil {
+				return c, err
+			}
+			for _, t := range list {
+				r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: t.ID, Name: t.Name, Arguments: json.RawMessage(t.Arguments)})
+			}
+		}
+		return c, decodeList(adapted, &r.Adapted)
+	})
+}
+
+func decodeList(s sql.NullString, into *[]string) error {
+	if !s.Valid {
+		return nil
+	}
+	return json.Unmarshal([]byte(s.String), into)
+}
+
+// query runs a statement and scans its rows one by one, so that no result is
+// ever held in memory as a whole.
+func query[T any](ctx context.Context, db *DB, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var zero T
+		rows, err := db.sql.QueryContext(ctx, text, args...)
+		if err != nil {
+			yield(zero, explain(db.path, err))
+			return
+		}
+		defer rows.Close()
+		for rows.Next() {
+			v, err := scan(rows)
+			if err != nil {
+				yield(zero, explain(db.path, err))
+				return
+			}
+			if !yield(v, nil) {
+				return
+			}
+		}
+		if err := rows.Err(); err != nil {
+			yield(zero, explain(db.path, err))
+		}
+	}
+}
+
+// Outcomes gives every trial of the run that has an outcome, with its
+// verdicts, in plan order.
+func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
+	return func(yield func(eval.Judged, error) bool) {
+		verdicts, stop := iter.Pull2(db.verdicts(ctx, run))
+		defer stop()
+		next, err, more := verdicts()
+		type row struct {
+			id int64
+			eval.Judged
+		}
+		rows := query(ctx, db, `SELECT o.trial, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
+			FROM outcomes o JOIN trials t ON t.id = o.trial WHERE o.trial >= ? AND o.trial < ? ORDER BY o.trial`,
+			[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (r row, err error) {
+				var kind string
+				var notes sql.NullString
+				err = rows.Scan(&r.id, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &kind, &r.Outcome.Reason, &notes,
+					&r.Outcome.Detail, &r.Outcome.Data)
+				if err != nil {
+					return r, err
+				}
+				r.Outcome.Kind = eval.OutcomeKind(kind)
+				return r, decodeList(notes, &r.Outcome.Notes)
+			})
+		for r, rowErr := range rows {
+			if err := errors.Join(rowErr, err); err != nil {
+				yield(eval.Judged{}, err)
+				return
+			}
+			for more && next.trial <= r.id {
+				if next.trial == r.id {
+					r.Verdicts = append(r.Verdicts, next.Verdict)
+				}
+				if next, err, more = verdicts(); err != nil {
+					yield(eval.Judged{}, err)
+					return
+				}
+			}
+			if !yield(r.Judged, nil) {
+				return
+			}
+		}
+	}
+}
+
+type verdictRow struct {
+	trial int64
+	eval.Verdict
+}
+
+func (db *DB) verdicts(ctx context.Context, run *Run) iter.Seq2[verdictRow, error] {
+	return query(ctx, db, `SELECT trial, step, source, judge, data, error FROM verdicts
+		WHERE trial >= ? AND trial < ? ORDER BY trial, step`,
+		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (v verdictRow, err error) {
+			return v, rows.Scan(&v.trial, &v.Step, &v.Source, &v.Judge, &v.Data, &v.Err)
+		})
+}
+
+// Progress says, by sequence number in the plan, what is done.
+type Progress struct {
+	Done   []bool // has an outcome, failed ones included
+	Failed []bool // has the outcome failed
+	Judged []bool
+	Called []bool // has journalled calls: its steps must be looked up
+	Calls  int    // requests sent, retries included
+	Tokens int
+	Cost   float64
+}
+
+// Progress reads what the run has done so far.
+func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
+	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
+	span := []any{run.first, run.first + int64(run.Trials)}
+	mark := func(text string, set func(seq int, failed bool)) error {
+		type row struct {
+			id     int64
+			failed bool
+		}
+		for r, err := range query(ctx, db, text, span, func(rows *sql.Rows) (r row, err error) {
+			return r, rows.Scan(&r.id, &r.failed)
+		}) {
+			if err != nil {
+				return err
+			}
+			set(int(r.id-run.first), r.failed)
+		}
+		return nil
+	}
+	err := errors.Join(
+		mark(`SELECT trial, kind = 'failed' FROM outcomes WHERE trial >= ? AND trial < ?`, func(seq int, failed bool) {
+			p.Done[seq], p.Failed[seq] = true, failed
+		}),
+		mark(`SELECT trial, 0 FROM judged WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Judged[seq] = true }),
+		mark(`SELECT DISTINCT trial, 0 FROM calls WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Called[seq] = true }))
+	if err != nil {
+		return nil, err
+	}
+	var tokens, calls sql.NullInt64
+	var cost sql.NullFloat64
+	err = db.sql.QueryRowContext(ctx, `SELECT sum(attempts), sum(cost_usd), sum(input_tokens + output_tokens
+		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
+		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
+		FROM calls WHERE trial >= ? AND trial < ?`, span...).Scan(&calls, &cost, &tokens)
+	p.Calls, p.Tokens, p.Cost = int(calls.Int64), int(tokens.Int64), cost.Float64
+	return p, explain(db.path, err)
+}

@@ -1,0 +1,263 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Run is one carrying out of a study.
+type Run struct {
+	N          int64
+	ID         string // such as "contracts-1"
+	Study      string
+	Suite      string
+	StudyPath  string
+	StudyJSON  []byte
+	Treatment  []eval.Part // what decides what is asked
+	Replicates int
+	Trials     int
+	CreatedAt  time.Time
+	Version    string
+
+	first int64 // id of its first trial
+	plan  Plan  // nil when read back without one
+}
+
+// A Plan numbers the trials of a run from 0, in the order they are to be
+// tried. Trial and Seq are inverse to each other.
+type Plan interface {
+	Len() int
+	Trial(seq int) eval.Trial
+	Seq(eval.Trial) (int, bool)
+}
+
+func (r *Run) id(t eval.Trial) (int64, error) {
+	if r.plan != nil {
+		if seq, ok := r.plan.Seq(t); ok {
+			return r.first + int64(seq), nil
+		}
+	}
+	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
+}
+
+// NewRun holds what CreateRun needs to know.
+type NewRun struct {
+	Study      string
+	Suite      string
+	StudyPath  string
+	StudyJSON  []byte
+	Treatment  []eval.Part
+	Replicates int
+	Items      []eval.Item
+	Plan       Plan
+	Version    string
+	Now        time.Time
+}
+
+// CreateRun records a run and its whole plan before anything is asked.
+func (db *DB) CreateRun(ctx context.Context, n NewRun) (*Run, error) {
+	tx, err := db.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	defer tx.Rollback()
+	run := &Run{Study: n.Study, Suite: n.Suite, StudyPath: n.StudyPath, StudyJSON: n.StudyJSON, Treatment: n.Treatment,
+		Replicates: n.Replicates, Trials: n.Plan.Len(), CreatedAt: n.Now.UTC(), Version: n.Version, plan: n.Plan}
+	var ordinal int
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) + 1 FROM runs WHERE study = ?`, n.Study).Scan(&ordinal); err != nil {
+		return nil, explain(db.path, err)
+	}
+	run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(n.Study, " ", "-"), ordinal)
+	for db.hasRun(ctx, tx, run.ID) { // another study's name may end in a number
+		ordinal++
+		run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(n.Study, " ", "-"), ordinal)
+	}
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, treatment, replicates, trials, created_at, version)
+		VALUES (?,?,?,?,?,?,?,?,?,?)`, run.ID, n.Study, n.Suite, n.StudyPath, string(n.StudyJSON), eval.EncodeParts(n.Treatment),
+		n.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), n.Version)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	if run.N, err = res.LastInsertId(); err != nil {
+		return nil, err
+	}
+	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM trials`).Scan(&run.first); err != nil {
+		return nil, explain(db.path, err)
+	}
+	if err := insertPlan(ctx, tx, run, n); err != nil {
+		return nil, explain(db.path, err)
+	}
+	return run, explain(db.path, tx.Commit())
+}
+
+func (db *DB) hasRun(ctx context.Context, tx *sql.Tx, id string) bool {
+	var n int
+	return tx.QueryRowContext(ctx, `SELECT 1 FROM runs WHERE id = ?`, id).Scan(&n) == nil
+}
+
+// insertPlan writes items and trials many rows a statement: the plan of 50,000
+// trials is on disk in a fraction of a second.
+func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, n NewRun) error {
+	items := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
+	for _, it := range n.Items {
+		if err := items.add(ctx, run.N, it.ID, it.Input, it.Gold); err != nil {
+			return err
+		}
+	}
+	if err := items.flush(ctx); err != nil {
+		return err
+	}
+	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate) VALUES `, 5)
+	for seq := range n.Plan.Len() {
+		t := n.Plan.Trial(seq)
+		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate); err != nil {
+			return err
+		}
+	}
+	return trials.flush(ctx)
+}
+
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, treatment, replicates, trials, created_at, version,
+  (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n) FROM runs `
+
+func scanRun(row interface{ Scan(...any) error }) (*Run, error) {
+	var r Run
+	var studyJSON, treatment, created string
+	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &treatment, &r.Replicates, &r.Trials,
+		&created, &r.Version, &r.first)
+	if err != nil {
+		return nil, err
+	}
+	r.StudyJSON, r.Treatment = []byte(studyJSON), eval.DecodeParts(treatment)
+	r.CreatedAt, err = time.Parse(time.RFC3339, created)
+	return &r, err
+}
+
+// Run finds a run by its id.
+func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
+	r, err := scanRun(db.sql.QueryRowContext(ctx, runColumns+`WHERE id = ?`, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("run %s in store %s: %w", id, db.path, ErrNotFound)
+	}
+	return r, explain(db.path, err)
+}
+
+// LastRun finds the newest run of a study.
+func (db *DB) LastRun(ctx context.Context, study string) (*Run, error) {
+	r, err := scanRun(db.sql.QueryRowContext(ctx, runColumns+`WHERE study = ? ORDER BY n DESC LIMIT 1`, study))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, fmt.Errorf("a run of study %s in store %s: %w", study, db.path, ErrNotFound)
+	}
+	return r, explain(db.path, err)
+}
+
+// Runs lists all runs, oldest first.
+func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
+	rows, err := db.sql.QueryContext(ctx, runColumns+`ORDER BY n`)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	defer rows.Close()
+	var runs []*Run
+	for rows.Next() {
+		r, err := scanRun(rows)
+		if err != nil {
+			return nil, explain(db.path, err)
+		}
+		runs = append(runs, r)
+	}
+	return runs, explain(db.path, rows.Err())
+}
+
+// SetPlan gives a run that was read back its plan, which must be the one it
+// was made with.
+func (r *Run) SetPlan(p Plan) error {
+	if p.Len() != r.Trials {
+		return fmt.Errorf("store: run %s has %d trials, the plan has %d", r.ID, r.Trials, p.Len())
+	}
+	r.plan = p
+	return nil
+}
+
+// Items gives what the run's items hashed to when it was made.
+func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT item, input, gold FROM items WHERE run = ?`, run.N)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	defer rows.Close()
+	items := map[string]eval.Item{}
+	for rows.Next() {
+		var it eval.Item
+		if err := rows.Scan(&it.ID, &it.Input, &it.Gold); err != nil {
+			return nil, explain(db.path, err)
+		}
+		items[it.ID] = it
+	}
+	return items, explain(db.path, rows.Err())
+}
+
+// SetGold records that the run is scored against other gold from now on.
+func (db *DB) SetGold(ctx context.Context, run *Run, items []eval.Item) error {
+	tx, err := db.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(db.path, err)
+	}
+	defer tx.Rollback()
+	for _, it := range items {
+		if _, err := tx.ExecContext(ctx, `UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold, run.N, it.ID); err != nil {
+			return explain(db.path, err)
+		}
+	}
+	return explain(db.path, tx.Commit())
+}
+
+// An Event is something that happened to a run.
+type Event struct {
+	At   time.Time
+	What string
+	Note string
+}
+
+// AddEvent appends to the run's history.
+func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
+	_, err := db.sql.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
+		run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
+	return explain(db.path, err)
+}
+
+// Events lists the run's history, oldest first.
+func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
+	rows, err := db.sql.QueryContext(ctx, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, run.N)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	defer rows.Close()
+	var events []Event
+	for rows.Next() {
+		var e Event
+		var at string
+		if err := rows.Scan(&at, &e.What, &e.Note); err != nil {
+			return nil, explain(db.path, err)
+		}
+		if e.At, err = time.Parse(time.RFC3339, at); err != nil {
+			return nil, explain(db.path, err)
+		}
+		events = append(events, e)
+	}
+	return events, explain(db.path, rows.Err())
+}
+
+// Digest is a short hash of a list of parts, to tell treatments apart.
+func Digest(parts []eval.Part) string {
+	sum := sha256.Sum256([]byte(eval.EncodeParts(parts)))
+	return hex.EncodeToString(sum[:6])
+}

@@ -1,0 +1,229 @@
+// Package store keeps runs: the plan, the journal of calls, outcomes,
+// verdicts, scores and the analysis, in one SQLite file. It knows the
+// vocabulary of eval and no suite, provider or statistic.
+//
+// # Format
+//
+// The file is an ordinary SQLite 3 database in WAL mode that other programs
+// may read at any time; the tables are described in migrations/*.sql. One
+// process at a time may write. A run's trials have consecutive ids in plan
+// order. A call is one row, written before its answer is used, and replaced
+// only when a call that had failed is tried again. What is derived from calls
+// (outcomes, verdicts, scores, analyses) can be made again at no cost.
+//
+// # Durability
+//
+// The journal commits in groups with synchronous=FULL: whatever queued while
+// the last commit ran is the next one, and [Journal.Append] returns when its
+// row is on disk. Outcomes ride along without anyone waiting, because a lost
+// outcome is made again from the calls.
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// A DB is an open store.
+type DB struct {
+	path string
+	sql  *sql.DB
+	lock *sql.DB // held by the one process that writes
+}
+
+// ErrLocked is wrapped by the error of a second writing process.
+var ErrLocked = errors.New("another scruple process is writing to it")
+
+// ErrNotFound is wrapped when there is no store or no such run.
+var ErrNotFound = errors.New("not found")
+
+// Open opens a store to write, making it and its folder when they are not
+// there, and brings it to the current format. It fails when another process
+// writes to it, or when a newer program made it.
+func Open(ctx context.Context, path string) (*DB, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return nil, fmt.Errorf("making the folder of the store: %w", err)
+	}
+	lock, err := acquire(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	db, err := open(ctx, path, "rwc")
+	if err != nil {
+		lock.Close()
+		return nil, err
+	}
+	db.lock = lock
+	if err := db.migrate(ctx); err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+// OpenRead opens an existing store to read, also while another process writes.
+func OpenRead(ctx context.Context, path string) (*DB, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("store %s: %w: run the study first", path, ErrNotFound)
+	}
+	db, err := open(ctx, path, "ro")
+	if err != nil {
+		return nil, err
+	}
+	have, err := db.version(ctx)
+	if err == nil {
+		err = db.checkVersion(have)
+	}
+	if err != nil {
+		db.Close()
+		return nil, err
+	}
+	return db, nil
+}
+
+func open(ctx context.Context, path, mode string) (*DB, error) {
+	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-8000)"}}
+	if mode != "ro" {
+		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
+	}
+	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", path, err)
+	}
+	db.SetMaxOpenConns(4)
+	if err := db.PingContext(ctx); err != nil {
+		db.Close()
+		return nil, explain(path, err)
+	}
+	return &DB{path: path, sql: db}, nil
+}
+
+// acquire takes the write lock: an exclusive transaction on a file beside the
+// store, which the operating system lets go when the process ends, however it
+// ends.
+func acquire(ctx context.Context, path string) (*sql.DB, error) {
+	name := path + ".lock"
+	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(0)")
+	if err != nil {
+		return nil, fmt.Errorf("store %s: %w", path, err)
+	}
+	lock.SetMaxOpenConns(1)
+	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
+		lock.Close()
+		if code(err) == sqlite3.SQLITE_BUSY {
+			return nil, fmt.Errorf("store %s: %w: wait for it to end, or give this run a store of its own with --store", path, ErrLocked)
+		}
+		return nil, explain(path, err)
+	}
+	return lock, nil
+}
+
+// Path is the file the store is in.
+func (db *DB) Path() string { return db.path }
+
+// Close closes the store. A journal must be closed before.
+func (db *DB) Close() error {
+	err := db.sql.Close()
+	if db.lock != nil {
+		err = errors.Join(err, db.lock.Close())
+	}
+	return err
+}
+
+func (db *DB) migrate(ctx context.Context) error {
+	sub, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.sql, sub)
+	if err != nil {
+		return fmt.Errorf("store %s: reading migrations: %w", db.path, err)
+	}
+	have, err := db.version(ctx)
+	if err != nil {
+		return err
+	}
+	if err := db.checkVersion(have); err != nil {
+		return err
+	}
+	if have == format {
+		return nil
+	}
+	if _, err := p.Up(ctx); err != nil {
+		return explain(db.path, fmt.Errorf("bringing the store to format %d: %w", format, err))
+	}
+	return nil
+}
+
+// format is the newest migration this program knows; a test holds it to the
+// files.
+const format = 1
+
+// version is the format the file is in: 0 for a new file.
+func (db *DB) version(ctx context.Context) (int64, error) {
+	var n int64
+	err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'`).Scan(&n)
+	if err != nil {
+		return 0, explain(db.path, err)
+	}
+	if n == 0 {
+		return 0, nil
+	}
+	err = db.sql.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&n)
+	return n, explain(db.path, err)
+}
+
+func (db *DB) checkVersion(have int64) error {
+	if have > format {
+		return fmt.Errorf("store %s: it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", db.path, have, format)
+	}
+	if have == 0 && db.lock == nil {
+		return fmt.Errorf("store %s: %w: the file holds no runs", db.path, ErrNotFound)
+	}
+	return nil
+}
+
+func code(err error) int {
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		return e.Code() & 0xff // the primary code of an extended one
+	}
+	return 0
+}
+
+// explain adds to SQLite's words what the user can do.
+func explain(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	remedy := ""
+	switch code(err) {
+	case sqlite3.SQLITE_FULL:
+		remedy = ": the disk is full: free some space and run the same command again; what was recorded is safe"
+	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
+		remedy = ": the store cannot be written: check the permissions of the file and its folder, or use another --store"
+	case sqlite3.SQLITE_CANTOPEN:
+		remedy = ": check that the folder exists and may be written, or use another --store"
+	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+		remedy = ": the file is not a usable SQLite database: restore a copy, or use another --store"
+	case sqlite3.SQLITE_IOERR:
+		remedy = ": the disk could not be read or written"
+	case sqlite3.SQLITE_BUSY:
+		remedy = ": another program holds the store: close it and try again"
+	}
+	return fmt.Errorf("store %s: %w%s", path, err, remedy)
+}
