@@ -79,9 +79,12 @@ type Part struct{ Name, Value string }
 
 // Key is a SHA-256 over length-delimited canonical bytes of every field, so no
 // two different requests share one and order or spacing cannot fake equality.
-func (r *Request) Key() string {
+func (r *Request) Key() string { return KeyOf(r.Parts()) }
+
+// KeyOf is the key of the request with these parts.
+func KeyOf(parts []Part) string {
 	h := sha256.New()
-	for _, p := range r.Parts() {
+	for _, p := range parts {
 		writeDelimited(h, p.Name)
 		writeDelimited(h, p.Value)
 	}

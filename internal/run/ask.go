@@ -1,0 +1,213 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// A CallError is a call that got no answer, for good.
+type CallError struct {
+	Trial eval.Trial
+	Step  string
+	Model string
+	Tries int
+	Err   *model.Error
+}
+
+func (e *CallError) Error() string {
+	tries := ""
+	if e.Tries > 1 {
+		tries = fmt.Sprintf(" after %d tries", e.Tries)
+	}
+	text := fmt.Sprintf("asking %s about %v, step %s%s: %v", e.Model, e.Trial, e.Step, tries, e.Err)
+	if e.Err.Remedy != "" {
+		text += ": " + e.Err.Remedy
+	}
+	return text
+}
+
+func (e *CallError) Unwrap() error { return e.Err }
+
+// Fatal reports whether the error is about the study and not about this call:
+// every other call would meet it too, so the run ends at once.
+func (e *CallError) Fatal() bool {
+	switch e.Err.Kind {
+	case eval.ErrAuth:
+		return true
+	case eval.ErrBadRequest:
+		return !e.Err.TooLong
+	}
+	return false
+}
+
+// retryable reports whether asking again can help.
+func retryable(kind eval.ErrorKind) bool {
+	switch kind {
+	case eval.ErrAuth, eval.ErrBadRequest, eval.ErrRefused:
+		return false
+	}
+	return true
+}
+
+// An asker asks for one trial in one stage. It implements eval.Asker.
+type asker struct {
+	engine *Engine
+	seat   *seat
+	trial  eval.Trial
+	stage  eval.Stage
+	lookup bool // the journal may hold calls of this trial
+
+	mu    sync.Mutex
+	steps map[string]bool
+}
+
+func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
+	if err := a.claim(step); err != nil {
+		return eval.Response{}, err
+	}
+	m, ok := a.engine.models[r.Model]
+	if !ok {
+		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which the study does not have", a.trial, r.Model)
+	}
+	r.Replicate = a.trial.Replicate
+	parts := r.Parts()
+	key := eval.KeyOf(parts)
+	if a.lookup {
+		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
+		switch {
+		case err != nil:
+			return eval.Response{}, err
+		case ok && c.Key != key:
+			return eval.Response{}, changed(a.trial, step, c.Parts, parts)
+		case ok && c.ErrKind == "":
+			return c.Response, nil
+		}
+	}
+	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
+	err := a.send(ctx, m, &r, call)
+	return call.Response, err
+}
+
+func (a *asker) claim(step string) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.steps[step] {
+		return fmt.Errorf("run: %v asks twice in step %q: step names are unique within a trial", a.trial, step)
+	}
+	if a.steps == nil {
+		a.steps = map[string]bool{}
+	}
+	a.steps[step] = true
+	return nil
+}
+
+func changed(t eval.Trial, step string, was, now []eval.Part) error {
+	return fmt.Errorf("run: %v, step %s: the journal holds an answer to another request (%s): the study or the program changed under the run; "+
+		"undo the change, or start again with --new", t, step, strings.Join(eval.DiffParts(was, now), "; "))
+}
+
+// send asks until there is an answer, no retry is left, or the run stops, and
+// records what came of it before it returns.
+func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
+	e := a.engine
+	for try := 0; ; try++ {
+		failure, err := a.attempt(ctx, m, r, call, try)
+		if failure == nil || err != nil {
+			return err
+		}
+		wait := failure.RetryAfter
+		if wait <= 0 {
+			wait = e.settings.Retries[try]
+		}
+		e.watch.event(Event{Kind: "retry", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: failure.Error(), Wait: wait})
+		if !a.seat.park(func() bool { return e.sleep(ctx, wait) }) {
+			return ErrStopped
+		}
+	}
+}
+
+// attempt sends the request once. It returns a failure that is to be tried
+// again, or the end of the matter: nil when the answer is on disk.
+func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, try int) (*model.Error, error) {
+	e := a.engine
+	g := e.gates[m.Group]
+	if !a.admit(ctx, g, e.paces[r.Model]) {
+		return nil, ErrStopped
+	}
+	select {
+	case e.calls <- struct{}{}:
+	case <-ctx.Done():
+		g.leave(false)
+		return nil, ErrStopped
+	}
+	defer func() { <-e.calls }()
+	if !e.budget.reserve() {
+		g.leave(false)
+		e.Stop("the budget is used up: " + e.budget.String())
+		return nil, ErrStopped
+	}
+	call.Attempts++
+	response, latency, err := e.complete(ctx, m, r)
+	if err == nil {
+		g.leave(false)
+		call.Response, call.LatencyMS, call.CostUSD = response, latency, costOf(m, response.Usage)
+		e.paces[r.Model].used(response.Usage)
+		e.budget.add(response.Usage, call.CostUSD)
+		e.watch.answered(call)
+		return nil, e.journal.Append(call)
+	}
+	if ctx.Err() != nil { // broken off by us: as if it had not been asked
+		g.leave(false)
+		return nil, ErrStopped
+	}
+	failure := model.FromTransport(ctx, err)
+	g.leave(failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded)
+	if retryable(failure.Kind) && try < len(e.settings.Retries) {
+		return failure, nil
+	}
+	call.ErrKind, call.Err, call.LatencyMS = failure.Kind, failure.Error(), latency
+	call.Response.RequestID = failure.RequestID
+	final := &CallError{Trial: call.Trial, Step: call.Step, Model: r.Model, Tries: call.Attempts, Err: failure}
+	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
+	return failure, errors.Join(final, e.journal.Append(call))
+}
+
+// admit waits for the model's limits, without holding the trial's place while
+// it has to wait.
+func (a *asker) admit(ctx context.Context, g *gate, p *pace) bool {
+	if p.free() && g.tryEnter() {
+		return true
+	}
+	stopping := a.engine.stopping
+	return a.seat.park(func() bool { return p.wait(ctx, stopping) && g.enter(ctx, stopping) })
+}
+
+func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.Response, float64, error) {
+	timeout := e.settings.Timeout
+	if m.Timeout > 0 {
+		timeout = m.Timeout
+	}
+	if timeout > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	begun := time.Now()
+	response, err := m.Client.Complete(ctx, r)
+	return response, float64(time.Since(begun).Microseconds()) / 1000, err
+}
+
+func costOf(m *Model, u eval.Usage) float64 {
+	if m.Cost == nil {
+		return 0
+	}
+	return m.Cost(u)
+}

@@ -1,0 +1,334 @@
+// Package run carries out a plan: it performs trials and has them judged,
+// many at a time, asking models within limits and budgets and writing every
+// answer to the journal before it is used.
+//
+// A trial is ordinary code that asks step by step. When a run is started
+// again, its unfinished trials are performed from their start, and steps that
+// are in the journal are answered from it: nothing is paid for twice. The
+// package knows no suite, provider or database, only small interfaces.
+//
+// # Concurrency
+//
+// At most Concurrency calls are on their way at any moment, where a call
+// counts until its answer is on disk; a crash can repeat no more calls than
+// that. Trials that wait (for a retry, a limit) hold no such place, so a
+// provider in trouble does not stop the others.
+package run
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// A Journal keeps what happens. It is safe for concurrent use.
+type Journal interface {
+	// Append returns when the call is durable.
+	Append(*eval.Call) error
+	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
+	// Outcome and Judged need not wait for the disk: what they record can be
+	// made again from the calls.
+	Outcome(eval.Trial, eval.Outcome) error
+	Judged(eval.Trial, []eval.Verdict) error
+}
+
+// A Model is how the engine reaches one of the study's models.
+type Model struct {
+	Client model.Client
+	// Group names the provider's limit it shares: models of one group slow
+	// down together. Required.
+	Group             string
+	Concurrency       int     // ceiling of the group; 0 is the run's
+	RequestsPerMinute float64 // 0 is no limit
+	TokensPerMinute   float64
+	Timeout           time.Duration // 0 is the run's
+	// Cost prices an answer; it gives NaN where no price is known, and is nil
+	// where asking is free.
+	Cost func(eval.Usage) float64
+}
+
+// Settings say how a plan is carried out.
+type Settings struct {
+	Concurrency int
+	Retries     []time.Duration // wait before each retry
+	Timeout     time.Duration   // of one attempt
+	Delay       time.Duration   // between replicates of one item and arm
+	Budget      Budget
+}
+
+// A Task is one trial to do. Called says that the journal may hold calls of
+// it; Outcome is set for judging.
+type Task struct {
+	Trial   eval.Trial
+	Called  bool
+	Outcome eval.Outcome
+}
+
+// ErrStopped is the error of a run that was asked to stop, or whose budget is
+// used up. What was under way has ended well and is recorded.
+var ErrStopped = errors.New("stopped")
+
+// An Engine carries out tasks of one run.
+type Engine struct {
+	settings Settings
+	journal  Journal
+	models   map[string]*Model
+	gates    map[string]*gate
+	paces    map[string]*pace
+	calls    chan struct{} // places for calls, until they are durable
+	started  chan struct{} // places for trials that are not waiting
+	open     chan struct{} // places for trials begun, waiting ones included
+	budget   *ledger
+	watch    *watch
+
+	stopping chan struct{}
+	stopOnce sync.Once
+	stopWhy  atomic.Value // string
+}
+
+// New makes an engine. spent is what the run has used already.
+func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
+	s.Concurrency = max(1, s.Concurrency)
+	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, paces: map[string]*pace{},
+		calls:    make(chan struct{}, s.Concurrency),
+		started:  make(chan struct{}, 2*s.Concurrency),
+		open:     make(chan struct{}, 8*s.Concurrency+64),
+		budget:   newLedger(s.Budget, spent),
+		watch:    newWatch(o),
+		stopping: make(chan struct{})}
+	for id, m := range models {
+		ceiling := s.Concurrency
+		if m.Concurrency > 0 {
+			ceiling = min(ceiling, m.Concurrency)
+		}
+		if e.gates[m.Group] == nil {
+			e.gates[m.Group] = newGate(ceiling)
+		}
+		e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
+	}
+	return e
+}
+
+// Stop asks the engine to begin nothing new and to let what is under way end.
+// To break off calls as well, cancel the context.
+func (e *Engine) Stop(why string) {
+	e.stopOnce.Do(func() {
+		e.stopWhy.Store(why)
+		close(e.stopping)
+		e.watch.event(Event{Kind: "stopping", Note: why})
+	})
+}
+
+func (e *Engine) stopped() bool {
+	select {
+	case <-e.stopping:
+		return true
+	default:
+		return false
+	}
+}
+
+// Perform does trials and records their outcomes.
+func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
+	return e.each(ctx, eval.StageRun, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
+		outcome, err := bench.Perform(ctx, t.Trial, ask)
+		if err != nil {
+			var failed bool
+			if outcome, failed = asFailure(err); !failed {
+				return false, err
+			}
+		}
+		return outcome.Kind == eval.Failed, e.journal.Outcome(t.Trial, outcome)
+	})
+}
+
+// Judge has the outcomes of trials judged and records the verdicts.
+func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
+	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
+		verdicts, err := bench.Judge(ctx, t.Trial, t.Outcome, ask)
+		if err != nil {
+			return false, err
+		}
+		failed := false
+		for _, v := range verdicts {
+			failed = failed || v.Err != ""
+		}
+		return failed, e.journal.Judged(t.Trial, verdicts)
+	})
+}
+
+// asFailure turns an error that ended a trial into the outcome failed, unless
+// it must end the run.
+func asFailure(err error) (eval.Outcome, bool) {
+	var call *CallError
+	if !errors.As(err, &call) || call.Fatal() {
+		return eval.Outcome{}, false
+	}
+	return eval.Outcome{Kind: eval.Failed, Reason: string(call.Err.Kind), Detail: call.Error()}, true
+}
+
+type doFunc func(context.Context, Task, eval.Asker) (failed bool, err error)
+
+// each does tasks concurrently until they are done, one of them ends the run,
+// or the engine is stopped.
+func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, tasks iter.Seq2[Task, error], do doFunc) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stopWatch := e.watch.begin(stage, planned, e.budget)
+	defer stopWatch()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	var first error
+	fail := func(err error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if first == nil && !errors.Is(err, ErrStopped) {
+			first = err
+			e.Stop("an error ended the run")
+		}
+	}
+	for group, err := range cells(tasks, e.settings.Delay > 0) {
+		if err != nil {
+			fail(err)
+			break
+		}
+		if !e.begin(ctx) {
+			break
+		}
+		wg.Go(func() {
+			defer func() { <-e.started; <-e.open }()
+			place := &seat{places: e.started}
+			for i, t := range group {
+				if i > 0 && !place.park(func() bool { return e.sleep(ctx, e.settings.Delay) }) {
+					return
+				}
+				if err := e.one(ctx, stage, t, place, do); err != nil {
+					fail(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	switch {
+	case first != nil:
+		return first
+	case e.stopped():
+		why, _ := e.stopWhy.Load().(string)
+		return fmt.Errorf("%w: %s", ErrStopped, why)
+	}
+	return context.Cause(ctx)
+}
+
+// one does one task and tells the watch.
+func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat, do doFunc) error {
+	if e.stopped() {
+		return ErrStopped
+	}
+	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called}
+	failed, err := do(ctx, t, ask)
+	if err == nil {
+		e.watch.done(t.Trial.Arm, failed)
+	}
+	return err
+}
+
+// cells groups tasks that must follow each other: with a delay between
+// replicates, the replicates of one item and arm; else every task alone.
+func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, error] {
+	return func(yield func([]Task, error) bool) {
+		var cell []Task
+		for t, err := range tasks {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if len(cell) > 0 && (!sequential || cell[0].Trial.Item != t.Trial.Item || cell[0].Trial.Arm != t.Trial.Arm) {
+				if !yield(cell, nil) {
+					return
+				}
+				cell = nil
+			}
+			cell = append(cell, t)
+		}
+		if len(cell) > 0 {
+			yield(cell, nil)
+		}
+	}
+}
+
+// begin takes the places a trial needs, unless the run stops first.
+func (e *Engine) begin(ctx context.Context) bool {
+	return e.take(ctx, e.open) && e.takeOrGive(ctx, e.started, e.open)
+}
+
+func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
+	if e.stopped() {
+		return false
+	}
+	select {
+	case places <- struct{}{}:
+		return true
+	case <-e.stopping:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func (e *Engine) takeOrGive(ctx context.Context, places, give chan struct{}) bool {
+	if e.take(ctx, places) {
+		return true
+	}
+	<-give
+	return false
+}
+
+// A seat is the place of a trial that is not waiting. While any of its steps
+// waits the place is free for another trial.
+type seat struct {
+	places chan struct{}
+	mu     sync.Mutex
+	parked int
+}
+
+// park frees the seat while wait runs and reports whether wait did.
+func (s *seat) park(wait func() bool) bool {
+	s.mu.Lock()
+	s.parked++
+	first := s.parked == 1
+	s.mu.Unlock()
+	if first {
+		<-s.places
+	}
+	ok := wait()
+	s.mu.Lock()
+	s.parked--
+	last := s.parked == 0
+	s.mu.Unlock()
+	if last {
+		s.places <- struct{}{} // soon free: whoever holds a place is at work
+	}
+	return ok
+}
+
+func (e *Engine) sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return !e.stopped() && ctx.Err() == nil
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-e.stopping:
+	case <-ctx.Done():
+	}
+	return false
+}
