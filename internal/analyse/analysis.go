@@ -126,6 +126,8 @@ type Arm struct {
 	Reasons   []Count `json:"reasons,omitempty"` // of outcomes that are not ok
 	Notes     []Count `json:"notes,omitempty"`   // repaired, truncated …
 
+	Versions []Count `json:"versions,omitempty"` // of the model, as it named itself
+
 	Calls        int    `json:"calls"`
 	Retried      int    `json:"retried"` // requests beyond the first of a call
 	InputTokens  int    `json:"input_tokens"`

@@ -13,6 +13,14 @@ type Score struct {
 	Unscored string
 }
 
+// Scored is a trial, what came of it, and what it scored. A trial that failed
+// has no scores.
+type Scored struct {
+	Trial   Trial
+	Outcome Outcome
+	Scores  []Score
+}
+
 // Kind tells metrics that may decide from metrics that may only explain.
 type Kind string
 

@@ -6,9 +6,8 @@ package gate
 // State is what a condition or a whole gate came to.
 type State string
 
-// The states, worst last. Undecided means that a result the rule names is
-// undefined, simulated data would decide, the run is unfinished, or too many
-// trials failed.
+// The states. Undecided means that a result the rule names is undefined, the
+// run is unfinished, or too many trials failed.
 const (
 	Pass      State = "pass"
 	Fail      State = "fail"
@@ -23,6 +22,7 @@ type Verdict struct {
 	Reasons    []string    `json:"reasons,omitempty"` // why undecided or failed, in words
 	Conditions []Condition `json:"conditions"`
 	Simulated  bool        `json:"simulated,omitempty"` // some answers were simulated
+	Broken     bool        `json:"broken,omitempty"`    // more trials failed than the study allows
 }
 
 // A Condition is one rule with the values it used.
@@ -42,13 +42,16 @@ type Used struct {
 	Note  string   `json:"note,omitempty"`
 }
 
-// ExitCode is 0 for pass, 1 for fail, 3 for undecided.
+// ExitCode is 0 for pass, 1 for fail, 3 for undecided, and 4 where undecided
+// is the infrastructure's fault.
 func (v Verdict) ExitCode() int {
-	switch v.State {
-	case Pass:
+	switch {
+	case v.State == Pass:
 		return 0
-	case Fail:
+	case v.State == Fail:
 		return 1
+	case v.Broken:
+		return 4
 	}
 	return 3
 }

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
 
@@ -104,8 +105,25 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 // Outcomes gives every trial of the run that has an outcome, with its
 // verdicts, in plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
+	return db.outcomes(ctx, run.first, run.first+int64(run.Trials))
+}
+
+// Outcome gives what came of one trial and what judges said of it.
+func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged, error) {
+	id, err := run.id(t)
+	if err != nil {
+		return eval.Judged{}, err
+	}
+	for o, err := range db.outcomes(ctx, id, id+1) {
+		return o, err
+	}
+	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", t, run.ID, ErrNotFound)
+}
+
+// outcomes reads the trials with ids from first up to but not including end.
+func (db *DB) outcomes(ctx context.Context, first, end int64) iter.Seq2[eval.Judged, error] {
 	return func(yield func(eval.Judged, error) bool) {
-		verdicts, stop := iter.Pull2(db.verdicts(ctx, run))
+		verdicts, stop := iter.Pull2(db.verdicts(ctx, first, end))
 		defer stop()
 		next, err, more := verdicts()
 		type row struct {
@@ -114,7 +132,7 @@ func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, err
 		}
 		rows := query(ctx, db, `SELECT o.trial, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
 			FROM outcomes o JOIN trials t ON t.id = o.trial WHERE o.trial >= ? AND o.trial < ? ORDER BY o.trial`,
-			[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (r row, err error) {
+			[]any{first, end}, func(rows *sql.Rows) (r row, err error) {
 				var kind string
 				var notes sql.NullString
 				err = rows.Scan(&r.id, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &kind, &r.Outcome.Reason, &notes,
@@ -151,10 +169,10 @@ type verdictRow struct {
 	eval.Verdict
 }
 
-func (db *DB) verdicts(ctx context.Context, run *Run) iter.Seq2[verdictRow, error] {
+func (db *DB) verdicts(ctx context.Context, first, end int64) iter.Seq2[verdictRow, error] {
 	return query(ctx, db, `SELECT trial, step, source, judge, data, error FROM verdicts
 		WHERE trial >= ? AND trial < ? ORDER BY trial, step`,
-		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (v verdictRow, err error) {
+		[]any{first, end}, func(rows *sql.Rows) (v verdictRow, err error) {
 			return v, rows.Scan(&v.trial, &v.Step, &v.Source, &v.Judge, &v.Data, &v.Err)
 		})
 }

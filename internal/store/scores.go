@@ -12,15 +12,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Scored is a trial and what it scored.
-type Scored struct {
-	Trial  eval.Trial
-	Scores []eval.Score
-}
-
 // ReplaceScores writes the scores of a run anew, in one transaction: readers
 // see the old ones until it ends, and an error leaves those in place.
-func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[Scored, error]) error {
+func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(db.path, err)
@@ -33,6 +27,9 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[Scor
 	for s, err := range scores {
 		if err != nil {
 			return err
+		}
+		if s.Outcome.Kind == eval.Failed {
+			continue
 		}
 		id, err := run.id(s.Trial)
 		if err != nil {
@@ -110,11 +107,12 @@ func decodeScores(data string) ([]eval.Score, error) {
 	return scores, nil
 }
 
-// Scores gives the scores of every scored trial of a run, in plan order.
-func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[Scored, error] {
+// Scores gives the scores of every scored trial of a run, in plan order. The
+// outcomes are left out.
+func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[eval.Scored, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial
 		WHERE s.trial >= ? AND s.trial < ? ORDER BY s.trial`, []any{run.first, run.first + int64(run.Trials)},
-		func(rows *sql.Rows) (s Scored, err error) {
+		func(rows *sql.Rows) (s eval.Scored, err error) {
 			var data string
 			if err := rows.Scan(&s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
 				return s, err
@@ -177,4 +175,21 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 		verdict = []byte(v.String)
 	}
 	return []byte(a), verdict, nil
+}
+
+// Versions counts the calls of each arm by the version of the model that
+// answered, ordered by arm and version.
+func (db *DB) Versions(ctx context.Context, run *Run) iter.Seq2[Version, error] {
+	return query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
+		WHERE c.trial >= ? AND c.trial < ? AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
+		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (v Version, err error) {
+			return v, rows.Scan(&v.Arm, &v.Model, &v.Calls)
+		})
+}
+
+// A Version is a model version that answered an arm's calls.
+type Version struct {
+	Arm   string
+	Model string
+	Calls int
 }

@@ -1,0 +1,380 @@
+package analyse
+
+import (
+	"fmt"
+	"iter"
+	"math"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// A Question is what the study wants to know of the numbers.
+type Question struct {
+	Study       Study
+	Run         Run // counts are filled in
+	Primary     []string
+	Secondary   []string
+	Comparisons []Pair
+	Calibration *eval.Calibration
+	Samples     int // best and worst shown of each arm; 0 for none
+}
+
+// A Pair is two arms to compare.
+type Pair struct {
+	A, B    string
+	Primary bool
+	Metrics []string // empty: the primary and secondary ones
+}
+
+// Sources are what an analysis needs beyond the fractions.
+type Sources struct {
+	Calls    iter.Seq2[ArmCalls, error]
+	Versions iter.Seq2[ArmVersion, error]
+	// Show makes the exhibit of a trial.
+	Show   func(eval.Trial) (eval.Exhibit, error)
+	Tables func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
+}
+
+// ArmCalls sums what an arm asked in one stage.
+type ArmCalls struct {
+	Arm                              string
+	Judge                            bool
+	Calls, Requests                  int
+	Input, Output, Cached, Reasoning int
+	CostUSD                          float64
+	Unpriced                         int
+}
+
+// ArmVersion counts the calls of an arm that one model version answered.
+type ArmVersion struct {
+	Arm, Version string
+	Calls        int
+}
+
+// Analyse turns what was collected into an analysis.
+func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
+	if c.problem != nil {
+		return nil, c.problem
+	}
+	a := &Analysis{Format: "scruple-analysis/1", Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
+	if err := c.outcomes(a, from); err != nil {
+		return nil, err
+	}
+	selections := c.selections()
+	for _, s := range selections[1:] {
+		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
+	}
+	level := 1 - q.Study.Alpha
+	if err := c.estimates(a, selections, level); err != nil {
+		return nil, err
+	}
+	if err := c.comparisons(a, q, selections, level); err != nil {
+		return nil, err
+	}
+	if q.Calibration != nil {
+		j, err := judge(*q.Calibration, level)
+		if err != nil {
+			return nil, err
+		}
+		a.Judges = []Judge{j}
+	}
+	if from.Tables != nil {
+		a.Tables = from.Tables(func(arm, metric string) (float64, bool) {
+			e, ok := a.Estimate(arm, metric)
+			return float64(e.Value), ok && e.Value.Defined()
+		})
+	}
+	if err := c.samples(a, q, from); err != nil {
+		return nil, err
+	}
+	a.Warnings = append(a.Warnings, warnings(a)...)
+	return a, nil
+}
+
+func (c *Collector) metrics(q Question) []Metric {
+	var list []Metric
+	for _, m := range c.suite.Metrics {
+		rank := "other"
+		if slices.Contains(q.Primary, m.Name) {
+			rank = "primary"
+		} else if slices.Contains(q.Secondary, m.Name) {
+			rank = "secondary"
+		}
+		list = append(list, Metric{Name: m.Name, Title: m.Title, Doc: m.Doc, Formula: m.Formula, Min: Number(m.Min), Max: Number(m.Max),
+			HigherIsBetter: m.HigherIsBetter, Kind: m.Kind, Pooling: m.Pooling, Rank: rank})
+	}
+	order := map[string]int{"primary": 0, "secondary": 1, "other": 2}
+	slices.SortStableFunc(list, func(x, y Metric) int { return order[x.Rank] - order[y.Rank] })
+	return list
+}
+
+// outcomes lists the arms with what became of their trials, contestants first.
+func (c *Collector) outcomes(a *Analysis, from Sources) error {
+	index := map[string]int{}
+	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
+		for i, arm := range c.arms {
+			if arm.Role != role {
+				continue
+			}
+			t := c.tallies[i]
+			index[arm.ID] = len(a.Arms)
+			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated,
+				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
+				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
+		}
+	}
+	for i := range c.arms {
+		for _, n := range c.tallies[i].kinds {
+			a.Run.Done += n
+		}
+		a.Run.Failed += c.tallies[i].kinds[eval.Failed]
+	}
+	if err := addCalls(a, index, from.Calls); err != nil {
+		return err
+	}
+	return addVersions(a, index, from.Versions)
+}
+
+func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[ArmCalls, error]) error {
+	for n, err := range calls {
+		if err != nil {
+			return err
+		}
+		i, ok := index[n.Arm]
+		if !ok {
+			continue
+		}
+		arm, cost := &a.Arms[i], Number(n.CostUSD)
+		if n.Unpriced > 0 {
+			cost = Undefined()
+		}
+		if n.Judge {
+			arm.JudgeCalls, arm.JudgeCostUSD = n.Calls, cost
+			continue
+		}
+		arm.Calls, arm.Retried, arm.CostUSD = n.Calls, n.Requests-n.Calls, cost
+		arm.InputTokens, arm.OutputTokens, arm.CachedTokens, arm.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
+	}
+	return nil
+}
+
+func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[ArmVersion, error]) error {
+	for v, err := range versions {
+		if err != nil {
+			return err
+		}
+		if i, ok := index[v.Arm]; ok && v.Version != "" {
+			a.Arms[i].Versions = append(a.Arms[i].Versions, Count{v.Version, v.Calls})
+		}
+	}
+	return nil
+}
+
+// estimates makes one estimate an arm and metric over all items, and by
+// stratum for the metrics that are reported first.
+func (c *Collector) estimates(a *Analysis, selections []selection, level float64) error {
+	for _, arm := range a.Arms {
+		for _, m := range a.Metrics {
+			for _, s := range selections {
+				if s.stratum != nil && m.Rank == "other" {
+					continue
+				}
+				e, err := c.estimate(arm.ID, m, s, level)
+				if err != nil {
+					return err
+				}
+				if e.Items > 0 || e.Unscored > 0 || s.stratum == nil {
+					a.Estimates = append(a.Estimates, e)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func (c *Collector) estimate(arm string, m Metric, s selection, level float64) (Estimate, error) {
+	ai, mi := c.armIdx[arm], c.metric[m.Name]
+	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
+	sums := newClusters(1)
+	var num, den []float64
+	for _, i := range s.items {
+		if v := c.columns[ai][mi].at(i); v.den > 0 {
+			e.Items++
+			num, den = append(num, v.num), append(den, v.den)
+			sums.add(c.items[i].ClusterID(), c.fractions(ai, mi, i))
+		}
+	}
+	e.Num, e.Den = Number(total(num)), Number(total(den))
+	if s.stratum == nil {
+		for _, n := range c.columns[ai][mi].unscored {
+			e.Unscored += n
+		}
+	}
+	r, err := stats.RatioOfSums(sums.num[0], sums.den[0], level)
+	if err != nil {
+		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
+	}
+	ci := r.CI.Clamp(float64(m.Min), float64(m.Max))
+	e.Value, e.Low, e.High = Number(r.Value), Number(ci.Low), Number(ci.High)
+	e.Clusters, e.Method, e.Warnings = r.Clusters, r.Method, r.Warnings
+	if r.Undefined != "" {
+		e.Warnings = append(e.Warnings, r.Undefined)
+	}
+	return e, nil
+}
+
+// clusters sums fractions of k arms by cluster, in order of appearance.
+type clusters struct {
+	index    map[string]int
+	num, den [][]float64 // by arm and cluster
+}
+
+func newClusters(k int) *clusters {
+	return &clusters{index: map[string]int{}, num: make([][]float64, k), den: make([][]float64, k)}
+}
+
+func (s *clusters) add(cluster string, arms ...cell) {
+	i, ok := s.index[cluster]
+	if !ok {
+		i = len(s.num[0])
+		s.index[cluster] = i
+		for k := range arms {
+			s.num[k], s.den[k] = append(s.num[k], 0), append(s.den[k], 0)
+		}
+	}
+	for k, v := range arms {
+		s.num[k][i] += v.num
+		s.den[k][i] += v.den
+	}
+}
+
+func total(xs []float64) float64 {
+	var s float64
+	for _, x := range xs {
+		s += x
+	}
+	return s
+}
+
+func judge(c eval.Calibration, level float64) (Judge, error) {
+	j := Judge{Name: c.Judge, Effect: c.Effect}
+	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
+	if err != nil {
+		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)
+	}
+	ci := r.CI.Clamp(0, 1)
+	j.Right, j.Cases = int(total(c.Right)), int(total(c.Cases))
+	j.Accuracy, j.Low, j.High, j.Warnings = Number(r.Value), Number(ci.Low), Number(ci.High), r.Warnings
+	if r.Undefined != "" {
+		j.Warnings = append(j.Warnings, r.Undefined)
+	}
+	return j, nil
+}
+
+// samples shows the best and worst trials of each contestant by the first
+// primary metric; of equal ones the first in the study's order.
+func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
+	if q.Samples == 0 || len(q.Primary) == 0 || from.Show == nil {
+		return nil
+	}
+	metric, ok := c.metric[q.Primary[0]]
+	if !ok {
+		return nil
+	}
+	better := c.suite.Metrics[metric].HigherIsBetter
+	for _, arm := range a.Arms {
+		if arm.Role != eval.RoleArm {
+			continue
+		}
+		ai := c.armIdx[arm.ID]
+		ranked := c.ranked(ai, metric)
+		n := min(q.Samples, len(ranked)/2)
+		if len(ranked) == 1 {
+			n = 1
+		}
+		low, high := "worst", "best"
+		if !better {
+			low, high = high, low
+		}
+		pick := func(rank string, items []int) error {
+			for _, i := range items {
+				v, _ := c.itemValue(ai, metric, i)
+				show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: 1})
+				if err != nil {
+					return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
+				}
+				a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(v), Show: show})
+			}
+			return nil
+		}
+		top := slices.Clone(ranked[max(n, len(ranked)-n):])
+		slices.Reverse(top)
+		if err := pick(high, top); err != nil {
+			return err
+		}
+		if err := pick(low, ranked[:n]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ranked lists the items an arm has a value for, lowest first.
+func (c *Collector) ranked(arm, metric int) []int {
+	var items []int
+	for i := range c.items {
+		if _, ok := c.itemValue(arm, metric, i); ok {
+			items = append(items, i)
+		}
+	}
+	slices.SortStableFunc(items, func(x, y int) int {
+		vx, _ := c.itemValue(arm, metric, x)
+		vy, _ := c.itemValue(arm, metric, y)
+		switch {
+		case vx < vy:
+			return -1
+		case vx > vy:
+			return 1
+		}
+		return 0
+	})
+	return items
+}
+
+// warnings says what a reader must know before the numbers.
+func warnings(a *Analysis) []string {
+	var w []string
+	for _, arm := range a.Arms {
+		if arm.Simulated {
+			w = append(w, fmt.Sprintf("%s is simulated: its answers were made up from gold by a stated error profile and say nothing of any model", arm.ID))
+		}
+		if arm.Failed > 0 {
+			w = append(w, fmt.Sprintf("%s: %d of %d trials failed and are left out; `scruple run --retry-failed` asks them again", arm.ID, arm.Failed, arm.Planned))
+		}
+		if len(arm.Versions) > 1 {
+			w = append(w, fmt.Sprintf("%s was answered by %d versions of its model: its numbers mix them", arm.ID, len(arm.Versions)))
+		}
+	}
+	if !a.Run.Complete() {
+		w = append(w, fmt.Sprintf("the run is not finished: %d of %d trials are done; the same command continues it", a.Run.Done, a.Run.Planned))
+	}
+	for _, e := range a.Estimates {
+		if e.Stratum == nil && e.Unscored > 0 {
+			w = append(w, fmt.Sprintf("%s of %s: %d entries could not be scored and are left out", e.Metric, e.Arm, e.Unscored))
+		}
+	}
+	return w
+}
+
+// FailedShare is the largest share of failed trials of any arm.
+func (a *Analysis) FailedShare() float64 {
+	worst := 0.0
+	for _, arm := range a.Arms {
+		if arm.Planned > 0 {
+			worst = math.Max(worst, float64(arm.Failed)/float64(arm.Planned))
+		}
+	}
+	return worst
+}

@@ -1,0 +1,218 @@
+package gate
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/expr-lang/expr"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// A function is a named result a rule can read: of one arm by one metric, of
+// two arms by one metric, or of one arm alone.
+type function struct {
+	name          string
+	arms, metrics int
+	usage         string
+	doc           string
+	read          func(a *analyse.Analysis, args []string) (analyse.Number, string)
+}
+
+// functions lists all of them; documentation is made from it.
+var functions = []function{
+	ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value }),
+	ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low }),
+	ofArm("high", "upper end of its interval", func(e analyse.Estimate) analyse.Number { return e.High }),
+	ofArm("n", "items it rests on", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) }),
+	ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff }),
+	ofPair("diff_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.Low }),
+	ofPair("diff_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.High }),
+	ofPair("p", "two-sided p-value, as it stands", func(c analyse.Comparison) analyse.Number { return c.P }),
+	ofPair("p_adjusted", "p-value corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted }),
+	ofPair("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D }),
+	ofPair("pairs", "items both arms have", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
+	ofTrials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
+	ofTrials("malformed", "share of answers that could not be read", func(a analyse.Arm) int { return a.Malformed }),
+	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
+}
+
+func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function {
+	return function{name, 1, 1, name + "('arm', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+		e, ok := a.Estimate(args[0], args[1])
+		if !ok {
+			return analyse.Undefined(), "there is no such estimate"
+		}
+		return get(e), strings.Join(e.Warnings, "; ")
+	}}
+}
+
+func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) function {
+	return function{name, 2, 1, name + "('arm a', 'arm b', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+		c, ok := a.Comparison(args[0], args[1], args[2])
+		if !ok {
+			return analyse.Undefined(), "there is no such comparison"
+		}
+		return get(c), strings.Join(c.Warnings, "; ")
+	}}
+}
+
+func ofTrials(name, doc string, get func(analyse.Arm) int) function {
+	return function{name, 1, 0, name + "('arm')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+		for _, arm := range a.Arms {
+			if arm.ID == args[0] && arm.Planned > 0 {
+				return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
+			}
+		}
+		return analyse.Undefined(), "the arm has no trials"
+	}}
+}
+
+// Help lists the results a rule can read, one a line.
+func Help() string {
+	var b strings.Builder
+	for _, f := range functions {
+		fmt.Fprintf(&b, "  %-40s %s\n", f.usage, f.doc)
+	}
+	return b.String()
+}
+
+// environment gives expressions the functions; what they read is recorded in
+// used, which is nil while compiling.
+func environment(use func(f function, args []string) float64) map[string]any {
+	env := map[string]any{}
+	for _, f := range functions {
+		call := func(args ...string) float64 {
+			if use == nil {
+				return 0
+			}
+			return use(f, args)
+		}
+		switch f.arms + f.metrics {
+		case 1:
+			env[f.name] = func(x string) float64 { return call(x) }
+		case 2:
+			env[f.name] = func(x, y string) float64 { return call(x, y) }
+		default:
+			env[f.name] = func(x, y, z string) float64 { return call(x, y, z) }
+		}
+	}
+	return env
+}
+
+// Decide applies the rules to an analysis. It prints every condition, also
+// those behind the first that settles the matter.
+func (r *Rules) Decide(a *analyse.Analysis) Verdict {
+	v := Verdict{State: Pass}
+	for _, arm := range a.Arms {
+		v.Simulated = v.Simulated || arm.Simulated
+	}
+	r.decideRequired(a, &v)
+	r.decideOutcome(a, &v)
+	if !a.Run.Complete() {
+		v.State = Undecided
+		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is not finished: %d of %d trials are done", a.Run.Done, a.Run.Planned))
+	}
+	if share := a.FailedShare(); share > a.Run.MaxFailed {
+		v.State, v.Broken = Undecided, true
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of an arm's trials failed, the study allows %.1f %%: ask them again with `scruple run --retry-failed`",
+			100*share, 100*a.Run.MaxFailed))
+	}
+	return v
+}
+
+func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
+	for _, rule := range r.require {
+		c := rule.apply("require", a)
+		v.Conditions = append(v.Conditions, c)
+		switch {
+		case c.State == Fail:
+			v.State = Fail
+			v.Reasons = append(v.Reasons, fmt.Sprintf("%q does not hold", rule.name))
+		case c.State == Undecided && v.State == Pass:
+			v.State = Undecided
+			v.Reasons = append(v.Reasons, fmt.Sprintf("%q cannot be decided: %s", rule.name, c.Reason))
+		}
+	}
+}
+
+// decideOutcome finds the first class that applies. A class that cannot be
+// decided ends the search: what comes after it might not be the first.
+func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
+	settled := false
+	for _, class := range r.outcomes {
+		c := class.apply("outcome", a)
+		v.Conditions = append(v.Conditions, c)
+		if settled || c.State == Fail {
+			continue
+		}
+		settled = true
+		if c.State == Undecided {
+			v.worsen(Undecided)
+			v.Reasons = append(v.Reasons, fmt.Sprintf("whether outcome %q applies cannot be decided: %s", class.name, c.Reason))
+			continue
+		}
+		v.Outcome, v.Advice = class.name, class.advice
+		v.worsen(class.state)
+		if class.state != Pass {
+			v.Reasons = append(v.Reasons, fmt.Sprintf("the outcome is %q", class.name))
+		}
+	}
+	if len(r.outcomes) > 0 && !settled {
+		v.worsen(Undecided)
+		v.Reasons = append(v.Reasons, "no outcome applies")
+	}
+}
+
+// worsen keeps a failure over anything, and anything over a pass.
+func (v *Verdict) worsen(s State) {
+	if v.State != Fail && s != Pass {
+		v.State = s
+	}
+}
+
+func (r rule) apply(kind string, a *analyse.Analysis) Condition {
+	c := Condition{Name: r.name, Kind: kind, That: r.text, State: Pass}
+	if r.program == nil {
+		return c
+	}
+	seen := map[string]bool{}
+	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
+		x, note := f.read(a, args)
+		name := f.name + "(" + strings.Join(args, ", ") + ")"
+		if !seen[name] {
+			seen[name] = true
+			u := Used{Name: name}
+			if x.Defined() {
+				value := float64(x)
+				u.Value = &value
+			} else {
+				u.Note = note
+				c.Reason = name + " is undefined" + prefixed(": ", note)
+			}
+			c.Values = append(c.Values, u)
+		}
+		if !x.Defined() {
+			return math.NaN()
+		}
+		return float64(x)
+	}))
+	holds, isBool := result.(bool)
+	switch {
+	case err != nil:
+		c.State, c.Reason = Undecided, firstLine(err)
+	case c.Reason != "" || !isBool:
+		c.State = Undecided
+	case !holds:
+		c.State = Fail
+	}
+	return c
+}
+
+func prefixed(prefix, s string) string {
+	if s == "" {
+		return ""
+	}
+	return prefix + s
+}

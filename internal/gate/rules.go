@@ -1,0 +1,170 @@
+package gate
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/parser"
+	"github.com/expr-lang/expr/vm"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Rules are the decision rules of a study, checked and ready to be applied.
+type Rules struct {
+	require  []rule
+	outcomes []class
+}
+
+type rule struct {
+	name, text string
+	program    *vm.Program // nil: always holds
+}
+
+type class struct {
+	rule
+	state  State
+	advice string
+}
+
+// Names are what rules may speak of.
+type Names struct {
+	Arms    []string
+	Metrics []eval.Metric
+	// Compared reports whether the study compares two arms on a metric.
+	Compared func(a, b, metric string) bool
+}
+
+// A RuleError is what is wrong with one rule. At is its key in the study file,
+// such as "decide.require[0].that".
+type RuleError struct {
+	At  string
+	Err error
+}
+
+func (e *RuleError) Error() string { return e.Err.Error() }
+
+func (e *RuleError) Unwrap() error { return e.Err }
+
+// Compile checks rules against the names a study has: syntax, types, arms,
+// metrics, and that no rule decides by an analysis metric. It reports all it
+// finds.
+func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
+	r := &Rules{}
+	var problems []*RuleError
+	add := func(at, text string) *vm.Program {
+		program, err := compile(text, names)
+		if err != nil {
+			problems = append(problems, &RuleError{at, err})
+		}
+		return program
+	}
+	for i, c := range d.Require {
+		r.require = append(r.require, rule{c.Name, c.That, add(fmt.Sprintf("decide.require[%d].that", i), c.That)})
+	}
+	for i, c := range d.Outcomes {
+		out := class{rule: rule{name: c.Name, text: c.When}, state: State(c.Verdict), advice: c.Advice}
+		if c.When == "" {
+			out.text = "otherwise"
+		} else {
+			out.program = add(fmt.Sprintf("decide.outcomes[%d].when", i), c.When)
+		}
+		r.outcomes = append(r.outcomes, out)
+	}
+	return r, problems
+}
+
+// Empty reports whether there is nothing to decide by.
+func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }
+
+func compile(text string, names Names) (*vm.Program, error) {
+	tree, err := parser.Parse(text)
+	if err != nil {
+		return nil, errors.New(firstLine(err))
+	}
+	check := &checker{names: names}
+	ast.Walk(&tree.Node, check)
+	if check.err != nil {
+		return nil, check.err
+	}
+	program, err := expr.Compile(text, expr.Env(environment(nil)), expr.AsBool())
+	if err != nil {
+		return nil, errors.New(firstLine(err))
+	}
+	return program, nil
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}
+
+// A checker holds the calls of an expression to the names of the study.
+type checker struct {
+	names Names
+	err   error
+}
+
+// Visit implements ast.Visitor.
+func (c *checker) Visit(node *ast.Node) {
+	call, ok := (*node).(*ast.CallNode)
+	if !ok || c.err != nil {
+		return
+	}
+	name := ""
+	if id, ok := call.Callee.(*ast.IdentifierNode); ok {
+		name = id.Value
+	}
+	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
+	if i < 0 {
+		return // the compiler names unknown functions
+	}
+	f := functions[i]
+	var args []string
+	for _, a := range call.Arguments {
+		s, ok := a.(*ast.StringNode)
+		if !ok {
+			c.err = fmt.Errorf("%s: arguments are names in quotes, as in %s", name, f.usage)
+			return
+		}
+		args = append(args, s.Value)
+	}
+	c.err = c.checkArgs(f, args)
+}
+
+func (c *checker) checkArgs(f function, args []string) error {
+	if len(args) != f.arms+f.metrics {
+		return fmt.Errorf("%s takes %d names, got %d: write %s", f.name, f.arms+f.metrics, len(args), f.usage)
+	}
+	for _, arm := range args[:f.arms] {
+		if !slices.Contains(c.names.Arms, arm) {
+			return fmt.Errorf("%s: no arm is called %q; the arms are %s", f.name, arm, strings.Join(c.names.Arms, ", "))
+		}
+	}
+	if f.metrics == 0 {
+		return nil
+	}
+	metric := args[f.arms]
+	i := slices.IndexFunc(c.names.Metrics, func(m eval.Metric) bool { return m.Name == metric })
+	if i < 0 {
+		var known []string
+		for _, m := range c.names.Metrics {
+			if m.Kind == eval.Scoring {
+				known = append(known, m.Name)
+			}
+		}
+		return fmt.Errorf("%s: no metric is called %q; the metrics are %s", f.name, metric, strings.Join(known, ", "))
+	}
+	if c.names.Metrics[i].Kind != eval.Scoring {
+		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)
+	}
+	if f.arms == 2 && !c.names.Compared(args[0], args[1], metric) {
+		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", f.name, args[0], args[1], metric)
+	}
+	return nil
+}
