@@ -1,0 +1,78 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Pairs turns the comparisons of a study into pairs of arms. A name that is no
+// arm's id stands for every arm that has it as a level: a kernel that runs on
+// three models is three arms. Two such names are paired arm by arm where the
+// arms differ in nothing else; an arm that asks no model pairs with each.
+func Pairs(compare []study.Compare, arms []eval.Arm) ([]analyse.Pair, error) {
+	var pairs []analyse.Pair
+	for i, c := range compare {
+		as, err := named(c.A, arms)
+		if err != nil {
+			return nil, fmt.Errorf("comparisons[%d].a: %w", i, err)
+		}
+		bs, err := named(c.B, arms)
+		if err != nil {
+			return nil, fmt.Errorf("comparisons[%d].b: %w", i, err)
+		}
+		before := len(pairs)
+		for _, a := range as {
+			for _, b := range bs {
+				if a.ID != b.ID && alike(a, b, c) {
+					pairs = append(pairs, analyse.Pair{A: a.ID, B: b.ID, Primary: c.Primary, Metrics: c.Metrics})
+				}
+			}
+		}
+		if len(pairs) == before {
+			return nil, fmt.Errorf("comparisons[%d]: no arm of %s and arm of %s run on the same model: name the arms themselves", i, c.A, c.B)
+		}
+	}
+	return pairs, nil
+}
+
+func named(name string, arms []eval.Arm) ([]eval.Arm, error) {
+	var found []eval.Arm
+	var ids []string
+	for _, a := range arms {
+		if a.Role == eval.RoleCalibration {
+			continue
+		}
+		if a.ID == name {
+			return []eval.Arm{a}, nil
+		}
+		ids = append(ids, a.ID)
+		for _, l := range a.Levels {
+			if l.Value == name {
+				found = append(found, a)
+				break
+			}
+		}
+	}
+	if len(found) == 0 {
+		return nil, fmt.Errorf("no arm is called %q; the arms are %s", name, strings.Join(ids, ", "))
+	}
+	return found, nil
+}
+
+// alike reports whether two arms differ only in what is compared, or one of
+// them asks no model.
+func alike(a, b eval.Arm, c study.Compare) bool {
+	if a.ID == c.A && b.ID == c.B || a.Model == "" || b.Model == "" {
+		return true
+	}
+	for _, l := range a.Levels {
+		if l.Value != c.A && eval.LevelOf(b.Levels, l.Name) != l.Value {
+			return false
+		}
+	}
+	return true
+}

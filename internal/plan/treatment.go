@@ -1,0 +1,101 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Treatment lists what decides what is asked in a run: arms, models,
+// replicates, seed. A run whose treatment changed is another experiment; all
+// else in a study (limits, retries, metrics, comparisons, rules) may change
+// under a run, because scoring and deciding again costs nothing.
+func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
+	parts := []eval.Part{
+		{Name: "suite", Value: s.Suite},
+		{Name: "replicates", Value: strconv.Itoa(s.Execution.Replicates)},
+		{Name: "seed", Value: strconv.FormatInt(s.Execution.Seed, 10)},
+	}
+	used := map[string]bool{s.JudgeModel: true}
+	for _, a := range arms {
+		parts = append(parts, eval.Part{Name: "arm " + a.ID, Value: a.Hash})
+		used[a.Model] = true
+	}
+	if s.JudgeModel != "" {
+		parts = append(parts, eval.Part{Name: "judge_model", Value: s.JudgeModel})
+	}
+	for _, m := range s.Models {
+		if used[m.ID] {
+			parts = append(parts, modelParts(m)...)
+		}
+	}
+	return parts
+}
+
+// modelParts are the settings of a model that reach the provider. Where it is
+// reached (base_url) is one of them; keys, limits and prices are not.
+func modelParts(m study.Model) []eval.Part {
+	var parts []eval.Part
+	add := func(name, value string) {
+		if value != "" && value != "0" {
+			parts = append(parts, eval.Part{Name: "model " + m.ID + "." + name, Value: value})
+		}
+	}
+	add("provider", m.Provider)
+	add("name", m.Name)
+	add("base_url", m.BaseURL)
+	add("cassette", m.Cassette)
+	add("structured", m.Structured)
+	for name, v := range map[string]*float64{"temperature": m.Temperature, "top_p": m.TopP} {
+		if v != nil {
+			parts = append(parts, eval.Part{Name: "model " + m.ID + "." + name, Value: strconv.FormatFloat(*v, 'g', -1, 64)})
+		}
+	}
+	if m.Seed != nil {
+		parts = append(parts, eval.Part{Name: "model " + m.ID + ".seed", Value: strconv.FormatInt(*m.Seed, 10)})
+	}
+	add("max_tokens", strconv.Itoa(m.MaxTokens))
+	add("reasoning.effort", m.Reasoning.Effort)
+	add("reasoning.budget", strconv.Itoa(m.Reasoning.Budget))
+	add("reasoning.allowance", strconv.Itoa(m.Reasoning.Allowance))
+	if m.Skill != nil {
+		add("skill", fmt.Sprintf("%+v", *m.Skill))
+	}
+	slices.SortFunc(parts, func(a, b eval.Part) int { return strings.Compare(a.Name, b.Name) })
+	return parts
+}
+
+// Changes names the items whose input or gold is not what it was, at most a
+// few of each kind.
+func Changes(was map[string]eval.Item, now []eval.Item) (input, gold []string) {
+	seen := 0
+	for _, it := range now {
+		w, ok := was[it.ID]
+		switch {
+		case !ok:
+			input = append(input, "item "+it.ID+" is new")
+			continue
+		case w.Input != it.Input:
+			input = append(input, "item "+it.ID+" changed")
+		case w.Gold != it.Gold:
+			gold = append(gold, it.ID)
+		}
+		seen++
+	}
+	if gone := len(was) - seen; gone > 0 {
+		input = append(input, fmt.Sprintf("%d items are gone", gone))
+	}
+	return input, gold
+}
+
+// Shorten cuts a list for people, saying how many are left out.
+func Shorten(list []string, most int) []string {
+	if len(list) <= most {
+		return list
+	}
+	return append(slices.Clone(list[:most]), fmt.Sprintf("and %d more", len(list)-most))
+}
