@@ -1,10 +1,9 @@
-package plan
+package analyse
 
 import (
 	"fmt"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -13,8 +12,8 @@ import (
 // arm's id stands for every arm that has it as a level: a kernel that runs on
 // three models is three arms. Two such names are paired arm by arm where the
 // arms differ in nothing else; an arm that asks no model pairs with each.
-func Pairs(compare []study.Compare, arms []eval.Arm) ([]analyse.Pair, error) {
-	var pairs []analyse.Pair
+func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
+	var pairs []Pair
 	for i, c := range compare {
 		as, err := named(c.A, arms)
 		if err != nil {
@@ -28,7 +27,7 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]analyse.Pair, error) {
 		for _, a := range as {
 			for _, b := range bs {
 				if a.ID != b.ID && alike(a, b, c) {
-					pairs = append(pairs, analyse.Pair{A: a.ID, B: b.ID, Primary: c.Primary, Metrics: c.Metrics})
+					pairs = append(pairs, Pair{A: a.ID, B: b.ID, Primary: c.Primary, Metrics: c.Metrics})
 				}
 			}
 		}
