@@ -1,0 +1,235 @@
+package dataset
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+	"unicode/utf8"
+)
+
+// MaxLine is the length in bytes of the longest line [OpenLines] accepts. It is
+// far above any real document and keeps a file that is not JSON Lines at all
+// (or a hostile archive) from filling the memory.
+const MaxLine = 64 << 20
+
+// Lines is an index over the records of a JSON Lines file: the lines that are
+// not blank. The file is read once, from its start to its end, by [OpenLines];
+// after that a record is read from disk when it is asked for. A Lines is safe
+// for concurrent use until it is closed.
+//
+// A compressed file is unpacked into a temporary file, which costs disk and not
+// memory; the temporary file has no name where the system allows that, so not
+// even a killed program leaves it behind.
+//
+// The file must not change while it is open. Who needs to know keeps [Lines.Hash].
+type Lines struct {
+	path    string
+	file    *os.File
+	discard func() error // removes the temporary file, nil when there is none
+	records []record
+	hash    string
+}
+
+// A record is where a line stands: its first byte, and without its line end
+// its length. Fields are as small as [MaxLine] and the line count allow.
+type record struct {
+	offset int64
+	length uint32
+	line   uint32
+}
+
+// OpenLines opens a JSON Lines file, plain or compressed with gzip, and finds
+// its records. It checks lengths and encoding, not JSON.
+func OpenLines(path string) (*Lines, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening data: %w", err)
+	}
+	l := &Lines{path: path, file: f}
+	if err := l.load(); err != nil {
+		return nil, errors.Join(err, l.Close())
+	}
+	return l, nil
+}
+
+// Len is the number of records.
+func (l *Lines) Len() int { return len(l.records) }
+
+// Line is the number of the line record i stands on, from 1.
+func (l *Lines) Line(i int) int { return int(l.records[i].line) }
+
+// Path is the path the file was opened by.
+func (l *Lines) Path() string { return l.path }
+
+// Hash is the SHA-256 of the file's bytes as they are on disk, in hexadecimal.
+func (l *Lines) Hash() string { return l.hash }
+
+// Read returns the bytes of record i without its line end. They are kept in
+// buf when it has room; what comes back is then valid until buf is used again.
+func (l *Lines) Read(i int, buf []byte) ([]byte, error) {
+	r := l.records[i]
+	n := int(r.length)
+	buf = slices.Grow(buf[:0], n)[:n]
+	if _, err := l.file.ReadAt(buf, r.offset); err != nil {
+		if errors.Is(err, io.EOF) {
+			err = errors.New("the file is shorter than when it was opened: do not change data under a run")
+		}
+		return nil, l.Errorf(i, "reading record: %w", err)
+	}
+	return buf, nil
+}
+
+// Decode reads record i and decodes it with [DecodeStrict]. Errors start with
+// file, line and, where one is known, column.
+func (l *Lines) Decode(i int, buf []byte, into any) ([]byte, error) {
+	buf, err := l.Read(i, buf)
+	if err != nil {
+		return buf, err
+	}
+	if err := DecodeStrict(buf, into); err != nil {
+		return buf, l.Locate(i, err)
+	}
+	return buf, nil
+}
+
+// Locate puts file and line before err, and column too where err is a
+// [*DecodeError] that knows it.
+func (l *Lines) Locate(i int, err error) error {
+	var d *DecodeError
+	if errors.As(err, &d) && d.Column > 0 {
+		return fmt.Errorf("%s:%d:%d: %w", l.path, l.Line(i), d.Column, d.Err)
+	}
+	return fmt.Errorf("%s:%d: %w", l.path, l.Line(i), err)
+}
+
+// Errorf is an error about record i that starts with file and line.
+func (l *Lines) Errorf(i int, format string, args ...any) error {
+	return l.Locate(i, fmt.Errorf(format, args...))
+}
+
+// Close closes the file and removes what was unpacked from it.
+func (l *Lines) Close() error {
+	err := l.file.Close()
+	if l.discard != nil {
+		err = errors.Join(err, l.discard())
+	}
+	return err
+}
+
+// load reads the file to its end, hashes it and finds its records.
+func (l *Lines) load() error {
+	sum := sha256.New()
+	disk := bufio.NewReaderSize(io.TeeReader(l.file, sum), 1<<16)
+	magic, _ := disk.Peek(len(gzipMagic)) // a file too short to be packed is not
+	read := l.scan
+	if string(magic) == gzipMagic {
+		read = l.unpack
+	}
+	if err := read(disk); err != nil {
+		return err
+	}
+	l.records = slices.Clip(l.records)
+	l.hash = hex.EncodeToString(sum.Sum(nil))
+	return nil
+}
+
+const (
+	gzipMagic     = "\x1f\x8b"
+	byteOrderMark = "\xef\xbb\xbf"
+)
+
+// unpack scans a compressed file while copying its content to a temporary
+// file, which then takes the compressed one's place.
+func (l *Lines) unpack(disk *bufio.Reader) error {
+	content, err := gzip.NewReader(disk)
+	if err != nil {
+		return fmt.Errorf("%s: unpacking: %w", l.path, err)
+	}
+	tmp, err := os.CreateTemp("", "scruple-*.jsonl")
+	if err != nil {
+		return fmt.Errorf("%s: unpacking into a temporary file: %w", l.path, err)
+	}
+	packed := l.file
+	defer packed.Close()
+	l.file = tmp
+	if os.Remove(tmp.Name()) != nil { // Windows keeps the name of an open file
+		l.discard = func() error { return os.Remove(tmp.Name()) }
+	}
+	return l.scan(bufio.NewReaderSize(io.TeeReader(content, tmp), 1<<16))
+}
+
+// scan finds the records in r, which delivers the bytes of l.file.
+func (l *Lines) scan(r *bufio.Reader) error {
+	var (
+		offset int64
+		long   []byte
+	)
+	for line := uint32(1); ; line++ {
+		raw, err := readLine(r, &long)
+		if err != nil && err != io.EOF {
+			return fmt.Errorf("%s:%d: reading data: %w", l.path, line, err)
+		}
+		text, start := raw, offset
+		if line == 1 {
+			text = bytes.TrimPrefix(raw, []byte(byteOrderMark))
+			start += int64(len(raw) - len(text))
+		}
+		text = bytes.TrimRight(text, "\r\n")
+		if bad := invalidUTF8(text); bad >= 0 {
+			return fmt.Errorf("%s:%d: byte %d of the line is not UTF-8: save the file as UTF-8", l.path, line, bad+1)
+		}
+		if len(bytes.TrimLeft(text, " \t\r")) > 0 {
+			l.records = append(l.records, record{start, uint32(len(text)), line})
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if line == math.MaxUint32 {
+			return fmt.Errorf("%s: more than %d lines: split the file", l.path, line)
+		}
+		offset += int64(len(raw))
+	}
+}
+
+// readLine returns the next line with its line end; at the end of the input,
+// what is left and io.EOF. The result is valid until the next call; long keeps
+// the memory of lines that r's buffer cannot hold.
+func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
+	part, err := r.ReadSlice('\n')
+	if err != bufio.ErrBufferFull {
+		return part, err
+	}
+	*long = (*long)[:0]
+	for ; ; part, err = r.ReadSlice('\n') {
+		*long = append(*long, part...)
+		if len(*long) > MaxLine {
+			return nil, fmt.Errorf("the line is longer than %d MB: is this JSON Lines, one value a line?", MaxLine>>20)
+		}
+		if err != bufio.ErrBufferFull {
+			return *long, err
+		}
+	}
+}
+
+// invalidUTF8 is the index of the first byte that is not UTF-8, or -1.
+func invalidUTF8(b []byte) int {
+	if utf8.Valid(b) {
+		return -1
+	}
+	for i := 0; i < len(b); {
+		r, n := utf8.DecodeRune(b[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return -1
+}
