@@ -2,13 +2,18 @@ package dataset
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/agext/levenshtein"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A DecodeError says what is wrong with a JSON text and where: the column of
@@ -27,34 +32,27 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// DecodeStrict reads one JSON value into a pointer the way encoding/json does,
-// and refuses what that package lets pass in silence: keys the type does not
-// know, keys given twice, null for the whole value, and anything after the
-// value. Every error is a [*DecodeError].
+// DecodeStrict reads one JSON value into a pointer and refuses what
+// encoding/json lets pass in silence: keys the type does not know (or knows in
+// another case), keys given twice, text that is not UTF-8, and null for the
+// whole value. Every error is a [*DecodeError].
+//
+// It decodes with the implementation that is to be encoding/json/v2: a third of
+// the time of encoding/json, and strict by itself.
 func DecodeStrict(data []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return explain(data, reflect.TypeOf(into).Elem(), err)
+	t := reflect.TypeOf(into).Elem()
+	if err := json.Unmarshal(data, into, json.RejectUnknownMembers(true)); err != nil {
+		return explain(data, t, err)
 	}
-	end := int(dec.InputOffset())
-	if rest := bytes.TrimLeft(data[end:], space); len(rest) > 0 {
-		return faultf(data, len(data)-len(rest), "%s follows the value: one line holds one value", excerpt(rest))
-	}
-	value := bytes.TrimLeft(data[:end], space)
-	if string(value) == "null" {
-		return faultf(data, end-len(value), "want %s, got null", kind(reflect.TypeOf(into).Elem()))
-	}
-	var keys keyStack
-	if at, key := keys.duplicate(data[:end]); at >= 0 {
-		return faultf(data, at, "key %s is given twice in one object", excerpt(key))
+	if value := bytes.TrimLeft(data, space); value[0] == 'n' {
+		return faultf(data, len(data)-len(value), "want %s, got null", kindOf(t))
 	}
 	return nil
 }
 
 const space = " \t\r\n" // JSON's white space
 
-// faultf is an error about the byte at offset.
+// faultf is an error about the character at a byte offset.
 func faultf(data []byte, offset int, format string, args ...any) error {
 	offset = min(max(offset, 0), len(data))
 	return &DecodeError{utf8.RuneCount(data[:offset]) + 1, fmt.Errorf(format, args...)}
@@ -64,43 +62,144 @@ func faultf(data []byte, offset int, format string, args ...any) error {
 // runs only when a record is refused, so it may take its time.
 func explain(data []byte, t reflect.Type, err error) error {
 	var (
-		syntax *json.SyntaxError
-		typed  *json.UnmarshalTypeError
-		inner  *DecodeError
+		inner    *DecodeError
+		syntax   *jsontext.SyntacticError
+		semantic *json.SemanticError
 	)
 	switch {
 	case errors.As(err, &inner): // of a type that decodes itself: its columns are not the line's
 		return &DecodeError{Err: inner.Err}
-	case errors.Is(err, io.EOF):
-		return faultf(data, 0, "want %s, got nothing", kind(t))
-	case errors.Is(err, io.ErrUnexpectedEOF):
-		return faultf(data, len(data), "the JSON ends too early: is the line cut off, or one value spread over several lines?")
 	case errors.As(err, &syntax):
-		return faultf(data, int(syntax.Offset)-1, "reading JSON: %w", err)
-	case errors.As(err, &typed):
-		return explainType(data, typed)
-	case strings.HasPrefix(err.Error(), "json: unknown field "):
-		if unknown := findUnknownKey(data, t); unknown != nil {
-			return unknown
-		}
+		return explainSyntax(data, t, syntax)
+	case errors.As(err, &semantic):
+		return explainMeaning(data, t, semantic)
 	}
 	return &DecodeError{Err: err}
 }
 
-// explainType says which kind of value was wanted, at the value's first byte.
-func explainType(data []byte, e *json.UnmarshalTypeError) error {
-	at := tokenAt(data, int(e.Offset))
-	if e.Field == "" {
-		return faultf(data, at, "want %s, got %s", kind(e.Type), got(e.Value))
+func explainSyntax(data []byte, t reflect.Type, e *jsontext.SyntacticError) error {
+	at := skipTo(data, int(e.ByteOffset), space)
+	switch {
+	case at == len(data) && len(bytes.TrimLeft(data, space)) == 0:
+		return faultf(data, 0, "want %s, got nothing", kindOf(t))
+	case errors.Is(e.Err, io.ErrUnexpectedEOF):
+		return faultf(data, len(data), "the JSON ends too early: is the line cut off, or one value spread over several lines?")
+	case errors.Is(e.Err, jsontext.ErrDuplicateName):
+		return faultf(data, at, "key %q is given twice%s", e.JSONPointer.LastToken(), within(t, e.JSONPointer.Parent()))
+	case strings.HasSuffix(e.Err.Error(), "after top-level value"):
+		return faultf(data, at, "%w: one line holds one value", e.Err)
 	}
-	return faultf(data, at, "%s: want %s, got %s", e.Field, kind(e.Type), got(e.Value))
+	return faultf(data, at, "reading JSON: %w", e.Err)
 }
 
-// kind names what JSON holds for a Go type, in a reader's words.
-func kind(t reflect.Type) string {
+func explainMeaning(data []byte, t reflect.Type, e *json.SemanticError) error {
+	at := skipTo(data, int(e.ByteOffset), space+",:")
+	if errors.Is(e.Err, json.ErrUnknownName) {
+		name, parent := e.JSONPointer.LastToken(), e.JSONPointer.Parent()
+		of, _ := resolve(t, parent)
+		return faultf(data, at, "unknown key %q%s: %s", name, within(t, parent), suggest(name, keysOf(of)))
+	}
+	if e.GoType == nil || e.JSONKind == 0 {
+		return faultf(data, at, "%w", e)
+	}
+	prefix := ""
+	if _, path := resolve(t, e.JSONPointer); path != "" {
+		prefix = path + ": "
+	}
+	return faultf(data, at, "%swant %s, got %s", prefix, kindOf(e.GoType), found(e))
+}
+
+// skipTo moves an offset, which may stand at the end of the token before, over
+// the characters of between to what the error is about.
+func skipTo(data []byte, offset int, between string) int {
+	offset = min(max(offset, 0), len(data))
+	return len(data) - len(bytes.TrimLeft(data[offset:], between))
+}
+
+// resolve finds the type a pointer leads to from t, nil for one that takes any
+// key, and writes the way there as a person would: ground_truth[1].page.
+// Where the type is unknown, digits are taken for a place in a list.
+func resolve(t reflect.Type, pointer jsontext.Pointer) (reflect.Type, string) {
+	path := ""
+	for token := range pointer.Tokens() {
+		for t != nil && t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		kind := reflect.Interface
+		if t != nil {
+			kind = t.Kind()
+		}
+		inList := kind == reflect.Interface && strings.Trim(token, "0123456789") == ""
+		switch kind {
+		case reflect.Struct:
+			t = keysOf(t)[token]
+		case reflect.Map:
+			t = t.Elem()
+		case reflect.Slice, reflect.Array:
+			t, inList = t.Elem(), true
+		default:
+			t = nil
+		}
+		if inList {
+			path += "[" + token + "]"
+		} else {
+			path = strings.TrimPrefix(path+"."+token, ".")
+		}
+	}
+	return t, path
+}
+
+func within(t reflect.Type, pointer jsontext.Pointer) string {
+	if _, path := resolve(t, pointer); path != "" {
+		return " in " + path
+	}
+	return ""
+}
+
+// keysOf lists the JSON keys of a struct, with their types.
+func keysOf(t reflect.Type) map[string]reflect.Type {
+	for t != nil && t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t == nil || t.Kind() != reflect.Struct {
+		return nil
+	}
+	keys := make(map[string]reflect.Type)
+	for _, f := range reflect.VisibleFields(t) {
+		tag := f.Tag.Get("json")
+		name, _, _ := strings.Cut(tag, ",")
+		inlined := f.Anonymous && name == ""
+		if tag == "-" || inlined || !f.IsExported() {
+			continue
+		}
+		if name == "" {
+			name = f.Name
+		}
+		keys[name] = f.Type
+	}
+	return keys
+}
+
+// suggest names the nearest known key, or all of them when none is near.
+func suggest(name string, known map[string]reflect.Type) string {
+	keys := slices.Sorted(maps.Keys(known))
+	best, least := "", max(2, len(name)/3)+1
+	for _, key := range keys {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(key), nil); d < least {
+			best, least = key, d
+		}
+	}
+	if best != "" {
+		return fmt.Sprintf("did you mean %q?", best)
+	}
+	return "known keys are " + strings.Join(keys, ", ")
+}
+
+// kindOf names what JSON holds for a Go type, in a reader's words.
+func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:
-		return kind(t.Elem())
+		return kindOf(t.Elem())
 	case reflect.String:
 		return "a string"
 	case reflect.Bool:
@@ -117,27 +216,23 @@ func kind(t reflect.Type) string {
 	return "a whole number"
 }
 
-// got names what the decoder found, in the same words as kind.
-func got(value string) string {
-	switch value {
-	case "array":
-		return "a list"
-	case "object":
-		return "an object"
-	case "string":
+// found names what the decoder met instead, in the words of kindOf; a number
+// or string by its start.
+func found(e *json.SemanticError) string {
+	if len(e.JSONValue) > 0 {
+		const most = 40
+		s := []rune(string(e.JSONValue))
+		return string(s[:min(len(s), most)])
+	}
+	switch e.JSONKind {
+	case '"':
 		return "a string"
-	case "bool":
-		return "true or false"
+	case '0':
+		return "a number"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
 	}
-	return value // "number" or "number 1.5"
-}
-
-// excerpt quotes the start of data, short enough for an error message.
-func excerpt(data []byte) string {
-	const most = 40
-	s := string(data)
-	if utf8.RuneCountInString(s) > most {
-		s = string([]rune(s)[:most]) + "…"
-	}
-	return fmt.Sprintf("%q", s)
+	return e.JSONKind.String() // null, true, false
 }

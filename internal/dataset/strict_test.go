@@ -104,31 +104,33 @@ func TestDecodeStrictRefuses(t *testing.T) {
 		{"list for a string", `{"text": ["a"]}`,
 			`column 10: text: want a string, got a list`},
 		{"string for a whole number", `{"ground_truth":[{"field":"a","page":"2"}]}`,
-			`column 38: ground_truth.page: want a whole number, got a string`},
+			`column 38: ground_truth[0].page: want a whole number, got a string`},
 		{"fraction for a whole number", `{"left":{"page":1.5}}`,
-			`column 17: left.page: want a whole number, got number 1.5`},
+			`column 17: left.page: want a whole number, got 1.5`},
 		{"string for a truth value", `{"left":{"exists_in_document":"yes"}}`,
 			`column 31: left.exists_in_document: want true or false, got a string`},
 		{"number too large", `{"weight":1e999}`,
-			`column 11: weight: want a number, got number 1e999`},
+			`column 11: weight: want a number, got 1e999`},
+		{"a key in another case", `{"Text":"a"}`, `column 2: unknown key "Text": did you mean "text"?`},
+		{"half a surrogate pair", `{"text":"\ud83d!"}`, `column 10: reading JSON: invalid surrogate pair ` + "`\\ud83d!\"}`" + ` in string`},
 		{"list for an object", `[1]`, `column 1: want an object, got a list`},
 		{"null for an object", ` null`, `column 2: want an object, got null`},
 		{"nothing", ``, `column 1: want an object, got nothing`},
 		{"cut off", `{"document_id":"a"`, `column 19: the JSON ends too early: is the line cut off, or one value spread over several lines?`},
 		{"two values", `{"document_id":"a"} {"document_id":"b"}`,
-			`column 21: "{\"document_id\":\"b\"}" follows the value: one line holds one value`},
+			`column 21: invalid character '{' after top-level value: one line holds one value`},
 		{"a comma after the value", `{"document_id":"a"},`,
-			`column 20: "," follows the value: one line holds one value`},
-		{"Python's words", `{"left":None}`, `column 9: reading JSON: invalid character 'N' looking for beginning of value`},
-		{"single quotes", `{'text':1}`, `column 2: reading JSON: invalid character '\'' looking for beginning of object key string`},
+			`column 20: invalid character ',' after top-level value: one line holds one value`},
+		{"Python's words", `{"left":None}`, `column 9: reading JSON: invalid character 'N' at start of value`},
+		{"single quotes", `{'text':1}`, `column 2: reading JSON: invalid character '\'' at start of value`},
 		{"a key twice", `{"text":"a","document_id":"x","text":"b"}`,
-			`column 31: key "text" is given twice in one object`},
+			`column 31: key "text" is given twice`},
 		{"a key twice, once in disguise", `{"text":"a","t\u0065xt":"b"}`,
-			`column 13: key "t\\u0065xt" is given twice in one object`},
+			`column 13: key "text" is given twice`},
 		{"a key twice deep inside", `{"extra":{"list":[{"a":"}","a":1}]}}`,
-			`column 28: key "a" is given twice in one object`},
+			`column 28: key "a" is given twice in extra.list[0]`},
 		{"a key twice after a string with quotes", `{"text":"say \"text\", \\","text":"b"}`,
-			`column 28: key "text" is given twice in one object`},
+			`column 28: key "text" is given twice`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -143,10 +145,9 @@ func TestDecodeStrictRefuses(t *testing.T) {
 	}
 }
 
-// A key is found however many others the object has, on both sides of the
-// number at which the search changes from a list to a set.
+// A key is found however many others the object has.
 func TestDuplicateAmongManyKeys(t *testing.T) {
-	for _, n := range []int{1, 2, 31, 32, 33, 34, 1000} {
+	for _, n := range []int{1, 2, 50, 1000} {
 		var b strings.Builder
 		b.WriteString("{")
 		for i := range n {
