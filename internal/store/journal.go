@@ -20,13 +20,14 @@ type Journal struct {
 	conn *sql.Conn
 	stmt struct{ call, outcome, verdict, judged *sql.Stmt }
 
-	mu     sync.Mutex
-	next   *group // what the next commit writes
-	err    error  // sticky: a store that could not write is not written again
-	closed bool
-	wake   chan struct{} // 1 slot
-	room   *sync.Cond    // signalled after every commit
-	done   chan struct{} // closed when the writer has ended
+	mu      sync.Mutex
+	next    *group // what the next commit writes
+	writing *group // what is being written, or was last
+	err     error  // sticky: a store that could not write is not written again
+	closed  bool
+	wake    chan struct{} // 1 slot
+	room    *sync.Cond    // signalled after every commit
+	done    chan struct{} // closed when the writer has ended
 }
 
 // maxQueued bounds the entries that may wait for a commit, so that outcomes
@@ -173,7 +174,7 @@ func (j *Journal) write() {
 				}
 				break
 			}
-			j.next = newGroup()
+			j.next, j.writing = newGroup(), g
 			failed := j.err
 			j.mu.Unlock()
 			if failed == nil {
@@ -319,4 +320,20 @@ func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return errors.Join(j.err, j.conn.Close())
+}
+
+// Flush returns when everything queued so far is on disk.
+func (j *Journal) Flush() error {
+	j.mu.Lock()
+	g := j.writing
+	if j.next.size() > 0 {
+		g = j.next
+	}
+	err := j.err
+	j.mu.Unlock()
+	if g == nil || err != nil {
+		return err
+	}
+	<-g.done
+	return g.err
 }

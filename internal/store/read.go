@@ -188,6 +188,16 @@ type Progress struct {
 	Cost   float64
 }
 
+// AllJudged reports whether every trial with something to judge was judged.
+func (p *Progress) AllJudged() bool {
+	for seq, done := range p.Done {
+		if done && !p.Failed[seq] && !p.Judged[seq] {
+			return false
+		}
+	}
+	return true
+}
+
 // Progress reads what the run has done so far.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}

@@ -1,0 +1,244 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"os"
+	"path/filepath"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/score"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// samplesPerArm is how many of the best and of the worst trials of an arm a
+// report shows.
+const samplesPerArm = 3
+
+// conclude scores and analyses a run from what is stored, keeps the result,
+// writes the report files and prints the report. It asks no model.
+func (a *app) conclude(ctx context.Context, db *store.DB, r *store.Run, l *loaded) error {
+	result, err := a.rescore(ctx, db, r, l)
+	if err != nil {
+		return err
+	}
+	files, err := l.writeReports(ctx, db, r, result)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.ID, "files": files,
+			"analysis": result.Analysis, "verdict": result.Verdict})
+	}
+	if err := report.Terminal(a.out, result, a.terminal()); err != nil {
+		return err
+	}
+	for _, f := range files {
+		a.say("wrote %s", f)
+	}
+	if share := result.Analysis.FailedShare(); share > result.Analysis.Run.MaxFailed {
+		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of an arm's trials failed, the study allows %.1f %%: ask them again with `scruple run --retry-failed %s`",
+			100*share, 100*result.Analysis.Run.MaxFailed, l.file.Path))
+	}
+	return nil
+}
+
+// rescore turns outcomes into scores, scores into an analysis and the analysis
+// into a verdict, and keeps all three.
+func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded) (report.Report, error) {
+	var none report.Report
+	scorer, calibration, err := calibrate(ctx, db, r, l)
+	if err != nil {
+		return none, err
+	}
+	collector := analyse.NewCollector(&l.entry.Suite, l.bench.Items(), l.bench.Arms())
+	err = db.ReplaceScores(ctx, r, func(yield func(eval.Scored, error) bool) {
+		for s, err := range score.All(scorer, db.Outcomes(ctx, r)) {
+			if err == nil {
+				collector.Add(s)
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	})
+	if err != nil {
+		return none, err
+	}
+	analysis, err := collector.Analyse(l.question(r, calibration), l.sources(ctx, db, r))
+	if err != nil {
+		return none, err
+	}
+	result := report.Report{Analysis: analysis}
+	var verdict []byte
+	if !l.rules.Empty() {
+		v := l.rules.Decide(analysis)
+		result.Verdict = &v
+		if verdict, err = json.Marshal(v); err != nil {
+			return none, err
+		}
+	}
+	kept, err := json.Marshal(analysis)
+	if err != nil {
+		return none, err
+	}
+	return result, db.SaveAnalysis(ctx, r, kept, verdict)
+}
+
+// calibrate measures the judge first, where scoring depends on how good it is.
+func calibrate(ctx context.Context, db *store.DB, r *store.Run, l *loaded) (eval.Scorer, *eval.Calibration, error) {
+	bench, ok := l.bench.(eval.Calibrator)
+	if !ok || l.study.JudgeModel == "" {
+		return l.bench, nil, nil
+	}
+	calibrating := map[string]bool{}
+	for _, arm := range l.bench.Arms() {
+		calibrating[arm.ID] = arm.Role == eval.RoleCalibration
+	}
+	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Judged, error) bool) {
+		for j, err := range db.Outcomes(ctx, r) {
+			if (err != nil || calibrating[j.Trial.Arm]) && !yield(j, err) {
+				return
+			}
+		}
+	})
+	return scorer, &calibration, err
+}
+
+func (l *loaded) question(r *store.Run, calibration *eval.Calibration) analyse.Question {
+	s := l.study
+	return analyse.Question{
+		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: l.entry.Suite.Title, Description: s.Description,
+			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction},
+		Run: analyse.Run{ID: r.ID, Version: version, Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
+		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm,
+	}
+}
+
+func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analyse.Sources {
+	from := analyse.Sources{
+		Calls: convert(db.ArmCalls(ctx, r), func(c store.ArmCalls) analyse.ArmCalls {
+			return analyse.ArmCalls{Arm: c.Arm, Judge: c.Stage == eval.StageJudge, Calls: c.Calls, Requests: c.Requests, Input: c.Input,
+				Output: c.Output, Cached: c.Cached, Reasoning: c.Reasoning, CostUSD: c.CostUSD, Unpriced: c.Unpriced}
+		}),
+		Versions: convert(db.Versions(ctx, r), func(v store.Version) analyse.ArmVersion {
+			return analyse.ArmVersion{Arm: v.Arm, Version: v.Model, Calls: v.Calls}
+		}),
+		Show: func(t eval.Trial) (eval.Exhibit, error) {
+			j, err := db.Outcome(ctx, r, t)
+			if err != nil {
+				return eval.Exhibit{}, err
+			}
+			return l.bench.Exhibit(t, j.Outcome, j.Verdicts)
+		},
+	}
+	if t, ok := l.bench.(eval.Tabler); ok {
+		from.Tables = t.Tables
+	}
+	return from
+}
+
+func convert[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for a, err := range seq {
+			if !yield(f(a), err) {
+				return
+			}
+		}
+	}
+}
+
+// resultsDir is where a study's report files go.
+func (l *loaded) resultsDir() string {
+	if dir := l.study.Output.ResultsDir; dir != "" && dir != "results" {
+		return l.file.Resolve(dir)
+	}
+	return l.file.Resolve(filepath.Join("results", l.study.Name))
+}
+
+// writeReports writes the report in every file format, and the raw answers if
+// the study wants them.
+func (l *loaded) writeReports(ctx context.Context, db *store.DB, r *store.Run, result report.Report) ([]string, error) {
+	if g := l.study.Output.GenerateReport; g != nil && !*g {
+		return nil, nil
+	}
+	dir := l.resultsDir()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the results folder: %w", err)
+	}
+	var files []string
+	for _, f := range report.Formats() {
+		if f.Ext == "" {
+			continue
+		}
+		path := filepath.Join(dir, "report."+f.Ext)
+		var b bytes.Buffer
+		if err := f.Render(&b, result); err != nil {
+			return nil, fmt.Errorf("rendering %s: %w", path, err)
+		}
+		if err := writeFile(path, b.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	if !l.study.Output.SaveRaw {
+		return files, nil
+	}
+	path := filepath.Join(dir, "outcomes.jsonl")
+	var b bytes.Buffer
+	if err := exportTable(ctx, &b, db, r, "outcomes", "jsonl"); err != nil {
+		return nil, err
+	}
+	return append(files, path), writeFile(path, b.Bytes())
+}
+
+// writeFile replaces a file at once, so that a reader or a crash never meets
+// half of it.
+func writeFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer os.Remove(tmp.Name())
+	if _, err := tmp.Write(data); err != nil {
+		tmp.Close()
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := tmp.Chmod(0o644); err != nil {
+		tmp.Close()
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := tmp.Close(); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	if err := os.Rename(tmp.Name(), path); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+// kept reads back the analysis and verdict of a run.
+func kept(ctx context.Context, db *store.DB, r *store.Run) (report.Report, error) {
+	analysis, verdict, err := db.Analysis(ctx, r)
+	if err != nil {
+		return report.Report{}, err
+	}
+	var result report.Report
+	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
+		return result, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+	}
+	if verdict != nil {
+		result.Verdict = &gate.Verdict{}
+		if err := json.Unmarshal(verdict, result.Verdict); err != nil {
+			return result, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
+		}
+	}
+	return result, nil
+}

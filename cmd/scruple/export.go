@@ -1,0 +1,271 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"iter"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func exportVerb(a *app) *cobra.Command {
+	var table, format, output string
+	c := verb("export STUDY|RUN", "print what a run holds, for other programs", `
+Tables: calls (one line a request), outcomes (a line a trial), scores (a line
+a fraction) and summary (a line an estimate). Lines come in the order of the
+plan, which is the same for the same study and seed.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		db, r, err := a.findRun(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		if output == "" {
+			return exportTable(c.Context(), a.out, db, r, table, format)
+		}
+		f, err := os.Create(output)
+		if err != nil {
+			return fmt.Errorf("exporting %s: %w", table, err)
+		}
+		if err := exportTable(c.Context(), f, db, r, table, format); err != nil {
+			f.Close()
+			return err
+		}
+		return f.Close()
+	})
+	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary")
+	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
+	return c
+}
+
+// A row is one line of an exported table: values in column order.
+type row []any
+
+type exported struct {
+	columns []string
+	rows    func(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error]
+}
+
+var tables = map[string]exported{
+	"calls": {strings.Fields(`item arm replicate step provider model model_version request_id text tool_calls stop_reason input_tokens
+		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key`), callRows},
+	"outcomes": {strings.Fields(`item arm replicate outcome reason notes detail output`), outcomeRows},
+	"scores":   {strings.Fields(`item arm replicate unit metric num den unscored`), scoreRows},
+	"summary":  {strings.Fields(`arm metric stratum value low high items clusters num den unscored method`), summaryRows},
+}
+
+func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, table, format string) error {
+	t, ok := tables[table]
+	if !ok {
+		return fmt.Errorf("--table %q: the tables are calls, outcomes, scores and summary", table)
+	}
+	var write func(row) error
+	var flush func() error
+	switch format {
+	case "jsonl":
+		write, flush = jsonLines(w, t.columns)
+	case "csv":
+		write, flush = csvLines(w, t.columns)
+	default:
+		return fmt.Errorf("--format %q: the formats are jsonl and csv", format)
+	}
+	for row, err := range t.rows(ctx, db, r) {
+		if err != nil {
+			return err
+		}
+		if err := write(row); err != nil {
+			return fmt.Errorf("exporting %s: %w", table, err)
+		}
+	}
+	return flush()
+}
+
+func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
+	return convert(db.Calls(ctx, r), func(c eval.Call) row {
+		var cost any
+		if v, ok := c.KnownCost(); ok {
+			cost = v
+		}
+		kind := c.ErrKind
+		if kind == "" && c.Response.Stop == eval.StopRefused {
+			kind = eval.ErrRefused
+		}
+		p := &c.Response
+		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
+			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, cost, c.LatencyMS,
+			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key}
+	})
+}
+
+// toolCalls shows arguments as JSON where they are, else as the text they are.
+func toolCalls(calls []eval.ToolCall) []map[string]any {
+	shown := make([]map[string]any, 0, len(calls))
+	for _, c := range calls {
+		var arguments any = string(c.Arguments)
+		if json.Valid(c.Arguments) {
+			arguments = c.Arguments
+		}
+		shown = append(shown, map[string]any{"id": c.ID, "name": c.Name, "arguments": arguments})
+	}
+	return shown
+}
+
+func list(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
+	return convert(db.Outcomes(ctx, r), func(j eval.Judged) row {
+		o := j.Outcome
+		return row{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}
+	})
+}
+
+func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		for s, err := range db.Scores(ctx, r) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			for _, x := range s.Scores {
+				var num, den, unscored any = x.Num, x.Den, nil
+				if x.Unscored != "" {
+					num, den, unscored = nil, nil, x.Unscored
+				}
+				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
+	return func(yield func(row, error) bool) {
+		result, err := kept(ctx, db, r)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, e := range result.Analysis.Estimates {
+			stratum := ""
+			if e.Stratum != nil {
+				stratum = e.Stratum.Name + "=" + e.Stratum.Value
+			}
+			if !yield(row{e.Arm, e.Metric, stratum, float64(e.Value), float64(e.Low), float64(e.High), e.Items, e.Clusters,
+				float64(e.Num), float64(e.Den), e.Unscored, e.Method}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// jsonLines writes objects whose keys keep the order of the columns. Columns
+// without a value are null; unscored, which nearly always has none, is left
+// out then.
+func jsonLines(w io.Writer, columns []string) (func(row) error, func() error) {
+	var b []byte
+	write := func(r row) error {
+		b = append(b[:0], '{')
+		for i, v := range r {
+			if v == nil && columns[i] == "unscored" {
+				continue
+			}
+			if f, ok := v.(float64); ok && math.IsNaN(f) {
+				v = nil
+			}
+			value, err := marshal(v)
+			if err != nil {
+				return err
+			}
+			if len(b) > 1 {
+				b = append(b, ',')
+			}
+			b = strconv.AppendQuote(b, columns[i])
+			b = append(append(b, ':'), value...)
+		}
+		_, err := w.Write(append(b, '}', '\n'))
+		return err
+	}
+	return write, func() error { return nil }
+}
+
+func marshal(v any) ([]byte, error) {
+	var b strings.Builder
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return []byte(strings.TrimSuffix(b.String(), "\n")), nil
+}
+
+func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
+	c := csv.NewWriter(w)
+	fields := make([]string, len(columns))
+	started := false
+	header := func() error {
+		if started {
+			return nil
+		}
+		started = true
+		return c.Write(columns)
+	}
+	write := func(r row) error {
+		if err := header(); err != nil {
+			return err
+		}
+		for i, v := range r {
+			text, err := csvField(v)
+			if err != nil {
+				return err
+			}
+			fields[i] = text
+		}
+		return c.Write(fields)
+	}
+	return write, func() error {
+		if err := header(); err != nil {
+			return err
+		}
+		c.Flush()
+		return c.Error()
+	}
+}
+
+// csvField writes a value for a spreadsheet. Text that a spreadsheet would take
+// for a formula gets an apostrophe before it: it comes from models.
+func csvField(v any) (string, error) {
+	switch v := v.(type) {
+	case nil:
+		return "", nil
+	case string:
+		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
+			return "'" + v, nil
+		}
+		return v, nil
+	case int:
+		return strconv.Itoa(v), nil
+	case float64:
+		if math.IsNaN(v) {
+			return "", nil
+		}
+		return strconv.FormatFloat(v, 'g', -1, 64), nil
+	}
+	b, err := marshal(v)
+	return string(b), err
+}

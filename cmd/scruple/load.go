@@ -1,0 +1,222 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
+)
+
+// A loaded study is a study file that was found to be right, with its data.
+type loaded struct {
+	file      *study.File
+	study     *study.Study
+	entry     suites.Entry
+	bench     suites.Bench
+	plan      *plan.Plan
+	rules     *gate.Rules
+	pairs     []analyse.Pair
+	primary   []string
+	secondary []string
+	treatment []eval.Part
+}
+
+func (l *loaded) close() error { return l.bench.Close() }
+
+// load reads a study file and everything it names. All that is wrong is
+// reported before anything else happens.
+func (a *app) load(path string) (*loaded, error) {
+	name, err := study.Suite(path, a.overrides)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := suiteCalled(name)
+	if err != nil {
+		return nil, fmt.Errorf("%s: suite: %w", path, err)
+	}
+	into, common := entry.NewStudy()
+	file, err := study.Load(path, a.overrides, into)
+	if err != nil {
+		return nil, err
+	}
+	bench, err := entry.Open(file, into)
+	if err != nil {
+		return nil, err
+	}
+	l := &loaded{file: file, study: common, entry: entry, bench: bench}
+	if err := l.resolve(); err != nil {
+		l.close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// resolve checks what the study says of arms and metrics against the suite.
+func (l *loaded) resolve() error {
+	s, arms := l.study, l.bench.Arms()
+	var problems []error
+	var err error
+	if l.plan, err = plan.New(l.bench.Items(), arms, s.Execution.Replicates, s.Execution.Seed); err != nil {
+		problems = append(problems, err)
+	}
+	l.primary, l.secondary = s.Metrics.Primary, s.Metrics.Secondary
+	if len(l.primary) == 0 {
+		l.primary = l.entry.Primary
+	}
+	if len(l.secondary) == 0 {
+		l.secondary = l.entry.Secondary
+	}
+	for key, names := range map[string][]string{"metrics.primary": s.Metrics.Primary, "metrics.secondary": s.Metrics.Secondary} {
+		for i, name := range names {
+			if _, ok := l.entry.Suite.Metric(name); !ok {
+				problems = append(problems, l.file.Errorf(fmt.Sprintf("%s[%d]", key, i), "%s", l.noMetric(name)))
+			}
+		}
+	}
+	for i, c := range s.Comparisons {
+		for _, name := range c.Metrics {
+			if _, ok := l.entry.Suite.Metric(name); !ok {
+				problems = append(problems, l.file.Errorf(fmt.Sprintf("comparisons[%d].metrics", i), "%s", l.noMetric(name)))
+			}
+		}
+	}
+	if l.pairs, err = analyse.Pairs(s.Comparisons, arms); err != nil {
+		key, text, _ := strings.Cut(err.Error(), ": ")
+		problems = append(problems, l.file.Errorf(key, "%s", text))
+	}
+	if len(problems) == 0 {
+		problems = l.compileRules(arms)
+	}
+	l.treatment = plan.Treatment(s, arms)
+	return errors.Join(problems...)
+}
+
+func (l *loaded) noMetric(name string) string {
+	var known []string
+	for _, m := range l.entry.Suite.Metrics {
+		known = append(known, m.Name)
+	}
+	return fmt.Sprintf("no metric is called %q; the metrics are %s", name, strings.Join(known, ", "))
+}
+
+func (l *loaded) compileRules(arms []eval.Arm) []error {
+	names := gate.Names{Metrics: l.entry.Suite.Metrics, Compared: l.compared}
+	for _, a := range arms {
+		if a.Role != eval.RoleCalibration {
+			names.Arms = append(names.Arms, a.ID)
+		}
+	}
+	rules, wrong := gate.Compile(l.study.Decide, names)
+	l.rules = rules
+	var problems []error
+	for _, w := range wrong {
+		problems = append(problems, l.file.Errorf(w.At, "%v", w))
+	}
+	return problems
+}
+
+// compared reports whether analysis will compare two arms on a metric.
+func (l *loaded) compared(a, b, metric string) bool {
+	for _, p := range l.pairs {
+		if p.A == a && p.B == b || p.A == b && p.B == a {
+			metrics := p.Metrics
+			if len(metrics) == 0 {
+				metrics = append(slices.Clone(l.primary), l.secondary...)
+			}
+			if slices.Contains(metrics, metric) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func suiteCalled(name string) (suites.Entry, error) {
+	var known []string
+	for _, e := range suites.All() {
+		if e.Suite.Name == name {
+			return e, nil
+		}
+		known = append(known, e.Suite.Name)
+	}
+	return suites.Entry{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
+}
+
+// storeFor is the store of a study file: --store, or .scruple/scruple.db in
+// the study's folder.
+func (a *app) storeFor(studyPath string) string {
+	if a.storePath != "" {
+		return a.storePath
+	}
+	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
+}
+
+// isStudyFile tells a study file from a run id.
+func isStudyFile(arg string) bool {
+	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
+		return true
+	}
+	_, err := os.Stat(arg)
+	return err == nil
+}
+
+// findRun finds the run a study file or run id stands for, in a store opened
+// to read. For a study file it is the newest run of that study.
+func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, error) {
+	path := a.storePath
+	if path == "" {
+		path = filepath.Join(".scruple", "scruple.db")
+		if isStudyFile(arg) {
+			path = a.storeFor(arg)
+		}
+	}
+	db, err := store.OpenRead(ctx, path)
+	if err != nil {
+		return nil, nil, err
+	}
+	run, err := a.lookUp(ctx, db, arg)
+	if err != nil {
+		db.Close()
+		return nil, nil, err
+	}
+	return db, run, nil
+}
+
+func (a *app) lookUp(ctx context.Context, db *store.DB, arg string) (*store.Run, error) {
+	if !isStudyFile(arg) {
+		return db.Run(ctx, arg)
+	}
+	name, err := study.Name(arg, a.overrides)
+	if err != nil {
+		return nil, err
+	}
+	return db.LastRun(ctx, name)
+}
+
+// studyPath gives the study file that an argument stands for, also when it is
+// the id of a run.
+func (a *app) studyPath(ctx context.Context, arg string) (string, error) {
+	if isStudyFile(arg) {
+		return arg, nil
+	}
+	db, run, err := a.findRun(ctx, arg)
+	if err != nil {
+		return "", err
+	}
+	defer db.Close()
+	if a.storePath == "" {
+		a.storePath = db.Path()
+	}
+	return run.StudyPath, nil
+}

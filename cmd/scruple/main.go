@@ -1,0 +1,140 @@
+// Command scruple answers whether a prompt, model, method or pipeline is
+// really better than another one, and whether it may be shipped.
+//
+// The package only wires: providers.go names the providers, wire.go suites and
+// stores, and each verb has a file of its own.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func main() {
+	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
+}
+
+// execute runs one command line and gives its exit code.
+func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
+	root := newRoot(&app{in: in, out: out, err: errOut, getenv: getenv})
+	root.SetArgs(args)
+	root.SetIn(in)
+	root.SetOut(out)
+	root.SetErr(errOut)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	code := exitCode(err)
+	var quiet *exitError
+	if !errors.As(err, &quiet) || quiet.err != nil {
+		fmt.Fprintf(errOut, "scruple: %v\n", err)
+	}
+	return code
+}
+
+// Exit codes, the same for every verb.
+const (
+	exitOK             = 0   // done, or the gate passed
+	exitFail           = 1   // the gate failed
+	exitUsage          = 2   // bad usage or bad input
+	exitNotAllowed     = 3   // not allowed, or not enough evidence to decide
+	exitInfrastructure = 4   // a provider, the store or too many trials failed
+	exitInterrupted    = 130 // stopped by Ctrl-C
+)
+
+const exitStatus = `
+EXIT STATUS
+  0    done; for gate: passed
+  1    the gate failed
+  2    bad usage or bad input
+  3    not allowed, or not enough evidence to decide
+  4    infrastructure: a provider, the store, or more failed trials than the study allows
+  130  interrupted; the same command continues`
+
+// An exitError carries the exit code of an error. With a nil err nothing more
+// is printed.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string {
+	if e.err == nil {
+		return ""
+	}
+	return e.err.Error()
+}
+
+func (e *exitError) Unwrap() error { return e.err }
+
+func exit(code int, err error) error { return &exitError{code, err} }
+
+// exitCode classes an error. What nobody classed is bad input.
+func exitCode(err error) int {
+	var e *exitError
+	var call *run.CallError
+	switch {
+	case errors.As(err, &e):
+		return e.code
+	case errors.As(err, &call), errors.Is(err, store.ErrLocked):
+		return exitInfrastructure
+	case errors.Is(err, store.ErrNotFound):
+		return exitUsage
+	case strings.HasPrefix(err.Error(), "store "):
+		return exitInfrastructure
+	}
+	return exitUsage
+}
+
+// An app is what every verb has at hand.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	getenv   func(string) string
+
+	json      bool
+	storePath string
+	overrides []string
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "scruple",
+		Short: "is it really better, and may we ship it?",
+		Long: `Scruple compares prompts, models, methods and pipelines the way a published
+experiment would: every answer is kept, every number has its interval, and the
+rules that decide are in the study file.
+
+Start with:  scruple init extraction my-study && scruple run my-study/study.yaml`,
+		Version:       version,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+	}
+	root.SetVersionTemplate("scruple {{.Version}}\n")
+	flags := root.PersistentFlags()
+	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
+	flags.StringVar(&a.storePath, "store", "", "file that keeps runs (default .scruple/scruple.db beside the study)")
+	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
+	root.AddCommand(
+		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
+		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a),
+	)
+	for _, c := range root.Commands() {
+		c.Long = strings.TrimSpace(c.Long) + "\n" + exitStatus
+	}
+	return root
+}
+
+// version is set by the linker in releases.
+var version = "dev"

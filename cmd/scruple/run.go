@@ -1,0 +1,269 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func runVerb(a *app) *cobra.Command {
+	var opt runOptions
+	c := verb("run STUDY", "carry out a study: ask, judge, score, analyse, report", `
+Every answer is on disk before it is used. Interrupted at any moment, the same
+command goes on where the run stopped and pays for nothing twice. A finished
+run is only scored and reported again. A run whose study changed in what it
+asks is refused with the difference; --new starts another one.
+
+Ctrl-C lets the calls that are under way end, a second one breaks them off.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
+	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if there is one of this study")
+	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "try the trials again that failed")
+	return c
+}
+
+type runOptions struct{ fresh, retryFailed bool }
+
+func (a *app) run(ctx context.Context, arg string, opt runOptions) error {
+	path, err := a.studyPath(ctx, arg)
+	if err != nil {
+		return err
+	}
+	l, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := a.preflight(l); err != nil {
+		return err
+	}
+	models, closeModels, err := a.models(l)
+	if err != nil {
+		return err
+	}
+	defer closeModels()
+	db, err := store.Open(ctx, a.storeFor(path))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := a.startOrResume(ctx, db, l, opt)
+	if err != nil {
+		return err
+	}
+	asked := a.ask(ctx, db, r, l, models, opt)
+	if asked != nil && !errors.Is(asked, run.ErrStopped) {
+		return asked
+	}
+	if err := a.conclude(ctx, db, r, l); err != nil {
+		return errors.Join(asked, err)
+	}
+	return asked
+}
+
+// startOrResume finds the run this study is in, or makes one.
+func (a *app) startOrResume(ctx context.Context, db *store.DB, l *loaded, opt runOptions) (*store.Run, error) {
+	last, err := db.LastRun(ctx, l.study.Name)
+	switch {
+	case err != nil && !errors.Is(err, store.ErrNotFound):
+		return nil, err
+	case err == nil && !opt.fresh:
+		if err := sameStudy(ctx, db, last, l); err != nil {
+			return nil, err
+		}
+		return last, last.SetPlan(l.plan)
+	}
+	absolute, err := filepath.Abs(l.file.Path)
+	if err != nil {
+		return nil, err
+	}
+	return db.CreateRun(ctx, store.NewRun{Study: l.study.Name, Suite: l.study.Suite, StudyPath: absolute, StudyJSON: l.file.Canonical(),
+		Treatment: l.treatment, Replicates: l.study.Execution.Replicates, Items: l.bench.Items(), Plan: l.plan, Version: version, Now: time.Now()})
+}
+
+// sameStudy refuses to go on with a run whose study asks something else now.
+func sameStudy(ctx context.Context, db *store.DB, r *store.Run, l *loaded) error {
+	diffs := eval.DiffParts(r.Treatment, l.treatment)
+	was, err := db.Items(ctx, r)
+	if err != nil {
+		return err
+	}
+	input, gold := plan.Changes(was, l.bench.Items())
+	diffs = append(diffs, plan.Shorten(input, 5)...)
+	if len(diffs) > 0 {
+		return exit(exitNotAllowed, fmt.Errorf("run %s of this study asked something else:\n  %s\nundo the change to go on with it, or start another run with --new",
+			r.ID, strings.Join(diffs, "\n  ")))
+	}
+	if len(gold) > 0 {
+		return exit(exitNotAllowed, fmt.Errorf("the gold of %d items changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with --new",
+			len(gold), r.ID, strings.Join(plan.Shorten(gold, 5), ", ")))
+	}
+	return nil
+}
+
+// ask performs and judges what is left of a run.
+func (a *app) ask(ctx context.Context, db *store.DB, r *store.Run, l *loaded, models map[string]*run.Model, opt runOptions) error {
+	progress, err := db.Progress(ctx, r)
+	if err != nil {
+		return err
+	}
+	todo := pending(progress, opt.retryFailed)
+	judges := l.study.JudgeModel != ""
+	if todo == 0 && (!judges || progress.AllJudged()) {
+		return nil
+	}
+	journal, err := db.Journal(ctx, r)
+	if err != nil {
+		return err
+	}
+	observer, closeObserver := a.observer(l)
+	defer closeObserver()
+	x := l.study.Execution
+	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
+		Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, models,
+		run.Spent{Calls: progress.Calls, Tokens: progress.Tokens, Cost: progress.Cost}, observer)
+	ctx, restore := interruptible(ctx, engine)
+	defer restore()
+
+	err = engine.Perform(ctx, l.bench, armPlans(l, progress, false), runTasks(l.plan, progress, opt.retryFailed))
+	if err == nil && judges {
+		err = a.judge(ctx, db, r, l, engine, journal)
+	}
+	return classify(errors.Join(err, journal.Close()))
+}
+
+// judge has everything judged that has an outcome and no verdict yet.
+func (a *app) judge(ctx context.Context, db *store.DB, r *store.Run, l *loaded, engine *run.Engine, journal *store.Journal) error {
+	if err := journal.Flush(); err != nil {
+		return err
+	}
+	progress, err := db.Progress(ctx, r)
+	if err != nil {
+		return err
+	}
+	return engine.Judge(ctx, l.bench, armPlans(l, progress, true), judgeTasks(ctx, db, r, l.plan, progress))
+}
+
+func runTasks(p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
+	return func(yield func(run.Task, error) bool) {
+		for seq := range p.Len() {
+			if progress.Done[seq] && !(retryFailed && progress.Failed[seq]) {
+				continue
+			}
+			if !yield(run.Task{Trial: p.Trial(seq), Called: progress.Called[seq]}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, p *plan.Plan, progress *store.Progress) iter.Seq2[run.Task, error] {
+	return func(yield func(run.Task, error) bool) {
+		for j, err := range db.Outcomes(ctx, r) {
+			if err != nil {
+				yield(run.Task{}, err)
+				return
+			}
+			seq, ok := p.Seq(j.Trial)
+			if !ok || progress.Judged[seq] || j.Outcome.Kind == eval.Failed {
+				continue
+			}
+			if !yield(run.Task{Trial: j.Trial, Called: progress.Called[seq], Outcome: j.Outcome}, nil) {
+				return
+			}
+		}
+	}
+}
+
+func pending(p *store.Progress, retryFailed bool) int {
+	n := 0
+	for seq := range p.Done {
+		if !p.Done[seq] || retryFailed && p.Failed[seq] {
+			n++
+		}
+	}
+	return n
+}
+
+// armPlans says for each arm how many of its trials a stage has to do.
+func armPlans(l *loaded, progress *store.Progress, judging bool) []run.ArmPlan {
+	index := map[string]int{}
+	var plans []run.ArmPlan
+	for _, arm := range l.bench.Arms() {
+		index[arm.ID] = len(plans)
+		plans = append(plans, run.ArmPlan{Arm: arm.ID})
+	}
+	for seq := range l.plan.Len() {
+		p := &plans[index[l.plan.Trial(seq).Arm]]
+		p.Planned++
+		if judging && progress.Judged[seq] || !judging && progress.Done[seq] {
+			p.Done++
+		}
+		if !judging && progress.Failed[seq] {
+			p.Failed++
+		}
+	}
+	return plans
+}
+
+// interruptible stops the engine at the first Ctrl-C and breaks calls off at
+// the second.
+func interruptible(ctx context.Context, engine *run.Engine) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	quit := make(chan struct{})
+	go func() {
+		for range 2 {
+			select {
+			case <-signals:
+				engine.Stop(interrupted)
+			case <-quit:
+				return
+			}
+			select {
+			case <-signals:
+				cancel(fmt.Errorf("%w: %s", run.ErrStopped, interrupted))
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return ctx, func() { signal.Stop(signals); close(quit); cancel(nil) }
+}
+
+const interrupted = "interrupted: calls under way are let end; the same command continues"
+
+// classify gives the exit code of a run that did not get to its end.
+func classify(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, run.ErrStopped) && strings.Contains(err.Error(), interrupted):
+		return exit(exitInterrupted, err)
+	case errors.Is(err, run.ErrStopped):
+		return exit(exitNotAllowed, err)
+	}
+	return err
+}
+
+func durations[D interface{ D() time.Duration }](ds []D) []time.Duration {
+	list := make([]time.Duration, 0, len(ds))
+	for _, d := range ds {
+		list = append(list, d.D())
+	}
+	return list
+}

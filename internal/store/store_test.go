@@ -1,0 +1,327 @@
+package store_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func newRun(t testing.TB, db *store.DB, items, replicates int) (*store.Run, *plan.Plan) {
+	t.Helper()
+	var list []eval.Item
+	for i := range items {
+		list = append(list, eval.Item{ID: fmt.Sprintf("doc-%03d", i), Input: "in", Gold: "gold"})
+	}
+	p, err := plan.New(list, []eval.Arm{{ID: "a"}, {ID: "b"}}, replicates, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.CreateRun(t.Context(), store.NewRun{Study: "my study", Suite: "s", StudyPath: "/x/study.yaml", StudyJSON: []byte(`{}`),
+		Treatment: []eval.Part{{Name: "suite", Value: "s"}, {Name: "arm a", Value: "h=1\n2"}}, Replicates: replicates, Items: list, Plan: p,
+		Version: "test", Now: time.Date(2026, 11, 21, 2, 3, 4, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, p
+}
+
+func open(t testing.TB, path string) *store.DB {
+	t.Helper()
+	db, err := store.Open(context.Background(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func call(trial eval.Trial, text string) *eval.Call {
+	return &eval.Call{Trial: trial, Stage: eval.StageRun, Step: "ask", Key: "k", Parts: []eval.Part{{Name: "model", Value: "m"}},
+		Provider: "openai", Model: "gpt", Attempts: 1, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
+			Text: text, Stop: eval.StopEnd, StopReason: "stop", ModelVersion: "gpt-1", RequestID: "r1", Adapted: []string{"temperature dropped"},
+			ToolCalls: []eval.ToolCall{{ID: "1", Name: "f", Arguments: []byte(`{"not json`)}},
+			Usage:     eval.Usage{Input: 10, Output: 5, Cached: 4, Reasoning: 2, CachedInInput: true},
+		}}
+}
+
+func TestRunReadsBackAsWritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "sub", "scruple.db")
+	db := open(t, path)
+	r, p := newRun(t, db, 3, 2)
+	if r.ID != "my-study-1" {
+		t.Errorf("id %q", r.ID)
+	}
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := p.Trial(0), p.Trial(1)
+	want := call(first, "answer \x00 é")
+	if err := j.Append(want); err != nil {
+		t.Fatal(err)
+	}
+	outcome := eval.Outcome{Kind: eval.OK, Notes: []string{"repaired"}, Data: []byte("answer")}
+	if err := errors.Join(j.Outcome(first, outcome), j.Outcome(second, eval.Outcome{Kind: eval.Failed, Reason: "timeout"}),
+		j.Judged(first, []eval.Verdict{{Step: "judge/f", Source: "model", Judge: "m", Data: []byte("yes")}}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+
+	back, err := db.Run(t.Context(), r.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := back.SetPlan(p); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(r.Treatment, back.Treatment); diff != "" {
+		t.Error(diff)
+	}
+	for c, err := range db.Calls(t.Context(), back) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(*want, c); diff != "" {
+			t.Error(diff)
+		}
+	}
+	var outcomes []eval.Judged
+	for o, err := range db.Outcomes(t.Context(), back) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		outcomes = append(outcomes, o)
+	}
+	if len(outcomes) != 2 || len(outcomes[0].Verdicts) != 1 || string(outcomes[0].Outcome.Data) != "answer" || outcomes[1].Verdicts != nil {
+		t.Errorf("outcomes %+v", outcomes)
+	}
+	progress, err := db.Progress(t.Context(), back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !progress.Done[0] || !progress.Failed[1] || progress.Done[2] || !progress.Judged[0] || !progress.Called[0] || progress.Called[1] {
+		t.Errorf("progress %+v", progress)
+	}
+	// 10 input tokens count the cached ones; 5 output tokens do not count the 2 of reasoning.
+	if progress.Calls != 1 || progress.Tokens != 17 || progress.Cost != 0.25 {
+		t.Errorf("spent %d calls, %d tokens, $%v", progress.Calls, progress.Tokens, progress.Cost)
+	}
+}
+
+func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	r, p := newRun(t, db, 1, 1)
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	trial := p.Trial(0)
+	failed := call(trial, "")
+	failed.ErrKind, failed.Err, failed.Attempts, failed.CostUSD = eval.ErrTimeout, "no answer", 4, math.NaN()
+	for _, c := range []*eval.Call{failed, call(trial, "first"), call(trial, "second")} {
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, ok, err := j.Lookup(t.Context(), trial, eval.StageRun, "ask")
+	if err != nil || !ok {
+		t.Fatal(ok, err)
+	}
+	if got.Response.Text != "first" || got.ErrKind != "" || got.Attempts != 5 {
+		t.Errorf("text %q, error %q, attempts %d; want the first answer after 5 attempts", got.Response.Text, got.ErrKind, got.Attempts)
+	}
+}
+
+func TestConcurrentAppendsAreAllKept(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	r, p := newRun(t, db, 200, 2)
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for seq := range p.Len() {
+		wg.Go(func() {
+			if err := j.Append(call(p.Trial(seq), "x")); err != nil {
+				t.Error(err)
+			}
+			if err := j.Outcome(p.Trial(seq), eval.Outcome{Kind: eval.OK}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for o, err := range db.Outcomes(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Trial != p.Trial(n) {
+			t.Fatalf("outcome %d is of %v, want plan order", n, o.Trial)
+		}
+		n++
+	}
+	if n != 800 {
+		t.Errorf("%d outcomes, want 800", n)
+	}
+	if err := j.Append(call(p.Trial(0), "x")); err == nil {
+		t.Error("a closed journal took a call")
+	}
+}
+
+func TestASecondWriterIsRefusedAndReadersAreNot(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	newRun(t, db, 1, 1)
+	if _, err := store.Open(t.Context(), path); !errors.Is(err, store.ErrLocked) || !strings.Contains(err.Error(), "--store") {
+		t.Errorf("second writer: %v", err)
+	}
+	reader, err := store.OpenRead(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if runs, err := reader.Runs(t.Context()); err != nil || len(runs) != 1 {
+		t.Errorf("runs %v, %v", runs, err)
+	}
+	if _, err := reader.Run(t.Context(), "none"); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("unknown run: %v", err)
+	}
+}
+
+func TestStoresThatCannotBeUsed(t *testing.T) {
+	t.Run("newer", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "s.db")
+		open(t, path).Close()
+		store.SetVersionForTest(t, path, 99)
+		for _, err := range []error{second(store.Open(t.Context(), path)), second(store.OpenRead(t.Context(), path))} {
+			if err == nil || !strings.Contains(err.Error(), "format 99") {
+				t.Errorf("newer store: %v", err)
+			}
+		}
+	})
+	t.Run("not a database", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "s.db")
+		if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "not a usable SQLite database") {
+			t.Errorf("garbage: %v", err)
+		}
+		if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "not a database") {
+			t.Error("the file was changed")
+		}
+	})
+	t.Run("absent", func(t *testing.T) {
+		if _, err := store.OpenRead(t.Context(), filepath.Join(t.TempDir(), "s.db")); !errors.Is(err, store.ErrNotFound) {
+			t.Errorf("absent: %v", err)
+		}
+	})
+	t.Run("read only", func(t *testing.T) {
+		if os.Getuid() == 0 {
+			path := filepath.Join(t.TempDir(), "s.db")
+			open(t, path).Close()
+			ro, err := store.OpenRead(t.Context(), path)
+			if errors.Is(err, store.ErrNotFound) {
+				return
+			}
+			defer ro.Close()
+			if _, err := ro.Journal(t.Context(), &store.Run{}); err == nil {
+				t.Error("a store opened to read gave a journal")
+			}
+			return
+		}
+		dir := t.TempDir()
+		if err := os.Chmod(dir, 0o555); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := store.Open(t.Context(), filepath.Join(dir, "s.db")); err == nil || !strings.Contains(err.Error(), "--store") {
+			t.Errorf("read-only folder: %v", err)
+		}
+	})
+}
+
+func second[T any](_ T, err error) error { return err }
+
+// A full disk is simulated by a cap on the pages of the file, which gives the
+// same SQLITE_FULL.
+func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	r, p := newRun(t, db, 50, 1)
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store.CapPagesForTest(t, j, 60)
+	kept := 0
+	for seq := range p.Len() {
+		if err = j.Append(call(p.Trial(seq), strings.Repeat("x", 9000))); err != nil {
+			break
+		}
+		kept++
+	}
+	if err == nil || !strings.Contains(err.Error(), "disk is full") {
+		t.Fatalf("full disk: %v after %d calls", err, kept)
+	}
+	if next := j.Append(call(p.Trial(0), "y")); next == nil {
+		t.Error("a journal that could not write took another call")
+	}
+	if err := j.Close(); err == nil {
+		t.Error("closing does not tell of the loss")
+	}
+	n := 0
+	for _, err := range db.Calls(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != kept || kept == 0 {
+		t.Errorf("%d calls are in the store, %d were acknowledged", n, kept)
+	}
+}
+
+func TestScoresReadBackAsWritten(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	r, p := newRun(t, db, 2, 1)
+	want := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Metric: "rate", Num: 0, Den: 7}, {Unit: "g", Metric: "evidence", Unscored: "judge failed"}}
+	write := func(scores []eval.Score) error {
+		return db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
+			_ = yield(eval.Scored{Trial: p.Trial(0), Outcome: eval.Outcome{Kind: eval.OK}, Scores: scores}, nil) &&
+				yield(eval.Scored{Trial: p.Trial(1), Outcome: eval.Outcome{Kind: eval.Failed}}, nil)
+		})
+	}
+	if err := errors.Join(write(nil), write(want)); err != nil {
+		t.Fatal(err)
+	}
+	var got []eval.Scored
+	for s, err := range db.Scores(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, s)
+	}
+	if len(got) != 1 {
+		t.Fatalf("%d scored trials, want 1: failed ones are not scored", len(got))
+	}
+	if diff := cmp.Diff(want, got[0].Scores); diff != "" {
+		t.Error(diff)
+	}
+}
