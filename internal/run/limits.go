@@ -10,25 +10,25 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A gate bounds the calls in flight to one provider and adapts the bound:
-// halved when the provider says it is too much, raised by one after as many
-// good answers as the bound allows at a time (additive increase,
-// multiplicative decrease). It starts at the ceiling: a provider that takes
-// everything is not made to wait.
+// A gate bounds the calls in flight to one provider and adapts the bound by
+// what the provider says in a window of time: halved when more than a tenth of
+// the answers are refusals for load, raised by an eighth when there were none
+// (additive increase would take minutes at high bounds, and halving at the
+// first refusal would let a provider that refuses at random stall a run). It
+// starts at the ceiling: a provider that takes everything is not made to wait.
 type gate struct {
 	mu       sync.Mutex
 	ceiling  int
 	limit    int
 	inside   int
-	good     int
-	lowered  time.Time
+	good     int // answers in this window
+	refused  int
+	opened   time.Time     // when the window began
 	changed  chan struct{} // closed and replaced when a place may be free
 	notified bool
 }
 
-// lowerEvery keeps one burst of refusals, all sent before the first was
-// answered, from lowering the bound again and again.
-const lowerEvery = time.Second
+const window = time.Second
 
 func newGate(ceiling int) *gate {
 	return &gate{ceiling: ceiling, limit: ceiling, changed: make(chan struct{})}
@@ -72,17 +72,32 @@ func (g *gate) leave(tooMuch bool) {
 	defer g.mu.Unlock()
 	g.inside--
 	if tooMuch {
-		g.good = 0
-		if now := time.Now(); now.Sub(g.lowered) >= lowerEvery {
-			g.limit, g.lowered = max(1, g.limit/2), now
-		}
-	} else if g.good++; g.good >= g.limit && g.limit < g.ceiling {
-		g.limit, g.good = g.limit+1, 0
+		g.refused++
+	} else {
+		g.good++
+	}
+	if tooMuch || g.limit < g.ceiling {
+		g.adapt(time.Now())
 	}
 	if g.notified {
 		close(g.changed)
 		g.changed, g.notified = make(chan struct{}), false
 	}
+}
+
+// adapt moves the bound at the end of a window, or at once when half of what
+// is let in is refused.
+func (g *gate) adapt(now time.Time) {
+	over := now.Sub(g.opened) >= window
+	switch {
+	case 2*g.refused >= g.limit, over && 10*g.refused > g.good+g.refused:
+		g.limit = max(1, g.limit/2)
+	case over && g.refused == 0 && g.good >= g.limit:
+		g.limit = min(g.ceiling, g.limit+max(1, g.limit/8))
+	case !over:
+		return
+	}
+	g.good, g.refused, g.opened = 0, 0, now
 }
 
 // A pace keeps requests and tokens per minute. Tokens are known only after an

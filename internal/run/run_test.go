@@ -1,0 +1,461 @@
+package run_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/run"
+)
+
+// memory is a journal in memory that can be made to fail.
+type memory struct {
+	mu       sync.Mutex
+	calls    map[string]eval.Call
+	outcomes map[eval.Trial]eval.Outcome
+	full     bool
+}
+
+func newMemory() *memory {
+	return &memory{calls: map[string]eval.Call{}, outcomes: map[eval.Trial]eval.Outcome{}}
+}
+
+func id(t eval.Trial, s eval.Stage, step string) string { return fmt.Sprint(t, s, step) }
+
+func (m *memory) Append(c *eval.Call) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full {
+		return errors.New("disk full")
+	}
+	m.calls[id(c.Trial, c.Stage, c.Step)] = *c
+	return nil
+}
+
+func (m *memory) Lookup(_ context.Context, t eval.Trial, s eval.Stage, step string) (eval.Call, bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	c, ok := m.calls[id(t, s, step)]
+	return c, ok, nil
+}
+
+func (m *memory) Outcome(t eval.Trial, o eval.Outcome) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.outcomes[t] = o
+	return nil
+}
+
+func (m *memory) Judged(eval.Trial, []eval.Verdict) error { return nil }
+
+// steps is a bench whose trials ask a number of steps, one after the other.
+type steps struct {
+	eval.Bench
+	n    int
+	text string
+}
+
+func (b steps) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	var answer eval.Response
+	for i := range b.n {
+		var err error
+		answer, err = ask.Ask(ctx, fmt.Sprintf("step %d", i), eval.Request{Model: "m", Item: t.Item, System: b.text + answer.Text})
+		if err != nil {
+			return eval.Outcome{}, err
+		}
+	}
+	return eval.Outcome{Kind: eval.OK, Data: []byte(answer.Text)}, nil
+}
+
+// client answers by a function that is told how many requests came before.
+type client struct {
+	n        atomic.Int64
+	inside   atomic.Int64
+	peak     atomic.Int64
+	complete func(ctx context.Context, n int, r *eval.Request) (eval.Response, error)
+}
+
+func (c *client) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	if in := c.inside.Add(1); in > c.peak.Load() {
+		c.peak.Store(in)
+	}
+	defer c.inside.Add(-1)
+	return c.complete(ctx, int(c.n.Add(1)), r)
+}
+
+func answering(text string) *client {
+	return &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+		return eval.Response{Text: text, Usage: eval.Usage{Input: 3, Output: 2}}, nil
+	}}
+}
+
+func models(c model.Client) map[string]*run.Model {
+	return map[string]*run.Model{"m": {Client: c, Group: "g", Cost: func(eval.Usage) float64 { return 0.5 }}}
+}
+
+func trials(n int, called bool) iter.Seq2[run.Task, error] {
+	return func(yield func(run.Task, error) bool) {
+		for i := range n {
+			if !yield(run.Task{Trial: eval.Trial{Item: fmt.Sprint("item ", i), Arm: "a", Replicate: 1}, Called: called}, nil) {
+				return
+			}
+		}
+	}
+}
+
+var quick = run.Settings{Concurrency: 4, Retries: []time.Duration{10 * time.Second, 30 * time.Second}, Timeout: time.Minute}
+
+func TestAStartedTrialIsContinuedForFree(t *testing.T) {
+	j := newMemory()
+	broken := &client{}
+	broken.complete = func(_ context.Context, n int, r *eval.Request) (eval.Response, error) {
+		if n == 3 {
+			return eval.Response{}, &model.Error{Kind: eval.ErrAuth, Message: "no"}
+		}
+		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System))}, nil
+	}
+	bench := steps{n: 4, text: "x"}
+	err := run.New(quick, j, models(broken), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, false))
+	var call *run.CallError
+	if !errors.As(err, &call) || !call.Fatal() {
+		t.Fatalf("an auth error gave %v", err)
+	}
+	if len(j.outcomes) != 0 {
+		t.Error("a trial that the run broke off has an outcome")
+	}
+	again := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System))}, nil
+	}}
+	if err := run.New(quick, j, models(again), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, true)); err != nil {
+		t.Fatal(err)
+	}
+	if again.n.Load() != 2 {
+		t.Errorf("%d requests in the second session, want the 2 that had no answer", again.n.Load())
+	}
+}
+
+func TestAChangedRequestIsRefusedByName(t *testing.T) {
+	j := newMemory()
+	if err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "old"}, nil, trials(1, false)); err != nil {
+		t.Fatal(err)
+	}
+	err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "new"}, nil, trials(1, true))
+	if err == nil || !strings.Contains(err.Error(), "system: was ") || !strings.Contains(err.Error(), "--new") {
+		t.Errorf("changed prompt: %v", err)
+	}
+}
+
+func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		failing := func(failures int, e model.Error) *client {
+			c := &client{}
+			c.complete = func(_ context.Context, n int, _ *eval.Request) (eval.Response, error) {
+				if n <= failures {
+					return eval.Response{}, &e
+				}
+				return eval.Response{Text: "late"}, nil
+			}
+			return c
+		}
+		for _, c := range []struct {
+			name   string
+			client *client
+			took   time.Duration
+			kind   eval.OutcomeKind
+			reason string
+			tries  int64
+		}{
+			{"two failures", failing(2, model.Error{Kind: eval.ErrUnavailable}), 40 * time.Second, eval.OK, "", 3},
+			{"retry-after", failing(1, model.Error{Kind: eval.ErrRateLimited, RetryAfter: 7 * time.Second}), 7 * time.Second, eval.OK, "", 2},
+			{"never", failing(99, model.Error{Kind: eval.ErrMalformed}), 40 * time.Second, eval.Failed, "malformed", 3},
+			{"too long an input", failing(99, model.Error{Kind: eval.ErrBadRequest, TooLong: true}), 0, eval.Failed, "bad_request", 1},
+		} {
+			j := newMemory()
+			begun := time.Now()
+			if err := run.New(quick, j, models(c.client), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(1, false)); err != nil {
+				t.Fatalf("%s: %v", c.name, err)
+			}
+			o := j.outcomes[eval.Trial{Item: "item 0", Arm: "a", Replicate: 1}]
+			if took := time.Since(begun); took != c.took || o.Kind != c.kind || o.Reason != c.reason || c.client.n.Load() != c.tries {
+				t.Errorf("%s: took %v, %s %q after %d tries", c.name, took, o.Kind, o.Reason, c.client.n.Load())
+			}
+			for _, call := range j.calls {
+				if int64(call.Attempts) != c.tries {
+					t.Errorf("%s: the journal says %d attempts", c.name, call.Attempts)
+				}
+			}
+		}
+	})
+}
+
+func TestAHangingProviderEndsInATimeout(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := &client{complete: func(ctx context.Context, _ int, _ *eval.Request) (eval.Response, error) {
+			<-ctx.Done()
+			return eval.Response{}, ctx.Err()
+		}}
+		j := newMemory()
+		if err := run.New(quick, j, models(hang), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(2, false)); err != nil {
+			t.Fatal(err)
+		}
+		for trial, o := range j.outcomes {
+			if o.Kind != eval.Failed || o.Reason != "timeout" {
+				t.Errorf("%v: %+v", trial, o)
+			}
+		}
+		if len(j.outcomes) != 2 || hang.n.Load() != 6 {
+			t.Errorf("%d outcomes, %d tries", len(j.outcomes), hang.n.Load())
+		}
+	})
+}
+
+func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		slow := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+			time.Sleep(50 * time.Millisecond)
+			return eval.Response{}, nil
+		}}
+		begun := time.Now()
+		if err := run.New(quick, newMemory(), models(slow), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(400, false)); err != nil {
+			t.Fatal(err)
+		}
+		if slow.peak.Load() != 4 {
+			t.Errorf("%d calls at a time, want 4", slow.peak.Load())
+		}
+		if took := time.Since(begun); took != 5*time.Second { // 400 calls of 50 ms, 4 at a time
+			t.Errorf("took %v, want 5s", took)
+		}
+	})
+}
+
+// One provider that refuses everything must not hold up the other.
+func TestWaitingTrialsHoldNoPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+			if strings.HasSuffix(r.Item, "0") || strings.HasSuffix(r.Item, "5") {
+				return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable}
+			}
+			time.Sleep(time.Second)
+			return eval.Response{}, nil
+		}}
+		begun := time.Now()
+		j := newMemory()
+		if err := run.New(quick, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(200, false)); err != nil {
+			t.Fatal(err)
+		}
+		// 160 good calls of 1 s by four are 40 s; the failing ones wait 10 s and 30 s beside them. If they
+		// kept their places, 40 times 40 s by at most eight would take 200 s.
+		if took := time.Since(begun); took > 82*time.Second {
+			t.Errorf("took %v: waiting trials kept others from being begun", took)
+		}
+		if len(j.outcomes) != 200 {
+			t.Errorf("%d outcomes", len(j.outcomes))
+		}
+	})
+}
+
+// A trial whose steps ask side by side and all wait must not lock up the run.
+type parallel struct{ eval.Bench }
+
+func (parallel) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	var wg sync.WaitGroup
+	errs := make([]error, 12)
+	for i := range errs {
+		wg.Go(func() {
+			_, errs[i] = ask.Ask(ctx, fmt.Sprint("step ", i), eval.Request{Model: "m", Item: t.Item, System: fmt.Sprint(i)})
+		})
+	}
+	wg.Wait()
+	return eval.Outcome{Kind: eval.OK}, errors.Join(errs...)
+}
+
+func TestParallelStepsThatAllWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.complete = func(_ context.Context, n int, _ *eval.Request) (eval.Response, error) {
+			if n%2 == 1 {
+				return eval.Response{}, &model.Error{Kind: eval.ErrOverloaded}
+			}
+			return eval.Response{}, nil
+		}
+		s := quick
+		s.Concurrency, s.Retries = 2, []time.Duration{time.Second, time.Second, time.Second, time.Second, time.Second, time.Second}
+		j := newMemory()
+		if err := run.New(s, j, models(c), run.Spent{}, nil).Perform(t.Context(), parallel{}, nil, trials(20, false)); err != nil {
+			t.Fatal(err)
+		}
+		if len(j.outcomes) != 20 || len(j.calls) != 240 {
+			t.Errorf("%d outcomes, %d calls; want 20 and 240", len(j.outcomes), len(j.calls))
+		}
+	})
+}
+
+func TestAnOverloadedProviderIsAskedLess(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{}
+		c.complete = func(ctx context.Context, _ int, _ *eval.Request) (eval.Response, error) {
+			in := c.inside.Load()
+			time.Sleep(100 * time.Millisecond)
+			if in > 5 {
+				return eval.Response{}, &model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Second}
+			}
+			return eval.Response{}, nil
+		}
+		s := run.Settings{Concurrency: 64, Retries: make([]time.Duration, 30)}
+		j := newMemory()
+		if err := run.New(s, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(600, false)); err != nil {
+			t.Fatal(err)
+		}
+		for trial, o := range j.outcomes {
+			if o.Kind != eval.OK {
+				t.Fatalf("%v: %+v", trial, o)
+			}
+		}
+		if refused := c.n.Load() - 600; refused > 600 {
+			t.Errorf("%d refusals for 600 answers: the pace did not adapt", refused)
+		}
+	})
+}
+
+func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
+	for name, c := range map[string]struct {
+		budget run.Budget
+		spent  run.Spent
+		want   int // answers of this session, one at a time
+	}{
+		"calls":           {run.Budget{Calls: 10}, run.Spent{}, 10},
+		"calls continued": {run.Budget{Calls: 10}, run.Spent{Calls: 7}, 3},
+		"tokens":          {run.Budget{Tokens: 20}, run.Spent{}, 4}, // 5 tokens a call
+		"cost":            {run.Budget{Cost: 2}, run.Spent{Cost: 1}, 2},
+	} {
+		s := quick
+		s.Concurrency, s.Budget = 1, c.budget
+		j := newMemory()
+		err := run.New(s, j, models(answering("x")), c.spent, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+		if !errors.Is(err, run.ErrStopped) || !strings.Contains(err.Error(), "budget") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if len(j.calls) != c.want || len(j.outcomes) != c.want {
+			t.Errorf("%s: %d calls, %d outcomes, want %d", name, len(j.calls), len(j.outcomes), c.want)
+		}
+	}
+}
+
+func TestStopLetsCallsUnderWayEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
+			time.Sleep(10 * time.Second)
+			return eval.Response{Text: "x"}, nil
+		}}
+		j := newMemory()
+		e := run.New(quick, j, models(c), run.Spent{}, nil)
+		time.AfterFunc(15*time.Second, func() { e.Stop("enough") })
+		err := e.Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+		if !errors.Is(err, run.ErrStopped) {
+			t.Fatal(err)
+		}
+		if len(j.calls) != 8 || len(j.outcomes) != 8 { // 4 until 10 s, 4 until 20 s
+			t.Errorf("%d calls, %d outcomes, want 8: what was under way was lost", len(j.calls), len(j.outcomes))
+		}
+	})
+}
+
+func TestAnAnswerThatCannotBeKeptEndsTheRun(t *testing.T) {
+	j := newMemory()
+	j.full = true
+	err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+	if err == nil || !strings.Contains(err.Error(), "disk full") {
+		t.Errorf("full disk: %v", err)
+	}
+	if len(j.outcomes) != 0 {
+		t.Error("an answer that is not durable was used")
+	}
+}
+
+func TestReplicatesKeepTheirDistance(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := quick
+		s.Delay = 5 * time.Second
+		var mu sync.Mutex
+		last := map[string]time.Time{}
+		c := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if before, ok := last[r.Item]; ok && time.Since(before) < 5*time.Second {
+				t.Errorf("replicate %d of %s came after %v", r.Replicate, r.Item, time.Since(before))
+			}
+			last[r.Item] = time.Now()
+			return eval.Response{}, nil
+		}}
+		tasks := func(yield func(run.Task, error) bool) {
+			for i := range 3 {
+				for r := range 3 {
+					if !yield(run.Task{Trial: eval.Trial{Item: fmt.Sprint(i), Arm: "a", Replicate: r + 1}}, nil) {
+						return
+					}
+				}
+			}
+		}
+		begun := time.Now()
+		if err := run.New(s, newMemory(), models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, tasks); err != nil {
+			t.Fatal(err)
+		}
+		if took := time.Since(begun); took != 10*time.Second {
+			t.Errorf("took %v, want 10s: different items run side by side", took)
+		}
+	})
+}
+
+func TestAStepIsAskedOnce(t *testing.T) {
+	twice := performFunc(func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+		for range 2 {
+			if _, err := ask.Ask(ctx, "same", eval.Request{Model: "m"}); err != nil {
+				return eval.Outcome{}, err
+			}
+		}
+		return eval.Outcome{}, nil
+	})
+	err := run.New(quick, newMemory(), models(answering("x")), run.Spent{}, nil).Perform(t.Context(), twice, nil, trials(1, false))
+	if err == nil || !strings.Contains(err.Error(), "unique") {
+		t.Errorf("a step asked twice: %v", err)
+	}
+}
+
+type performer struct {
+	eval.Bench
+	f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)
+}
+
+func performFunc(f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)) eval.Bench {
+	return performer{f: f}
+}
+
+func (p performer) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	return p.f(ctx, t, ask)
+}
+
+func TestReplicatesNeverShareAKey(t *testing.T) {
+	j := newMemory()
+	tasks := func(yield func(run.Task, error) bool) {
+		_ = yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 1}}, nil) && yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 2}}, nil)
+	}
+	if err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, tasks); err != nil {
+		t.Fatal(err)
+	}
+	keys := map[string]bool{}
+	for _, c := range j.calls {
+		keys[c.Key] = true
+	}
+	if len(keys) != 2 {
+		t.Errorf("two replicates have %d keys", len(keys))
+	}
+}
