@@ -1,0 +1,310 @@
+package study
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
+	"golang.org/x/text/language"
+	"golang.org/x/text/message"
+)
+
+// A checker holds the tree against the JSON Schema and says what is wrong in
+// the words of a study's author, with positions.
+type checker struct {
+	root   *node
+	schema map[string]any // the document, to look up what a finding is about
+	errs   Errors
+	meant  map[string]bool // paths that a misspelled key stands for
+}
+
+const schemaURL = "study:///schema"
+
+// check returns everything in the tree that the schema refuses.
+func check(root *node, schema map[string]any) error {
+	c := jsonschema.NewCompiler()
+	if err := c.AddResource(schemaURL, schema); err != nil {
+		panic("study: schema is not one: " + err.Error())
+	}
+	var invalid *jsonschema.ValidationError
+	err := c.MustCompile(schemaURL).Validate(root.plain())
+	if !errors.As(err, &invalid) {
+		return err
+	}
+	ch := checker{root: root, schema: schema, meant: map[string]bool{}}
+	leaves := findings(invalid, nil)
+	for _, f := range leaves {
+		if k, ok := f.ErrorKind.(*fault.AdditionalProperties); ok {
+			ch.unknown(f, k.Properties)
+		}
+	}
+	for _, f := range leaves {
+		ch.report(f)
+	}
+	return ch.errs.Err()
+}
+
+// findings lists the leaves of the tree of errors. Alternatives are one
+// finding: why each of them does not fit helps nobody.
+func findings(e *jsonschema.ValidationError, to []*jsonschema.ValidationError) []*jsonschema.ValidationError {
+	switch e.ErrorKind.(type) {
+	case *fault.OneOf, *fault.AnyOf:
+		return append(to, e)
+	}
+	if len(e.Causes) == 0 {
+		return append(to, e)
+	}
+	for _, cause := range e.Causes {
+		to = findings(cause, to)
+	}
+	return to
+}
+
+// locate follows a finding to its node and its path.
+func (c *checker) locate(location []string) (*node, string) {
+	n, path := c.root, ""
+	for _, l := range location {
+		s := step{name: l, bracketed: n.kind == list}
+		if n.kind == list {
+			path += "[" + l + "]"
+		} else {
+			path = joinPath(path, l)
+		}
+		if n = n.child(s); n == nil {
+			return &node{}, path
+		}
+	}
+	return n, path
+}
+
+// about is the part of the schema a finding comes from.
+func (c *checker) about(f *jsonschema.ValidationError) map[string]any {
+	_, pointer, _ := strings.Cut(f.SchemaURL, "#")
+	part := c.schema
+	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		if token == "" {
+			continue
+		}
+		if unescaped, err := url.PathUnescape(token); err == nil {
+			token = unescaped
+		}
+		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
+		next, ok := part[token].(map[string]any)
+		if !ok {
+			return nil
+		}
+		part = next
+	}
+	return part
+}
+
+func (c *checker) errorf(at Position, path, format string, args ...any) {
+	c.errs.Add(&Error{Pos: at, Path: path, Err: fmt.Errorf(format, args...)})
+}
+
+// unknown reports keys the schema does not have.
+func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
+	n, path := c.locate(f.InstanceLocation)
+	where := path
+	if where == "" {
+		where = "study"
+	}
+	properties, _ := c.about(f)["properties"].(map[string]any)
+	known := slices.Sorted(maps.Keys(properties))
+	for _, key := range keys {
+		hint := suggest(key, known)
+		if inner, ok := c.within(properties, key); ok {
+			hint = "it belongs in " + joinPath(path, inner)
+		} else if k, ok := nearest(key, known); ok {
+			c.meant[joinPath(path, k)] = true
+		}
+		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), where, hint)})
+	}
+}
+
+// within finds the one section among properties that has the key.
+func (c *checker) within(properties map[string]any, key string) (string, bool) {
+	var found []string
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		part, _ := properties[name].(map[string]any)
+		if p, ok := c.resolve(part)["properties"].(map[string]any); ok && p[key] != nil {
+			found = append(found, name)
+		}
+	}
+	if len(found) != 1 {
+		return "", false
+	}
+	return found[0], true
+}
+
+// resolve follows a $ref.
+func (c *checker) resolve(part map[string]any) map[string]any {
+	ref, ok := part["$ref"].(string)
+	if !ok {
+		return part
+	}
+	return c.about(&jsonschema.ValidationError{SchemaURL: ref})
+}
+
+// report says what is wrong with one value.
+func (c *checker) report(f *jsonschema.ValidationError) {
+	n, path := c.locate(f.InstanceLocation)
+	about := c.about(f)
+	got := n.shown()
+	if about["writeOnly"] == true {
+		got = "something else (not shown, since it could be a key)"
+	}
+	own, _ := about["errorMessage"].(string)
+	say := func(format string, args ...any) { c.errorf(n.at, path, format, args...) }
+	switch k := f.ErrorKind.(type) {
+	case *fault.AdditionalProperties: // reported before
+	case *fault.Required:
+		for _, key := range k.Missing {
+			if !c.meant[joinPath(path, key)] {
+				say("%s is missing", quote(key))
+			}
+		}
+	case *fault.Type:
+		say("%s", mismatch(n, k.Want, got))
+	case *fault.Enum:
+		say("%s is not known: %s", got, suggest(n.text, words(k.Want)))
+	case *fault.Minimum:
+		say("want at least %v, got %s", about["minimum"], got)
+	case *fault.Maximum:
+		say("want at most %v, got %s", about["maximum"], got)
+	case *fault.ExclusiveMinimum:
+		say("want more than %v, got %s", about["exclusiveMinimum"], got)
+	case *fault.ExclusiveMaximum:
+		say("want less than %v, got %s", about["exclusiveMaximum"], got)
+	case *fault.MinLength:
+		say("it is empty")
+	case *fault.MaxLength:
+		say("want at most %v characters, got %d", about["maxLength"], k.Got)
+	default:
+		switch {
+		case n.kind == nothing:
+			say("%s", mismatch(n, nil, got))
+		case own != "":
+			say("%s, got %s", own, got)
+		default:
+			say("%s", f.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+		}
+	}
+}
+
+// mismatch words a value of the wrong type.
+func mismatch(n *node, want []string, got string) string {
+	if n.kind == nothing {
+		return "there is no value: give one or remove the key"
+	}
+	names := make([]string, len(want))
+	for i, w := range want {
+		names[i] = typeName(w)
+	}
+	s := "want " + strings.Join(names, " or ") + ", got " + got
+	switch scalar := n.kind == text || n.kind == number || n.kind == truth; {
+	case slices.Contains(want, "string") && scalar:
+		s += ": put it in quotes"
+	case slices.Contains(want, "array") && scalar:
+		s += ": put it in [ ]"
+	}
+	return s
+}
+
+func typeName(jsonType string) string {
+	switch jsonType {
+	case "string":
+		return "text"
+	case "integer":
+		return "a whole number"
+	case "number":
+		return "a number"
+	case "boolean":
+		return "true or false"
+	case "array":
+		return "a list"
+	case "object":
+		return "a section with keys"
+	}
+	return jsonType
+}
+
+func words(values []any) []string {
+	var w []string
+	for _, v := range values {
+		if s, ok := v.(string); ok {
+			w = append(w, s)
+		}
+	}
+	return w
+}
+
+// shown is a value as an error shows it.
+func (n *node) shown() string {
+	switch n.kind {
+	case text:
+		return quote(n.text)
+	case number, truth:
+		return n.text
+	case list:
+		return "a list"
+	case section:
+		return "a section"
+	}
+	return "nothing"
+}
+
+// fill adds the schema's defaults for keys that are absent. A section that is
+// absent is created when it has defaults and nothing in it is required.
+func (c *checker) fill(n *node, part map[string]any, create bool) {
+	part = c.resolve(part)
+	if items, ok := part["items"].(map[string]any); ok {
+		for _, item := range n.items {
+			c.fill(item, items, true)
+		}
+	}
+	properties, _ := part["properties"].(map[string]any)
+	if n.kind != section {
+		return
+	}
+	for _, key := range slices.Sorted(maps.Keys(properties)) {
+		p, _ := properties[key].(map[string]any)
+		have := n.get(key)
+		switch value, given := p["default"]; {
+		case have != nil:
+			c.fill(have, p, true)
+		case given:
+			n.set(key, treeOf(value, n.at))
+		case create && c.resolve(p)["required"] == nil:
+			have = &node{kind: section, at: n.at}
+			if c.fill(have, p, false); len(have.fields) > 0 {
+				n.set(key, have)
+			}
+		}
+	}
+}
+
+// treeOf makes a tree of a default, which stands where its section does.
+func treeOf(v any, at Position) *node {
+	n := &node{at: at}
+	switch v := v.(type) {
+	case bool:
+		n.kind, n.text = truth, fmt.Sprint(v)
+	case json.Number:
+		n.kind, n.text, n.number = number, v.String(), v
+	case string:
+		n.kind, n.text = text, v
+	case []any:
+		n.kind = list
+		for _, item := range v {
+			n.items = append(n.items, treeOf(item, at))
+		}
+	}
+	return n
+}

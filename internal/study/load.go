@@ -1,0 +1,220 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+)
+
+// A File is a loaded study file: what later findings about the study need to
+// say where they are, and what a record of the study needs to hold.
+type File struct {
+	Path string // as it was given
+	Dir  string // the folder of the file; paths in the study are relative to it
+
+	root      *node
+	canonical []byte
+}
+
+// Load reads the study at path, applies overrides such as
+// "execution.concurrency=8", fills in defaults, decodes it into a pointer to a
+// struct that is [Study] or embeds it, and validates what is common to all
+// suites. An error is [Errors], all findings of the first step that has any:
+// syntax, then keys and types, then meaning.
+//
+// Fields of into need yaml and json tags with the same key; what a struct tag
+// jsonschema constrains is checked, and its default is filled in.
+func Load(path string, overrides []string, into any) (*File, error) {
+	common := embedded(into)
+	f := &File{Path: path, Dir: filepath.Dir(path)}
+	if err := f.read(overrides); err != nil {
+		return nil, err
+	}
+	s := document(reflectSchema(reflect.TypeOf(into)))
+	if err := check(f.root, s); err != nil {
+		return nil, err
+	}
+	c := checker{root: f.root, schema: s}
+	c.fill(f.root, s, true)
+	if err := f.decode(into); err != nil {
+		return nil, err
+	}
+	if err := f.validate(common); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Suite reads only which suite the study at path is for, so that the caller
+// can choose what to [Load] it into.
+func Suite(path string, overrides []string) (string, error) {
+	return peek(path, overrides, "suite", "say which suite evaluates, as in suite: NAME")
+}
+
+// Name reads only the name of the study at path, under which its results are
+// filed.
+func Name(path string, overrides []string) (string, error) {
+	return peek(path, overrides, "name", "results are filed under it, as in name: my study")
+}
+
+// peek reads one text of a study without checking the rest.
+func peek(path string, overrides []string, key, remedy string) (string, error) {
+	f := &File{Path: path, Dir: filepath.Dir(path)}
+	if err := f.read(overrides); err != nil {
+		return "", err
+	}
+	switch n := f.root.get(key); {
+	case n == nil:
+		return "", Errors{f.Errorf("", "%q is missing: %s", key, remedy)}
+	case n.kind != text:
+		return "", Errors{f.Errorf(key, "%s", mismatch(n, []string{"string"}, n.shown()))}
+	case n.text == "":
+		return "", Errors{f.Errorf(key, "it is empty: %s", remedy)}
+	default:
+		return n.text, nil
+	}
+}
+
+// embedded finds the common part of a study struct.
+func embedded(into any) *Study {
+	if s, ok := into.(*Study); ok && s != nil {
+		return s
+	}
+	v := reflect.ValueOf(into)
+	if v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+		for _, field := range v.Elem().Fields() {
+			if s, ok := field.Addr().Interface().(*Study); ok {
+				return s
+			}
+		}
+	}
+	panic(fmt.Sprintf("study: Load needs a pointer to a struct that embeds study.Study, not %T", into))
+}
+
+// read parses the file and applies the overrides.
+func (f *File) read(overrides []string) error {
+	data, err := readFile(f.Path, maxBytes)
+	if err != nil {
+		return Errors{fmt.Errorf("reading the study: %w", err)}
+	}
+	root, err := parseYAML(data, func(line, column int) Position {
+		return Position{File: f.Path, Line: line, Column: column}
+	})
+	switch {
+	case err != nil:
+		return asErrors(err)
+	case root == nil || root.kind == nothing:
+		return Errors{&Error{Pos: Position{File: f.Path}, Err: errors.New("the file holds no study: it needs at least the keys name and suite")}}
+	case root.kind != section:
+		return Errors{&Error{Pos: root.at, Err: fmt.Errorf("a study is a section of keys such as name: and suite:, not %s", root.shown())}}
+	}
+	f.root = root
+	var errs Errors
+	for _, o := range overrides {
+		errs.Add(override(root, o))
+	}
+	return errs.Err()
+}
+
+func asErrors(err error) error {
+	var errs Errors
+	errs.Add(err)
+	return errs.Err()
+}
+
+// readFile reads a file of at most limit bytes and one more, so that a larger
+// one can be told.
+func readFile(path string, limit int64) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder: name the file in it", path)
+	}
+	return io.ReadAll(io.LimitReader(file, limit+1))
+}
+
+// decode fills the struct from the checked tree, and keeps the canonical form
+// of the result.
+func (f *File) decode(into any) error {
+	data, err := json.Marshal(f.root.plain())
+	if err != nil {
+		return Errors{f.Errorf("", "%w", err)}
+	}
+	if err := json.Unmarshal(data, into); err != nil {
+		var mismatch *json.UnmarshalTypeError
+		if errors.As(err, &mismatch) {
+			return Errors{f.Errorf(mismatch.Field, "%s does not fit: want a value of type %s", quote(mismatch.Value), mismatch.Type)}
+		}
+		return Errors{f.Errorf("", "%w", err)}
+	}
+	if f.canonical, err = canonicalJSON(into); err != nil {
+		return Errors{f.Errorf("", "%w", err)}
+	}
+	return nil
+}
+
+// canonicalJSON writes a value with sorted keys, without white space, and with
+// every character as itself.
+func canonicalJSON(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var sorted any
+	if err := dec.Decode(&sorted); err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	enc := json.NewEncoder(&out)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(sorted); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+}
+
+// Canonical is the study after overrides and defaults as JSON with sorted
+// keys: the same bytes for every way of writing the same study.
+func (f *File) Canonical() []byte { return slices.Clone(f.canonical) }
+
+// Pos is where the value at a path such as "kernels[2].path" stands. For what
+// is in the study by default it is the position of the nearest section that
+// does stand in the file.
+func (f *File) Pos(path string) Position {
+	n := f.root
+	steps, _ := parsePath(path)
+	for _, s := range steps {
+		next := n.child(s)
+		if next == nil {
+			break
+		}
+		n = next
+	}
+	return n.at
+}
+
+// Errorf is a finding about the value at a path: it prints as
+// "study.yaml:14:5: kernels[2].path: …".
+func (f *File) Errorf(path, format string, args ...any) error {
+	return &Error{Pos: f.Pos(path), Path: path, Err: fmt.Errorf(format, args...)}
+}
+
+// Resolve makes a path in the study one that can be opened: relative paths
+// are relative to the study file.
+func (f *File) Resolve(rel string) string {
+	if filepath.IsAbs(rel) {
+		return filepath.Clean(rel)
+	}
+	return filepath.Join(f.Dir, rel)
+}

@@ -1,0 +1,387 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	yaml "github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/lexer"
+	"github.com/goccy/go-yaml/parser"
+	"github.com/goccy/go-yaml/token"
+)
+
+// What a study may be at most. Real ones are a few hundred lines; the limits
+// keep what was never meant to be one from costing memory or time.
+const (
+	maxBytes   = 256 << 10
+	maxNesting = 64
+	maxNodes   = 100_000
+)
+
+// A yamlReader turns YAML text into a tree. place makes a position of a line
+// and column.
+type yamlReader struct {
+	place   func(line, column int) Position
+	anchors map[string]*node
+	budget  int
+	errs    Errors
+}
+
+// parseYAML reads one YAML document. The tree is nil when there are errors, or
+// when the document holds nothing.
+func parseYAML(data []byte, place func(line, column int) Position) (*node, error) {
+	r := &yamlReader{place: place, anchors: map[string]*node{}, budget: maxNodes}
+	clean, err := r.clean(data)
+	if err != nil {
+		return nil, err
+	}
+	body, err := r.syntax(clean)
+	if err != nil || body == nil {
+		return nil, err
+	}
+	n := r.value(body)
+	if err := r.errs.Err(); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+func (r *yamlReader) errorf(line, column int, format string, args ...any) error {
+	return &Error{Pos: r.place(line, column), Err: fmt.Errorf(format, args...)}
+}
+
+// clean checks what can be checked without knowing YAML, and makes every line
+// end the same.
+func (r *yamlReader) clean(data []byte) (string, error) {
+	if len(data) > maxBytes {
+		return "", r.errorf(0, 0, "%d bytes are too many for a study: the limit is %d; keep data in files of their own", len(data), maxBytes)
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
+	s := string(bytes.ReplaceAll(data, []byte("\r"), []byte("\n")))
+	for i, line := range strings.Split(s, "\n") {
+		if loc := keyIn(line); loc >= 0 {
+			r.errs.Add(r.errorf(i+1, column(line, loc), secretFound))
+		}
+		for j, c := range line {
+			if _, size := utf8.DecodeRuneInString(line[j:]); c == utf8.RuneError && size == 1 {
+				return "", r.errorf(i+1, column(line, j), "byte 0x%02x is not UTF-8: save the file as UTF-8", line[j])
+			}
+			if c < ' ' && c != '\t' || c == 0x7f {
+				return "", r.errorf(i+1, column(line, j), "control character %U cannot stand in YAML: remove it", c)
+			}
+		}
+	}
+	return s, r.errs.Err()
+}
+
+const secretFound = "this looks like an API key (not shown here): put it into the environment or a .env file, name the variable under api_key_env, and replace the key if the file was shared"
+
+// keyIn is where something like an API key begins in a line, or -1.
+func keyIn(line string) int {
+	secrets := findSecrets(line)
+	if len(secrets) == 0 {
+		return -1
+	}
+	return strings.Index(line, secrets[0])
+}
+
+func column(line string, offset int) int { return utf8.RuneCountInString(line[:offset]) + 1 }
+
+// syntax parses the text to the body of its one document, nil if it is empty.
+func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
+	// The parser is not ours and the text is anybody's.
+	defer func() {
+		if p := recover(); p != nil {
+			body, err = nil, r.errorf(0, 0, "this cannot be read as YAML: the parser gave up (%v)", p)
+		}
+	}()
+	tokens := lexer.Tokenize(s)
+	if err := r.nesting(tokens); err != nil {
+		return nil, err
+	}
+	file, err := parser.Parse(tokens, 0, parser.AllowDuplicateMapKey())
+	if err != nil {
+		return nil, r.syntaxError(err)
+	}
+	for i, doc := range file.Docs {
+		if d, ok := doc.Body.(*ast.DirectiveNode); ok {
+			p := d.GetToken().Position
+			return nil, r.errorf(p.Line, p.Column, "YAML directives are not used in studies: remove the line with %%")
+		}
+		if i > 0 {
+			line, col := 0, 0
+			if doc.Start != nil {
+				line, col = doc.Start.Position.Line, doc.Start.Position.Column
+			}
+			return nil, r.errorf(line, col, "a second document begins here: a study is one document, so put it into a file of its own or remove ---")
+		}
+		body = doc.Body
+	}
+	if body == nil {
+		return nil, nil
+	}
+	return body, nil
+}
+
+func (r *yamlReader) syntaxError(err error) error {
+	var at yaml.Error
+	if !errors.As(err, &at) || at.GetToken() == nil {
+		return r.errorf(0, 0, "this cannot be read as YAML: %s", oneLine(err.Error()))
+	}
+	msg := at.GetMessage()
+	if strings.Contains(msg, `'\t'`) || strings.Contains(msg, "\t") || strings.Contains(msg, "tab character") {
+		msg = "a tab cannot indent YAML: use spaces"
+	}
+	p := at.GetToken().Position
+	return r.errorf(p.Line, p.Column, "%s", oneLine(msg))
+}
+
+func oneLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return strings.ToValidUTF8(strings.ReplaceAll(s, "\t", " "), "�")
+}
+
+// nesting refuses what is nested so deeply that parsing would cost the stack.
+// Levels open by brackets, by marks that follow each other on one line, and by
+// indentation.
+func (r *yamlReader) nesting(tokens token.Tokens) error {
+	brackets, marks, line := 0, 0, 0
+	for _, t := range tokens {
+		if t.Position.Line != line {
+			line, marks = t.Position.Line, 0
+			if brackets == 0 && t.Position.Column > 8*maxNesting && t.Type != token.CommentType {
+				return r.errorf(line, t.Position.Column, "the line is indented too far: at most %d spaces", 8*maxNesting)
+			}
+		}
+		switch t.Type {
+		case token.SequenceStartType, token.MappingStartType:
+			brackets++
+		case token.SequenceEndType, token.MappingEndType:
+			brackets--
+		case token.SequenceEntryType, token.MappingKeyType, token.TagType:
+			marks++
+		}
+		if brackets+marks > maxNesting {
+			return r.errorf(t.Position.Line, t.Position.Column, "nested more than %d levels deep", maxNesting)
+		}
+	}
+	return nil
+}
+
+// value converts a syntax node. After an error it returns a node that holds
+// nothing, so that the rest is read and all errors are found in one pass.
+func (r *yamlReader) value(n ast.Node) *node {
+	if r.budget--; r.budget < 0 {
+		return r.tooMany(n)
+	}
+	out := &node{at: r.position(n)}
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		out.kind = section
+		r.mapping(out, n.Values)
+	case *ast.MappingValueNode:
+		out.kind = section
+		r.mapping(out, []*ast.MappingValueNode{n})
+	case *ast.SequenceNode:
+		out.kind = list
+		for _, v := range n.Values {
+			out.items = append(out.items, r.value(v))
+		}
+	case *ast.AnchorNode:
+		return r.anchor(n)
+	case *ast.AliasNode:
+		return r.alias(n)
+	case *ast.LiteralNode:
+		out.kind, out.text = text, n.Value.Value
+	case *ast.StringNode:
+		out.kind, out.text = text, n.Value
+		if n.Token.Type == token.StringType {
+			r.resolve(out, n.Value)
+		}
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
+		r.resolve(out, strings.TrimSpace(n.GetToken().Value))
+	case *ast.NullNode, nil:
+	case *ast.TagNode:
+		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("tag %s is not used in studies: remove it, and put text in quotes", quote(n.Start.Value))})
+	default:
+		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("this kind of YAML (%s) is not used in studies", strings.ToLower(n.Type().String()))})
+	}
+	if !utf8.ValidString(out.text) {
+		r.errs.Add(&Error{Pos: out.at, Err: errors.New("the text is not valid UTF-8 once its escapes are read")})
+	}
+	return out
+}
+
+// Plain scalars are read as YAML 1.2's core schema says and as editors do, not
+// as the library does: it takes 010 for eight and 1e3 for text.
+var (
+	integerForm = regexp.MustCompile(`^[-+]?[0-9]+$`)
+	floatForm   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
+	basedForm   = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
+	zeroForm    = regexp.MustCompile(`^[-+]?0[0-9]+$`)
+	endlessForm = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+)
+
+// resolve gives a plain scalar its kind.
+func (r *yamlReader) resolve(n *node, s string) {
+	n.kind, n.text = text, s
+	switch {
+	case s == "true", s == "True", s == "TRUE", s == "false", s == "False", s == "FALSE":
+		n.kind = truth
+	case s == "" || s == "~" || s == "null" || s == "Null" || s == "NULL":
+		n.kind, n.text = nothing, ""
+	case zeroForm.MatchString(s):
+		r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s can be read as decimal or octal: write it without leading zeros, or in quotes if it is text", s)})
+	case integerForm.MatchString(s), basedForm.MatchString(s), floatForm.MatchString(s), endlessForm.MatchString(s):
+		n.kind = number
+		var ok bool
+		if n.number, ok = canonicalNumber(s); !ok {
+			r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is not a finite number: write one, or put it in quotes if it is text", quote(s))})
+		}
+	}
+}
+
+// canonicalNumber is the one way to write a number in JSON, so that 8, 8.0 and
+// 0x8 are the same study.
+func canonicalNumber(s string) (json.Number, bool) {
+	if i, err := strconv.ParseInt(s, 0, 64); err == nil {
+		return json.Number(strconv.FormatInt(i, 10)), true
+	}
+	f, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(f, 0) || math.IsNaN(f) {
+		return "0", false
+	}
+	if f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return json.Number(strconv.FormatInt(int64(f), 10)), true
+	}
+	return json.Number(strconv.FormatFloat(f, 'g', -1, 64)), true
+}
+
+// mapping reads the keys of a section; its own win over merged ones.
+func (r *yamlReader) mapping(out *node, values []*ast.MappingValueNode) {
+	var merged []*node
+	for _, v := range values {
+		at := r.position(v)
+		value := r.value(v.Value)
+		if v.Key.IsMergeKey() {
+			merged = append(merged, r.merged(value, at)...)
+			continue
+		}
+		key, ok := keyText(v.Key)
+		if !ok {
+			r.errs.Add(&Error{Pos: at, Err: errors.New("a key must be plain text on one line")})
+			continue
+		}
+		if first := out.get(key); first != nil {
+			r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("key %s is given twice: the first is in line %d", quote(key), first.at.Line)})
+			continue
+		}
+		value.at = at
+		out.set(key, value)
+	}
+	for _, m := range merged {
+		for _, f := range m.fields {
+			if out.get(f.key) == nil {
+				out.set(f.key, f.value)
+			}
+		}
+	}
+}
+
+// merged lists the sections a merge key << names, which come in the order of
+// their precedence.
+func (r *yamlReader) merged(value *node, at Position) []*node {
+	sections := []*node{value}
+	if value.kind == list {
+		sections = value.items
+	}
+	for _, s := range sections {
+		if s.kind != section {
+			r.errs.Add(&Error{Pos: at, Err: errors.New("<< merges sections: name one by its *anchor, or several in [ ]")})
+			return nil
+		}
+	}
+	return sections
+}
+
+func keyText(k ast.MapKeyNode) (string, bool) {
+	switch k := k.(type) {
+	case *ast.StringNode:
+		return k.Value, utf8.ValidString(k.Value)
+	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
+		return k.GetToken().Value, true
+	case *ast.MappingKeyNode:
+		if inner, ok := k.Value.(ast.MapKeyNode); ok {
+			return keyText(inner)
+		}
+	}
+	return "", false
+}
+
+func (r *yamlReader) anchor(n *ast.AnchorNode) *node {
+	out := r.value(n.Value)
+	out.at = r.position(n)
+	if name := n.Name; name != nil {
+		r.anchors[name.GetToken().Value] = out
+	}
+	return out
+}
+
+func (r *yamlReader) alias(n *ast.AliasNode) *node {
+	at := r.position(n)
+	name := n.Value.GetToken().Value
+	anchored, ok := r.anchors[name]
+	if !ok {
+		names := make([]string, 0, len(r.anchors))
+		for known := range r.anchors {
+			names = append(names, known)
+		}
+		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("no anchor &%s stands before *%s: %s", name, name, suggest(name, names))})
+		return &node{at: at}
+	}
+	out := anchored.clone(&r.budget)
+	if out == nil {
+		return r.tooMany(n)
+	}
+	out.at = at
+	return out
+}
+
+// tooMany reports once that the document is too large.
+func (r *yamlReader) tooMany(n ast.Node) *node {
+	at := r.position(n)
+	if r.budget > math.MinInt/2 {
+		r.budget = math.MinInt / 2
+		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("more than %d values once aliases are followed: a study is never that large", maxNodes)})
+	}
+	return &node{at: at}
+}
+
+// position is where a value begins. The library gives a mapping the position
+// of its first colon, so the first key is asked instead.
+func (r *yamlReader) position(n ast.Node) Position {
+	switch m := n.(type) {
+	case nil:
+		return r.place(0, 0)
+	case *ast.MappingNode:
+		if !m.IsFlowStyle && len(m.Values) > 0 {
+			return r.position(m.Values[0])
+		}
+	case *ast.MappingValueNode:
+		return r.position(m.Key)
+	}
+	t := n.GetToken()
+	if t == nil || t.Position == nil {
+		return r.place(0, 0)
+	}
+	return r.place(t.Position.Line, t.Position.Column)
+}

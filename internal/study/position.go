@@ -1,0 +1,97 @@
+package study
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Position says where a value comes from: a place in the study file, or the
+// override that set it.
+type Position struct {
+	File         string
+	Line, Column int    // from 1; 0 when the value stands nowhere in the file
+	Override     string // "execution.concurrency=8" for what -o set
+}
+
+func (p Position) String() string {
+	switch {
+	case p.Override != "":
+		return "-o " + p.Override
+	case p.Line == 0:
+		return p.File
+	}
+	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
+}
+
+// before orders the file's positions from top to bottom and leaves overrides
+// after them in the order they were given.
+func (p Position) before(q Position) int {
+	if c := cmp.Compare(len(p.Override), len(q.Override)); c != 0 && (p.Override == "" || q.Override == "") {
+		return c
+	}
+	if p.Override != "" {
+		return 0
+	}
+	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
+}
+
+// An Error is one finding about a study, with where it is.
+type Error struct {
+	Pos  Position
+	Path string // "kernels[2].path", "" for the study as a whole
+	Err  error
+}
+
+func (e *Error) Error() string {
+	if e.Path == "" {
+		return e.Pos.String() + ": " + e.Err.Error()
+	}
+	return e.Pos.String() + ": " + e.Path + ": " + e.Err.Error()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errors are all findings about a study. They print one a line, in the order
+// of the file.
+type Errors []error
+
+// Add appends a finding; nil is none, and a list is added one by one.
+func (es *Errors) Add(err error) {
+	var list Errors
+	switch {
+	case err == nil:
+	case errors.As(err, &list):
+		*es = append(*es, list...)
+	default:
+		*es = append(*es, err)
+	}
+}
+
+// Err is nil when there is no finding, and else the findings in order.
+func (es Errors) Err() error {
+	if len(es) == 0 {
+		return nil
+	}
+	slices.SortStableFunc(es, func(a, b error) int {
+		var x, y *Error
+		if errors.As(a, &x) && errors.As(b, &y) {
+			return x.Pos.before(y.Pos)
+		}
+		return 0
+	})
+	return es
+}
+
+func (es Errors) Error() string {
+	lines := make([]string, len(es))
+	for i, e := range es {
+		lines[i] = e.Error()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Unwrap lets errors.Is and errors.As look into every finding.
+func (es Errors) Unwrap() []error { return es }

@@ -1,0 +1,107 @@
+package study
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"reflect"
+	"strings"
+
+	"github.com/invopop/jsonschema"
+)
+
+// Schema is the JSON Schema (draft 2020-12) of study files that decode into v,
+// for editors. It is the schema that [Load] checks with; what Load checks
+// beyond it concerns several values at once.
+//
+// Beside the standard keywords of struct tags, jsonschema_extras may give an
+// errorMessage, which editors and Load say instead of their own words.
+func Schema(v any, id, title string) ([]byte, error) {
+	s := reflectSchema(reflect.TypeOf(v))
+	s.ID, s.Title = jsonschema.ID(id), title
+	data, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("making the JSON Schema %s: %w", id, err)
+	}
+	return append(data, '\n'), nil
+}
+
+// reflectSchema makes the schema of a struct type.
+func reflectSchema(t reflect.Type) *jsonschema.Schema {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	checkTags(t, map[reflect.Type]bool{})
+	r := jsonschema.Reflector{
+		RequiredFromJSONSchemaTags: true,
+		ExpandedStruct:             true,
+		Anonymous:                  true,
+		Namer: func(t reflect.Type) string { // types of two packages may share a name
+			if t.PkgPath() == "" || t.Name() == "" {
+				return ""
+			}
+			return path.Base(t.PkgPath()) + "." + t.Name()
+		},
+	}
+	return r.ReflectFromType(t)
+}
+
+// checkTags panics when a field of a study struct has another key in YAML than
+// in JSON: the schema is made from the latter, users read the former.
+func checkTags(t reflect.Type, seen map[reflect.Type]bool) {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		checkTags(t.Elem(), seen)
+		return
+	case reflect.Struct:
+	default:
+		return
+	}
+	if seen[t] {
+		return
+	}
+	seen[t] = true
+	for f := range t.Fields() {
+		y, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
+		j, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.IsExported() && y != j {
+			panic(fmt.Sprintf("study: field %s of %s has the key %q in its yaml tag and %q in its json tag: give both the same", f.Name, t, y, j))
+		}
+		if j != "-" {
+			checkTags(f.Type, seen)
+		}
+	}
+}
+
+// JSONSchemaExtend adds the defaults that struct tags cannot express.
+func (Execution) JSONSchemaExtend(s *jsonschema.Schema) {
+	if p, ok := s.Properties.Get("retries"); ok {
+		p.Default = []any{"10s", "30s", "1m30s"}
+	}
+	if p, ok := s.Properties.Get("timeout"); ok {
+		p.Default = "1m0s"
+	}
+}
+
+// JSONSchemaExtend keeps weights from being negative.
+func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
+	if p, ok := s.Properties.Get("composite_weights"); ok {
+		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
+	}
+}
+
+// document is the schema as plain JSON values.
+func document(s *jsonschema.Schema) map[string]any {
+	data, err := json.Marshal(s)
+	if err != nil {
+		panic("study: schema cannot be written: " + err.Error())
+	}
+	dec := json.NewDecoder(bytes.NewReader(data))
+	dec.UseNumber()
+	var doc map[string]any
+	if err := dec.Decode(&doc); err != nil {
+		panic("study: schema cannot be read: " + err.Error())
+	}
+	return doc
+}

@@ -1,0 +1,76 @@
+package study
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/agext/levenshtein"
+)
+
+// nearest is the known word closest to one that is not known, if it is close
+// enough to have been meant: a third of the letters may differ.
+func nearest(word string, known []string) (string, bool) {
+	best, distance := "", (len(word)+2)/3+1
+	if len(word) > 100 {
+		return "", false
+	}
+	for _, k := range known {
+		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(k), nil)
+		if d < distance && d < len(k) {
+			best, distance = k, d
+		}
+	}
+	return best, best != ""
+}
+
+// suggest ends an error about an unknown word: the nearest known one, or all.
+func suggest(word string, known []string) string {
+	if k, ok := nearest(word, known); ok {
+		return "did you mean " + quote(k) + "?"
+	}
+	switch len(known) {
+	case 0:
+		return "there is none"
+	case 1:
+		return "want " + known[0]
+	}
+	known = slices.Clone(known)
+	slices.Sort(known)
+	return "want one of " + strings.Join(known, ", ")
+}
+
+// maxShown keeps an error on one readable line.
+const maxShown = 60
+
+// quote shows a value in an error: on one line, cut, and without what could be
+// a password or a key.
+func quote(s string) string {
+	s = userInfo.ReplaceAllString(s, "//…@")
+	for _, secret := range findSecrets(s) {
+		s = strings.ReplaceAll(s, secret, "…")
+	}
+	if r := []rune(s); len(r) > maxShown {
+		s = string(r[:maxShown]) + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// These are compiled once and never change.
+var (
+	userInfo = regexp.MustCompile(`//[^/@\s]*@`)
+	keyForms = regexp.MustCompile(`\b(?:sk-(?:ant|proj|or|svcacct)-[A-Za-z0-9_-]{4,}|sk-[A-Za-z0-9_-]{8,}|AIza[A-Za-z0-9_-]{8,}|(?:gsk_|hf_|ghp_|r8_|xai-|pplx-|tgp_v1_)[A-Za-z0-9_-]{16,})`)
+)
+
+// findSecrets returns what looks like an API key in a text. Only what holds a
+// digit counts, so that "sk-learn-pipeline" may be written.
+func findSecrets(s string) []string {
+	var found []string
+	for _, m := range keyForms.FindAllString(s, -1) {
+		if strings.ContainsAny(m, "0123456789") {
+			found = append(found, m)
+		}
+	}
+	return found
+}

@@ -1,0 +1,232 @@
+package study
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// kind is what a node of the tree holds. Section and list are what YAML calls
+// mapping and sequence, in the words of the error texts.
+type kind int
+
+const (
+	nothing kind = iota
+	truth
+	number
+	text
+	list
+	section
+)
+
+// A node is one value of a study, with where it stands. Unlike a decoded map
+// it keeps positions, and unlike a syntax tree it has aliases and merges
+// resolved and can be changed by overrides.
+type node struct {
+	kind   kind
+	at     Position // of the key for values of a section, else of the value
+	text   string   // of a scalar as it was written, unquoted
+	number json.Number
+	items  []*node
+	fields []field
+}
+
+type field struct {
+	key   string
+	value *node
+}
+
+// get is the value of a key of a section, or nil.
+func (n *node) get(key string) *node {
+	if n == nil {
+		return nil
+	}
+	for _, f := range n.fields {
+		if f.key == key {
+			return f.value
+		}
+	}
+	return nil
+}
+
+func (n *node) set(key string, value *node) {
+	for i := range n.fields {
+		if n.fields[i].key == key {
+			n.fields[i].value = value
+			return
+		}
+	}
+	n.fields = append(n.fields, field{key, value})
+}
+
+func (n *node) remove(key string) {
+	n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return f.key == key })
+}
+
+// clone copies a tree; budget counts nodes down so that aliases of aliases of
+// aliases end in an error instead of the machine's memory.
+func (n *node) clone(budget *int) *node {
+	if *budget--; *budget < 0 {
+		return nil
+	}
+	c := *n
+	c.items = make([]*node, len(n.items))
+	for i, item := range n.items {
+		if c.items[i] = item.clone(budget); c.items[i] == nil {
+			return nil
+		}
+	}
+	c.fields = make([]field, len(n.fields))
+	for i, f := range n.fields {
+		c.fields[i] = field{f.key, f.value.clone(budget)}
+		if c.fields[i].value == nil {
+			return nil
+		}
+	}
+	return &c
+}
+
+// plain is the tree as encoding/json would decode it with UseNumber.
+func (n *node) plain() any {
+	switch n.kind {
+	case truth:
+		return strings.EqualFold(n.text, "true")
+	case number:
+		return n.number
+	case text:
+		return n.text
+	case list:
+		l := make([]any, len(n.items))
+		for i, item := range n.items {
+			l[i] = item.plain()
+		}
+		return l
+	case section:
+		m := make(map[string]any, len(n.fields))
+		for _, f := range n.fields {
+			m[f.key] = f.value.plain()
+		}
+		return m
+	}
+	return nil
+}
+
+// A step is one part of a path: .key or [key], where the brackets hold the
+// number, id or name of an element, or a key that would not do without them.
+type step struct {
+	name      string
+	bracketed bool
+}
+
+// index is the number of a list element.
+func (s step) index() (int, bool) {
+	if !s.bracketed || s.name == "" || len(s.name) > 9 {
+		return 0, false
+	}
+	for _, c := range s.name {
+		if c < '0' || c > '9' {
+			return 0, false
+		}
+	}
+	i, err := strconv.Atoi(s.name)
+	return i, err == nil
+}
+
+// maxSteps is far more than any study has levels.
+const maxSteps = 64
+
+// parsePath splits "models[fake].limits.concurrency" into its steps.
+func parsePath(path string) ([]step, error) {
+	var steps []step
+	rest := path
+	for first := true; rest != ""; first = false {
+		var s step
+		switch {
+		case rest[0] == '[':
+			name, after, ok := strings.Cut(rest[1:], "]")
+			if !ok {
+				return nil, fmt.Errorf("path %s: no ] for its [", quote(path))
+			}
+			s, rest = step{name, true}, after
+		case rest[0] == '.' && !first, first && rest[0] != '.':
+			rest = strings.TrimPrefix(rest, ".")
+			end := strings.IndexAny(rest, ".[")
+			if end < 0 {
+				end = len(rest)
+			}
+			s, rest = step{name: rest[:end]}, rest[end:]
+		default:
+			return nil, fmt.Errorf("path %s: want a dot or [ before %s", quote(path), quote(rest))
+		}
+		if s.name == "" {
+			return nil, fmt.Errorf("path %s: a key is empty", quote(path))
+		}
+		if steps = append(steps, s); len(steps) > maxSteps {
+			return nil, fmt.Errorf("path with more than %d levels", maxSteps)
+		}
+	}
+	if len(steps) == 0 {
+		return nil, fmt.Errorf("the path is empty")
+	}
+	return steps, nil
+}
+
+// child follows one step, or is nil.
+func (n *node) child(s step) *node {
+	switch n.kind {
+	case section:
+		return n.get(s.name)
+	case list:
+		if i, ok := s.index(); ok {
+			if i < len(n.items) {
+				return n.items[i]
+			}
+			return nil
+		}
+		if i, err := n.named(s.name); err == nil && s.bracketed {
+			return n.items[i]
+		}
+	}
+	return nil
+}
+
+// named finds the one element of a list with this id or name.
+func (n *node) named(name string) (int, error) {
+	found := -1
+	var all []string
+	for i, item := range n.items {
+		id := item.get("id")
+		if id == nil {
+			id = item.get("name")
+		}
+		if id == nil {
+			continue
+		}
+		if all = append(all, id.text); id.text != name {
+			continue
+		}
+		if found >= 0 {
+			return -1, fmt.Errorf("%s names more than one element: use its number, [%d] or [%d]", quote(name), found, i)
+		}
+		found = i
+	}
+	if found < 0 {
+		return -1, fmt.Errorf("no element has the id or name %s: %s", quote(name), suggest(name, all))
+	}
+	return found, nil
+}
+
+// joinPath adds a key to a path, in brackets where a dot would be misread.
+func joinPath(path, key string) string {
+	switch {
+	case strings.ContainsAny(key, ".[]") || key == "":
+		return path + "[" + key + "]"
+	case path == "":
+		return key
+	}
+	return path + "." + key
+}
+
+func elementPath(path string, i int) string { return path + "[" + strconv.Itoa(i) + "]" }

@@ -1,0 +1,140 @@
+package study
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// validate checks what a schema cannot: values that depend on each other, or
+// on more than a pattern. It reports all findings.
+func (f *File) validate(s *Study) error {
+	v := validator{file: f}
+	v.name(s.Name)
+	v.models(s.Models)
+	v.judge(s)
+	v.comparisons(s.Comparisons)
+	v.weights(s.Metrics.CompositeWeights)
+	v.conditions(s.Decide.Require)
+	v.outcomes(s.Decide.Outcomes)
+	return v.errs.Err()
+}
+
+type validator struct {
+	file *File
+	errs Errors
+}
+
+func (v *validator) errorf(path, format string, args ...any) {
+	v.errs.Add(v.file.Errorf(path, format, args...))
+}
+
+// name refuses the names Windows keeps for devices; the rest is a pattern.
+func (v *validator) name(name string) {
+	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
+	reserved := []string{"CON", "PRN", "AUX", "NUL"}
+	port := len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9'
+	if port || slices.Contains(reserved, stem) {
+		v.errorf("name", "%s cannot be a folder on every system: choose another name", quote(name))
+	}
+}
+
+func (v *validator) models(models []Model) {
+	first := map[string]int{}
+	for i, m := range models {
+		path := elementPath("models", i)
+		// Folders are made of ids, and some file systems do not tell case.
+		id := strings.ToLower(m.ID)
+		if j, ok := first[id]; ok {
+			v.errorf(path+".id", "%s is the id of models[%d] already: ids must differ in more than case", quote(m.ID), j)
+		} else {
+			first[id] = i
+		}
+		v.baseURL(path+".base_url", m.BaseURL)
+		if s := m.Skill; s != nil && s.Miss+s.Wrong > 1 {
+			v.errorf(path+".skill", "miss and wrong sum to %s: together they are at most 1, since a value is missed or read wrong", decimal(s.Miss+s.Wrong))
+		}
+	}
+}
+
+func (v *validator) baseURL(path, address string) {
+	if address == "" {
+		return
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil:
+		v.errorf(path, "%s is not an address: want one such as http://127.0.0.1:8080/v1", quote(address))
+	case u.Hostname() == "":
+		v.errorf(path, "%s names no host: want an address such as http://127.0.0.1:8080/v1", quote(address))
+	case u.RawQuery != "" || u.Fragment != "":
+		v.errorf(path, "%s has a part after ? or #: paths are added to the address, so it must end before", quote(u.Scheme+"://"+u.Host+u.Path))
+	}
+}
+
+func (v *validator) judge(s *Study) {
+	if s.JudgeModel == "" {
+		return
+	}
+	ids := make([]string, len(s.Models))
+	for i, m := range s.Models {
+		ids[i] = m.ID
+	}
+	if !slices.Contains(ids, s.JudgeModel) {
+		v.errorf("judge_model", "no model has the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
+	}
+}
+
+func (v *validator) comparisons(comparisons []Compare) {
+	for i, c := range comparisons {
+		path := elementPath("comparisons", i)
+		if c.A == c.B {
+			v.errorf(path, "a and b are both %s: a comparison needs two arms", quote(c.A))
+		}
+	}
+}
+
+func (v *validator) weights(weights map[string]float64) {
+	if len(weights) == 0 {
+		return
+	}
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(weights)) {
+		sum += weights[name]
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		v.errorf("metrics.composite_weights", "the weights sum to %s: they must sum to 1", decimal(sum))
+	}
+}
+
+func (v *validator) conditions(conditions []Condition) {
+	first := map[string]int{}
+	for i, c := range conditions {
+		if j, ok := first[c.Name]; ok {
+			v.errorf(elementPath("decide.require", i)+".name", "%s is the name of require[%d] already: results are shown by name", quote(c.Name), j)
+			continue
+		}
+		first[c.Name] = i
+	}
+}
+
+func (v *validator) outcomes(outcomes []Class) {
+	first := map[string]int{}
+	for i, c := range outcomes {
+		path := elementPath("decide.outcomes", i)
+		if j, ok := first[c.Name]; ok {
+			v.errorf(path+".name", "%s is the name of outcomes[%d] already: results are shown by name", quote(c.Name), j)
+		} else {
+			first[c.Name] = i
+		}
+		if strings.TrimSpace(c.When) == "" && i != len(outcomes)-1 {
+			v.errorf(path, "%s has no when: only the last outcome may leave it out, since it applies to everything else", quote(c.Name))
+		}
+	}
+}
+
+// decimal shows a sum without the noise of its last bits.
+func decimal(x float64) string { return fmt.Sprintf("%.10g", x) }
