@@ -1,0 +1,149 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A Wire is one provider's format, as an SDK sends it: how a request is
+// written, and how a success is read.
+type Wire interface {
+	// Encode writes the body of a request without what the model is known to
+	// refuse, and says in words what it changed.
+	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
+	// Post has the SDK send the body, once. The answer is found in the
+	// context's [Exchange]; an error is only looked at where there is none.
+	Post(ctx context.Context, r *eval.Request, body []byte) error
+	// Decode reads the body of a success. Its errors are [Malformed] or
+	// [InBody].
+	Decode(body []byte) (eval.Response, error)
+}
+
+// A Caller completes requests over a wire. It is what the clients of the
+// providers share: errors, refusals, keys that must not show, and parameters
+// that models turn out not to take.
+type Caller struct {
+	wire   Wire
+	key    string
+	keyEnv string
+	learnt memory
+}
+
+// NewCaller returns a caller for one endpoint.
+func NewCaller(w Wire, e Endpoint) *Caller {
+	return &Caller{wire: w, key: e.APIKey, keyEnv: e.KeyEnv}
+}
+
+// Complete sends the request once. This is the one place where a client may
+// send again: when the server says that the model does not take a parameter
+// (temperature, top_p, the name of the token limit, a system prompt, stop,
+// seed, a schema), the request is sent again without it, once for each
+// parameter so learnt. The client remembers, so later requests are sent once,
+// and every answer says in Adapted what was changed.
+func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	refused := c.learnt.of(r.Name)
+	for {
+		response, complaint, err := c.once(ctx, r, refused)
+		if complaint == nil || err == nil {
+			return response, err
+		}
+		more := complaint.refused(sentIn(r)) &^ refused
+		if more == 0 {
+			return response, err
+		}
+		refused |= c.learnt.add(r.Name, more)
+	}
+}
+
+// once sends the request. It returns the server's complaint where that may be
+// about a parameter.
+func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (eval.Response, *complaint, error) {
+	body, adapted, err := c.wire.Encode(r, refused)
+	if err != nil {
+		return eval.Response{}, nil, &Error{Kind: eval.ErrBadRequest, Message: "writing the request: " + err.Error(), Err: err,
+			Remedy: "check the schema and the tools: they must be valid JSON"}
+	}
+	watched, x := Observe(ctx)
+	err = c.wire.Post(watched, r, body)
+	if x.Status == 0 || x.Err != nil {
+		return eval.Response{}, nil, c.clean(unsent(ctx, x, err))
+	}
+	if x.Status < 200 || x.Status > 299 {
+		return c.failed(x, x.Body, r.Name, adapted)
+	}
+	response, err := c.read(x)
+	var inside *inBody
+	switch {
+	case errors.As(err, &inside):
+		return c.failed(x, wrapError(inside.raw), r.Name, adapted)
+	case err != nil:
+		e := FromTransport(ctx, err)
+		e.Status, e.RequestID = x.Status, x.RequestID()
+		return eval.Response{}, nil, c.clean(e)
+	}
+	response.Adapted = adapted
+	if id := x.RequestID(); id != "" {
+		response.RequestID = id
+	}
+	return response, nil, nil
+}
+
+func wrapError(raw []byte) []byte {
+	return bytes.Join([][]byte{[]byte(`{"error":`), raw, []byte(`}`)}, nil)
+}
+
+// failed reads an error answer: a refusal by a safety system is a response.
+func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string) (eval.Response, *complaint, error) {
+	said := readComplaint(body)
+	e := said.failure(x, c.keyEnv, name)
+	if refusable(x.Status) && said.refusal() {
+		reason := firstOf(said.code, said.kind)
+		return eval.Response{Stop: eval.StopRefused, StopReason: reason, Refusal: scrub(said.message, c.key), RequestID: e.RequestID, Adapted: adapted}, nil, nil
+	}
+	if e.Kind != eval.ErrBadRequest {
+		return eval.Response{}, nil, c.clean(e)
+	}
+	return eval.Response{}, &said, c.clean(e)
+}
+
+func refusable(status int) bool {
+	switch status {
+	case http.StatusOK, http.StatusBadRequest, http.StatusForbidden, http.StatusUnprocessableEntity, http.StatusUnavailableForLegalReasons:
+		return true
+	}
+	return false
+}
+
+// read decodes a success.
+func (c *Caller) read(x *Exchange) (eval.Response, error) {
+	kind, _, _ := mime.ParseMediaType(x.Header.Get("Content-Type"))
+	body := bytes.TrimPrefix(x.Body, []byte("\ufeff"))
+	switch {
+	case kind == "text/event-stream":
+		return eval.Response{}, Malformed("the server sent an event stream, though none was asked for")
+	case kind == "text/html" || strings.HasSuffix(kind, "xml"):
+		e := Malformed("the answer is %s, not JSON: %s", kind, plainText(body))
+		e.Remedy = "check that base_url is the address of a model's API"
+		return eval.Response{}, e
+	case x.Header.Get("Content-Encoding") != "":
+		return eval.Response{}, Malformed("the answer is encoded as %s, though no encoding was asked for", x.Header.Get("Content-Encoding"))
+	case len(bytes.TrimSpace(body)) == 0:
+		return eval.Response{}, Malformed("the answer is empty")
+	}
+	return c.wire.Decode(body)
+}
+
+// clean makes sure that no key shows in an error.
+func (c *Caller) clean(e *Error) *Error {
+	e.Message, e.Remedy = scrub(e.Message, c.key), scrub(e.Remedy, c.key)
+	if e.Err != nil {
+		e.Err = &scrubbed{text: scrub(e.Err.Error(), c.key), err: e.Err}
+	}
+	return e
+}

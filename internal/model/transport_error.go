@@ -1,0 +1,342 @@
+package model
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A complaint is an error body, whoever wrote it: OpenAI's, Anthropic's and
+// Google's own forms and those of the services and servers that imitate them.
+type complaint struct {
+	code    string // the provider's short word or number
+	kind    string // its type or status word
+	param   string // the parameter it is about
+	message string
+	id      string        // request id
+	wait    time.Duration // how long to wait, where the body says so (Google)
+	flagged bool          // a moderation service in front of the model stopped the input
+}
+
+// errorBody holds every field of the known forms. The outer object and the one
+// under "error" share it.
+type errorBody struct {
+	Error     json.RawMessage `json:"error"`
+	RequestID Word            `json:"request_id"`
+	Message   Word            `json:"message"`
+	Msg       Word            `json:"msg"`
+	Detail    json.RawMessage `json:"detail"` // FastAPI: a string or a list
+	Code      Word            `json:"code"`
+	Type      Word            `json:"type"`
+	Status    Word            `json:"status"`
+	Param     Word            `json:"param"`
+	Metadata  json.RawMessage `json:"metadata"` // OpenRouter
+	Details   json.RawMessage `json:"details"`  // Google
+}
+
+// readComplaint reads an error body. What is no JSON is its own message.
+func readComplaint(body []byte) complaint {
+	body = bytes.TrimSpace(body)
+	if len(body) > 0 && body[0] == '[' { // Google's OpenAI endpoint wraps its errors in a list
+		var list []json.RawMessage
+		if json.Unmarshal(body, &list) == nil && len(list) > 0 {
+			body = list[0]
+		}
+	}
+	var outer errorBody
+	if json.Unmarshal(body, &outer) != nil {
+		return complaint{message: plainText(body)}
+	}
+	c := complaint{id: string(outer.RequestID)}
+	inner := outer
+	if Present(outer.Error) {
+		inner = errorBody{}
+		if text := wordOf(outer.Error); text != "" {
+			inner.Message, inner.Code, inner.Type = Word(text), outer.Code, outer.Type
+		} else if json.Unmarshal(outer.Error, &inner) != nil {
+			inner.Message = Word(plainText(outer.Error))
+		}
+	}
+	c.code, c.param = string(inner.Code), string(inner.Param)
+	c.kind = string(inner.Type)
+	if c.kind == "" {
+		c.kind = string(inner.Status)
+	}
+	c.message = firstOf(string(inner.Message), string(inner.Msg), detailText(inner.Detail), plainText(body))
+	c.readMetadata(inner.Metadata)
+	c.readDetails(inner.Details)
+	return c
+}
+
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+func detailText(raw json.RawMessage) string {
+	if !Present(raw) {
+		return ""
+	}
+	return firstOf(wordOf(raw), plainText(raw))
+}
+
+// readMetadata reads what OpenRouter says of the service behind it.
+func (c *complaint) readMetadata(raw json.RawMessage) {
+	var m struct {
+		Raw     json.RawMessage `json:"raw"`
+		Reasons json.RawMessage `json:"reasons"`
+		Flagged json.RawMessage `json:"flagged_input"`
+	}
+	if !Present(raw) || json.Unmarshal(raw, &m) != nil {
+		return
+	}
+	c.flagged = Present(m.Reasons) || Present(m.Flagged)
+	if Present(m.Raw) {
+		c.message += ": " + firstOf(wordOf(m.Raw), plainText(m.Raw))
+	}
+}
+
+// readDetails reads Google's typed details.
+func (c *complaint) readDetails(raw json.RawMessage) {
+	var details []struct {
+		RetryDelay Word `json:"retryDelay"` // "34.5s"
+		Reason     Word `json:"reason"`
+	}
+	if !Present(raw) || json.Unmarshal(raw, &details) != nil {
+		return
+	}
+	for _, d := range details {
+		if wait, err := time.ParseDuration(string(d.RetryDelay)); err == nil && wait > 0 {
+			c.wait = wait
+		}
+		if d.Reason != "" && c.code != string(d.Reason) {
+			c.code = string(d.Reason)
+		}
+	}
+}
+
+// plainText makes one short line of a body that is not in a known form.
+func plainText(b []byte) string {
+	const most = 300
+	text := strings.Join(strings.Fields(string(bytes.ToValidUTF8(b, nil))), " ")
+	if len(text) <= most {
+		return text
+	}
+	cut := most
+	for cut > 0 && !utf8.RuneStart(text[cut]) {
+		cut--
+	}
+	return text[:cut] + " …"
+}
+
+// says reports whether the complaint contains one of the phrases, which are in
+// lower case.
+func (c *complaint) says(phrases ...string) bool {
+	return containsAny(strings.ToLower(c.code+" "+c.kind+" "+c.message), phrases...)
+}
+
+func containsAny(text string, phrases ...string) bool {
+	for _, p := range phrases {
+		if strings.Contains(text, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// tooLong reports whether the input exceeds the model's context, in the words
+// of each provider.
+func (c *complaint) tooLong() bool {
+	return c.says(
+		"context_length_exceeded", "exceed_context_size", "request_too_large", "string_above_max_length",
+		"maximum context length", "exceeds the context window", "context window exceeds", // OpenAI, DeepSeek, vLLM, OpenRouter
+		"prompt is too long", "exceed context limit", // Anthropic
+		"input token count", "exceeds the maximum number of tokens", // Gemini
+		"exceeds the available context size", "exceeds the context length", // llama.cpp, Ollama
+		"longer than the maximum model length", "maximum model length of", // vLLM
+		"maximum prompt length",                           // xAI
+		"too large for model with",                        // Mistral
+		"reduce the length of the messages",               // Groq
+		"exceeded model token limit",                      // Moonshot
+		"prompt exceeds max length",                       // Z.AI
+		"input is too long", "max_new_tokens` must be <=", // Bedrock, Together
+	)
+}
+
+// unpaid reports whether the account has no money left. Gemini's "exceeded
+// your current quota" is a rate limit that passes, so the codes decide.
+func (c *complaint) unpaid() bool {
+	return c.says("insufficient_quota", "insufficient_balance", "exceeded_current_quota_error", "billing_hard_limit", "billing_not_active",
+		"credit balance is too low", "insufficient balance", "insufficient credits", "insufficient funds", "requires more credits",
+		"doesn't have any credits", "does not have any credits", "account is suspended")
+}
+
+// refusal reports whether a safety system in front of the model stopped the
+// request: an outcome, not a failure.
+func (c *complaint) refusal() bool {
+	return c.flagged || c.code == "1301" || // Z.AI's code for unsafe content
+		c.says("content_filter", "content_policy_violation", "data_inspection_failed", "content exists risk", "content management policy",
+			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged")
+}
+
+func (c *complaint) overloaded() bool {
+	return c.says("overload", "high demand", "at capacity", "capacity exceeded", "too busy")
+}
+
+// classify gives the kind of an error answer. A success status with an error in
+// its body (OpenRouter, proxies) is classed by the code in the body.
+func (c *complaint) classify(status int) eval.ErrorKind {
+	if status < 300 {
+		if n, err := strconv.Atoi(c.code); err == nil && n >= 400 && n < 600 {
+			status = n
+		} else {
+			return c.classifyWords()
+		}
+	}
+	switch {
+	case c.tooLong() && status != http.StatusTooManyRequests, status == http.StatusRequestEntityTooLarge:
+		return eval.ErrBadRequest
+	case status == http.StatusPaymentRequired, c.unpaid(), c.says("api_key_invalid", "api key not valid", "api key expired"):
+		return eval.ErrAuth
+	case (status >= 500 || status == http.StatusTooManyRequests) && c.says("overloaded_error", "engine_overloaded"),
+		status == http.StatusServiceUnavailable && c.overloaded():
+		return eval.ErrOverloaded
+	case status < 400: // a redirect: the address is wrong, and waiting does not mend it
+		return eval.ErrBadRequest
+	}
+	return KindOfStatus(status)
+}
+
+func (c *complaint) classifyWords() eval.ErrorKind {
+	words := strings.ToLower(c.code + " " + c.kind)
+	switch {
+	case c.tooLong():
+		return eval.ErrBadRequest
+	case c.unpaid(), containsAny(words, "auth", "permission", "api_key"):
+		return eval.ErrAuth
+	case containsAny(words, "rate_limit", "resource_exhausted", "too_many"):
+		return eval.ErrRateLimited
+	case c.overloaded():
+		return eval.ErrOverloaded
+	case containsAny(words, "timeout", "deadline_exceeded"):
+		return eval.ErrTimeout
+	case containsAny(words, "invalid", "not_found", "unsupported", "bad_request"):
+		return eval.ErrBadRequest
+	}
+	return eval.ErrUnavailable
+}
+
+// failure makes an [*Error] of an error answer.
+func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
+	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: c.message, RequestID: firstOf(x.RequestID(), c.id)}
+	e.TooLong = e.Kind == eval.ErrBadRequest && (c.tooLong() || x.Status == http.StatusRequestEntityTooLarge)
+	if e.RetryAfter = RetryAfter(x.Header, time.Now()); e.RetryAfter == 0 {
+		e.RetryAfter = c.wait
+	}
+	if e.Message == "" {
+		e.Message = strings.ToLower(http.StatusText(x.Status))
+	}
+	e.Remedy = c.remedy(e, x, keyEnv, name)
+	return e
+}
+
+func (c *complaint) remedy(e *Error, x *Exchange, keyEnv, name string) string {
+	switch {
+	case e.TooLong:
+		return "shorten the item, or use a model with a larger context"
+	case e.Kind == eval.ErrAuth && (c.unpaid() || x.Status == http.StatusPaymentRequired):
+		return "add credit to the provider's account, or raise its spending limit"
+	case e.Kind == eval.ErrAuth && keyEnv == "":
+		return "name the variable that holds a valid key in the model's api_key_env"
+	case e.Kind == eval.ErrAuth:
+		return "check that the key in " + keyEnv + " is valid and may use model " + strconv.Quote(name)
+	case x.Status >= 300 && x.Status < 400:
+		return fmt.Sprintf("the server redirects to %q: give the final address as base_url", x.Header.Get("Location"))
+	case c.says("model_not_found") || x.Status == http.StatusNotFound:
+		return "check the model's name " + strconv.Quote(name) + " and its base_url"
+	case e.Kind == eval.ErrRateLimited:
+		return "lower execution.concurrency, or set the model's limits"
+	case e.Kind == eval.ErrBadRequest && c.param != "":
+		return "change " + c.param + " in the study"
+	}
+	return ""
+}
+
+// Malformed is the error of an answer that could not be read.
+func Malformed(format string, args ...any) *Error {
+	return &Error{Kind: eval.ErrMalformed, Message: fmt.Sprintf(format, args...)}
+}
+
+// InBody is the error of a success that carries an error object.
+func InBody(raw json.RawMessage) error { return &inBody{raw} }
+
+type inBody struct{ raw json.RawMessage }
+
+func (*inBody) Error() string { return "the answer holds an error" }
+
+// unsent classes an error for which there is no whole answer.
+func unsent(ctx context.Context, x *Exchange, err error) *Error {
+	if x.Err != nil {
+		err = x.Err
+	}
+	if errors.Is(err, errTooLarge) {
+		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: err.Error(), Remedy: "check that base_url is the address of a model's API"}
+	}
+	if x.Err == nil && x.Status == 0 && ctx.Err() == nil {
+		// The SDK refused the request before it was sent.
+		return &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
+	}
+	e := FromTransport(ctx, err)
+	e.Status = x.Status
+	var lookup *net.DNSError
+	switch {
+	case e.Remedy != "":
+	case errors.Is(err, syscall.ECONNREFUSED):
+		e.Remedy = "check that the server is running and that base_url is its address"
+	case errors.As(err, &lookup) && lookup.IsNotFound:
+		e.Remedy = "check the host in base_url and the network"
+	}
+	return e
+}
+
+// keyLike matches what looks like a credential in a server's words.
+var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
+	`|\b(?:sk|pk|rk|gsk|xai|nvapi|hf|csk|fw|r8|tgp)[-_][a-z0-9_*.-]{8,}` +
+	`|\bAIza[a-z0-9_-]{16,}` +
+	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
+
+// scrub removes the endpoint's key, and whatever looks like one, from a text.
+func scrub(text, key string) string {
+	if len(key) >= 8 {
+		text = strings.ReplaceAll(text, key, "[key]")
+	} else if key != "" { // a short key may be part of a word
+		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
+	}
+	return keyLike.ReplaceAllString(text, "[key]")
+}
+
+// scrubbed is an error whose text holds no key; what it wraps is still found by
+// errors.Is.
+type scrubbed struct {
+	text string
+	err  error
+}
+
+func (s *scrubbed) Error() string { return s.text }
+func (s *scrubbed) Unwrap() error { return s.err }
