@@ -1,0 +1,174 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/vbauerster/mpb/v8"
+	"github.com/vbauerster/mpb/v8/decor"
+	"golang.org/x/term"
+
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/run"
+)
+
+// observer picks how a run is shown: JSON events, bars on a terminal, plain
+// lines elsewhere.
+func (a *app) observer(l *loaded) (run.Observer, func()) {
+	switch {
+	case a.json:
+		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}
+	case isTerminal(a.err):
+		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
+		return o, o.close
+	}
+	return &plainObserver{w: a.err, every: 5 * time.Second}, func() {}
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// terminal says how to print a report on standard output.
+func (a *app) terminal() report.TerminalOptions {
+	o := report.TerminalOptions{Width: 80}
+	if f, ok := a.out.(*os.File); ok && isTerminal(a.out) {
+		if w, _, err := term.GetSize(int(f.Fd())); err == nil {
+			o.Width = w
+		}
+		o.Color = a.getenv("NO_COLOR") == ""
+	}
+	return o
+}
+
+// describe puts an event into a line for people.
+func describe(e run.Event) string {
+	switch e.Kind {
+	case "retry":
+		return fmt.Sprintf("%v: %s; trying again in %v", e.Trial, e.Note, e.Wait)
+	case "stopping":
+		return "stopping: " + e.Note
+	}
+	return e.Note
+}
+
+// summarise puts where a stage stands into a line.
+func summarise(p run.Progress) string {
+	var done, planned, failed int
+	for _, arm := range p.Arms {
+		done, planned, failed = done+arm.Done, planned+arm.Planned, failed+arm.Failed
+	}
+	line := fmt.Sprintf("%s: %d of %d trials, %d failed, %d calls, $%.4f, %v", p.Stage, done, planned, failed, p.Spent.Calls, p.Spent.Cost,
+		p.Elapsed.Round(time.Second/10))
+	if p.Left > 0 {
+		line += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))
+	}
+	return line
+}
+
+// A plainObserver prints a line now and then and one for what is worth it. Of
+// many events of one kind it prints the first few and then counts.
+type plainObserver struct {
+	w     io.Writer
+	every time.Duration
+	last  time.Time
+	seen  map[string]int
+}
+
+// eventsShown is how many events of a kind are shown one by one.
+const eventsShown = 10
+
+func (o *plainObserver) Event(e run.Event) {
+	if o.seen == nil {
+		o.seen = map[string]int{}
+	}
+	switch o.seen[e.Kind]++; {
+	case o.seen[e.Kind] <= eventsShown:
+		fmt.Fprintln(o.w, describe(e))
+	case o.seen[e.Kind] == eventsShown+1:
+		fmt.Fprintf(o.w, "more of this kind (%s) are counted and shown in the report\n", e.Kind)
+	}
+}
+
+func (o *plainObserver) Progress(p run.Progress) {
+	if p.Ended || time.Since(o.last) >= o.every {
+		if o.last.IsZero() && !p.Ended {
+			o.last = time.Now()
+			return
+		}
+		o.last = time.Now()
+		fmt.Fprintln(o.w, summarise(p))
+	}
+}
+
+// A jsonObserver prints one JSON object a line.
+type jsonObserver struct {
+	out  *json.Encoder
+	last time.Time
+}
+
+func (o *jsonObserver) Event(e run.Event) {
+	_ = o.out.Encode(map[string]any{"event": e.Kind, "item": e.Trial.Item, "arm": e.Trial.Arm, "replicate": e.Trial.Replicate,
+		"step": e.Step, "error_kind": string(e.Error), "note": e.Note, "wait_s": e.Wait.Seconds()})
+}
+
+func (o *jsonObserver) Progress(p run.Progress) {
+	if !p.Ended && time.Since(o.last) < time.Second {
+		return
+	}
+	o.last = time.Now()
+	arms := []map[string]any{}
+	for _, a := range p.Arms {
+		arms = append(arms, map[string]any{"arm": a.Arm, "planned": a.Planned, "done": a.Done, "failed": a.Failed, "cost_usd": a.Cost})
+	}
+	_ = o.out.Encode(map[string]any{"event": "progress", "stage": string(p.Stage), "arms": arms, "calls": p.Spent.Calls,
+		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
+}
+
+// A barObserver draws one bar an arm.
+type barObserver struct {
+	progress *mpb.Progress
+	bars     map[string]*mpb.Bar
+	arms     map[string]run.ArmPlan
+}
+
+func (o *barObserver) Event(e run.Event) { fmt.Fprintln(o.progress, describe(e)) }
+
+func (o *barObserver) Progress(p run.Progress) {
+	if o.arms == nil {
+		o.arms = map[string]run.ArmPlan{}
+	}
+	for _, a := range p.Arms {
+		key := string(p.Stage) + " " + a.Arm
+		o.arms[key] = a
+		bar, ok := o.bars[key]
+		if !ok {
+			bar = o.bar(key, a)
+			o.bars[key] = bar
+		}
+		bar.SetCurrent(int64(a.Done))
+		if p.Ended && a.Done < a.Planned {
+			bar.Abort(false)
+		}
+	}
+}
+
+func (o *barObserver) bar(key string, a run.ArmPlan) *mpb.Bar {
+	return o.progress.AddBar(int64(a.Planned),
+		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
+		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
+			arm := o.arms[key]
+			return fmt.Sprintf(" %d failed  $%.4f ", arm.Failed, arm.Cost)
+		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WCSyncSpace)))
+}
+
+func (o *barObserver) close() {
+	for _, b := range o.bars {
+		b.Abort(false) // a bar that is not full would be waited for
+	}
+	o.progress.Wait()
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/spf13/cobra"
+	"github.com/tiktoken-go/tokenizer"
+
+	"github.com/scruple-eval/scruple/internal/plan"
+)
+
+func planVerb(a *app) *cobra.Command {
+	return verb("plan STUDY", "show what a run would ask and cost, before it does", `
+Trials, calls, tokens and cost for each arm, from trying a sample of trials
+without a model. Tokens are estimated with the o200k vocabulary; output is
+counted at its limit, so that the cost is an upper bound for what is foreseen.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) })
+}
+
+// sampledTrials is how many trials of an arm an estimate tries.
+const sampledTrials = 50
+
+type planned struct {
+	Study      string       `json:"study"`
+	Items      int          `json:"items"`
+	Arms       int          `json:"arms"`
+	Replicates int          `json:"replicates"`
+	Trials     int          `json:"trials"`
+	Calls      int          `json:"calls"`
+	Input      int          `json:"input_tokens"`
+	Output     int          `json:"max_output_tokens"`
+	CostUSD    *float64     `json:"max_cost_usd"` // null: no price known for some model
+	PerArm     []armPlanned `json:"per_arm"`
+}
+
+type armPlanned struct {
+	plan.Estimate
+	CostUSD *float64 `json:"max_cost_usd"`
+}
+
+func (a *app) plan(ctx context.Context, path string) error {
+	l, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	p, err := a.estimate(ctx, l)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, p)
+	}
+	a.say("%s: %d items × %d arms × %d replicates = %d trials", p.Study, p.Items, p.Arms, p.Replicates, p.Trials)
+	a.say("")
+	a.say("%-28s %8s %8s %12s %12s %10s", "arm", "trials", "calls", "input", "output ≤", "cost ≤")
+	for _, e := range p.PerArm {
+		a.say("%-28s %8d %8d %12d %12d %10s", e.Arm, e.Trials, e.Calls, e.InputTokens, e.OutputTokens, dollars(e.CostUSD))
+	}
+	a.say("%-28s %8d %8d %12d %12d %10s", "all", p.Trials, p.Calls, p.Input, p.Output, dollars(p.CostUSD))
+	if p.CostUSD == nil {
+		a.say("\nNo price is known for some model: give it one with `price:` in the study to bound the cost.")
+	}
+	if l.study.JudgeModel != "" {
+		a.say("\nJudge calls are counted for the calibration arm; other arms need at most as many each.")
+	}
+	return nil
+}
+
+func dollars(v *float64) string {
+	if v == nil {
+		return "unknown"
+	}
+	return fmt.Sprintf("$%.4f", *v)
+}
+
+func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
+	price, err := l.pricer()
+	if err != nil {
+		return nil, err
+	}
+	p := &planned{Study: l.study.Name, Items: len(l.bench.Items()), Arms: len(l.bench.Arms()), Replicates: l.study.Execution.Replicates,
+		Trials: l.plan.Len(), PerArm: []armPlanned{}}
+	total := 0.0
+	for _, arm := range l.bench.Arms() {
+		e, err := plan.EstimateArm(ctx, l.bench, arm, p.Replicates, sampledTrials, countTokens(), price)
+		if err != nil {
+			return nil, err
+		}
+		p.Calls += e.Calls
+		p.Input += e.InputTokens
+		p.Output += e.OutputTokens
+		total += e.CostUSD
+		p.PerArm = append(p.PerArm, armPlanned{e, known(e.CostUSD)})
+	}
+	p.CostUSD = known(total)
+	return p, nil
+}
+
+func known(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// countTokens counts with the vocabulary of current OpenAI models, which is
+// within a few percent for others; four bytes a token where that fails.
+func countTokens() plan.Counter {
+	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	return func(text string) int {
+		if err == nil {
+			if n, err := codec.Count(text); err == nil {
+				return n
+			}
+		}
+		return (len(text) + 3) / 4
+	}
+}

@@ -1,0 +1,340 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func scoreVerb(a *app) *cobra.Command {
+	return verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
+No model is asked. Use it after a change of gold, of metrics, of comparisons or
+of rules. A change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0]) })
+}
+
+func (a *app) score(ctx context.Context, arg string) error {
+	path, err := a.studyPath(ctx, arg)
+	if err != nil {
+		return err
+	}
+	l, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	if err := a.preflight(l); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, a.storeFor(path))
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	r, err := a.lookUp(ctx, db, arg)
+	if err != nil {
+		return err
+	}
+	if err := r.SetPlan(l.plan); err != nil {
+		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
+	}
+	if err := a.acceptGold(ctx, db, r, l); err != nil {
+		return err
+	}
+	return a.conclude(ctx, db, r, l)
+}
+
+// acceptGold notes a change of gold in the run's history. A change of what
+// arms were given cannot be scored.
+func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loaded) error {
+	was, err := db.Items(ctx, r)
+	if err != nil {
+		return err
+	}
+	input, gold := plan.Changes(was, l.bench.Items())
+	if len(input) > 0 {
+		return exit(exitNotAllowed, fmt.Errorf("the data of run %s changed: %s: its answers are to other inputs; undo the change, or start another run with `scruple run --new`",
+			r.ID, strings.Join(plan.Shorten(input, 5), ", ")))
+	}
+	if len(gold) == 0 {
+		return nil
+	}
+	note := fmt.Sprintf("scored against changed gold of %d items: %s", len(gold), strings.Join(plan.Shorten(gold, 20), ", "))
+	a.say("%s", note)
+	if err := db.AddEvent(ctx, r, store.Event{At: time.Now(), What: "gold changed", Note: note}); err != nil {
+		return err
+	}
+	return db.SetGold(ctx, r, l.bench.Items())
+}
+
+func reportVerb(a *app) *cobra.Command {
+	var format, output string
+	var verbose bool
+	c := verb("report STUDY|RUN", "show the report of a run", `
+Formats: terminal (default), markdown, json, and html, one file that needs
+nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		db, r, err := a.findRun(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		result, err := kept(c.Context(), db, r)
+		if err != nil {
+			return err
+		}
+		if a.json {
+			format = "json"
+		}
+		var b bytes.Buffer
+		if err := a.render(&b, result, format, verbose); err != nil {
+			return err
+		}
+		if output != "" {
+			return writeFile(output, b.Bytes())
+		}
+		_, err = a.out.Write(b.Bytes())
+		return err
+	})
+	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json | html")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
+	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
+	return c
+}
+
+func (a *app) render(b *bytes.Buffer, result report.Report, format string, verbose bool) error {
+	if format == "terminal" {
+		o := a.terminal()
+		o.Verbose = verbose
+		return report.Terminal(b, result, o)
+	}
+	var known []string
+	for _, f := range report.Formats() {
+		if f.Name == format {
+			return f.Render(b, result)
+		}
+		known = append(known, f.Name)
+	}
+	return fmt.Errorf("--format %q: the formats are %s", format, strings.Join(known, ", "))
+}
+
+func compareVerb(a *app) *cobra.Command {
+	var metric string
+	c := verb("compare STUDY|RUN", "show the comparisons of a run, one a line", `
+The pairs and metrics are those the study names.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		db, r, err := a.findRun(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		defer db.Close()
+		result, err := kept(c.Context(), db, r)
+		if err != nil {
+			return err
+		}
+		shown := []analyse.Comparison{}
+		for _, k := range result.Analysis.Comparisons {
+			if metric == "" || k.Metric == metric {
+				shown = append(shown, k)
+			}
+		}
+		if a.json {
+			return printJSON(a.out, shown)
+		}
+		only := *result.Analysis
+		only.Comparisons = shown
+		return report.Comparisons(a.out, &only, a.terminal())
+	})
+	c.Flags().StringVar(&metric, "metric", "", "only this metric")
+	return c
+}
+
+func gateVerb(a *app) *cobra.Command {
+	return verb("gate STUDY|RUN", "decide by the rules of the study, with an exit code", `
+Prints every condition with the values it used, and exits 0 when the gate
+passed, 1 when it failed, 3 when the results cannot decide, and 4 when more
+trials failed than the study allows. Rules are expressions over named results:
+
+`+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error { return a.gate(c.Context(), args[0]) })
+}
+
+// gate applies the rules as they stand now: in a study file they may have
+// changed since the run, and deciding again costs nothing. Asked by run id it
+// gives the verdict that was kept.
+func (a *app) gate(ctx context.Context, arg string) error {
+	db, r, err := a.findRun(ctx, arg)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	result, err := kept(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	if isStudyFile(arg) {
+		l, err := a.load(arg)
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		if err := sameStudy(ctx, db, r, l); err != nil {
+			return err
+		}
+		result.Verdict = nil
+		if !l.rules.Empty() {
+			v := l.rules.Decide(result.Analysis)
+			result.Verdict = &v
+		}
+	}
+	if result.Verdict == nil {
+		return fmt.Errorf("the study has no rules to decide by: add `decide:` to it (see `scruple gate --help`)")
+	}
+	if a.json {
+		err = printJSON(a.out, result.Verdict)
+	} else {
+		err = report.Gate(a.out, result.Verdict, a.terminal())
+	}
+	if err != nil {
+		return err
+	}
+	if code := result.Verdict.ExitCode(); code != exitOK {
+		return exit(code, nil)
+	}
+	return nil
+}
+
+func statusVerb(a *app) *cobra.Command {
+	return verb("status [STUDY|RUN]", "show where a run stands, or all runs of a store", `
+Says what is done, what failed and what it cost, and how the run was carried
+out. Nothing is changed; it can be used while a run is under way.`, cobra.MaximumNArgs(1),
+		func(c *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return a.allRuns(c.Context())
+			}
+			return a.status(c.Context(), args[0])
+		})
+}
+
+type runStatus struct {
+	Run       string  `json:"run"`
+	Study     string  `json:"study"`
+	Suite     string  `json:"suite"`
+	File      string  `json:"study_file"`
+	CreatedAt string  `json:"created_at"`
+	State     string  `json:"state"` // started | success | error
+	Trials    int     `json:"trials"`
+	Done      int     `json:"done"`
+	Failed    int     `json:"failed"`
+	Calls     int     `json:"calls"`
+	Tokens    int     `json:"tokens"`
+	CostUSD   float64 `json:"cost_usd"`
+	Events    []event `json:"events,omitempty"`
+}
+
+type event struct {
+	At   string `json:"at"`
+	What string `json:"what"`
+	Note string `json:"note"`
+}
+
+func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error) {
+	s := runStatus{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339), Trials: r.Trials}
+	p, err := db.Progress(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	for seq := range p.Done {
+		if p.Done[seq] {
+			s.Done++
+		}
+		if p.Failed[seq] {
+			s.Failed++
+		}
+	}
+	s.Calls, s.Tokens, s.CostUSD = p.Calls, p.Tokens, p.Cost
+	switch {
+	case s.Done < s.Trials:
+		s.State = "started"
+	case s.Failed > 0:
+		s.State = "error"
+	default:
+		s.State = "success"
+	}
+	events, err := db.Events(ctx, r)
+	for _, e := range events {
+		s.Events = append(s.Events, event{e.At.Format(time.RFC3339), e.What, e.Note})
+	}
+	return s, err
+}
+
+func (a *app) status(ctx context.Context, arg string) error {
+	db, r, err := a.findRun(ctx, arg)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	s, err := statusOf(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, s)
+	}
+	a.say("run      %s (%s), begun %s", s.Run, s.Suite, s.CreatedAt)
+	a.say("study    %s", s.File)
+	a.say("state    %s: %d of %d trials done, %d failed", s.State, s.Done, s.Trials, s.Failed)
+	a.say("spent    %d calls, %d tokens, $%.4f", s.Calls, s.Tokens, s.CostUSD)
+	for _, e := range s.Events {
+		a.say("%s  %s: %s", e.At, e.What, e.Note)
+	}
+	switch s.State {
+	case "started":
+		a.say("continue with `scruple run %s`", arg)
+	case "error":
+		a.say("try the failed ones again with `scruple run --retry-failed %s`", arg)
+	}
+	return nil
+}
+
+func (a *app) allRuns(ctx context.Context) error {
+	path := a.storePath
+	if path == "" {
+		path = ".scruple/scruple.db"
+	}
+	db, err := store.OpenRead(ctx, path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return err
+	}
+	list := []runStatus{}
+	for _, r := range runs {
+		s, err := statusOf(ctx, db, r)
+		if err != nil {
+			return err
+		}
+		list = append(list, s)
+	}
+	if a.json {
+		return printJSON(a.out, list)
+	}
+	for _, s := range list {
+		a.say("%-24s %-8s %d/%d done, %d failed, %d calls, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, s.Calls, s.CostUSD, s.CreatedAt)
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(os.Stderr, "no runs yet")
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package gate_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+var names = gate.Names{Arms: []string{"ctn", "plain"},
+	Metrics:  []eval.Metric{{Name: "composite", Kind: eval.Scoring}, {Name: "quote_words", Kind: eval.Analysis}},
+	Compared: func(a, b, metric string) bool { return metric == "composite" && a != b }}
+
+// analysis is a study in which ctn scores 0.8 and plain 0.7, with 100 pairs.
+func analysis(diff, p, d float64) *analyse.Analysis {
+	return &analyse.Analysis{
+		Run:  analyse.Run{Planned: 200, Done: 200, MaxFailed: 0.05},
+		Arms: []analyse.Arm{{ID: "ctn", Planned: 100, OK: 100}, {ID: "plain", Planned: 100, OK: 96, Failed: 4}},
+		Estimates: []analyse.Estimate{{Arm: "ctn", Metric: "composite", Value: 0.8, Low: 0.75, High: 0.85, Items: 100},
+			{Arm: "plain", Metric: "composite", Value: analyse.Number(0.8 - diff), Low: 0.65, High: 0.75, Items: 100}},
+		Comparisons: []analyse.Comparison{{A: "ctn", B: "plain", Metric: "composite", Pairs: 100, Diff: analyse.Number(diff),
+			Low: analyse.Number(diff - 0.02), High: analyse.Number(diff + 0.02), P: analyse.Number(p), PAdjusted: analyse.Number(p), D: analyse.Number(d)}},
+	}
+}
+
+func compile(t *testing.T, d study.Decide) *gate.Rules {
+	t.Helper()
+	rules, problems := gate.Compile(d, names)
+	for _, p := range problems {
+		t.Fatalf("%s: %v", p.At, p)
+	}
+	return rules
+}
+
+// The classes of the seed's phase 1, ordered and total.
+var phase1 = study.Decide{Outcomes: []study.Class{
+	{Name: "A", When: "diff('ctn','plain','composite') >= 0.10 && p('ctn','plain','composite') < 0.05 && d('ctn','plain','composite') > 0.5", Verdict: "pass"},
+	{Name: "B", When: "diff('ctn','plain','composite') >= 0.05 && p('ctn','plain','composite') < 0.05", Verdict: "pass"},
+	{Name: "C", When: "diff('ctn','plain','composite') >= 0.03 && p('ctn','plain','composite') < 0.10", Verdict: "undecided"},
+	{Name: "D", Verdict: "fail"},
+}}
+
+func TestTheFirstOutcomeThatAppliesDecides(t *testing.T) {
+	for _, c := range []struct {
+		diff, p, d float64
+		want       string
+		state      gate.State
+		code       int
+	}{
+		{0.12, 0.01, 0.8, "A", gate.Pass, 0},
+		{0.12, 0.01, 0.4, "B", gate.Pass, 0},
+		{0.06, 0.08, 0.3, "C", gate.Undecided, 3},
+		{0.06, 0.20, 0.3, "D", gate.Fail, 1},
+		{-0.2, 0.001, -1, "D", gate.Fail, 1},
+		{math.NaN(), math.NaN(), math.NaN(), "", gate.Undecided, 3},
+	} {
+		v := compile(t, phase1).Decide(analysis(c.diff, c.p, c.d))
+		if v.Outcome != c.want || v.State != c.state || v.ExitCode() != c.code {
+			t.Errorf("diff %v, p %v, d %v: outcome %q, %s, exit %d; want %q, %s, %d", c.diff, c.p, c.d, v.Outcome, v.State, v.ExitCode(), c.want, c.state, c.code)
+		}
+		if len(v.Conditions) != 4 {
+			t.Errorf("%d conditions are shown, want all 4", len(v.Conditions))
+		}
+	}
+}
+
+func TestRequirements(t *testing.T) {
+	rule := func(that string) study.Decide {
+		return study.Decide{Require: []study.Condition{{Name: "r", That: that}}}
+	}
+	for that, want := range map[string]gate.State{
+		"diff_low('ctn','plain','composite') > 0.05":                                         gate.Pass,
+		"diff('plain','ctn','composite') < -0.05":                                            gate.Pass, // turned round
+		"low('ctn','composite') > high('plain','composite')":                                 gate.Fail,
+		"n('ctn','composite') >= 100 and pairs('ctn','plain','composite') == 100":            gate.Pass,
+		"failed('plain') < 0.05 && malformed('ctn') == 0":                                    gate.Pass,
+		"value('ctn','composite') - value('plain','composite') >= 0.2":                       gate.Fail,
+		"p_adjusted('ctn','plain','composite') < 0.05 && d('ctn','plain','composite') > 0.5": gate.Pass,
+	} {
+		v := compile(t, rule(that)).Decide(analysis(0.1, 0.01, 0.8))
+		if v.State != want {
+			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Reasons)
+		}
+		if c := v.Conditions[0]; len(c.Values) == 0 || c.Values[0].Value == nil {
+			t.Errorf("%s shows no values: %+v", that, c)
+		}
+	}
+}
+
+func TestWhatCannotDecide(t *testing.T) {
+	d := study.Decide{Require: []study.Condition{{Name: "better", That: "diff('ctn','plain','composite') > 0"}}}
+	unfinished := analysis(0.1, 0.01, 1)
+	unfinished.Run.Done = 150
+	if v := compile(t, d).Decide(unfinished); v.State != gate.Undecided || v.ExitCode() != 3 {
+		t.Errorf("unfinished run: %+v", v)
+	}
+	failing := analysis(0.1, 0.01, 1)
+	failing.Arms[1].Failed = 6
+	if v := compile(t, d).Decide(failing); v.State != gate.Undecided || v.ExitCode() != 4 {
+		t.Errorf("too many failures: %+v", v)
+	}
+	undefined := analysis(math.NaN(), math.NaN(), math.NaN())
+	undefined.Comparisons[0].Warnings = []string{"all differences are the same"}
+	v := compile(t, d).Decide(undefined)
+	if v.State != gate.Undecided || !strings.Contains(v.Conditions[0].Reason, "all differences are the same") {
+		t.Errorf("undefined result: %+v", v)
+	}
+	simulated := analysis(0.1, 0.01, 1)
+	simulated.Arms[0].Simulated = true
+	if v := compile(t, d).Decide(simulated); !v.Simulated {
+		t.Error("a verdict on simulated answers does not say so")
+	}
+}
+
+func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
+	for that, want := range map[string]string{
+		"value('ctx','composite') > 0":      `no arm is called "ctx"; the arms are ctn, plain`,
+		"value('ctn','compsite') > 0":       `no metric is called "compsite"; the metrics are composite`,
+		"value('ctn','quote_words') > 0":    "cannot decide",
+		"value('ctn') > 0":                  "value takes 2 names, got 1",
+		"value(ctn, 'composite') > 0":       "names in quotes",
+		"diff('ctn','ctn','composite') > 0": "add the pair to comparisons",
+		"value('ctn','composite')":          "bool",
+		"value('ctn','composite') >":        "unexpected token",
+		"nonsense('ctn') > 0":               "nonsense",
+		"value('ctn','composite') > 'a'":    "mismatched types",
+	} {
+		_, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, names)
+		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || problems[0].At != "decide.require[0].that" {
+			t.Errorf("%s: %v, want %q", that, problems, want)
+		}
+	}
+}
+
+func FuzzCompile(f *testing.F) {
+	f.Add("diff('ctn','plain','composite') >= 0.05 && p('ctn','plain','composite') < 0.05")
+	f.Add("all([1,2], {# > 0}) or value('ctn','composite') in 1..3")
+	f.Add("((((((((((")
+	f.Fuzz(func(t *testing.T, that string) {
+		rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, names)
+		if len(problems) == 0 {
+			rules.Decide(analysis(0.1, 0.01, 1))
+		}
+	})
+}

@@ -1,0 +1,90 @@
+package plan
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// An Estimate is what one arm would ask, from trying a sample of its trials
+// with a model that answers nothing. Steps that depend on answers are not
+// foreseen, and output is counted at its limit: a real run may ask more and
+// write less.
+type Estimate struct {
+	Arm          string  `json:"arm"`
+	Trials       int     `json:"trials"`
+	Calls        int     `json:"calls"`
+	InputTokens  int     `json:"input_tokens"`
+	OutputTokens int     `json:"max_output_tokens"`
+	CostUSD      float64 `json:"max_cost_usd"` // NaN where no price is known
+	Sampled      int     `json:"sampled"`
+}
+
+// A Pricer knows what tokens of a model cost, in US dollars; NaN where it does
+// not.
+type Pricer func(modelID string, u eval.Usage) float64
+
+// A Counter counts the tokens of a text.
+type Counter func(text string) int
+
+// assumedOutput is the output counted for a request that sets no limit.
+const assumedOutput = 1024
+
+// EstimateArm tries at most sample trials of an arm.
+func EstimateArm(ctx context.Context, bench eval.Bench, arm eval.Arm, replicates, sample int, count Counter, price Pricer) (Estimate, error) {
+	items := bench.Items()
+	e := Estimate{Arm: arm.ID, Trials: len(items) * replicates}
+	step := max(1, len(items)/max(1, sample))
+	tally := &dryAsker{count: count, price: price}
+	for i := 0; i < len(items); i += step {
+		t := eval.Trial{Item: items[i].ID, Arm: arm.ID, Replicate: 1}
+		o, err := bench.Perform(ctx, t, tally)
+		if err != nil {
+			return e, fmt.Errorf("trying %v without a model: %w", t, err)
+		}
+		e.Sampled++
+		if arm.Role == eval.RoleCalibration {
+			if _, err := bench.Judge(ctx, t, o, tally); err != nil {
+				return e, fmt.Errorf("trying to judge %v without a model: %w", t, err)
+			}
+		}
+	}
+	if e.Sampled == 0 {
+		return e, nil
+	}
+	scale := float64(e.Trials) / float64(e.Sampled)
+	e.Calls = int(math.Round(float64(tally.calls) * scale))
+	e.InputTokens = int(math.Round(float64(tally.input) * scale))
+	e.OutputTokens = int(math.Round(float64(tally.output) * scale))
+	e.CostUSD = tally.cost * scale
+	return e, nil
+}
+
+// A dryAsker counts what it is asked and answers nothing.
+type dryAsker struct {
+	count                Counter
+	price                Pricer
+	calls, input, output int
+	cost                 float64
+}
+
+func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
+	if r.Payload != nil && r.Messages == nil { // a pipeline outside: its tokens are its own
+		return eval.Response{}, nil
+	}
+	in := d.count(r.System)
+	for _, m := range r.Messages {
+		in += d.count(m.Content) + 4 // role and borders
+	}
+	out := r.MaxTokens + r.Allowance
+	if out == 0 {
+		out = assumedOutput
+	}
+	d.calls++
+	d.input += in
+	d.output += out
+	d.cost += d.price(r.Model, eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true})
+	return eval.Response{}, nil
+}
