@@ -1,0 +1,65 @@
+package text
+
+import "strings"
+
+// isCurrency reports whether a word is a currency's code, sign or name. In
+// running text codes are upper case, since many are words besides.
+func isCurrency(word string, in scope) bool {
+	switch strings.TrimSuffix(strings.ToLower(word), ".") {
+	case "rm", "rp", "rs", "kr", "zł", "kč", "ft", "fr", "sfr",
+		"dollar", "dollars", "euro", "euros", "pound", "pounds", "ringgit",
+		"rupee", "rupees", "yen", "yuan", "franc", "francs", "peso", "pesos":
+		return true
+	}
+	code := word
+	if in == whole {
+		code = strings.ToUpper(word)
+	}
+	switch code {
+	case "AED", "ARS", "AUD", "BGN", "BHD", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK",
+		"DKK", "EGP", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KES",
+		"KRW", "KWD", "MXN", "MYR", "NGN", "NOK", "NZD", "OMR", "PEN", "PHP", "PKR", "PLN",
+		"QAR", "RMB", "RON", "RSD", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "TWD", "UAH",
+		"USD", "UYU", "VND", "ZAR":
+		return true
+	}
+	return false
+}
+
+// groupsByDots reports whether a currency is used where thousands are grouped
+// by full stops and no amount has three decimals.
+func groupsByDots(mark string) bool {
+	switch strings.ToUpper(strings.TrimSuffix(mark, ".")) {
+	case "€", "EUR", "EURO", "EUROS", "R$", "BRL", "RP", "IDR", "₫", "VND", "₺", "TRY",
+		"DKK", "NOK", "ISK", "KR", "CLP", "COP", "ARS", "UYU", "RON", "RSD":
+		return true
+	}
+	return false
+}
+
+// unitExponent is the power of ten a unit word stands for, 0 for any other
+// word. Single letters are units only right after an amount of money.
+func unitExponent(word string, amount bool) int {
+	switch strings.ToLower(word) {
+	case "thousand":
+		return 3
+	case "million", "millions", "mn", "mio", "mln":
+		return 6
+	case "billion", "billions", "bn", "mrd":
+		return 9
+	case "trillion", "trillions":
+		return 12
+	}
+	if !amount {
+		return 0
+	}
+	switch word {
+	case "k", "K":
+		return 3
+	case "m", "M", "mm", "MM":
+		return 6
+	case "b", "B":
+		return 9
+	}
+	return 0
+}

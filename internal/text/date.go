@@ -1,0 +1,183 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// A Day is a day of the calendar.
+type Day struct {
+	Year  int
+	Month time.Month
+	Day   int
+}
+
+// String is the day in ISO 8601: "2024-03-15".
+func (d Day) String() string {
+	return fmt.Sprintf("%04d-%02d-%02d", d.Year, int(d.Month), d.Day)
+}
+
+// valid reports whether there is such a day in the Gregorian calendar.
+func (d Day) valid() bool {
+	if d.Year < 1000 || d.Year > 9999 || d.Month < 1 || d.Month > 12 || d.Day < 1 {
+		return false
+	}
+	return d.Day <= time.Date(d.Year, d.Month+1, 0, 0, 0, 0, 0, time.UTC).Day()
+}
+
+// A DateReading is what a written date can mean. 03/04/2024 is April 3 to
+// most of the world and March 4 to some: such a date is ambiguous, and both
+// readings are given. In any other the two are the same.
+type DateReading struct {
+	Ambiguous  bool
+	MonthFirst Day
+	DayFirst   Day
+}
+
+// Day is the day that is meant, if only one can be.
+func (r DateReading) Day() (Day, bool) { return r.MonthFirst, !r.Ambiguous }
+
+// ParseDate reads a text that is one calendar day in any of the usual written
+// forms, in English where it has words:
+//
+//	2024-03-15   2024/03/15   2024.03.15   20240315   2024-Mar-15
+//	15/03/2024   15-03-24     15.03.2024   25032024   3-14-18
+//	15 March 2024    15-Mar-24    02/JAN/2017    31 January, 1994
+//	March 15, 2024   Mar. 15, 2024   June 1st, 2020   August 3 , 2014
+//	15th day of March, 2024   (1st) day of January, 1996   1st of March, 2003
+//
+// with a weekday or words such as "dated as of the" before it, a time of day
+// after it, and ordinals that text extraction broke ("17t h").
+//
+// Two digits of a year mean 1969 to 2068, as POSIX has it. A day that does not
+// exist, a date that lacks a part ("July __, 2000", "May 2019") and one with
+// anything else around it are errors.
+func ParseDate(s string) (DateReading, error) {
+	r, err := readDate(s)
+	if err == nil && r.precision != toDay {
+		err = errIncomplete
+	}
+	if err != nil {
+		return DateReading{}, fmt.Errorf("reading %q as a date: %w", clip(s), err)
+	}
+	return r.DateReading, nil
+}
+
+var (
+	errNoDate     = errors.New("it is not a calendar day in a known form; write it as 2024-03-15")
+	errIncomplete = errors.New("it lacks the day; write it as 2024-03-15")
+	errDateLength = errors.New("it is too long for a date")
+)
+
+// A precision says how much of a date is given.
+type precision int
+
+const (
+	toDay precision = iota
+	toMonth
+	toYear
+)
+
+// dateReading is a date that may lack its day, or day and month.
+type dateReading struct {
+	DateReading
+	precision precision
+}
+
+// longest text that is looked at as one date
+const maxDate = 200
+
+// readDate reads a text that is one date and nothing else.
+func readDate(s string) (dateReading, error) {
+	if len(s) > maxDate {
+		return dateReading{}, errDateLength
+	}
+	d := dates(Minimal(s))
+	from := d.lead()
+	if r, n := d.day(from); n > 0 && d.tail(from+n) {
+		return dateReading{r, toDay}, nil
+	}
+	if r, n := d.month(from); n > 0 && d.tail(from+n) {
+		return r, nil
+	}
+	return dateReading{}, errNoDate
+}
+
+// pivot is the century of a year of two digits, as POSIX strptime has it.
+func pivot(yy int) int {
+	if yy >= 69 {
+		return 1900 + yy
+	}
+	return 2000 + yy
+}
+
+// exactly is the reading of a day written without doubt.
+func exactly(y, m, d int) (DateReading, bool) {
+	day := Day{y, time.Month(m), d}
+	return DateReading{MonthFirst: day, DayFirst: day}, day.valid()
+}
+
+// eitherOrder is the reading of a day written as two numbers and a year.
+func eitherOrder(a, b, y int) (DateReading, bool) {
+	monthFirst, dayFirst := Day{y, time.Month(a), b}, Day{y, time.Month(b), a}
+	switch m, d := monthFirst.valid(), dayFirst.valid(); {
+	case m && d:
+		return DateReading{Ambiguous: a != b, MonthFirst: monthFirst, DayFirst: dayFirst}, true
+	case m:
+		return DateReading{MonthFirst: monthFirst, DayFirst: monthFirst}, true
+	case d:
+		return DateReading{MonthFirst: dayFirst, DayFirst: dayFirst}, true
+	}
+	return DateReading{}, false
+}
+
+// monthNamed gives the month of an English name or abbreviation in lower case.
+func monthNamed(w string) int {
+	switch w {
+	case "january", "jan":
+		return 1
+	case "february", "feb":
+		return 2
+	case "march", "mar":
+		return 3
+	case "april", "apr":
+		return 4
+	case "may":
+		return 5
+	case "june", "jun":
+		return 6
+	case "july", "jul":
+		return 7
+	case "august", "aug":
+		return 8
+	case "september", "sep", "sept":
+		return 9
+	case "october", "oct":
+		return 10
+	case "november", "nov":
+		return 11
+	case "december", "dec":
+		return 12
+	}
+	return 0
+}
+
+func isWeekday(w string) bool {
+	switch w {
+	case "monday", "mon", "tuesday", "tue", "tues", "wednesday", "wed", "thursday", "thu", "thur", "thurs",
+		"friday", "fri", "saturday", "sat", "sunday", "sun":
+		return true
+	}
+	return false
+}
+
+// isLead reports a word that may stand before a date and says nothing of it.
+func isLead(w string) bool {
+	switch w {
+	case "dated", "date", "as", "of", "the", "this", "on", "effective", "executed", "signed", "made", "entered",
+		"into", "and", "is", "from", "in", "day":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,303 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Values gives every value of a type that stands in running text, as written
+// and in order: numbers, amounts of money (numbers with a currency or with two
+// decimals) and dates to the day. The other types cannot be told from the text
+// around them, so there are none.
+//
+// A number is one that stands by itself: not the digits of an identifier, a
+// date, a time of day or a telephone number. Parentheses are not read as a
+// minus sign here: "thirty (30) days" is the more usual.
+func Values(t Type, s string) []string {
+	var found []string
+	switch t {
+	case Number, Money:
+		eachNumeral(s, running, func(n numeral) bool {
+			if t == Number || n.currency || n.hasCents() && !n.percent {
+				found = append(found, s[n.start:n.end])
+			}
+			return true
+		})
+	case Date:
+		eachDate(s, func(start, end int, _ DateReading) bool {
+			found = append(found, s[start:end])
+			return true
+		})
+	}
+	return found
+}
+
+// Contains reports whether a value of a type that is [Equal] to value stands
+// in the quote. Numbers and dates are looked for anywhere in its text, and a
+// number in parentheses may be meant either way; strings and identifiers must
+// begin and end at the border of a word.
+func Contains(t Type, quote, value string) bool {
+	if isBlank(value) {
+		return false
+	}
+	if Equal(t, quote, value) {
+		return true
+	}
+	switch t {
+	case Number, Money:
+		return containsNumber(quote, value)
+	case Date:
+		return containsDate(quote, value)
+	case ID:
+		return containsID(quote, value)
+	}
+	return containsWords(Fold(quote), Fold(value))
+}
+
+func containsNumber(quote, value string) bool {
+	v, err := readNumeral(value)
+	if err != nil {
+		return containsWords(Fold(quote), Fold(value))
+	}
+	found := false
+	match := func(n numeral) bool {
+		dots := n.dots || v.dots
+		x, errX := n.decimal(dots)
+		y, errY := v.decimal(dots)
+		if errX != nil || errY != nil {
+			return true
+		}
+		found = x.Cmp(y) == 0
+		if !found && !n.negative && enclosed(quote, n) {
+			n.negative = true
+			x, _ = n.decimal(dots)
+			found = x.Cmp(y) == 0
+		}
+		return !found
+	}
+	eachNumeral(quote, running, match)
+	if !found {
+		eachNumeral(quote, joined, match)
+	}
+	return found
+}
+
+// enclosed reports whether the numeral stands in parentheses of its own.
+func enclosed(s string, n numeral) bool {
+	return strings.HasSuffix(s[:n.start], "(") && strings.HasPrefix(s[n.end:], ")")
+}
+
+func containsDate(quote, value string) bool {
+	v, err := readDate(value)
+	if err != nil || v.precision != toDay || v.Ambiguous {
+		return containsWords(Fold(quote), Fold(value))
+	}
+	found := false
+	eachDate(quote, func(_, _ int, r DateReading) bool {
+		found = !r.Ambiguous && r == v.DateReading
+		return !found
+	})
+	return found
+}
+
+// eachNumeral visits the numbers of a running text until visit says stop.
+func eachNumeral(s string, in scope, visit func(numeral) bool) {
+	for i := 0; i < len(s); {
+		if !isDigit(s[i]) {
+			i++
+			continue
+		}
+		first := i
+		if leadingPoint(s, first) {
+			first--
+		}
+		n, ok := scanNumeral(s, first, in)
+		i = max(i+1, n.end)
+		if !ok || !standsAlone(s, n) {
+			i = afterRun(s, i)
+			continue
+		}
+		if _, err := n.decimal(n.dots); err == nil && !visit(n) {
+			return
+		}
+	}
+}
+
+// afterRun is where the run of digits and letters that s[i] is in ends, so
+// that the rest of an identifier is not taken for a number.
+func afterRun(s string, i int) int {
+	for i < len(s) && isDigit(s[i-1]) && isDigit(s[i]) {
+		i++
+	}
+	return i
+}
+
+// standsAlone reports whether a numeral is a number by itself and no part of a
+// word, an identifier, a date or the like.
+func standsAlone(s string, n numeral) bool {
+	left, size := utf8.DecodeLastRuneInString(s[:n.start])
+	bare := isDigit(s[n.start]) || s[n.start] == '.'
+	switch {
+	case isWordRune(left) && (bare || unicode.IsLetter(firstRune(s[n.start:]))):
+		return false
+	case bare && isJoiner(left):
+		before, _ := utf8.DecodeLastRuneInString(s[:n.start-size])
+		if unicode.IsDigit(before) || isMinus(left) && unicode.IsLetter(before) {
+			return false
+		}
+	}
+	right, size := utf8.DecodeRuneInString(s[n.end:])
+	switch {
+	case isWordRune(right) && isDigit(s[n.end-1]):
+		return false
+	case isJoiner(right) && isDigit(s[n.end-1]):
+		next, _ := utf8.DecodeRuneInString(s[n.end+size:])
+		return !unicode.IsDigit(next)
+	}
+	return true
+}
+
+// isJoiner reports a mark that joins digits to dates, times, telephone numbers
+// and identifiers.
+func isJoiner(r rune) bool {
+	return isMinus(r) || r == '/' || r == ':' || r == '.' || r == ','
+}
+
+func firstRune(s string) rune {
+	r, _ := utf8.DecodeRuneInString(s)
+	return r
+}
+
+// eachDate visits the dates of a running text until visit says stop.
+func eachDate(s string, visit func(start, end int, r DateReading) bool) {
+	d := dates(s)
+	for i := 0; i < len(d.tokens); {
+		r, n := d.day(i)
+		if n == 0 || !d.standsAlone(i, n) {
+			i++
+			continue
+		}
+		if !visit(d.tokens[i].start, d.tokens[i+n-1].end, r) {
+			return
+		}
+		i += n
+	}
+}
+
+// standsAlone reports whether the date of n tokens from i on is no part of a
+// longer number or identifier.
+func (d *dateText) standsAlone(i, n int) bool {
+	if first := d.at(i); first.kind == numberToken && d.touching(i-1) {
+		switch left := d.at(i - 1); {
+		case left.kind == wordToken && first.digits() == 8:
+			return false
+		case left.kind == markToken && (isJoiner(left.mark) || left.mark == '_') && d.touching(i-2) && d.at(i-2).kind == numberToken:
+			return false
+		}
+	}
+	last := i + n - 1
+	if !d.touching(last) {
+		return true
+	}
+	switch right := d.at(last + 1); {
+	case right.kind == wordToken:
+		return right.word == "t" && d.clock(last+1) > last+1
+	case right.kind == markToken && (isJoiner(right.mark) || right.mark == '_'):
+		return !(d.touching(last+1) && d.at(last+2).kind == numberToken)
+	}
+	return true
+}
+
+// containsWords reports whether value, which is not empty, stands in s with no
+// letter or digit directly before or after that would make it part of a word.
+func containsWords(s, value string) bool {
+	for at := 0; ; {
+		i := strings.Index(s[at:], value)
+		if i < 0 || value == "" {
+			return false
+		}
+		at += i
+		if wordBorder(s, at) && wordBorder(s, at+len(value)) {
+			return true
+		}
+		_, size := utf8.DecodeRuneInString(s[at:])
+		at += size
+	}
+}
+
+// wordBorder reports whether no word of s runs over the offset i.
+func wordBorder(s string, i int) bool {
+	left, _ := utf8.DecodeLastRuneInString(s[:i])
+	right, _ := utf8.DecodeRuneInString(s[i:])
+	return !isWordRune(left) || !isWordRune(right) || isUnspaced(left) || isUnspaced(right)
+}
+
+func isWordRune(r rune) bool {
+	return r != utf8.RuneError && (unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) || r == '_')
+}
+
+// isUnspaced reports a letter of a script that puts no space between words.
+func isUnspaced(r rune) bool {
+	return r >= 0x0e00 && unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
+}
+
+// containsID looks for an identifier, white space not counting on either side.
+func containsID(quote, value string) bool {
+	id := foldID(value)
+	if id == "" {
+		return false
+	}
+	q := foldCase(Minimal(quote))
+	for i := range q {
+		if !idBorder(q[:i], false) {
+			continue
+		}
+		if n := prefixID(q[i:], id); n > 0 && idBorder(q[i+n:], true) {
+			return true
+		}
+	}
+	return false
+}
+
+// prefixID is how much of s the identifier takes, 0 if s does not begin with it.
+func prefixID(s, id string) int {
+	for i, r := range s {
+		if r == ' ' && i > 0 {
+			continue
+		}
+		if isMinus(r) {
+			r = '-'
+		}
+		want, size := utf8.DecodeRuneInString(id)
+		if r != want {
+			return 0
+		}
+		if id = id[size:]; id == "" {
+			return i + utf8.RuneLen(r)
+		}
+	}
+	return 0
+}
+
+// idBorder reports whether no identifier runs over the border between what is
+// found and the text beside it: a letter or digit, or one behind a dash.
+func idBorder(beside string, after bool) bool {
+	next := func(s string) (rune, int) { return utf8.DecodeLastRuneInString(s) }
+	if after {
+		next = func(s string) (rune, int) { return utf8.DecodeRuneInString(s) }
+	}
+	r, size := next(beside)
+	if isWordRune(r) {
+		return isUnspaced(r)
+	}
+	if !isMinus(r) {
+		return true
+	}
+	if after {
+		r, _ = next(beside[size:])
+	} else {
+		r, _ = next(beside[:len(beside)-size])
+	}
+	return !isWordRune(r)
+}

@@ -1,0 +1,248 @@
+package text
+
+import (
+	"sort"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// An Index is a document prepared for looking up quotes. It holds the text of
+// the pages in minimal form, as one text without the marker lines, so that a
+// quote that runs over a page break is found; and the way back from there to
+// the bytes of the document. It does not change once built, and any number of
+// goroutines may use it.
+type Index struct {
+	text  string // minimal form of all pages, joined
+	spans []span // ascending, the way back to the document
+	pages []Page
+}
+
+// A span maps the normal text from at on (up to the next span) to the
+// document. In a plain span bytes correspond one to one; in any other the
+// whole of it came from the whole of [from, to).
+type span struct {
+	at       int32 // offset in the normal text
+	from, to int32 // offsets in the document
+	plain    bool
+}
+
+// An Occurrence is one place where a quote stands: bytes of the document, and
+// the number of the page it starts on.
+type Occurrence struct {
+	Start, End int
+	Page       int
+}
+
+// NewIndex prepares a document. Its pages are read by [Pages], whose errors
+// it returns.
+func NewIndex(doc string) (*Index, error) {
+	pages, err := Pages(doc)
+	if err != nil {
+		return nil, err
+	}
+	b := builder{doc: doc}
+	b.text.Grow(len(doc))
+	b.spans = make([]span, 0, 64+len(doc)/64)
+	for _, p := range pages {
+		b.page(p.Start, p.End) // ends in a line break if another page follows
+	}
+	return &Index{text: b.text.String(), spans: b.spans, pages: pages}, nil
+}
+
+// Pages are the pages of the document.
+func (x *Index) Pages() []Page { return x.pages }
+
+// Has reports whether the quote stands in the document: whether its minimal
+// form is part of the document's. An empty quote stands nowhere.
+func (x *Index) Has(quote string) bool {
+	q := Minimal(quote)
+	return q != "" && strings.Contains(x.text, q)
+}
+
+// Find gives every place where the quote stands, from left to right, none
+// overlapping the one before. An empty quote stands nowhere. A quote that
+// begins or ends inside a character that has several in its normal form (a
+// ligature, a fraction) is taken to cover the whole character.
+func (x *Index) Find(quote string) []Occurrence {
+	q := Minimal(quote)
+	if q == "" {
+		return nil
+	}
+	var found []Occurrence
+	for at := 0; ; {
+		i := strings.Index(x.text[at:], q)
+		if i < 0 {
+			return found
+		}
+		at += i
+		start, end := x.start(at), x.end(at+len(q))
+		found = append(found, Occurrence{Start: start, End: end, Page: x.PageAt(start)})
+		at += len(q)
+	}
+}
+
+// PageAt is the number of the page that the byte at offset belongs to; marker
+// lines belong to the page before them.
+func (x *Index) PageAt(offset int) int {
+	i := sort.Search(len(x.pages), func(i int) bool { return x.pages[i].Start > offset })
+	return x.pages[max(i-1, 0)].Number
+}
+
+// start is the offset in the document of the character at normal offset at.
+func (x *Index) start(at int) int {
+	s := x.spanAt(at)
+	if s.plain {
+		return int(s.from) + at - int(s.at)
+	}
+	return int(s.from)
+}
+
+// end is the offset in the document just after the character that ends at
+// normal offset at.
+func (x *Index) end(at int) int {
+	s := x.spanAt(at - 1)
+	if s.plain {
+		return int(s.from) + at - int(s.at)
+	}
+	return int(s.to)
+}
+
+func (x *Index) spanAt(at int) span {
+	i := sort.Search(len(x.spans), func(i int) bool { return int(x.spans[i].at) > at })
+	return x.spans[i-1]
+}
+
+// A builder makes the normal text of an index from left to right.
+type builder struct {
+	doc   string
+	text  strings.Builder
+	spans []span
+	space bool // white space is due before the next character
+	from  int  // where that white space begins in the document
+	buf   []byte
+}
+
+// page adds the text of doc[from:to].
+func (b *builder) page(from, to int) {
+	s := b.doc[:to]
+	for i := from; i < to; {
+		// An ASCII character is its own normal form unless a mark follows.
+		j := i
+		for j < to && s[j] < utf8.RuneSelf {
+			j++
+		}
+		if j < to && j > i {
+			j--
+		}
+		if j > i {
+			b.ascii(i, j)
+			i = j
+			continue
+		}
+		if j = i + norm.NFKC.NextBoundaryInString(s[i:], true); j <= i {
+			j = to
+		}
+		b.other(i, j)
+		i = j
+	}
+}
+
+// ascii adds doc[from:to], all ASCII.
+func (b *builder) ascii(from, to int) {
+	for i := from; i < to; {
+		if isSpace(rune(b.doc[i])) {
+			b.spaceAt(i)
+			i++
+			continue
+		}
+		j := i + 1
+		for j < to && !isSpace(rune(b.doc[j])) {
+			j++
+		}
+		b.plain(i, j)
+		i = j
+	}
+}
+
+// other adds the characters of doc[from:to], which are normalised together.
+func (b *builder) other(from, to int) {
+	raw := b.doc[from:to]
+	b.buf = norm.NFKC.AppendString(b.buf[:0], raw)
+	if r, size := utf8.DecodeRuneInString(raw); size == len(raw) && isSpace(r) {
+		b.spaceAt(from)
+		return
+	}
+	if string(b.buf) == raw {
+		b.same(from, to)
+		return
+	}
+	// A normal form may hold a space of its own (that of ´ does), which
+	// collapses with the white space around it like any other.
+	for i := 0; i < len(b.buf); {
+		r, size := utf8.DecodeRune(b.buf[i:])
+		if isSpace(r) {
+			b.spaceAt(from)
+		} else {
+			b.due()
+			b.mark(span{at: int32(b.text.Len()), from: int32(from), to: int32(to)})
+			b.text.Write(b.buf[i : i+size])
+		}
+		i += size
+	}
+}
+
+// same adds doc[from:to], which is in normal form but may hold white space.
+func (b *builder) same(from, to int) {
+	for i := from; i < to; {
+		r, size := utf8.DecodeRuneInString(b.doc[i:to])
+		if isSpace(r) {
+			b.spaceAt(i)
+		} else {
+			b.plain(i, i+size)
+		}
+		i += size
+	}
+}
+
+// plain adds doc[from:to] as it is.
+func (b *builder) plain(from, to int) {
+	b.due()
+	at := b.text.Len()
+	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != from {
+		b.spans = append(b.spans, span{at: int32(at), from: int32(from), plain: true})
+	}
+	b.text.WriteString(b.doc[from:to])
+}
+
+// mark begins a span that is not plain, unless it continues the last one.
+func (b *builder) mark(s span) {
+	if n := len(b.spans); n > 0 {
+		last := b.spans[n-1]
+		if !last.plain && last.from == s.from && last.to == s.to {
+			return
+		}
+	}
+	b.spans = append(b.spans, s)
+}
+
+func (b *builder) spaceAt(i int) {
+	if !b.space && b.text.Len() > 0 {
+		b.space, b.from = true, i
+	}
+}
+
+// due writes the one space that a run of white space comes to. The space maps
+// to the first character of the run; no quote begins or ends with it.
+func (b *builder) due() {
+	if !b.space {
+		return
+	}
+	b.space = false
+	at := b.text.Len()
+	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != b.from {
+		b.spans = append(b.spans, span{at: int32(at), from: int32(b.from), plain: true})
+	}
+	b.text.WriteByte(' ')
+}

@@ -1,0 +1,184 @@
+package text
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Minimal is s in Unicode form NFKC with every run of white space collapsed to
+// one space and none at the ends. Case is kept. It is idempotent.
+func Minimal(s string) string {
+	if isMinimal(s) {
+		return s
+	}
+	return collapse(norm.NFKC.String(s))
+}
+
+// Fold is the form in which strings are compared: [Minimal], case folded by
+// the full Unicode rules, without the quotation marks, full stops, commas and
+// the like at either end and without brackets that enclose the whole. A text
+// of nothing but punctuation is kept as it is. It is idempotent.
+func Fold(s string) string {
+	return trimOuter(foldCase(Minimal(s)))
+}
+
+// Words counts the words of s: what stands between white space.
+func Words(s string) int {
+	n, in := 0, false
+	for _, r := range s {
+		space := isSpace(r)
+		if !space && !in {
+			n++
+		}
+		in = !space
+	}
+	return n
+}
+
+// isSpace is white space as Python's str.split has it, which the reference
+// definition of the minimal form uses: Unicode's, and the four information
+// separators.
+func isSpace(r rune) bool {
+	return unicode.IsSpace(r) || 0x1c <= r && r <= 0x1f
+}
+
+// isMinimal reports, for ASCII text only, that Minimal has nothing to do.
+func isMinimal(s string) bool {
+	space := true // as if a space stood before the text
+	for i := range len(s) {
+		b := s[i]
+		if b >= utf8.RuneSelf {
+			return false
+		}
+		if b == ' ' {
+			if space {
+				return false
+			}
+			space = true
+			continue
+		}
+		if isSpace(rune(b)) {
+			return false
+		}
+		space = false
+	}
+	return !space || s == ""
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func collapse(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	start := -1 // of the current word
+	flush := func(end int) {
+		if start < 0 {
+			return
+		}
+		if b.Len() > 0 {
+			b.WriteByte(' ')
+		}
+		b.WriteString(s[start:end])
+		start = -1
+	}
+	for i, r := range s {
+		if isSpace(r) {
+			flush(i)
+		} else if start < 0 {
+			start = i
+		}
+	}
+	flush(len(s))
+	return b.String()
+}
+
+// foldCase folds case in a text that is in minimal form. Folding can undo the
+// normal form and normalising can bring back something to fold, so both are
+// done until nothing changes, which takes two rounds at most in practice.
+func foldCase(s string) string {
+	if isASCII(s) {
+		return strings.ToLower(s)
+	}
+	fold := cases.Fold()
+	for range 4 {
+		next := Minimal(fold.String(s))
+		if next == s {
+			break
+		}
+		s = next
+	}
+	return s
+}
+
+// trimOuter takes off the punctuation around a text, layer by layer.
+func trimOuter(s string) string {
+	t := s
+	for {
+		u := strings.TrimFunc(t, isOuter)
+		u = unbracket(u)
+		if u == "" {
+			return s
+		}
+		if u == t {
+			return t
+		}
+		t = u
+	}
+}
+
+// isOuter reports punctuation that says nothing when it stands at the end of
+// a value. Dashes, plus, percent and number signs are not among it: blood
+// group A- is not blood group A, and C# is not C.
+func isOuter(r rune) bool {
+	switch r {
+	case '"', '\'', '`', '“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»', '‹', '›', '「', '」', '『', '』',
+		'.', ',', ';', ':', '!', '?', '¡', '¿', '。', '、', '·':
+		return true
+	}
+	return isSpace(r)
+}
+
+// unbracket takes off one pair of brackets if they enclose the whole text.
+func unbracket(s string) string {
+	var closing byte
+	switch {
+	case strings.HasPrefix(s, "("):
+		closing = ')'
+	case strings.HasPrefix(s, "["):
+		closing = ']'
+	case strings.HasPrefix(s, "{"):
+		closing = '}'
+	default:
+		return s
+	}
+	if s[len(s)-1] != closing {
+		return s
+	}
+	depth := 0
+	for i := range len(s) {
+		switch s[i] {
+		case s[0]:
+			depth++
+		case closing:
+			depth--
+		}
+		if depth == 0 && i < len(s)-1 {
+			return s
+		}
+	}
+	if depth != 0 {
+		return s
+	}
+	return s[1 : len(s)-1]
+}

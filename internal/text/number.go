@@ -1,0 +1,257 @@
+package text
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/cockroachdb/apd/v3"
+)
+
+// A Decimal is an exact decimal number that remembers how precisely it was
+// written: 1.50 equals 1.5 and has two places. The zero Decimal is 0.
+type Decimal struct{ d *apd.Decimal }
+
+// Cmp is -1, 0 or +1 as d is less than, equal to or greater than e.
+func (d Decimal) Cmp(e Decimal) int { return d.value().Cmp(e.value()) }
+
+// Places is the number of digits written after the decimal point. It is
+// negative where a unit word stood for digits: "1.5 million" has −5.
+func (d Decimal) Places() int { return -int(d.value().Exponent) }
+
+// Round is d with the given number of places, halves rounded away from zero.
+func (d Decimal) Round(places int) Decimal {
+	c := apd.BaseContext.WithPrecision(maxDigits + maxExponent + 20)
+	c.Rounding = apd.RoundHalfUp
+	r := new(apd.Decimal)
+	if _, err := c.Quantize(r, d.value(), int32(-places)); err != nil {
+		return d
+	}
+	return Decimal{r}
+}
+
+// Float64 is the nearest float64.
+func (d Decimal) Float64() float64 {
+	f, err := d.value().Float64()
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// String is the number in plain digits, with a minus sign and a decimal point
+// where it needs them: "-1234.50".
+func (d Decimal) String() string { return d.value().Text('f') }
+
+func (d Decimal) value() *apd.Decimal {
+	if d.d == nil {
+		return new(apd.Decimal)
+	}
+	return d.d
+}
+
+// Numbers longer than these are refused: nobody writes them, and reading them
+// costs time.
+const (
+	maxDigits   = 200
+	maxExponent = 100
+	maxNumber   = 400 // bytes
+)
+
+// ParseNumber reads a number or an amount of money as it is usually written.
+//
+// Signs: "-", "−" and dashes before the number or a trailing "-" ("5.00-", as
+// accounting systems print it), and parentheses round it, make it negative.
+// Currency signs, codes and words are dropped wherever they stand, and so is a
+// percent sign: 12% is read as 12. The unit words thousand, million, billion
+// and trillion count, and so do mn and bn, and k, m and b right after an
+// amount that has a currency.
+//
+// Separators: spaces and apostrophes separate thousands. Of a full stop and a
+// comma in one number, the last is the decimal point. One kind several times
+// separates thousands. One comma separates thousands if one to three digits,
+// not beginning with 0, stand before it and exactly three after ("1,234");
+// else it is the decimal point ("12,5"). One full stop is the decimal point
+// ("1.234"), except beside a currency whose countries group by full stops
+// (EUR, BRL, IDR …), where the rule for the comma holds: "EUR 1.000" is one
+// thousand. Groups must have three digits, or two before the last three, as
+// in India ("12,34,567"); a number grouped otherwise is an error.
+func ParseNumber(s string) (Decimal, error) {
+	n, err := readNumeral(s)
+	if err != nil {
+		return Decimal{}, fmt.Errorf("reading %q as a number: %w", clip(s), err)
+	}
+	d, err := n.decimal(n.dots)
+	if err != nil {
+		return Decimal{}, fmt.Errorf("reading %q as a number: %w", clip(s), err)
+	}
+	return d, nil
+}
+
+var (
+	errNoDigits = errors.New("it has no digits")
+	errBeyond   = errors.New("there is more in it than one number")
+	errGroups   = errors.New("its separators do not make groups of three digits")
+	errTooLong  = errors.New("it is too long for a number")
+	errRaised   = errors.New("it has raised, lowered or enclosed digits")
+)
+
+// readNumeral reads a text that is one number and nothing else.
+func readNumeral(s string) (numeral, error) {
+	if len(s) > maxNumber {
+		return numeral{}, errTooLong
+	}
+	// The normal form makes 10² into 102.
+	if strings.ContainsFunc(s, func(r rune) bool { return unicode.Is(unicode.No, r) }) {
+		return numeral{}, errRaised
+	}
+	s = strings.Trim(Minimal(s), " \"'`“”‘’;:")
+	s = strings.TrimRight(s, ".,")
+	first := strings.IndexAny(s, "0123456789")
+	if first < 0 {
+		return numeral{}, errNoDigits
+	}
+	if first > 0 && s[first-1] == ',' || leadingPoint(s, first) {
+		first--
+	}
+	n, ok := scanNumeral(s, first, whole)
+	if !ok || n.start != 0 || n.end != len(s) {
+		return numeral{}, errBeyond
+	}
+	return n, nil
+}
+
+// leadingPoint reports whether the full stop before the digit s[first] is a
+// decimal point (".50") and not the end of a word ("Rs.500", "No.5") or of
+// another number.
+func leadingPoint(s string, first int) bool {
+	if first == 0 || s[first-1] != '.' {
+		return false
+	}
+	r, _ := utf8.DecodeLastRuneInString(s[:first-1])
+	return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '.' || strings.HasSuffix(s[:first-1], "RM")
+}
+
+// decimal is the value of the numeral. With dots, a lone full stop before
+// three digits separates thousands.
+func (n *numeral) decimal(dots bool) (Decimal, error) {
+	digits, err := plainDigits(n.body, dots)
+	if err != nil {
+		return Decimal{}, err
+	}
+	if len(digits) > maxDigits || n.exponent > maxExponent || n.exponent < -maxExponent {
+		return Decimal{}, errTooLong
+	}
+	d, _, err := apd.NewFromString(digits)
+	if err != nil {
+		return Decimal{}, errNoDigits
+	}
+	d.Exponent += int32(n.exponent)
+	d.Negative = n.negative && !d.IsZero()
+	return Decimal{d}, nil
+}
+
+// plainDigits rewrites the body of a number with a decimal point and nothing
+// else between its digits.
+func plainDigits(body string, dots bool) (string, error) {
+	point, err := decimalPoint(body, dots)
+	if err != nil {
+		return "", err
+	}
+	if !grouped(body[:point]) {
+		return "", errGroups
+	}
+	var b strings.Builder
+	b.Grow(len(body))
+	for i := range len(body) {
+		switch {
+		case i == point:
+			b.WriteByte('.')
+		case isDigit(body[i]):
+			b.WriteByte(body[i])
+		}
+	}
+	return b.String(), nil
+}
+
+// decimalPoint is where the decimal point of a number stands, len(body) when
+// it has none.
+func decimalPoint(body string, dots bool) (int, error) {
+	last := strings.LastIndexAny(body, ".,' ")
+	if last < 0 || body[last] == ' ' || body[last] == '\'' {
+		return len(body), nil
+	}
+	mark := body[last : last+1]
+	rest := body[:last]
+	switch {
+	case strings.Contains(rest, mark):
+		return len(body), nil
+	case strings.ContainsAny(rest, ".,' "):
+		return last, nil
+	case mark == "." && !dots:
+		return last, nil
+	}
+	thousands := len(body)-last-1 == 3 && 1 <= len(rest) && len(rest) <= 3 && rest[0] != '0'
+	if thousands {
+		return len(body), nil
+	}
+	return last, nil
+}
+
+// grouped reports whether the whole part of a number is digits alone or
+// digits in groups, all separated by the same mark.
+func grouped(whole string) bool {
+	i := strings.IndexAny(whole, ".,' ")
+	if i < 0 {
+		return true
+	}
+	groups := strings.Split(whole, whole[i:i+1])
+	size := 3
+	if whole[i] == ',' && len(groups) > 2 && len(groups[1]) == 2 {
+		size = 2
+	}
+	for k, g := range groups {
+		want := size
+		if k == len(groups)-1 {
+			want = 3
+		}
+		switch {
+		case strings.ContainsAny(g, ".,' "):
+			return false // another kind of mark
+		case k == 0 && (len(g) < 1 || len(g) > size || g[0] == '0'):
+			return false
+		case k > 0 && len(g) != want:
+			return false
+		}
+	}
+	return true
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' }
+
+// power is the exponent written after a number ("e6"), and how many bytes it
+// takes.
+func power(s string) (exponent, size int) {
+	if len(s) < 2 || s[0] != 'e' && s[0] != 'E' {
+		return 0, 0
+	}
+	i := 1
+	if s[i] == '+' || s[i] == '-' {
+		i++
+	}
+	from := i
+	for i < len(s) && i-from < 4 && isDigit(s[i]) {
+		i++
+	}
+	if i == from {
+		return 0, 0
+	}
+	e, err := strconv.Atoi(s[1:i])
+	if err != nil {
+		return 0, 0
+	}
+	return e, i
+}

@@ -1,0 +1,220 @@
+package text
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/kaptinlin/jsonrepair"
+)
+
+// A Reading is the JSON object found in an answer.
+type Reading struct {
+	JSON     []byte // one valid JSON object, white space around it left out
+	Repaired bool   // it was not JSON as it stood
+	Cut      bool   // the answer ends inside the object
+	Trailing bool   // more than a closing code fence follows the object
+}
+
+// Bounds on what is read. A longer answer than maxAnswer is no answer; what is
+// longer than maxRepair is not repaired, which takes time with the square of
+// the length.
+const (
+	maxAnswer = 16 << 20
+	maxRepair = 256 << 10
+)
+
+// Why an answer has no object.
+var (
+	ErrNoObject = errors.New("there is no JSON object in it")
+	ErrArray    = errors.New("it is a JSON array, not an object")
+	ErrTooLong  = errors.New("it is too long to be read")
+)
+
+// ReadObject finds the JSON object in what a model wrote, by the first of
+// these that works:
+//
+//  1. the whole text, white space aside, is the object;
+//  2. the first object in the text that is balanced and valid, whatever prose
+//     or code fence is around it; an empty one counts only if there is no
+//     other. An object begins with a brace and then a quotation mark or a
+//     closing brace, so braces in prose do not count. What stands inside a
+//     balanced object that is not valid is not looked at: a part is not the
+//     answer;
+//  3. the first object that is not valid, or that the text ends inside of,
+//     repaired once by the jsonrepair library. Repaired is set.
+//
+// Text before a leading <think> tag closes is reasoning and is skipped. An
+// array of objects is an error, rather than its first element an answer.
+//
+// Valid means valid for [encoding/json]: of two equal keys a decoder takes the
+// last, bytes that are not UTF-8 and lone surrogates become U+FFFD when
+// decoded, and nesting is at most 10000 deep.
+func ReadObject(answer string) (Reading, error) {
+	if len(answer) > maxAnswer {
+		return Reading{}, fmt.Errorf("reading the answer's JSON: %w: %d bytes, at most %d", ErrTooLong, len(answer), maxAnswer)
+	}
+	text := bytes.TrimFunc([]byte(answer), isSpace)
+	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
+		return Reading{JSON: text}, nil
+	}
+	r, err := searchObject(skipReasoning(text))
+	if err != nil {
+		return Reading{}, fmt.Errorf("reading the answer's JSON: %w", err)
+	}
+	return r, nil
+}
+
+// skipReasoning drops a block of reasoning that some servers leave in front.
+func skipReasoning(text []byte) []byte {
+	const opening, closing = "<think>", "</think>"
+	if bytes.HasPrefix(text, []byte(opening)) {
+		if i := bytes.Index(text, []byte(closing)); i >= 0 {
+			return text[i+len(closing):]
+		}
+	}
+	return text
+}
+
+// searchObject finds the object in a text that is not plain JSON.
+func searchObject(text []byte) (Reading, error) {
+	broken := -1 // where the first object that is not valid begins
+	empty := -1
+	for i := nextStart(text, 0); i >= 0; {
+		end, _ := balanced(text[i:])
+		if end < 0 {
+			if broken < 0 {
+				broken = i
+			}
+			break
+		}
+		switch body := text[i : i+end]; {
+		case !json.Valid(body):
+			if broken < 0 {
+				broken = i
+			}
+		case body[0] == '[':
+			return Reading{}, ErrArray
+		case isBlank(string(body[1 : len(body)-1])):
+			if empty < 0 {
+				empty = i
+			}
+		default:
+			return Reading{JSON: body, Trailing: trails(text[i+end:])}, nil
+		}
+		i = nextStart(text, i+end)
+	}
+	switch {
+	case broken >= 0:
+		return repair(text[broken:])
+	case empty >= 0:
+		end, _ := balanced(text[empty:])
+		return Reading{JSON: text[empty : empty+end], Trailing: trails(text[empty+end:])}, nil
+	}
+	return Reading{}, ErrNoObject
+}
+
+// nextStart is where the next object, or array of objects, may begin; -1 if
+// none does.
+func nextStart(text []byte, from int) int {
+	for i := from; i < len(text); i++ {
+		switch text[i] {
+		case '{':
+			switch next := firstByte(text[i+1:]); next {
+			case '"', '}', '\'':
+				return i
+			}
+		case '[':
+			if firstByte(text[i+1:]) == '{' {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// firstByte is the first byte of text that is not white space, 0 if there is
+// none.
+func firstByte(text []byte) byte {
+	for _, b := range text {
+		if b != ' ' && b != '\t' && b != '\n' && b != '\r' {
+			return b
+		}
+	}
+	return 0
+}
+
+// balanced is the length of the object or array that text begins with, braces
+// in strings not counted; -1 if the text ends first, and then whether it does
+// so inside a string.
+func balanced(text []byte) (length int, inString bool) {
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		b := text[i]
+		switch {
+		case inString && b == '\\':
+			i++
+		case b == '"':
+			inString = !inString
+		case inString:
+		case b == '{' || b == '[':
+			depth++
+		case b == '}' || b == ']':
+			if depth--; depth == 0 {
+				return i + 1, false
+			}
+		}
+	}
+	return -1, inString
+}
+
+// trails reports whether anything but a closing code fence follows.
+func trails(rest []byte) bool {
+	rest = bytes.TrimLeftFunc(rest, isSpace)
+	rest = bytes.TrimPrefix(rest, []byte("```"))
+	return len(bytes.TrimLeftFunc(rest, isSpace)) > 0
+}
+
+// repair reads the broken object that text begins with.
+func repair(text []byte) (Reading, error) {
+	if text[0] == '[' {
+		return Reading{}, ErrArray
+	}
+	r := Reading{Repaired: true}
+	if end, inString := balanced(text); end >= 0 {
+		r.Trailing = trails(text[end:])
+		text = text[:end]
+	} else if fence := bytes.Index(text, []byte("\n```")); fence >= 0 {
+		r.Trailing = trails(text[fence+1:])
+		text = text[:fence]
+	} else {
+		text = bytes.TrimRightFunc(text, isSpace)
+		// With a quotation mark too many the scan ends in a string though the
+		// text ends with the brace.
+		r.Cut = !inString || !bytes.HasSuffix(text, []byte("}"))
+	}
+	if len(text) > maxRepair {
+		return Reading{}, fmt.Errorf("%w for a repair: %d bytes, at most %d", ErrTooLong, len(text), maxRepair)
+	}
+	fixed, err := callRepair(strings.ToValidUTF8(string(text), "\uFFFD"))
+	if err != nil {
+		return Reading{}, fmt.Errorf("%w that can be repaired: %w", ErrNoObject, err)
+	}
+	r.JSON = bytes.TrimSpace([]byte(fixed))
+	if len(r.JSON) == 0 || r.JSON[0] != '{' || !json.Valid(r.JSON) {
+		return Reading{}, fmt.Errorf("%w that can be repaired", ErrNoObject)
+	}
+	return r, nil
+}
+
+// callRepair asks the library, which is not trusted with what models write.
+func callRepair(s string) (fixed string, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the repair library gave up: %v", p)
+		}
+	}()
+	return jsonrepair.Repair(s)
+}

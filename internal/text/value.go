@@ -1,0 +1,142 @@
+package text
+
+import "unicode/utf8"
+
+// A Type says how a value is read and compared.
+type Type string
+
+// The types of value.
+const (
+	String Type = "string"
+	Number Type = "number"
+	Money  Type = "money"
+	Date   Type = "date"
+	Enum   Type = "enum" // one of a closed list of words
+	ID     Type = "id"   // invoice number, account, registration
+)
+
+// Equal reports whether a and b are the same value of a type. It is symmetric.
+//
+// Strings and enums are the same if their [Fold] is. Identifiers are the same
+// if they are without regard to case, white space, a leading number sign and
+// the kind of dash; a dash itself counts, for 12-3 and 1-23 are two things.
+// Numbers and amounts of money are the same if [ParseNumber] reads the same
+// number; where one of two has a currency that groups by full stops, both are
+// read so ("EUR 1.000" is "1.000"). Dates are the same if [ParseDate] reads
+// the same day, or both give the same month and no day, or the same year; a
+// date whose order of day and month is ambiguous is the same as its own text
+// only.
+//
+// Two texts that cannot be read as the type are compared by their [Fold].
+func Equal(t Type, a, b string) bool {
+	switch t {
+	case Number, Money:
+		return equalNumbers(a, b)
+	case Date:
+		return equalDates(a, b)
+	case ID:
+		return foldID(a) == foldID(b)
+	}
+	return Fold(a) == Fold(b)
+}
+
+// Similarity says on a scale from 0 to 1 how near a is to gold.
+//
+// For strings it is 1 − d/n, with d the Levenshtein distance of the two folded
+// texts and n the length of the longer, both in code points. Numbers and dates
+// have no half measures: it is 1 if they are [Equal], or if a is when rounded
+// to the precision gold is written with (decimals, halves away from zero; a
+// date to its month or year if gold has no more), else 0. Enums and
+// identifiers are equal or not: an account number with one wrong digit is
+// another account.
+func Similarity(t Type, a, gold string) float64 {
+	if Equal(t, a, gold) {
+		return 1
+	}
+	switch t {
+	case Number, Money:
+		if roundsTo(a, gold) {
+			return 1
+		}
+		return 0
+	case Date:
+		if fallsIn(a, gold) {
+			return 1
+		}
+		return 0
+	case Enum, ID:
+		return 0
+	}
+	x, y := []rune(Fold(a)), []rune(Fold(gold))
+	return 1 - float64(editDistance(x, y))/float64(max(len(x), len(y)))
+}
+
+func equalNumbers(a, b string) bool {
+	x, y, errX, errY := readBoth(a, b)
+	if errX != nil || errY != nil {
+		return errX != nil && errY != nil && Fold(a) == Fold(b)
+	}
+	return x.Cmp(y) == 0
+}
+
+// roundsTo reports whether a is gold when rounded to gold's decimals.
+func roundsTo(a, gold string) bool {
+	x, y, errX, errY := readBoth(a, gold)
+	return errX == nil && errY == nil && x.Round(y.Places()).Cmp(y) == 0
+}
+
+// readBoth reads two numbers, each in the light of the other's currency.
+func readBoth(a, b string) (x, y Decimal, errX, errY error) {
+	m, errX := readNumeral(a)
+	n, errY := readNumeral(b)
+	dots := m.dots || n.dots
+	if errX == nil {
+		x, errX = m.decimal(dots)
+	}
+	if errY == nil {
+		y, errY = n.decimal(dots)
+	}
+	return x, y, errX, errY
+}
+
+func equalDates(a, b string) bool {
+	x, errX := readDate(a)
+	y, errY := readDate(b)
+	if errX != nil && errY != nil || x.Ambiguous || y.Ambiguous {
+		return Fold(a) == Fold(b)
+	}
+	return errX == nil && errY == nil && x == y
+}
+
+// fallsIn reports whether a is a day, or month, in the month or year gold is.
+func fallsIn(a, gold string) bool {
+	x, errX := readDate(a)
+	y, errY := readDate(gold)
+	if errX != nil || errY != nil || x.Ambiguous || x.precision > y.precision {
+		return false
+	}
+	sameYear := x.MonthFirst.Year == y.MonthFirst.Year
+	switch y.precision {
+	case toYear:
+		return sameYear
+	case toMonth:
+		return sameYear && x.MonthFirst.Month == y.MonthFirst.Month
+	}
+	return false
+}
+
+// foldID is the form in which identifiers are compared.
+func foldID(s string) string {
+	s = Fold(s)
+	b := make([]byte, 0, len(s))
+	for i, r := range s {
+		switch {
+		case isSpace(r), r == '#' && i == 0:
+		case isMinus(r):
+			b = append(b, '-')
+		default:
+			b = utf8.AppendRune(b, r)
+		}
+	}
+	return string(b)
+}
