@@ -1,0 +1,282 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+// An answer is a sentence that answers the study's question, or says why it
+// cannot be answered.
+type answer struct {
+	Text  string
+	Tone  tone
+	Notes []string // warnings that travel with the comparison
+}
+
+// A verdict is what the gate said, in words.
+type verdict struct {
+	Tone    tone
+	Word    string // "PASS"
+	Exit    string
+	Outcome string
+	Advice  string
+	Reasons []string
+	Rules   []rule
+}
+
+// A rule is a condition of the gate, how it came out, and what it read.
+type rule struct {
+	Name   string
+	Kind   string
+	That   string
+	Word   string
+	Tone   tone
+	Reason string
+	Values []string
+}
+
+// answer is the first section: what a busy reader needs.
+func (b *builder) answer() section {
+	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
+	if b.v == nil {
+		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so no gate was applied."})
+	} else {
+		s.Blocks = append(s.Blocks, block{Verdict: newVerdict(b.v)})
+	}
+	if len(b.a.Warnings) > 0 {
+		s.Blocks = append(s.Blocks, block{Warning: b.a.Warnings})
+	}
+	return s
+}
+
+// answers are sentences, one for each primary comparison.
+func (b *builder) answers() []answer {
+	var list []answer
+	for _, c := range b.a.Comparisons {
+		if c.Primary && c.Stratum == nil {
+			list = append(list, b.sentence(c))
+		}
+	}
+	if len(list) == 0 {
+		list = append(list, answer{
+			Text: "The study names no primary comparison: the results below describe, they answer no question.",
+			Tone: unsure,
+		})
+	}
+	return list
+}
+
+// finding is how a comparison came out.
+type finding int
+
+const (
+	notCompared finding = iota
+	notTested           // a difference without a p-value
+	noEvidence
+	aBetter
+	bBetter
+)
+
+// found reads a comparison. A difference counts when the p-value, after the
+// study's correction where there is one, is below alpha.
+func found(c analyse.Comparison, m analyse.Metric, alpha float64) finding {
+	p := c.PAdjusted
+	if !p.Defined() {
+		p = c.P
+	}
+	switch {
+	case !c.Diff.Defined():
+		return notCompared
+	case !p.Defined():
+		return notTested
+	case float64(p) >= alpha:
+		return noEvidence
+	case (c.Diff > 0) == m.HigherIsBetter:
+		return aBetter
+	}
+	return bBetter
+}
+
+// sentence says what a comparison showed. It never says that something is
+// proven, and never that two arms are equal.
+func (b *builder) sentence(c analyse.Comparison) answer {
+	m := b.metric(c.Metric)
+	f := found(c, m, b.a.Study.Alpha)
+	on := " on " + m.Title
+	evidence := scaleOf(m).diff(c.Diff) + " (" + b.evidence(c, m) + ")"
+	a := answer{Tone: unsure, Notes: c.Warnings}
+	switch f {
+	case notCompared:
+		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")
+		a.Notes = nil
+	case notTested:
+		a.Text = "Descriptive only: " + c.A + minusBetween + c.B + on + " is " + evidence + "; no test was made"
+	case noEvidence:
+		a.Text = "No evidence of a difference between " + c.A + " and " + c.B + on + ": " + evidence
+	case aBetter:
+		a.Text, a.Tone = c.A+" beats "+c.B+on+" by "+evidence, good
+	case bBetter:
+		a.Text, a.Tone = c.A+" does worse than "+c.B+on+": "+evidence, bad
+	}
+	a.Text += b.reservation(f, c) + "."
+	if f != notCompared && !m.HigherIsBetter {
+		a.Text += " Lower is better."
+	}
+	if tags := b.simulatedTag(c.A, c.B); tags != nil {
+		a.Text += " Simulated answers: this says nothing of real models."
+		a.Tone = unsure
+	}
+	return a
+}
+
+const minusBetween = " " + minus + " "
+
+// evidence is what stands in brackets behind a difference.
+func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
+	parts := []string{
+		b.ci + " " + scaleOf(m).interval(c.Low, c.High, true),
+		"n = " + count(c.Pairs) + " pairs",
+	}
+	switch {
+	case c.PAdjusted.Defined() && b.corrected():
+		parts = append(parts, pSentence(c.PAdjusted, b.a.Study.Alpha)+" after "+b.correction()+" correction")
+	case c.P.Defined():
+		parts = append(parts, pSentence(c.P, b.a.Study.Alpha))
+	}
+	if c.D.Defined() {
+		parts = append(parts, "d = "+plainNumber(c.D, 2))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func (b *builder) corrected() bool {
+	return b.a.Study.Correction != "" && b.a.Study.Correction != "none"
+}
+
+// correction is the name of the correction, written as the name it is.
+func (b *builder) correction() string {
+	name := []rune(b.a.Study.Correction)
+	return strings.ToUpper(string(name[:1])) + string(name[1:])
+}
+
+// reservation says where test and interval disagree, and what an interval
+// round 0 means.
+func (b *builder) reservation(f finding, c analyse.Comparison) string {
+	if !c.Low.Defined() || !c.High.Defined() {
+		return ""
+	}
+	spans := c.Low <= 0 && c.High >= 0
+	switch {
+	case f == noEvidence && spans, f == notTested && spans:
+		return "; the interval spans 0"
+	case f == noEvidence && b.corrected():
+		return "; the interval leaves out 0, but it is not corrected for the number of comparisons"
+	case f == noEvidence:
+		return "; the interval leaves out 0, but the test does not reject it"
+	case (f == aBetter || f == bBetter) && spans:
+		return "; the test rejects 0, but the interval spans it"
+	}
+	return ""
+}
+
+func newVerdict(v *gate.Verdict) *verdict {
+	return &verdict{
+		Tone:    stateTone(v.State),
+		Word:    strings.ToUpper(string(v.State)),
+		Exit:    "exit code " + strconv.Itoa(v.ExitCode()),
+		Outcome: v.Outcome,
+		Advice:  v.Advice,
+		Reasons: v.Reasons,
+		Rules:   newRules(v),
+	}
+}
+
+func stateTone(state gate.State) tone {
+	switch state {
+	case gate.Pass:
+		return good
+	case gate.Fail:
+		return bad
+	}
+	return unsure
+}
+
+func newRules(v *gate.Verdict) []rule {
+	var rules []rule
+	for _, c := range v.Conditions {
+		r := rule{Name: c.Name, Kind: c.Kind, That: c.That, Reason: c.Reason}
+		r.Word, r.Tone = conditionState(c, v.Outcome)
+		for _, u := range c.Values {
+			r.Values = append(r.Values, used(u))
+		}
+		rules = append(rules, r)
+	}
+	return rules
+}
+
+// Table shows the rules with the values they read; nil when there are none.
+func (v *verdict) Table() *table {
+	if len(v.Rules) == 0 {
+		return nil
+	}
+	t := &table{
+		Caption: "Rules of the gate",
+		Columns: []column{{Title: "Rule"}, {Title: "State"}, {Title: "Condition"}, {Title: "Values"}},
+	}
+	var ns notes
+	for _, r := range v.Rules {
+		t.Rows = append(t.Rows, []cell{
+			{Text: r.Name, Detail: nonEmpty(r.Kind)},
+			{Text: r.Word, Tone: r.Tone, Refs: ns.refs(nonEmpty(r.Reason))},
+			{Text: r.That},
+			{Detail: r.Values},
+		})
+	}
+	t.Notes = ns.list
+	return t
+}
+
+// conditionState says how a rule came out. Of the outcomes one applies, and
+// that the others do not is no failure.
+func conditionState(c gate.Condition, outcome string) (string, tone) {
+	switch {
+	case c.Kind == "outcome" && c.Name == outcome:
+		return "applies", ""
+	case c.State == gate.Undecided:
+		return "undecided", unsure
+	case c.Kind == "outcome":
+		return "does not apply", muted
+	case c.State == gate.Pass:
+		return "pass", good
+	}
+	return string(c.State), bad
+}
+
+// used writes a value a rule read: "diff(a, b, composite) = 0.0408".
+func used(u gate.Used) string {
+	text := u.Name + " = "
+	if u.Value == nil {
+		text += dash
+	} else {
+		text += exact(*u.Value)
+	}
+	if u.Note != "" {
+		text += " (" + u.Note + ")"
+	}
+	return text
+}
+
+// exact writes a value a rule was applied to with six significant digits, so
+// that it can be held against the threshold.
+func exact(x float64) string {
+	s := strconv.FormatFloat(x, 'g', 6, 64)
+	return strings.ReplaceAll(s, "-", minus)
+}
+
+func nonEmpty(texts ...string) []string {
+	return slices.DeleteFunc(texts, func(s string) bool { return s == "" })
+}

@@ -1,0 +1,195 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// arms is the second section: how each arm did, what came of its trials, and
+// what they took.
+func (b *builder) arms() section {
+	s := section{ID: "arms", Title: "Arms"}
+	for _, m := range b.ranked("primary") {
+		if c := b.armChart(m); c != nil {
+			s.Blocks = append(s.Blocks, block{Chart: c})
+		}
+	}
+	if ms := b.ranked("primary", "secondary"); len(ms) > 0 {
+		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms)})
+	}
+	s.Blocks = append(s.Blocks, block{Table: b.outcomeTable()}, block{Table: b.usageTable()})
+	return s
+}
+
+// armChart shows one metric of every arm over all items.
+func (b *builder) armChart(m analyse.Metric) *chart {
+	var rows []estimateRow
+	for _, arm := range b.contestants() {
+		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
+			rows = append(rows, estimateRow{label: armCell(arm), e: e})
+		}
+	}
+	return b.estimateChart(m.Title+" by arm", m, rows)
+}
+
+// scoreTable has a row for each arm and a column for each metric.
+func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
+	t := &table{Caption: caption, Columns: []column{{Title: "Arm"}}}
+	for _, m := range ms {
+		t.Columns = append(t.Columns, column{Title: m.Title + arrow(m), Align: right})
+	}
+	var ns notes
+	for _, arm := range b.contestants() {
+		row := []cell{armCell(arm)}
+		for _, m := range ms {
+			row = append(row, b.estimateCell(arm.ID, m, &ns))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes, t.Legend = ns.list, b.valueLegend()
+	return t
+}
+
+func (b *builder) valueLegend() []string {
+	return []string{"Below each value: its " + b.ci + " and the number of items it rests on. ↑ higher is better, ↓ lower is better."}
+}
+
+func arrow(m analyse.Metric) string {
+	if m.HigherIsBetter {
+		return " ↑"
+	}
+	return " ↓"
+}
+
+// estimateCell is a value with its interval and n below it.
+func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
+	e, ok := b.a.Estimate(arm, m.Name)
+	if !ok {
+		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"not measured for this arm"})}
+	}
+	s := scaleOf(m)
+	c := cell{
+		Text:   s.value(e.Value),
+		Detail: []string{s.interval(e.Low, e.High, false), "n = " + count(e.Items)},
+		Refs:   ns.refs(estimateReasons(e)),
+	}
+	if e.Unscored > 0 {
+		c.Detail = append(c.Detail, count(e.Unscored)+" unscored")
+	}
+	return c
+}
+
+// estimateReasons is why an estimate or its interval is undefined, and what
+// else the analysis has to say of it.
+func estimateReasons(e analyse.Estimate) []string {
+	undefined := !e.Value.Defined() || !e.Low.Defined() || !e.High.Defined()
+	switch {
+	case len(e.Warnings) > 0 || !undefined:
+		return e.Warnings
+	case e.Items == 0:
+		return []string{"undefined: no item has this metric"}
+	case e.Den == 0:
+		return []string{"undefined: there was nothing to count, the denominator is 0"}
+	case e.Clusters < 2:
+		return []string{"no interval: it takes at least two clusters"}
+	}
+	return []string{"undefined, and the analysis gives no reason"}
+}
+
+// outcomeTable counts what came of the trials of each arm. Nothing that went
+// wrong is left out because it did not happen: a 0 is a result.
+func (b *builder) outcomeTable() *table {
+	t := &table{Caption: "What came of the trials", Columns: []column{
+		{Title: "Arm"},
+		{Title: "Planned", Align: right}, {Title: "OK", Align: right}, {Title: "Malformed", Align: right},
+		{Title: "Refused", Align: right}, {Title: "Failed", Align: right}, {Title: "Repaired", Align: right},
+		{Title: "Truncated", Align: right}, {Title: "Unscored", Align: right}, {Title: "Reasons and notes"},
+	}}
+	for _, arm := range b.a.Arms {
+		t.Rows = append(t.Rows, []cell{
+			armCell(arm), number(arm.Planned), number(arm.OK),
+			trouble(arm.Malformed), trouble(arm.Refused), trouble(arm.Failed),
+			trouble(noted(arm, "repaired")), trouble(noted(arm, "truncated")), trouble(b.unscored(arm.ID)),
+			{Text: reasonsAndNotes(arm)},
+		})
+	}
+	t.Legend = []string{
+		"Malformed and refused answers are scored like any other. Failed trials got no answer: they are left out of the scores and counted here.",
+		"Unscored counts entries of all metrics that have no fraction, each with its reason in the results.",
+	}
+	return t
+}
+
+func number(n int) cell { return cell{Text: count(n)} }
+
+// trouble is a count that should be 0.
+func trouble(n int) cell {
+	if n == 0 {
+		return cell{Text: "0", Tone: muted}
+	}
+	return cell{Text: count(n), Tone: unsure}
+}
+
+func noted(arm analyse.Arm, note string) int {
+	for _, c := range arm.Notes {
+		if c.Name == note {
+			return c.N
+		}
+	}
+	return 0
+}
+
+func (b *builder) unscored(arm string) int {
+	n := 0
+	for _, e := range b.a.Estimates {
+		if e.Arm == arm && e.Stratum == nil {
+			n += e.Unscored
+		}
+	}
+	return n
+}
+
+// reasonsAndNotes lists what has no column of its own.
+func reasonsAndNotes(arm analyse.Arm) string {
+	others := slices.DeleteFunc(slices.Clone(arm.Notes), func(c analyse.Count) bool {
+		return c.Name == "repaired" || c.Name == "truncated"
+	})
+	return counted(append(slices.Clone(arm.Reasons), others...))
+}
+
+// usageTable says what the answers took.
+func (b *builder) usageTable() *table {
+	t := &table{Caption: "What the answers took", Columns: []column{
+		{Title: "Arm"},
+		{Title: "Calls", Align: right}, {Title: "Retried", Align: right},
+		{Title: "Tokens in", Align: right}, {Title: "Cached", Align: right},
+		{Title: "Tokens out", Align: right}, {Title: "Thinking", Align: right},
+		{Title: "Cost", Align: right}, {Title: "Judge calls", Align: right}, {Title: "Judge cost", Align: right},
+	}}
+	var ns notes
+	for _, arm := range b.a.Arms {
+		t.Rows = append(t.Rows, []cell{
+			armCell(arm), number(arm.Calls), trouble(arm.Retried),
+			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
+			costCell(arm.CostUSD, arm.Calls, &ns), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &ns),
+		})
+	}
+	t.Notes = ns.list
+	t.Legend = []string{"Tokens are the provider's own counts; cached ones were read from its prompt cache. Retried counts requests beyond the first of a call. Costs are in US dollars."}
+	return t
+}
+
+func costCell(cost analyse.Number, calls int, ns *notes) cell {
+	switch {
+	case cost.Defined():
+		return cell{Text: usd(cost)}
+	case calls == 0:
+		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"no call was made"})}
+	}
+	return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"no price is known for this model; give models.price in the study file"})}
+}
+
+// levelText writes a stratum: "doc_type = invoice".
+func levelText(l eval.Level) string { return l.Name + " = " + l.Value }

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// breakdown is the fourth section: every metric by arm and stratum, the
+// suite's own tables, and how good the judges are.
+func (b *builder) breakdown() section {
+	s := section{ID: "breakdown", Title: "Breakdown", InTerm: whenVerbose}
+	for _, m := range b.ranked("primary", "secondary") {
+		for _, c := range b.strataCharts(m) {
+			s.Blocks = append(s.Blocks, block{Chart: c})
+		}
+	}
+	if t := b.otherMetrics(); t != nil {
+		s.Blocks = append(s.Blocks, block{Table: t})
+	}
+	if len(b.a.Judges) > 0 {
+		s.Blocks = append(s.Blocks, block{Table: b.judges()})
+	}
+	for _, t := range b.a.Tables {
+		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+	}
+	return s
+}
+
+// strataCharts has a chart for each factor: arms within levels, and all items
+// first.
+func (b *builder) strataCharts(m analyse.Metric) []*chart {
+	var strata []analyse.Estimate
+	for _, e := range b.a.Estimates {
+		if e.Metric == m.Name && e.Stratum != nil {
+			strata = append(strata, e)
+		}
+	}
+	var charts []*chart
+	for _, factor := range factors(strata, func(e analyse.Estimate) string { return e.Stratum.Name }) {
+		charts = append(charts, b.estimateChart(m.Title+" by "+factor, m, b.strataRows(m, factor, strata)))
+	}
+	return charts
+}
+
+func (b *builder) strataRows(m analyse.Metric, factor string, strata []analyse.Estimate) []estimateRow {
+	var rows []estimateRow
+	for _, arm := range b.contestants() {
+		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
+			rows = append(rows, estimateRow{group: "All items", label: armCell(arm), e: e, total: true})
+		}
+	}
+	var levels []analyse.Estimate
+	for _, e := range strata {
+		if e.Stratum.Name == factor {
+			levels = append(levels, e)
+		}
+	}
+	for _, level := range factors(levels, func(e analyse.Estimate) string { return e.Stratum.Value }) {
+		for _, arm := range b.contestants() {
+			for _, e := range levels {
+				if e.Stratum.Value == level && e.Arm == arm.ID {
+					rows = append(rows, estimateRow{group: levelText(*e.Stratum), label: armCell(arm), e: e})
+				}
+			}
+		}
+	}
+	return rows
+}
+
+// otherMetrics is a compact table of what is neither primary nor secondary: a
+// row for each metric, a column for each arm.
+func (b *builder) otherMetrics() *table {
+	var ms []analyse.Metric
+	for _, m := range b.a.Metrics {
+		if m.Rank != "primary" && m.Rank != "secondary" {
+			ms = append(ms, b.metric(m.Name))
+		}
+	}
+	if len(ms) == 0 {
+		return nil
+	}
+	t := &table{Caption: "Other metrics", Columns: []column{{Title: "Metric"}}}
+	for _, arm := range b.contestants() {
+		title := arm.ID
+		for _, tag := range armTags(arm) {
+			title += " [" + tag + "]"
+		}
+		t.Columns = append(t.Columns, column{Title: title, Align: right})
+	}
+	var ns notes
+	for _, m := range ms {
+		row := []cell{{Text: m.Title + arrow(m), Detail: nonEmpty(analysisOnly(m))}}
+		for _, arm := range b.contestants() {
+			row = append(row, b.estimateCell(arm.ID, m, &ns))
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes, t.Legend = ns.list, b.valueLegend()
+	return t
+}
+
+func (b *builder) judges() *table {
+	t := &table{Caption: "Judges, on cases whose answer is known", Columns: []column{
+		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: right}, {Title: "What follows for scoring"},
+	}}
+	var ns notes
+	rate := scale{percent: true, decimals: 1}
+	for _, j := range b.a.Judges {
+		reasons := j.Warnings
+		if len(reasons) == 0 && !j.Accuracy.Defined() {
+			reasons = []string{"undefined: the judge was given no case whose answer is known"}
+		}
+		t.Rows = append(t.Rows, []cell{
+			{Text: j.Name},
+			{Text: count(j.Right) + " of " + count(j.Cases)},
+			{
+				Text:   rate.value(j.Accuracy),
+				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + count(j.Cases) + " cases"},
+				Refs:   ns.refs(reasons),
+			},
+			{Text: j.Effect},
+		})
+	}
+	t.Notes, t.Legend = ns.list, []string{"Below each accuracy: its " + b.ci + "."}
+	return t
+}
+
+// suiteTable shows a table a suite made. Its rows may be ragged.
+func suiteTable(title, note string, columns []string, rows [][]string) *table {
+	t := &table{Caption: title, Legend: nonEmpty(note)}
+	for _, c := range columns {
+		t.Columns = append(t.Columns, column{Title: c})
+	}
+	for _, r := range rows {
+		row := make([]cell, len(columns))
+		for i := range row {
+			if i < len(r) {
+				row[i].Text = r[i]
+			}
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	return t
+}

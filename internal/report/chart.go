@@ -1,0 +1,189 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// A chart is a dot-and-whisker plot: rows of a label, a point with its
+// interval on a common axis, and the numbers in text beside it.
+type chart struct {
+	Caption string
+	Lead    string   // how to read it
+	Heads   []string // of the cells
+	Axis    axis
+	Rows    []chartRow
+	Notes   []string
+}
+
+// A chartRow is one point, or, where Group is set, a heading between rows.
+type chartRow struct {
+	Group string
+	Label cell
+	Spot  spot
+	Cells []cell
+	Total bool // over all items, where the other rows are strata
+}
+
+// A spot is a value and its interval on an axis, each from 0 (left end) to 1
+// or NaN where undefined.
+type spot struct{ Point, Low, High float64 }
+
+func (s spot) HasPoint() bool    { return !math.IsNaN(s.Point) }
+func (s spot) HasInterval() bool { return !math.IsNaN(s.Low) && !math.IsNaN(s.High) }
+
+// An axis runs from Low to High. Zero is where 0 is on it, NaN where it is not
+// a reference.
+type axis struct {
+	Low, High float64
+	Zero      float64
+	Ticks     []tick
+}
+
+// HasZero reports whether 0 is a reference on the axis.
+func (a axis) HasZero() bool { return !math.IsNaN(a.Zero) }
+
+type tick struct {
+	At    float64
+	Label string
+}
+
+// at is where a number is on the axis.
+func (a axis) at(n analyse.Number) float64 {
+	if !n.Defined() {
+		return math.NaN()
+	}
+	return min(max((float64(n)-a.Low)/(a.High-a.Low), 0), 1)
+}
+
+func (a axis) spot(point, low, high analyse.Number) spot {
+	return spot{a.at(point), a.at(low), a.at(high)}
+}
+
+// extent is the range of numbers an axis has to show.
+type extent struct{ low, high float64 }
+
+func newExtent() extent { return extent{math.Inf(1), math.Inf(-1)} }
+
+func (x *extent) include(ns ...analyse.Number) {
+	for _, n := range ns {
+		if n.Defined() {
+			x.low, x.high = min(x.low, float64(n)), max(x.high, float64(n))
+		}
+	}
+}
+
+// newAxis lays an axis with round ticks over an extent, inside the bounds of
+// what is possible where they are known. With reference, 0 is on it and marked.
+func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool) axis {
+	if x.low > x.high { // nothing to show
+		return axis{Low: -1, High: 1, Zero: math.NaN()}
+	}
+	if reference {
+		x.include(0)
+	}
+	if x.high-x.low < noise {
+		room := max(math.Abs(x.low)/2, 0.05)
+		x.low, x.high = x.low-room, x.high+room
+	}
+	step := roundStep((x.high - x.low) / 4)
+	first, last := math.Floor(x.low/step+noise), math.Ceil(x.high/step-noise)
+	if lowest.Defined() && x.low >= float64(lowest) {
+		first = max(first, math.Ceil(float64(lowest)/step-noise))
+	}
+	if highest.Defined() && x.high <= float64(highest) {
+		last = min(last, math.Floor(float64(highest)/step+noise))
+	}
+	a := axis{Low: min(first*step, x.low), High: max(last*step, x.high), Zero: math.NaN()}
+	decimals := max(0, -int(math.Floor(math.Log10(step)+noise)))
+	for i := first; i <= last; i++ {
+		a.Ticks = append(a.Ticks, tick{
+			At:    a.at(analyse.Number(i * step)),
+			Label: s.tickLabel(i*step, decimals, reference),
+		})
+	}
+	if reference {
+		a.Zero = a.at(0)
+	}
+	return a
+}
+
+// roundStep is the smallest of 1, 2 or 5 times a power of ten that is not
+// below x.
+func roundStep(x float64) float64 {
+	power := math.Pow(10, math.Floor(math.Log10(x)))
+	for _, m := range []float64{1, 2, 5} {
+		if x <= m*power*(1+noise) {
+			return m * power
+		}
+	}
+	return 10 * power
+}
+
+func (s scale) tickLabel(x float64, decimals int, signed bool) string {
+	if math.Abs(x) < noise {
+		return "0"
+	}
+	decimals = max(0, decimals-s.shift())
+	return sign(x, signed) + fixed(x, s.shift(), decimals) + strings.TrimPrefix(s.unit(signed), nbsp)
+}
+
+// estimateRow is an estimate and what it is called in a chart.
+type estimateRow struct {
+	group string
+	label cell
+	e     analyse.Estimate
+	total bool
+}
+
+// estimateChart shows levels of a metric; nil when there are none.
+func (b *builder) estimateChart(caption string, m analyse.Metric, rows []estimateRow) *chart {
+	if len(rows) == 0 {
+		return nil
+	}
+	s, x := scaleOf(m), newExtent()
+	for _, r := range rows {
+		x.include(r.e.Value, r.e.Low, r.e.High)
+	}
+	c := &chart{
+		Caption: caption,
+		Lead:    direction(m),
+		Heads:   []string{"Value", b.ci, "n"},
+		Axis:    newAxis(x, m.Min, m.Max, s, false),
+	}
+	var ns notes
+	group := ""
+	for _, r := range rows {
+		if r.group != group {
+			group = r.group
+			c.Rows = append(c.Rows, chartRow{Group: group})
+		}
+		c.Rows = append(c.Rows, chartRow{
+			Label: r.label,
+			Total: r.total,
+			Spot:  c.Axis.spot(r.e.Value, r.e.Low, r.e.High),
+			Cells: []cell{
+				{Text: s.value(r.e.Value), Refs: ns.refs(estimateReasons(r.e))},
+				{Text: s.interval(r.e.Low, r.e.High, false)},
+				{Text: count(r.e.Items)},
+			},
+		})
+	}
+	c.Notes = ns.list
+	return c
+}
+
+func direction(m analyse.Metric) string {
+	if m.HigherIsBetter {
+		return "Higher is better."
+	}
+	return "Lower is better."
+}
+
+// percent writes a place on an axis for a style sheet or a drawing: "37.5%".
+func percent(at float64) string {
+	return strconv.FormatFloat(math.Round(at*1e4)/1e2, 'f', -1, 64) + "%"
+}

@@ -1,0 +1,84 @@
+package report
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+)
+
+// escapes are whole terminal sequences: CSI (colours, cursor) and OSC, DCS,
+// PM, APC and SOS strings with their terminator. What is not whole loses only
+// its control character, so that a lone escape cannot hide the rest of a text.
+var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
+	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x1b\x07\u009c]*(?:\x07|\x1b\\\\|\u009c)")
+
+// plainLine makes a text safe to print on one line anywhere: escape sequences,
+// control characters and those that reorder text are gone, every other space
+// is a blank.
+func plainLine(s string) string {
+	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t', r == '\r', r == '\v', r == '\f', r == '\u0085', r == '\u2028', r == '\u2029':
+			return ' '
+		case unicode.IsControl(r), reorders(r), invisible(r):
+			return -1
+		}
+		return r
+	}, s)
+	return strings.TrimSpace(s)
+}
+
+// reorders reports characters that override or embed the direction of text.
+func reorders(r rune) bool {
+	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
+}
+
+// invisible reports characters without a width whose only use in a name is to
+// confuse. Joiners stay: scripts and emoji need them.
+func invisible(r rune) bool {
+	switch r {
+	case '\u00ad', '\u061c', '\u200b', '\u200e', '\u200f', '\u2060', '\ufeff':
+		return true
+	}
+	return r >= 0xe0000 && r <= 0xe007f // tags
+}
+
+// visible prepares a text for a page: line breaks and tabs stay, other control
+// characters and those that reorder text are shown as signs instead of acting.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n', r == '\t':
+			return r
+		case r == '\r':
+			return -1
+		case r < 0x20:
+			return '\u2400' + r // the sign that Unicode has for each
+		case r == 0x7f:
+			return '\u2421'
+		case unicode.IsControl(r), reorders(r):
+			return '\ufffd'
+		}
+		return r
+	}, s)
+}
+
+// ascii writes our own typography in ASCII. Letters of other scripts in data
+// stay as they are.
+func ascii(s string) string { return typography().Replace(s) }
+
+func typography() *strings.Replacer {
+	return strings.NewReplacer(
+		minus, "-", dash, "-", "\u2014", "-", "…", "...", "×", "x",
+		"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "≥", ">=", "≤", "<=",
+	)
+}
+
+// shorten cuts a text to n characters, the last of them an ellipsis.
+func ellipsis(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return strings.TrimSpace(string(r[:n-1])) + "…"
+	}
+	return s
+}

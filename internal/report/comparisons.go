@@ -1,0 +1,234 @@
+package report
+
+import (
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// comparisons is the third section: every difference with its interval and
+// test, over all items and by stratum.
+func (b *builder) comparisons() section {
+	s := section{ID: "comparisons", Title: "Comparisons"}
+	whole := b.wholeComparisons()
+	for _, m := range comparedMetrics(whole) {
+		s.Blocks = append(s.Blocks, block{Chart: b.forest(m, whole)})
+	}
+	if len(whole) > 0 {
+		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole)})
+	}
+	for _, c := range whole {
+		if strata := b.strataOf(c); len(strata) > 0 {
+			s.Blocks = append(s.Blocks, block{Chart: b.strataForest(c, strata)})
+		}
+	}
+	return s
+}
+
+// wholeComparisons are those over all items, primary ones first.
+func (b *builder) wholeComparisons() []analyse.Comparison {
+	var primary, others []analyse.Comparison
+	for _, c := range b.a.Comparisons {
+		switch {
+		case c.Stratum != nil:
+		case c.Primary:
+			primary = append(primary, c)
+		default:
+			others = append(others, c)
+		}
+	}
+	return append(primary, others...)
+}
+
+// comparedMetrics lists the metrics of comparisons in the order they come.
+func comparedMetrics(cs []analyse.Comparison) []string {
+	var names []string
+	for _, c := range cs {
+		if !slices.Contains(names, c.Metric) {
+			names = append(names, c.Metric)
+		}
+	}
+	return names
+}
+
+func (b *builder) strataOf(whole analyse.Comparison) []analyse.Comparison {
+	var cs []analyse.Comparison
+	for _, c := range b.a.Comparisons {
+		if c.Stratum != nil && c.A == whole.A && c.B == whole.B && c.Metric == whole.Metric {
+			cs = append(cs, c)
+		}
+	}
+	return cs
+}
+
+func (b *builder) pairCell(c analyse.Comparison) cell {
+	tags := b.simulatedTag(c.A, c.B)
+	if c.Primary {
+		tags = append([]string{"primary"}, tags...)
+	}
+	return cell{Text: c.A + minusBetween + c.B, Tags: tags}
+}
+
+// forest shows the differences in one metric over all items.
+func (b *builder) forest(metric string, cs []analyse.Comparison) *chart {
+	var rows []differenceRow
+	for _, c := range cs {
+		if c.Metric == metric {
+			rows = append(rows, differenceRow{label: b.pairCell(c), c: c})
+		}
+	}
+	m := b.metric(metric)
+	return b.differenceChart("Difference in "+m.Title, m, rows)
+}
+
+// strataForest shows one difference over all items and in every stratum.
+func (b *builder) strataForest(whole analyse.Comparison, strata []analyse.Comparison) *chart {
+	rows := []differenceRow{{label: cell{Text: "All items"}, c: whole, total: true}}
+	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
+		for _, c := range strata {
+			if c.Stratum.Name == factor {
+				rows = append(rows, differenceRow{group: factor, label: cell{Text: c.Stratum.Value}, c: c})
+			}
+		}
+	}
+	m := b.metric(whole.Metric)
+	c := b.differenceChart(whole.A+minusBetween+whole.B+", "+m.Title+", by stratum", m, rows)
+	if tags := b.simulatedTag(whole.A, whole.B); tags != nil {
+		c.Lead += " Simulated answers."
+	}
+	return c
+}
+
+// factors lists the names of strata in the order they come.
+func factors[T any](list []T, name func(T) string) []string {
+	var names []string
+	for _, x := range list {
+		if n := name(x); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return names
+}
+
+type differenceRow struct {
+	group string
+	label cell
+	c     analyse.Comparison
+	total bool
+}
+
+// differenceChart is a forest plot: differences round a line at 0.
+func (b *builder) differenceChart(caption string, m analyse.Metric, rows []differenceRow) *chart {
+	s, x := scaleOf(m), newExtent()
+	for _, r := range rows {
+		x.include(r.c.Diff, r.c.Low, r.c.High)
+	}
+	c := &chart{
+		Caption: caption,
+		Lead:    favours(m),
+		Heads:   []string{"Difference", b.ci, "n", "W/T/L"},
+		Axis:    newAxis(x, analyse.Undefined(), analyse.Undefined(), s, true),
+	}
+	var ns notes
+	group := ""
+	for _, r := range rows {
+		if r.group != group {
+			group = r.group
+			c.Rows = append(c.Rows, chartRow{Group: group})
+		}
+		c.Rows = append(c.Rows, chartRow{
+			Label: r.label,
+			Total: r.total,
+			Spot:  c.Axis.spot(r.c.Diff, r.c.Low, r.c.High),
+			Cells: []cell{
+				{Text: s.diff(r.c.Diff), Refs: ns.refs(comparisonReasons(r.c))},
+				{Text: s.interval(r.c.Low, r.c.High, true)},
+				{Text: count(r.c.Pairs)},
+				{Text: record(r.c)},
+			},
+		})
+	}
+	c.Notes = ns.list
+	return c
+}
+
+func favours(m analyse.Metric) string {
+	if m.HigherIsBetter {
+		return "Right of 0 favours the first arm: higher is better."
+	}
+	return "Left of 0 favours the first arm: lower is better."
+}
+
+// record is wins, ties and losses of A.
+func record(c analyse.Comparison) string {
+	return count(c.Wins) + "/" + count(c.Ties) + "/" + count(c.Losses)
+}
+
+// comparisonReasons is why a comparison is undefined, and what else the
+// analysis has to say of it.
+func comparisonReasons(c analyse.Comparison) []string {
+	undefined := !c.Diff.Defined() || !c.Low.Defined() || !c.High.Defined()
+	switch {
+	case len(c.Warnings) > 0 || !undefined:
+		return c.Warnings
+	case c.Pairs == 0:
+		return []string{"undefined: no item has both arms"}
+	case c.Pairs == 1:
+		return []string{"no interval: one pair is not enough"}
+	}
+	return []string{"undefined, and the analysis gives no reason"}
+}
+
+// testTable has everything a test gave, one row a comparison.
+func (b *builder) testTable(cs []analyse.Comparison) *table {
+	t := &table{Caption: "Tests", Columns: []column{
+		{Title: "A " + minus + " B"}, {Title: "Metric"},
+		{Title: "Difference", Align: right}, {Title: "Pairs", Align: right}, {Title: "p", Align: right},
+		{Title: "p adjusted", Align: right}, {Title: "d", Align: right},
+		{Title: "W/T/L", Align: right}, {Title: "t", Align: right}, {Title: "df", Align: right},
+		{Title: "Unpaired", Align: right}, {Title: "Method"},
+	}}
+	alpha := b.a.Study.Alpha
+	var ns notes
+	for _, c := range cs {
+		m := b.metric(c.Metric)
+		s := scaleOf(m)
+		t.Rows = append(t.Rows, []cell{
+			b.pairCell(c),
+			{Text: m.Title + arrow(m)},
+			{Text: s.diff(c.Diff), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
+			number(c.Pairs),
+			statistic(pValue(c.P, alpha), c, &ns), statistic(pValue(c.PAdjusted, alpha), c, &ns),
+			statistic(plainNumber(c.D, 2), c, &ns),
+			{Text: record(c)},
+			statistic(plainNumber(c.T, 2), c, &ns), statistic(degrees(c.DF), c, &ns),
+			trouble(c.Unpaired),
+			{Text: c.Method},
+		})
+	}
+	t.Notes, t.Legend = ns.list, b.testLegend()
+	return t
+}
+
+// statistic is a number of a test, with the reason where it is undefined.
+func statistic(text string, c analyse.Comparison, ns *notes) cell {
+	if text != dash {
+		return cell{Text: text}
+	}
+	reasons := comparisonReasons(c)
+	if len(reasons) == 0 {
+		reasons = []string{"not given by this method, or no test was made"}
+	}
+	return cell{Text: dash, Tone: muted, Refs: ns.refs(reasons)}
+}
+
+func (b *builder) testLegend() []string {
+	correction := "p adjusted: not corrected for the number of comparisons (correction: none)."
+	if b.corrected() {
+		correction = "p adjusted: " + b.correction() + " correction over the primary comparisons."
+	}
+	return []string{
+		"Below each difference: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items only one of the two arms has.",
+		correction,
+	}
+}

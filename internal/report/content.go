@@ -1,0 +1,266 @@
+package report
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+// content is a report before it has a format. Every string in it is plain
+// text, to be escaped by the format that shows it.
+type content struct {
+	Title    string // the study's name
+	Version  string
+	Suite    string
+	Question string
+	Banner   []string // what must not be overlooked: simulated, unfinished
+	Facts    []fact
+	Sections []section
+}
+
+// A fact is a name and what it is.
+type fact struct{ Name, Value string }
+
+// A section is a chapter of the report. Terminals leave out what is not
+// brief, unless they are asked to be verbose.
+type section struct {
+	ID     string
+	Title  string
+	InTerm visibility
+	Blocks []block
+}
+
+type visibility int
+
+const (
+	always visibility = iota
+	whenVerbose
+	never
+)
+
+// A block is one thing in a section: exactly one field is set.
+type block struct {
+	Heading string
+	Prose   string
+	Answers []answer
+	Verdict *verdict
+	Warning []string
+	List    []string
+	Table   *table
+	Chart   *chart
+	Metrics []definition
+	Samples *samples
+	Code    []string
+}
+
+// tone says how something is meant, for colours; the words say it as well.
+type tone string
+
+const (
+	good   tone = "good"
+	bad    tone = "bad"
+	unsure tone = "unsure"
+	muted  tone = "muted"
+)
+
+// A table has a caption, columns, notes that its cells refer to by number, and
+// a legend that explains all of it.
+type table struct {
+	Caption string
+	Columns []column
+	Rows    [][]cell
+	Notes   []string
+	Legend  []string
+}
+
+type column struct {
+	Title string
+	Align alignment
+}
+
+type alignment string
+
+const (
+	left  alignment = ""
+	right alignment = "right" // and on the decimal point
+)
+
+// A cell is text with finer print below it. Refs count from 1 and point to
+// the notes of the table or chart.
+type cell struct {
+	Text   string
+	Detail []string
+	Tags   []string
+	Refs   []int
+	Tone   tone
+}
+
+// notes collects the notes of one table or chart; what is said twice has one
+// number.
+type notes struct{ list []string }
+
+func (n *notes) refs(texts []string) []int {
+	var refs []int
+	for _, t := range texts {
+		i := slices.Index(n.list, t)
+		if i < 0 {
+			i = len(n.list)
+			n.list = append(n.list, t)
+		}
+		if !slices.Contains(refs, i+1) {
+			refs = append(refs, i+1)
+		}
+	}
+	return refs
+}
+
+// builder makes the content of one report.
+type builder struct {
+	a  *analyse.Analysis
+	v  *gate.Verdict
+	ci string // "95 % CI"
+}
+
+func newContent(r Report) content {
+	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	sections := []section{b.answer(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
+	return content{
+		Title:    b.a.Study.Name,
+		Version:  b.a.Study.Version,
+		Suite:    b.suite(),
+		Question: b.a.Study.Description,
+		Banner:   b.banner(),
+		Facts:    b.facts(),
+		Sections: slices.DeleteFunc(sections, func(s section) bool { return len(s.Blocks) == 0 }),
+	}
+}
+
+func (b *builder) suite() string {
+	if s := b.a.Study; s.Title != "" && s.Title != s.Suite {
+		return s.Title + " (" + s.Suite + ")"
+	}
+	return b.a.Study.Suite
+}
+
+func (b *builder) banner() []string {
+	var lines []string
+	var simulated []string
+	for _, arm := range b.a.Arms {
+		if arm.Simulated {
+			simulated = append(simulated, arm.ID)
+		}
+	}
+	switch {
+	case len(simulated) > 0:
+		lines = append(lines, "SIMULATED: the answers of "+listed(simulated)+
+			" come from a simulation. They show how the study works, not what a model can do.")
+	case b.v != nil && b.v.Simulated:
+		lines = append(lines, "SIMULATED: some answers come from a simulation. They show how the study works, not what a model can do.")
+	}
+	if r := b.a.Run; !r.Complete() {
+		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
+			" trials are done. Every number here can still change.")
+	}
+	return lines
+}
+
+func (b *builder) facts() []fact {
+	r := b.a.Run
+	return []fact{
+		{"Items", count(r.Items)},
+		{"Replicates", count(r.Replicates)},
+		{"Trials", count(r.Planned) + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed"},
+		{"Run", r.ID},
+		{"Seed", strconv.FormatInt(r.Seed, 10)},
+		{"Scruple", r.Version},
+	}
+}
+
+// metric finds a metric; one that the analysis does not describe still has a
+// name.
+func (b *builder) metric(name string) analyse.Metric {
+	if m, ok := b.a.Metric(name); ok {
+		if m.Title == "" {
+			m.Title = m.Name
+		}
+		return m
+	}
+	return analyse.Metric{Name: name, Title: name, Min: analyse.Undefined(), Max: analyse.Undefined(), HigherIsBetter: true}
+}
+
+// ranked lists the metrics of the given ranks, rank by rank.
+func (b *builder) ranked(ranks ...string) []analyse.Metric {
+	var ms []analyse.Metric
+	for _, rank := range ranks {
+		for _, m := range b.a.Metrics {
+			if m.Rank == rank {
+				ms = append(ms, b.metric(m.Name))
+			}
+		}
+	}
+	return ms
+}
+
+// contestants are the arms that are reported as arms: all but those that
+// answer from gold to measure the judges.
+func (b *builder) contestants() []analyse.Arm {
+	var arms []analyse.Arm
+	for _, arm := range b.a.Arms {
+		if arm.Role != eval.RoleCalibration {
+			arms = append(arms, arm)
+		}
+	}
+	return arms
+}
+
+func (b *builder) isSimulated(arm string) bool {
+	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == arm && a.Simulated })
+}
+
+// simulatedTag marks what rests on any of the arms.
+func (b *builder) simulatedTag(arms ...string) []string {
+	if slices.ContainsFunc(arms, b.isSimulated) {
+		return []string{"simulated"}
+	}
+	return nil
+}
+
+func armTags(arm analyse.Arm) []string {
+	var tags []string
+	if arm.Role != eval.RoleArm {
+		tags = append(tags, string(arm.Role))
+	}
+	if arm.Simulated {
+		tags = append(tags, "simulated")
+	}
+	return tags
+}
+
+func armCell(arm analyse.Arm) cell {
+	c := cell{Text: arm.ID, Tags: armTags(arm)}
+	if arm.Role != eval.RoleArm {
+		c.Tone = muted
+	}
+	return c
+}
+
+// listed joins names for a sentence: "a, b and c".
+func listed(names []string) string {
+	if len(names) < 2 {
+		return strings.Join(names, "")
+	}
+	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
+}
+
+// counted joins counts for a cell: "timeout 2, not_json 1".
+func counted(counts []analyse.Count) string {
+	parts := make([]string, len(counts))
+	for i, c := range counts {
+		parts[i] = c.Name + " " + count(c.N)
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,131 @@
+package report
+
+import (
+	"bytes"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+	"sync"
+)
+
+//go:embed report.tmpl
+var reportTemplate string
+
+//go:embed report.css
+var reportStyle string
+
+//go:embed report.js
+var reportScript string
+
+// page is parsed when the first page is written, not when the program starts.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("report").Funcs(template.FuncMap{
+		"show":    visible,
+		"percent": percent,
+		"upper":   strings.ToUpper,
+		"plot":    newPlot,
+		"lines":   func(lines []string) string { return strings.Join(lines, "\n") },
+	}).Parse(reportTemplate))
+})
+
+// figureSpace is as wide as a digit.
+const figureSpace = "\u2007"
+
+// HTML writes the whole report as one page that needs nothing else: no other
+// file, no network, and no script but a small one that filters samples and is
+// not missed where scripts do not run.
+func HTML(w io.Writer, r Report) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	err := page().Execute(&b, struct {
+		content
+		Style  template.CSS
+		Script template.JS
+		Policy string
+	}{aligned(newContent(r)), template.CSS(reportStyle), template.JS(reportScript), policy()})
+	if err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	if _, err := w.Write(b.Bytes()); err != nil {
+		return fmt.Errorf("writing the report as HTML: %w", err)
+	}
+	return nil
+}
+
+// policy forbids the page everything but its own styles and its one script,
+// so that text which slipped through escaping could still do nothing.
+func policy() string {
+	hash := sha256.Sum256([]byte(reportScript))
+	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" +
+		base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// aligned pads the numbers of tables and charts to stand on their points.
+func aligned(c content) content {
+	for _, s := range c.Sections {
+		for _, b := range s.Blocks {
+			if b.Table != nil {
+				alignTable(b.Table)
+			}
+			if b.Chart != nil {
+				alignChart(b.Chart)
+			}
+		}
+	}
+	return c
+}
+
+func alignTable(t *table) {
+	for j, c := range t.Columns {
+		if c.Align != right {
+			continue
+		}
+		column := make([]string, len(t.Rows))
+		for i, r := range t.Rows {
+			column[i] = r[j].Text
+		}
+		for i, text := range onPoint(column, nil, figureSpace) {
+			t.Rows[i][j].Text = text
+		}
+	}
+}
+
+func alignChart(c *chart) {
+	for j := range c.Heads {
+		var column []string
+		for _, r := range c.Rows {
+			if r.Group == "" {
+				column = append(column, r.Cells[j].Text)
+			}
+		}
+		padded := onPoint(column, nil, figureSpace)
+		for _, r := range c.Rows {
+			if r.Group == "" {
+				r.Cells[j].Text, padded = padded[0], padded[1:]
+			}
+		}
+	}
+}
+
+// A plottedRow is what the drawing of one row of a chart needs.
+type plottedRow struct {
+	chartRow
+	Axis axis
+	Aria string // says it to those who do not see it
+}
+
+func newPlot(r chartRow, a axis, heads []string) plottedRow {
+	parts := []string{tagged(visible, r.Label)}
+	for j, h := range heads {
+		if j < len(r.Cells) {
+			parts = append(parts, h+" "+strings.Trim(r.Cells[j].Text, figureSpace))
+		}
+	}
+	return plottedRow{r, a, strings.Join(parts, ", ")}
+}

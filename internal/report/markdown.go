@@ -1,0 +1,322 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"strings"
+)
+
+// Markdown writes the whole report as GitHub-flavoured Markdown, samples in
+// short form. Charts are drawn in text, so that it reads in an editor too.
+func Markdown(w io.Writer, r Report) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	var m markdown
+	m.render(newContent(r))
+	if _, err := io.WriteString(w, m.b.String()); err != nil {
+		return fmt.Errorf("writing the report as Markdown: %w", err)
+	}
+	return nil
+}
+
+// A markdown collects the text of a report.
+type markdown struct{ b strings.Builder }
+
+func (m *markdown) render(c content) {
+	m.line("# ", strings.TrimSpace(c.Title+" "+c.Version))
+	m.para(c.Suite)
+	m.para(c.Question)
+	for _, line := range c.Banner {
+		m.line("> **", line, "**")
+	}
+	var facts []string
+	for _, f := range c.Facts {
+		facts = append(facts, f.Name+": "+f.Value)
+	}
+	m.para(strings.Join(facts, " · "))
+	for _, s := range c.Sections {
+		m.line("## ", s.Title)
+		for _, b := range s.Blocks {
+			m.block(b)
+		}
+	}
+}
+
+func (m *markdown) block(b block) {
+	switch {
+	case b.Heading != "":
+		m.line("### ", b.Heading)
+	case b.Prose != "":
+		m.para(b.Prose)
+	case b.Answers != nil:
+		for _, a := range b.Answers {
+			m.line("**", a.Text, "**")
+			m.list(a.Notes)
+		}
+	case b.Verdict != nil:
+		m.verdict(b.Verdict)
+	case b.Warning != nil:
+		m.line("**", "Warnings", "**")
+		m.list(b.Warning)
+	case b.List != nil:
+		m.list(b.List)
+	case b.Table != nil:
+		m.table(b.Table)
+	case b.Chart != nil:
+		m.chart(b.Chart)
+	case b.Metrics != nil:
+		m.definitions(b.Metrics)
+	case b.Samples != nil:
+		m.samples(b.Samples.List)
+	case b.Code != nil:
+		m.fence(b.Code)
+	}
+}
+
+func (m *markdown) verdict(v *verdict) {
+	text := "Gate: " + v.Word + " (" + v.Exit + ")"
+	if v.Outcome != "" {
+		text += ", outcome " + v.Outcome
+	}
+	m.line("**", text, "**")
+	m.para(v.Advice)
+	m.list(v.Reasons)
+	if t := v.Table(); t != nil {
+		m.table(t)
+	}
+}
+
+func (m *markdown) table(t *table) {
+	if t.Caption != "" {
+		m.line("**", t.Caption, "**")
+	}
+	var heads, rules []string
+	for _, c := range t.Columns {
+		heads = append(heads, inline(c.Title))
+		if c.Align == right {
+			rules = append(rules, "---:")
+		} else {
+			rules = append(rules, "---")
+		}
+	}
+	m.row(heads)
+	m.row(rules)
+	for _, r := range t.Rows {
+		var cells []string
+		for _, c := range r {
+			cells = append(cells, inlineCell(c))
+		}
+		m.row(cells)
+	}
+	m.b.WriteByte('\n')
+	m.notes(t.Notes)
+	for _, l := range t.Legend {
+		m.para(l)
+	}
+}
+
+func (m *markdown) row(cells []string) {
+	m.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+// inlineCell puts a cell on one line: "0.831 (0.801 to 0.860; n = 40)".
+func inlineCell(c cell) string {
+	text := inline(tagged(plainLine, c)) + unicodeGlyphs().refs(c.Refs)
+	if len(c.Detail) == 0 {
+		return text
+	}
+	detail := inline(strings.Join(c.Detail, "; "))
+	if c.Text == "" {
+		return detail
+	}
+	return text + " (" + detail + ")"
+}
+
+func (m *markdown) notes(notes []string) {
+	for i, n := range notes {
+		m.b.WriteString(superscript(i+1) + " " + inline(n))
+		if i < len(notes)-1 {
+			m.b.WriteByte('\\') // a line break
+		}
+		m.b.WriteByte('\n')
+	}
+	if len(notes) > 0 {
+		m.b.WriteByte('\n')
+	}
+}
+
+const chartWidth = 100
+
+func (m *markdown) chart(c *chart) {
+	m.line("**", c.Caption, "**")
+	m.para(c.Lead)
+	d := drawing{g: unicodeGlyphs(), width: chartWidth, clean: plainLine,
+		paint: func(_ role, s string) string { return s }}
+	m.fence(d.lines(c))
+	m.notes(c.Notes)
+}
+
+func (m *markdown) definitions(ds []definition) {
+	for _, d := range ds {
+		text := "- **" + inline(d.Title) + "** (" + inline(d.Name) + ")"
+		if d.Doc != "" {
+			text += ": " + inline(d.Doc)
+		}
+		if d.Formula != "" {
+			text += " Formula: " + code(d.Formula) + "."
+		}
+		for _, f := range d.Facts {
+			text += " " + inline(f.Name+": "+strings.TrimSuffix(f.Value, ".")) + "."
+		}
+		m.b.WriteString(text + "\n")
+	}
+	m.b.WriteByte('\n')
+}
+
+// sampleText is how much of a value a sample shows in Markdown.
+const sampleText = 80
+
+func (m *markdown) samples(samples []sample) {
+	m.para("In short. The HTML report has the text of the documents with every quote marked.")
+	for _, s := range samples {
+		m.line("### ", tagged(plainLine, s.Arm)+", "+s.Rank+": "+s.Title)
+		facts := []string{s.Score, "item " + s.Item}
+		for _, f := range s.Facts {
+			facts = append(facts, f.Name+" "+f.Value)
+		}
+		m.para(strings.Join(facts, " · "))
+		m.table(shortened(s.Rows))
+	}
+}
+
+// shortened is a table whose texts are cut and whose quotes are left out.
+func shortened(t *table) *table {
+	const quote = 3 // the column of quotes in exhibitTable
+	cut := &table{}
+	for j, c := range t.Columns {
+		if j != quote {
+			cut.Columns = append(cut.Columns, c)
+		}
+	}
+	for _, r := range t.Rows {
+		var row []cell
+		for j, c := range r {
+			if j != quote {
+				c.Text = ellipsis(plainLine(c.Text), sampleText)
+				row = append(row, c)
+			}
+		}
+		cut.Rows = append(cut.Rows, row)
+	}
+	return cut
+}
+
+func (m *markdown) list(items []string) {
+	for _, item := range items {
+		m.b.WriteString("- " + atStart(item) + "\n")
+	}
+	if len(items) > 0 {
+		m.b.WriteByte('\n')
+	}
+}
+
+// line writes a text between marks of our own, as a block.
+func (m *markdown) line(before, text string, after ...string) {
+	m.b.WriteString(before + inline(text) + strings.Join(after, "") + "\n\n")
+}
+
+func (m *markdown) para(text string) {
+	if text = atStart(text); text != "" {
+		m.b.WriteString(text + "\n\n")
+	}
+}
+
+// fence writes lines as they are, in a fence longer than any in them.
+func (m *markdown) fence(lines []string) {
+	longest := 2
+	for _, l := range lines {
+		for _, run := range regexp.MustCompile("`+").FindAllString(l, -1) {
+			longest = max(longest, len(run))
+		}
+	}
+	fence := strings.Repeat("`", longest+1)
+	m.b.WriteString(fence + "text\n")
+	for _, l := range lines {
+		m.b.WriteString(trimRight(l) + "\n")
+	}
+	m.b.WriteString(fence + "\n\n")
+}
+
+// code writes a text as inline code, in as many backticks as it needs.
+func code(s string) string {
+	s = plainLine(s)
+	ticks := "`"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// inline escapes a text so that Markdown shows it as it is, on one line: no
+// markup, no HTML, no cell border, no link, no formula.
+func inline(s string) string {
+	s = plainLine(s)
+	var b strings.Builder
+	for i, r := range s {
+		switch r {
+		case '&':
+			b.WriteString("&amp;")
+		case '<':
+			b.WriteString("&lt;")
+		case '>':
+			b.WriteString("&gt;")
+		case '\\', '`', '*', '[', ']', '|', '~', '$':
+			b.WriteString(`\` + string(r))
+		case '_':
+			if !insideWord(s, i) {
+				b.WriteByte('\\')
+			}
+			b.WriteByte('_')
+		case ':':
+			if strings.HasPrefix(s[i:], "://") { // GitHub makes links of bare addresses
+				b.WriteString("&#58;")
+			} else {
+				b.WriteRune(r)
+			}
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return strings.ReplaceAll(b.String(), "www.", "www&#46;")
+}
+
+// atStart escapes a text that stands first on its line, where a heading, a list
+// or a rule could begin.
+func atStart(s string) string {
+	s = inline(s)
+	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
+	switch {
+	case s == "":
+		return s
+	case strings.ContainsRune("#-+=", rune(s[0])):
+		return `\` + s
+	case digits > 0 && digits < len(s) && (s[digits] == '.' || s[digits] == ')'):
+		return s[:digits] + `\` + s[digits:]
+	}
+	return s
+}
+
+// insideWord reports whether an underscore stands between letters or digits,
+// where it marks nothing.
+func insideWord(s string, i int) bool {
+	return i > 0 && i+1 < len(s) && wordByte(s[i-1]) && wordByte(s[i+1])
+}
+
+func wordByte(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}

@@ -1,0 +1,239 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A segment is a run of text under the same marks. Marks may overlap; segments
+// are cut at every border, so they never nest.
+type segment struct {
+	Text         string
+	Answer, Gold bool
+	Labels       []string // of the marks that end here
+}
+
+// Marked reports whether any mark covers the segment.
+func (s segment) Marked() bool { return s.Answer || s.Gold }
+
+// Kind is the name of the marks that cover the segment: "answer", "gold" or
+// "both".
+func (s segment) Kind() string {
+	switch {
+	case s.Answer && s.Gold:
+		return "both"
+	case s.Gold:
+		return "gold"
+	}
+	return "answer"
+}
+
+// Title says what covers the segment, for those who do not see colours.
+func (s segment) Title() string {
+	switch s.Kind() {
+	case "both":
+		return "gold evidence, quoted by the answer"
+	case "gold":
+		return "gold evidence"
+	}
+	return "quoted by the answer"
+}
+
+// Tag is what stands behind the segment: the labels, cut to what fits a line.
+func (s segment) Tag() string {
+	const most = 32
+	return ellipsis(plainLine(strings.Join(s.Labels, ", ")), most)
+}
+
+// split cuts a text at the borders of its marks. Joined, the segments are the
+// text. Marks that point outside the text are cut to it, and those that cut a
+// character are widened to it: offsets come from answers.
+func split(text string, marks []eval.Mark) []segment {
+	marks = within(text, marks)
+	borders := []int{0, len(text)}
+	for _, m := range marks {
+		borders = append(borders, m.Start, m.End)
+	}
+	slices.Sort(borders)
+	borders = slices.Compact(borders)
+	var segments []segment
+	for i := 1; i < len(borders); i++ {
+		start, end := borders[i-1], borders[i]
+		s := segment{Text: text[start:end]}
+		for _, m := range marks {
+			if m.Start <= start && end <= m.End {
+				s.Answer = s.Answer || m.Kind != "gold"
+				s.Gold = s.Gold || m.Kind != "answer"
+				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
+					s.Labels = append(s.Labels, m.Label)
+				}
+			}
+		}
+		segments = append(segments, s)
+	}
+	return segments
+}
+
+// within keeps the part of every mark that lies in the text, on the borders of
+// characters.
+func within(text string, marks []eval.Mark) []eval.Mark {
+	var kept []eval.Mark
+	for _, m := range marks {
+		m.Start, m.End = max(m.Start, 0), min(m.End, len(text))
+		if m.Start >= m.End {
+			continue
+		}
+		m.Start, m.End = runeStart(text, m.Start), runeEnd(text, m.End)
+		kept = append(kept, m)
+	}
+	return kept
+}
+
+// runeStart is the start of the character that the byte at i is part of.
+func runeStart(text string, i int) int {
+	for j := i; j >= 0 && i-j < utf8.UTFMax && j < len(text); j-- {
+		if utf8.RuneStart(text[j]) {
+			if _, size := utf8.DecodeRuneInString(text[j:]); j+size > i {
+				return j
+			}
+			break
+		}
+	}
+	return i
+}
+
+// runeEnd is the end of the character that the byte before i is part of.
+func runeEnd(text string, i int) int {
+	start := runeStart(text, i-1)
+	_, size := utf8.DecodeRuneInString(text[start:])
+	return max(i, start+size)
+}
+
+// A piece of a page is either segments that are shown or a number of
+// characters that are not.
+type piece struct {
+	Segments []segment
+	Skipped  int
+}
+
+// Gap says how much is not shown.
+func (p piece) Gap() string { return "… " + count(p.Skipped) + " characters not shown …" }
+
+// Pages up to wholePage characters are shown whole. Of longer ones, around
+// characters round each mark are; a gap shorter than leastGap is not worth
+// one. All count characters, not bytes.
+const (
+	wholePage = 1600
+	around    = 240
+	leastGap  = 120
+)
+
+// excerpt shortens a long page to what surrounds its marks, or to its
+// beginning where it has none. A page that is short enough is one piece.
+func excerpt(segments []segment) []piece {
+	length, marked := 0, false
+	for _, s := range segments {
+		length += utf8.RuneCountInString(s.Text)
+		marked = marked || s.Marked()
+	}
+	if length <= wholePage {
+		return []piece{{Segments: segments}}
+	}
+	if !marked {
+		return beginning(segments, length)
+	}
+	var pieces []piece
+	for i, s := range segments {
+		if s.Marked() {
+			pieces = show(pieces, s)
+			continue
+		}
+		keepHead, keepTail := around, around
+		if i == 0 {
+			keepHead = 0
+		}
+		if i == len(segments)-1 {
+			keepTail = 0
+		}
+		pieces = shorten(pieces, s, keepHead, keepTail)
+	}
+	return pieces
+}
+
+func beginning(segments []segment, length int) []piece {
+	var text strings.Builder
+	for _, s := range segments {
+		text.WriteString(s.Text)
+	}
+	shown := headEnd(text.String(), 2*around)
+	rest := text.String()[shown:]
+	return []piece{
+		{Segments: []segment{{Text: text.String()[:shown]}}},
+		{Skipped: utf8.RuneCountInString(rest)},
+	}
+}
+
+// shorten adds the ends of an unmarked segment and leaves out its middle.
+func shorten(pieces []piece, s segment, keepHead, keepTail int) []piece {
+	head, tail := headEnd(s.Text, keepHead), tailStart(s.Text, keepTail)
+	if head >= tail || utf8.RuneCountInString(s.Text[head:tail]) < leastGap {
+		return show(pieces, s)
+	}
+	pieces = show(pieces, segment{Text: s.Text[:head]})
+	pieces = append(pieces, piece{Skipped: utf8.RuneCountInString(s.Text[head:tail])})
+	return show(pieces, segment{Text: s.Text[tail:]})
+}
+
+// show adds a segment to the last piece, or to a new one after a gap.
+func show(pieces []piece, s segment) []piece {
+	if s.Text == "" {
+		return pieces
+	}
+	if len(pieces) == 0 || pieces[len(pieces)-1].Skipped > 0 {
+		pieces = append(pieces, piece{})
+	}
+	last := &pieces[len(pieces)-1]
+	last.Segments = append(last.Segments, s)
+	return pieces
+}
+
+// headEnd is where the first n characters end, or a little earlier at the end
+// of a word.
+func headEnd(text string, n int) int {
+	if n == 0 {
+		return 0
+	}
+	end := 0
+	for ; n > 0 && end < len(text); n-- {
+		_, size := utf8.DecodeRuneInString(text[end:])
+		end += size
+	}
+	if end < len(text) {
+		if space := strings.LastIndexAny(text[:end], " \n"); space > end/2 {
+			end = space + 1
+		}
+	}
+	return end
+}
+
+// tailStart is where the last n characters start, or a little later at the
+// start of a word.
+func tailStart(text string, n int) int {
+	start := len(text)
+	if n == 0 {
+		return start
+	}
+	for ; n > 0 && start > 0; n-- {
+		_, size := utf8.DecodeLastRuneInString(text[:start])
+		start -= size
+	}
+	if start > 0 {
+		if space := strings.IndexAny(text[start:], " \n"); space >= 0 && space < (len(text)-start)/2 {
+			start += space + 1
+		}
+	}
+	return start
+}

@@ -1,0 +1,173 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A definition says what a metric means.
+type definition struct {
+	Title   string
+	Name    string
+	Doc     string
+	Formula string
+	Facts   []fact
+}
+
+// methods is the last section: what a reviewer asks.
+func (b *builder) methods() section {
+	s := section{ID: "methods", Title: "Methods", InTerm: never}
+	s.Blocks = append(s.Blocks, block{Heading: "Metrics"}, block{Metrics: b.definitions()})
+	s.Blocks = append(s.Blocks, block{Heading: "Intervals and tests"}, block{List: b.inference()})
+	s.Blocks = append(s.Blocks, block{Heading: "Counts"}, block{List: b.counts()})
+	s.Blocks = append(s.Blocks, block{Heading: "What was left out, and why"}, block{List: b.exclusions()})
+	s.Blocks = append(s.Blocks, block{Heading: "How to do it again"}, block{List: b.provenance()}, block{Code: b.commands()})
+	return s
+}
+
+func (b *builder) definitions() []definition {
+	var ds []definition
+	for _, m := range b.a.Metrics {
+		m = b.metric(m.Name)
+		d := definition{Title: m.Title, Name: m.Name, Doc: m.Doc, Formula: m.Formula}
+		d.Facts = append(d.Facts, fact{"Range", metricRange(m)}, fact{"Direction", direction(m)})
+		d.Facts = append(d.Facts, fact{"Pooling", pooling(m.Pooling)}, fact{"Use", use(m)})
+		ds = append(ds, d)
+	}
+	return ds
+}
+
+func metricRange(m analyse.Metric) string {
+	end := func(n analyse.Number, otherwise string) string {
+		if n.Defined() {
+			return short(float64(n))
+		}
+		return otherwise
+	}
+	return end(m.Min, "unbounded") + " to " + end(m.Max, "unbounded")
+}
+
+func pooling(p eval.Pooling) string {
+	switch p {
+	case eval.MeanOfItems:
+		return "mean of items: each item counts once, however many units it has"
+	case eval.RatioOfSums:
+		return "ratio of sums: all numerators over all denominators"
+	}
+	return string(p)
+}
+
+func use(m analyse.Metric) string {
+	text := m.Rank
+	if only := analysisOnly(m); only != "" {
+		text += "; " + only
+	}
+	return text
+}
+
+// analysisOnly is said of metrics that no gate may name.
+func analysisOnly(m analyse.Metric) string {
+	if m.Kind == eval.Analysis {
+		return "explains, never decides"
+	}
+	return ""
+}
+
+// inference says how intervals and tests were made, in the words of whoever
+// made them.
+func (b *builder) inference() []string {
+	lines := []string{
+		"Significance level α = " + short4(b.a.Study.Alpha) + "; every interval is a " + b.ci + ".",
+		"Planned test: " + orDash(b.a.Study.Method) + "; correction for the number of comparisons: " + orDash(b.a.Study.Correction) + ".",
+	}
+	for _, method := range factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method }) {
+		if method != "" {
+			lines = append(lines, "Intervals of estimates: "+method+".")
+		}
+	}
+	for _, method := range factors(b.a.Comparisons, func(c analyse.Comparison) string { return c.Method }) {
+		if method != "" {
+			lines = append(lines, "Comparisons: "+method+".")
+		}
+	}
+	return append(lines,
+		"A value or interval that is undefined is shown as "+dash+" with the reason, never as 0. pp: percentage points.",
+		"“No evidence of a difference” does not mean that two arms are equal: the interval says which differences the data leave open.")
+}
+
+// short4 writes a level such as 0.0125 in full.
+func short4(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
+
+func orDash(s string) string {
+	if s == "" {
+		return dash
+	}
+	return s
+}
+
+func (b *builder) counts() []string {
+	r := b.a.Run
+	lines := []string{
+		count(r.Items) + " items, " + count(len(b.a.Arms)) + " arms, " + count(r.Replicates) + " replicates; " +
+			count(r.Planned) + " trials planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed.",
+	}
+	if len(r.Strata) > 0 {
+		lines = append(lines, "Items by stratum: "+counted(r.Strata)+".")
+	}
+	return lines
+}
+
+func (b *builder) exclusions() []string {
+	r := b.a.Run
+	lines := []string{"Failed trials: " + count(r.Failed) + ". They got no answer, so they are in no score. The study does not decide above " +
+		withUnit(fixed(r.MaxFailed, 2, 1), nbsp+"%") + " failed."}
+	for _, arm := range b.a.Arms {
+		if arm.Failed > 0 {
+			lines = append(lines, "Failed in "+arm.ID+": "+count(arm.Failed)+" of "+count(arm.Planned)+withReasons(arm)+".")
+		}
+	}
+	for _, e := range b.a.Estimates {
+		if e.Stratum == nil && e.Unscored > 0 {
+			lines = append(lines, "Unscored: "+count(e.Unscored)+" entries of "+b.metric(e.Metric).Title+" in "+e.Arm+".")
+		}
+	}
+	for _, c := range b.a.Comparisons {
+		if c.Stratum == nil && c.Unpaired > 0 {
+			lines = append(lines, "Unpaired: "+count(c.Unpaired)+" items in "+c.A+minusBetween+c.B+" on "+b.metric(c.Metric).Title+" have only one of the two arms.")
+		}
+	}
+	return lines
+}
+
+func withReasons(arm analyse.Arm) string {
+	if len(arm.Reasons) == 0 {
+		return ""
+	}
+	return " (reasons of all outcomes that are not ok: " + counted(arm.Reasons) + ")"
+}
+
+func (b *builder) provenance() []string {
+	study := "Study " + b.a.Study.Name
+	if b.a.Study.Version != "" {
+		study += ", version " + b.a.Study.Version
+	}
+	return []string{
+		study + ", suite " + b.a.Study.Suite + ".",
+		"Run " + b.a.Run.ID + ", seed " + strconv.FormatInt(b.a.Run.Seed, 10) + ", scruple " + b.a.Run.Version + ", format " + b.a.Format + ".",
+		"STUDY.yaml stands for the study's file. Only run and judge ask models; the other commands work on what is stored and cost nothing.",
+	}
+}
+
+func (b *builder) commands() []string {
+	return []string{
+		"scruple validate STUDY.yaml",
+		"scruple plan STUDY.yaml",
+		"scruple run STUDY.yaml",
+		"scruple judge STUDY.yaml",
+		"scruple score STUDY.yaml",
+		"scruple gate STUDY.yaml",
+		"scruple report STUDY.yaml",
+	}
+}

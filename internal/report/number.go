@@ -1,0 +1,285 @@
+package report
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+const (
+	minus = "\u2212" // the true minus sign
+	dash  = "\u2013" // what is undefined
+	nbsp  = "\u00a0" // keeps a number and its unit on one line
+)
+
+// noise is below what sums of scores can tell from nothing in floating point.
+const noise = 1e-12
+
+// A scale says how the numbers of one metric are written.
+type scale struct {
+	percent  bool
+	decimals int
+}
+
+// scaleOf chooses by range and pooling: a share of a whole (hits over
+// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 is
+// raw with three decimals, wider ranges need fewer.
+func scaleOf(m analyse.Metric) scale {
+	span := float64(m.Max - m.Min)
+	switch {
+	case m.Min == 0 && m.Max == 1 && m.Pooling == eval.RatioOfSums:
+		return scale{percent: true, decimals: 1}
+	case math.IsNaN(span) || math.IsInf(span, 0):
+		return scale{decimals: 2}
+	case span <= 2:
+		return scale{decimals: 3}
+	case span <= 20:
+		return scale{decimals: 2}
+	case span <= 200:
+		return scale{decimals: 1}
+	}
+	return scale{}
+}
+
+func (s scale) shift() int {
+	if s.percent {
+		return 2
+	}
+	return 0
+}
+
+// value writes a level of the metric: "0.831", "83.1 %".
+func (s scale) value(n analyse.Number) string {
+	return withUnit(s.number(n, false), s.unit(false))
+}
+
+// diff writes a difference, always signed: "+0.310", "−3.1 pp".
+func (s scale) diff(n analyse.Number) string {
+	return withUnit(s.number(n, true), s.unit(true))
+}
+
+// interval writes both ends and the unit once: "0.801 to 0.860".
+func (s scale) interval(low, high analyse.Number, signed bool) string {
+	if !low.Defined() && !high.Defined() {
+		return dash
+	}
+	text := s.number(low, signed) + " to " + s.number(high, signed)
+	return withUnit(text, s.unit(signed))
+}
+
+func (s scale) unit(diff bool) string {
+	switch {
+	case !s.percent:
+		return ""
+	case diff:
+		return nbsp + "pp"
+	}
+	return nbsp + "%"
+}
+
+func withUnit(number, unit string) string {
+	if number == dash {
+		return dash
+	}
+	return number + unit
+}
+
+func (s scale) number(n analyse.Number, signed bool) string {
+	if !n.Defined() {
+		return dash
+	}
+	x := float64(n)
+	if math.Abs(x) < noise {
+		x = 0
+	}
+	return sign(x, signed) + magnitude(x, s.shift(), s.decimals)
+}
+
+func sign(x float64, signed bool) string {
+	switch {
+	case x < 0:
+		return minus
+	case signed && x > 0:
+		return "+"
+	}
+	return ""
+}
+
+// magnitude writes |x|·10^shift. What is not nothing is never written as
+// nothing: it gets as many decimals as its first digit needs.
+func magnitude(x float64, shift, decimals int) string {
+	const most = 6
+	for ; decimals <= most; decimals++ {
+		s := fixed(x, shift, decimals)
+		if x == 0 || strings.Trim(s, "0.") != "" {
+			return s
+		}
+	}
+	s := strconv.FormatFloat(math.Abs(x)*math.Pow10(shift), 'e', 0, 64)
+	return strings.Replace(s, "e-", "e"+minus, 1)
+}
+
+// fixed writes |x|·10^shift with so many decimals. The point is moved in the
+// digits, so that the value is rounded once and exactly.
+func fixed(x float64, shift, decimals int) string {
+	s := strconv.FormatFloat(math.Abs(x), 'f', decimals+shift, 64)
+	whole, frac, _ := strings.Cut(s, ".")
+	whole = strings.TrimLeft(whole+frac[:shift], "0")
+	if whole == "" {
+		whole = "0"
+	}
+	if frac = frac[shift:]; frac != "" {
+		frac = "." + frac
+	}
+	return grouped(whole) + frac
+}
+
+// grouped sets a comma before every three digits from the right.
+func grouped(digits string) string {
+	var b strings.Builder
+	for i, d := range digits {
+		if i > 0 && (len(digits)-i)%3 == 0 {
+			b.WriteByte(',')
+		}
+		b.WriteRune(d)
+	}
+	return b.String()
+}
+
+// count writes a whole number: "12,340".
+func count(n int) string {
+	s := strconv.Itoa(n)
+	if digits, negative := strings.CutPrefix(s, "-"); negative {
+		return minus + grouped(digits)
+	}
+	return grouped(s)
+}
+
+// usd writes an amount of US dollars: cents from one dollar on, hundredths of
+// a cent below.
+func usd(n analyse.Number) string {
+	if !n.Defined() {
+		return dash
+	}
+	x := float64(n)
+	switch {
+	case x == 0:
+		return "$0"
+	case math.Abs(x) >= 1:
+		return sign(x, false) + "$" + fixed(x, 0, 2)
+	}
+	return sign(x, false) + "$" + magnitude(x, 0, 4)
+}
+
+// pValue writes a p-value for a table: "0.034", "< 0.001". It has three
+// decimals, and more where three would round it across alpha.
+func pValue(p analyse.Number, alpha float64) string {
+	x := float64(p)
+	switch {
+	case !p.Defined():
+		return dash
+	case x < 0.001:
+		return "<" + nbsp + "0.001"
+	case x > 0.999 && x < 1:
+		return ">" + nbsp + "0.999"
+	}
+	s := ""
+	for decimals := 3; decimals <= 6; decimals++ {
+		s = strconv.FormatFloat(x, 'f', decimals, 64)
+		shown, _ := strconv.ParseFloat(s, 64)
+		if (shown < alpha) == (x < alpha) {
+			break
+		}
+	}
+	return s
+}
+
+// pSentence writes a p-value for a sentence: "p = 0.034", "p < 0.001".
+func pSentence(p analyse.Number, alpha float64) string {
+	s := pValue(p, alpha)
+	if strings.ContainsAny(s, "<>") {
+		return "p" + nbsp + s
+	}
+	return "p" + nbsp + "=" + nbsp + s
+}
+
+// plainNumber writes a statistic with so many decimals: "−2.03".
+func plainNumber(n analyse.Number, decimals int) string {
+	return scale{decimals: decimals}.number(n, false)
+}
+
+// degrees writes degrees of freedom: whole where they are, else one decimal.
+func degrees(n analyse.Number) string {
+	if n.Defined() && float64(n) == math.Trunc(float64(n)) {
+		return plainNumber(n, 0)
+	}
+	return plainNumber(n, 1)
+}
+
+// confidence names the intervals of a study: "95 % CI".
+func confidence(alpha float64) string {
+	if !(alpha > 0 && alpha < 1) {
+		return "interval"
+	}
+	s := fixed(1-alpha, 2, 2)
+	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + nbsp + "% CI"
+}
+
+// short writes a number that is not a result, such as a fraction's terms, with
+// at most three decimals.
+func short(x float64) string {
+	s := strconv.FormatFloat(math.Abs(x), 'f', 3, 64)
+	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	return sign(x, false) + s
+}
+
+// fraction writes a score: its value when it is out of 1, else "3/4".
+func fraction(s eval.Score) string {
+	switch {
+	case s.Unscored != "":
+		return dash
+	case s.Den == 1:
+		return short(s.Num)
+	}
+	return short(s.Num) + "/" + short(s.Den)
+}
+
+// onPoint pads numbers with pad so that, set flush right, their decimal points
+// stand below each other. What has no digits stands where units stand. Marks
+// follow the numbers, as many as there are, and take no part.
+func onPoint(numbers, marks []string, pad string) []string {
+	tails := make([]int, len(numbers))
+	longest := 0
+	for i, s := range numbers {
+		if i < len(marks) {
+			numbers[i] += marks[i]
+		}
+		tails[i] = utf8.RuneCountInString(numbers[i][wholeEnd(s):])
+		longest = max(longest, tails[i])
+	}
+	padded := make([]string, len(numbers))
+	for i, s := range numbers {
+		if s != "" {
+			s += strings.Repeat(pad, longest-tails[i])
+		}
+		padded[i] = s
+	}
+	return padded
+}
+
+// wholeEnd is where the whole part of the first number in s ends.
+func wholeEnd(s string) int {
+	from := strings.IndexAny(s, "0123456789")
+	if from < 0 {
+		return len(s)
+	}
+	n := strings.IndexFunc(s[from:], func(r rune) bool { return r != ',' && (r < '0' || r > '9') })
+	if n < 0 {
+		return len(s)
+	}
+	return from + n
+}

@@ -1,0 +1,147 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+// fixtures are reports in testdata. "study" is what a study looks like: four
+// arms, three document types, undefined values, warnings, a simulated arm.
+// "hostile" is the same with text in every place that tries to become markup
+// or to drive a terminal.
+func fixtures() []string { return []string{"study", "hostile"} }
+
+func load(t testing.TB, name string) Report {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", name+".json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var f struct {
+		Analysis *analyse.Analysis
+		Verdict  *gate.Verdict
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		t.Fatalf("reading fixture %s: %v", name, err)
+	}
+	return Report{Analysis: f.Analysis, Verdict: f.Verdict}
+}
+
+func render(t testing.TB, r Report, write func(io.Writer, Report) error) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := write(&b, r); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func verbose(w io.Writer, r Report) error {
+	return Terminal(w, r, TerminalOptions{Verbose: true})
+}
+
+func coloured(w io.Writer, r Report) error {
+	return Terminal(w, r, TerminalOptions{Verbose: true, Color: true, Width: 100})
+}
+
+func TestGolden(t *testing.T) {
+	formats := append(Formats(),
+		Format{"terminal verbose", ".verbose.txt", verbose},
+		Format{"terminal in colour", ".colour.txt", coloured})
+	for _, name := range fixtures() {
+		r := load(t, name)
+		for _, f := range formats {
+			t.Run(name+"/"+f.Name, func(t *testing.T) {
+				golden(t, name+f.Ext, render(t, r, f.Render))
+			})
+		}
+	}
+}
+
+func golden(t *testing.T, file, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", "golden", file)
+	if *update {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s differs (-want +got); run with -update if it should:\n%s", path, diff)
+	}
+}
+
+func TestSameInputSameBytes(t *testing.T) {
+	for _, name := range fixtures() {
+		for _, f := range Formats() {
+			r := load(t, name)
+			first := render(t, r, f.Render)
+			if again := render(t, r, f.Render); again != first {
+				t.Errorf("%s of %s differs when the same report is written twice", f.Name, name)
+			}
+			if other := render(t, load(t, name), f.Render); other != first {
+				t.Errorf("%s of %s differs for an equal report", f.Name, name)
+			}
+		}
+	}
+}
+
+// A report must not change what it shows: others read the same analysis.
+func TestReportLeavesItsInputAlone(t *testing.T) {
+	r, untouched := load(t, "study"), load(t, "study")
+	before := render(t, untouched, JSON)
+	for _, f := range Formats() {
+		render(t, r, f.Render)
+	}
+	if after := render(t, r, JSON); after != before {
+		t.Error("writing the formats changed the analysis or the verdict")
+	}
+}
+
+func TestNothingToReport(t *testing.T) {
+	for _, f := range Formats() {
+		if err := f.Render(io.Discard, Report{}); err == nil {
+			t.Errorf("%s of no analysis: want an error", f.Name)
+		}
+		empty := Report{Analysis: &analyse.Analysis{}}
+		if got := render(t, empty, f.Render); got == "" {
+			t.Errorf("%s of an empty analysis is empty", f.Name)
+		}
+	}
+}
+
+// What JSON holds reads back as the same analysis and verdict.
+func TestJSONReadsBack(t *testing.T) {
+	for _, name := range fixtures() {
+		first := render(t, load(t, name), JSON)
+		var back struct {
+			Analysis *analyse.Analysis
+			Verdict  *gate.Verdict
+		}
+		if err := json.Unmarshal([]byte(first), &back); err != nil {
+			t.Fatal(err)
+		}
+		if again := render(t, Report{back.Analysis, back.Verdict}, JSON); again != first {
+			t.Errorf("JSON of %s is not the same after reading it back", name)
+		}
+	}
+}

@@ -1,0 +1,125 @@
+package report
+
+import (
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// samples are the trials shown, and the arms they are of.
+type samples struct {
+	Arms []string
+	List []sample
+}
+
+// A sample is one trial shown in full.
+type sample struct {
+	ID    string // of the element that shows it
+	Open  bool   // the first is, so that a reader sees what there is
+	Rank  string
+	Arm   cell
+	Item  string
+	Title string
+	Score string // "composite 0.31"
+	Facts []fact
+	Rows  *table
+	Pages []samplePage
+	Raw   string
+}
+
+// A samplePage is a page of the source: its excerpt, and all of it where the
+// excerpt leaves something out.
+type samplePage struct {
+	Number int
+	Pieces []piece
+	Whole  []segment
+}
+
+// samples is the fifth section: the best and worst trials of each arm.
+func (b *builder) samples() section {
+	s := section{ID: "samples", Title: "Samples", InTerm: never}
+	shown := &samples{Arms: factors(b.a.Samples, func(s analyse.Sample) string { return s.Show.Arm })}
+	for _, arm := range shown.Arms {
+		for _, x := range b.a.Samples {
+			if x.Show.Arm == arm {
+				shown.List = append(shown.List, b.sample(x, len(shown.List)+1))
+			}
+		}
+	}
+	if len(shown.List) > 0 {
+		s.Blocks = []block{{Samples: shown}}
+	}
+	return s
+}
+
+func (b *builder) sample(x analyse.Sample, number int) sample {
+	m := b.metric(x.Metric)
+	s := sample{
+		ID:    "sample-" + strconv.Itoa(number),
+		Open:  number == 1,
+		Rank:  x.Rank,
+		Arm:   cell{Text: x.Show.Arm, Tags: b.tagsOf(x.Show.Arm)},
+		Item:  x.Show.Item,
+		Title: x.Show.Title,
+		Score: m.Title + " " + scaleOf(m).value(x.Score),
+		Raw:   x.Show.Raw,
+		Rows:  exhibitTable(x.Show.Rows),
+	}
+	for _, f := range x.Show.Facts {
+		s.Facts = append(s.Facts, fact{f.Name, f.Value})
+	}
+	for _, p := range x.Show.Pages {
+		s.Pages = append(s.Pages, newSamplePage(p))
+	}
+	return s
+}
+
+func (b *builder) tagsOf(id string) []string {
+	for _, arm := range b.a.Arms {
+		if arm.ID == id {
+			return armTags(arm)
+		}
+	}
+	return nil
+}
+
+func newSamplePage(p eval.ExhibitPage) samplePage {
+	segments := split(p.Text, p.Marks)
+	page := samplePage{Number: p.Number, Pieces: excerpt(segments)}
+	for _, piece := range page.Pieces {
+		if piece.Skipped > 0 {
+			page.Whole = segments
+		}
+	}
+	return page
+}
+
+// exhibitTable puts gold beside the answer, unit by unit.
+func exhibitTable(rows []eval.ExhibitRow) *table {
+	t := &table{Columns: []column{
+		{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}, {Title: "Quote"}, {Title: "Scores"}, {Title: "What went wrong"},
+	}}
+	for _, r := range rows {
+		wrong := cell{Text: r.Note}
+		if r.Note != "" {
+			wrong.Tone = bad
+		}
+		t.Rows = append(t.Rows, []cell{
+			{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}, {Text: r.Quote}, scoresCell(r.Scores), wrong,
+		})
+	}
+	return t
+}
+
+func scoresCell(scores []eval.Score) cell {
+	var c cell
+	for _, s := range scores {
+		text := s.Metric + " " + fraction(s)
+		if s.Unscored != "" {
+			text += " (unscored: " + s.Unscored + ")"
+		}
+		c.Detail = append(c.Detail, text)
+	}
+	return c
+}

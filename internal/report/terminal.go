@@ -1,0 +1,219 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// TerminalOptions say how a report is shown on a terminal.
+type TerminalOptions struct {
+	Width   int  // columns; 0 is 80, and fewer than 40 are taken as 40
+	Color   bool // ANSI colours and Unicode signs; without, only ASCII is ours
+	Verbose bool // the breakdown by stratum as well
+}
+
+// Terminal writes what a busy reader needs: answer, arms and comparisons. No
+// line is wider than asked for. Nothing in the data reaches the terminal as
+// anything but text: control characters and escape sequences are taken out.
+func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
+	if err := r.check(); err != nil {
+		return err
+	}
+	if _, err := io.WriteString(w, newScreen(opt).render(newContent(r))); err != nil {
+		return fmt.Errorf("writing the report to the terminal: %w", err)
+	}
+	return nil
+}
+
+// A screen collects the lines of a report.
+type screen struct {
+	width   int
+	verbose bool
+	color   bool
+	g       glyphs
+	b       strings.Builder
+}
+
+func newScreen(opt TerminalOptions) *screen {
+	s := &screen{width: opt.Width, verbose: opt.Verbose, color: opt.Color, g: asciiGlyphs()}
+	if s.width <= 0 {
+		s.width = 80
+	}
+	s.width = max(s.width, 40)
+	if s.color {
+		s.g = unicodeGlyphs()
+	}
+	return s
+}
+
+func (s *screen) render(c content) string {
+	title := c.Title
+	if c.Version != "" {
+		title += " " + c.Version
+	}
+	s.text(strong, "", title)
+	s.text(faint, "", c.Suite)
+	if c.Question != "" {
+		s.text(plainText, "", c.Question)
+	}
+	for _, line := range c.Banner {
+		s.blank()
+		s.text(loud, "", "*** "+line+" ***")
+	}
+	s.blank()
+	var facts []string
+	for _, f := range c.Facts {
+		facts = append(facts, f.Name+": "+f.Value)
+	}
+	s.text(faint, "", strings.Join(facts, "; "))
+	for _, sec := range c.Sections {
+		if sec.InTerm == always || sec.InTerm == whenVerbose && s.verbose {
+			s.section(sec)
+		}
+	}
+	if s.color {
+		return s.b.String()
+	}
+	return strings.ReplaceAll(s.b.String(), nbsp, " ") // only now: until here it held lines together
+}
+
+func (s *screen) section(sec section) {
+	s.blank()
+	s.text(strong, "", strings.ToUpper(sec.Title))
+	for _, b := range sec.Blocks {
+		s.block(b)
+	}
+}
+
+func (s *screen) block(b block) {
+	switch {
+	case b.Prose != "":
+		s.blank()
+		s.text(plainText, "", b.Prose)
+	case b.Answers != nil:
+		for _, a := range b.Answers {
+			s.blank()
+			s.text(a.Tone.role(), "", a.Text)
+			s.items(a.Notes, "  ! ")
+		}
+	case b.Verdict != nil:
+		s.verdict(b.Verdict)
+	case b.Warning != nil:
+		s.blank()
+		s.text(isUnsure, "", "Warnings")
+		s.items(b.Warning, "  ! ")
+	case b.Table != nil:
+		s.table(b.Table)
+	case b.Chart != nil:
+		s.chart(b.Chart)
+	}
+}
+
+func (s *screen) verdict(v *verdict) {
+	s.blank()
+	line := "Gate: " + v.Word + " (" + v.Exit + ")"
+	if v.Outcome != "" {
+		line += ", outcome " + v.Outcome
+	}
+	s.text(v.Tone.role(), "", line)
+	if v.Advice != "" {
+		s.text(plainText, "  ", v.Advice)
+	}
+	s.items(v.Reasons, "  - ")
+	for _, r := range v.Rules {
+		s.rule(r)
+	}
+}
+
+// rule writes what would be too wide for a table: the state and the condition,
+// and below them what it read.
+func (s *screen) rule(r rule) {
+	ink := r.Tone.role()
+	s.text(ink, "  ", r.Word+": "+r.Name+" ("+r.Kind+")")
+	s.text(plainText, "      ", r.That)
+	for _, v := range r.Values {
+		s.text(faint, "      ", v)
+	}
+	if r.Reason != "" {
+		s.text(faint, "      ", r.Reason)
+	}
+}
+
+func (s *screen) items(texts []string, bullet string) {
+	for _, t := range texts {
+		s.text(plainText, bullet, t)
+	}
+}
+
+func (s *screen) chart(c *chart) {
+	s.blank()
+	s.text(strong, "", c.Caption)
+	s.text(faint, "", c.Lead)
+	d := drawing{g: s.g, width: s.width, clean: s.clean, paint: s.paint}
+	for _, line := range d.lines(c) {
+		if line = trimRight(line); line != "" {
+			s.b.WriteString(line + "\n")
+		}
+	}
+	s.notes(c.Notes)
+}
+
+// notes are numbered where cells refer to them, which the first ones are.
+func (s *screen) notes(notes []string) {
+	for i, n := range notes {
+		s.text(faint, s.g.ref(i+1)+" ", n)
+	}
+}
+
+// text writes a paragraph, its first line behind the lead and the others
+// indented as far.
+func (s *screen) text(r role, lead, text string) {
+	indent := lipgloss.Width(lead)
+	for i, line := range wrapped(s.clean(text), s.width-indent) {
+		if i > 0 {
+			lead = strings.Repeat(" ", indent)
+		}
+		s.b.WriteString(trimRight(lead+s.paint(r, trimRight(line))) + "\n")
+	}
+}
+
+func (s *screen) blank() { s.b.WriteByte('\n') }
+
+// clean makes a text safe for the terminal and, without colour, our own signs
+// plain.
+func (s *screen) clean(text string) string {
+	text = plainLine(text)
+	if !s.color {
+		text = ascii(text)
+	}
+	return text
+}
+
+// paint uses the terminal's own sixteen colours, so that it reads on any
+// background.
+func (s *screen) paint(r role, text string) string {
+	if !s.color || text == "" || r == plainText {
+		return text
+	}
+	style := lipgloss.NewStyle()
+	switch r {
+	case strong:
+		style = style.Bold(true)
+	case faint:
+		style = style.Faint(true)
+	case plotted:
+		style = style.Foreground(lipgloss.Cyan)
+	case loud:
+		style = style.Bold(true).Reverse(true)
+	case isGood:
+		style = style.Bold(true).Foreground(lipgloss.Green)
+	case isBad:
+		style = style.Bold(true).Foreground(lipgloss.Red)
+	case isUnsure:
+		style = style.Bold(true).Foreground(lipgloss.Yellow)
+	}
+	return style.Render(text)
+}

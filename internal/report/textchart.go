@@ -1,0 +1,300 @@
+package report
+
+import (
+	"math"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// glyphs are the signs a chart is drawn with in text.
+type glyphs struct {
+	low, line, point, high, zero, cross rune
+	rule                                string // below the heads of a table
+	ref                                 func(int) string
+}
+
+func unicodeGlyphs() glyphs {
+	return glyphs{low: '├', line: '─', point: '●', high: '┤', zero: '┊', cross: '┼', rule: "─", ref: superscript}
+}
+
+func asciiGlyphs() glyphs {
+	return glyphs{low: '[', line: '-', point: 'o', high: ']', zero: '|', cross: '+', rule: "-",
+		ref: func(n int) string { return "[" + count(n) + "]" }}
+}
+
+// superscript writes the number of a note: "¹²".
+func superscript(n int) string {
+	const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+	var b strings.Builder
+	for _, d := range count(n) {
+		b.WriteRune([]rune(digits)[d-'0'])
+	}
+	return b.String()
+}
+
+func (g glyphs) refs(refs []int) string {
+	var parts []string
+	for _, r := range refs {
+		parts = append(parts, g.ref(r))
+	}
+	return strings.Join(parts, ",")
+}
+
+// plot draws one row of a chart on so many columns.
+func (g glyphs) plot(s spot, a axis, width int) string {
+	row := []rune(strings.Repeat(" ", width))
+	column := func(at float64) int { return int(math.Round(at * float64(width-1))) }
+	zero := -1
+	if a.HasZero() {
+		zero = column(a.Zero)
+		row[zero] = g.zero
+	}
+	if s.HasInterval() {
+		from, to := column(s.Low), column(s.High)
+		for i := from; i <= to; i++ {
+			row[i] = g.line
+		}
+		if zero > from && zero < to {
+			row[zero] = g.cross
+		}
+		row[from], row[to] = g.low, g.high
+	}
+	if s.HasPoint() {
+		row[column(s.Point)] = g.point
+	}
+	return string(row)
+}
+
+// ticks writes the labels of an axis below its columns, leaving out those that
+// have no room.
+func (a axis) ticks(width int, clean func(string) string) string {
+	row := []rune(strings.Repeat(" ", width))
+	free := 0
+	for _, t := range a.Ticks {
+		label := []rune(clean(t.Label))
+		at := int(math.Round(t.At*float64(width-1))) - len(label)/2
+		at = max(0, min(at, width-len(label)))
+		if at < free || at+len(label) > width {
+			continue
+		}
+		copy(row[at:], label)
+		free = at + len(label) + 1
+	}
+	return strings.TrimRight(string(row), " ")
+}
+
+// drawing lays out a chart in text.
+type drawing struct {
+	g     glyphs
+	width int
+	clean func(string) string
+	paint func(role, string) string
+
+	labels int // columns of labels
+	cells  []int
+	plot   int // columns of the plot
+	layout layout
+}
+
+// role is what a piece of text is for; paint may colour it.
+type role int
+
+const (
+	plainText role = iota
+	strong
+	faint
+	plotted
+	loud
+	isGood
+	isBad
+	isUnsure
+)
+
+func (t tone) role() role {
+	switch t {
+	case good:
+		return isGood
+	case bad:
+		return isBad
+	case unsure:
+		return isUnsure
+	case muted:
+		return faint
+	}
+	return plainText
+}
+
+type layout int
+
+const (
+	oneLine layout = iota // label, plot, numbers
+	twoLine               // label above plot and numbers
+	stacked               // label, plot, numbers
+)
+
+const (
+	leastPlot = 15
+	mostPlot  = 41
+	space     = 2 // between columns
+)
+
+// lines draws the rows, their headings and the axis.
+func (d drawing) lines(c *chart) []string {
+	texts := d.texts(c)
+	d.fit(c, texts)
+	lines := []string{d.row("", "", d.padded(c.Heads), faint)}
+	i := 0
+	for _, r := range c.Rows {
+		if r.Group != "" {
+			for _, l := range wrapped(d.clean(r.Group), d.width) {
+				lines = append(lines, d.paint(strong, l))
+			}
+			continue
+		}
+		lines = append(lines, d.rowLines(r, texts[i], c.Axis)...)
+		i++
+	}
+	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, faint))
+}
+
+// texts are the numbers of every row, aligned on their points and with the
+// signs of their notes.
+func (d drawing) texts(c *chart) [][]string {
+	var rows [][]string
+	for _, r := range c.Rows {
+		if r.Group == "" {
+			rows = append(rows, make([]string, len(r.Cells)))
+		}
+	}
+	for j := range c.Heads {
+		var column, refs []string
+		for _, r := range c.Rows {
+			if r.Group == "" {
+				column = append(column, d.clean(r.Cells[j].Text))
+				refs = append(refs, d.g.refs(r.Cells[j].Refs))
+			}
+		}
+		for i, s := range onPoint(column, refs, " ") {
+			rows[i][j] = s
+		}
+	}
+	return rows
+}
+
+// fit decides what stands where. Numbers are never left out; the plot gives
+// way first, then the label gets a line of its own.
+func (d *drawing) fit(c *chart, texts [][]string) {
+	d.cells = make([]int, len(c.Heads))
+	total := 0
+	for j, h := range c.Heads {
+		d.cells[j] = lipgloss.Width(d.clean(h))
+		for _, r := range texts {
+			d.cells[j] = max(d.cells[j], lipgloss.Width(r[j]))
+		}
+		total += d.cells[j] + space
+	}
+	for _, r := range c.Rows {
+		d.labels = max(d.labels, lipgloss.Width(d.label(r)))
+	}
+	d.labels = min(d.labels, max(d.width*3/10, 16))
+	switch {
+	case d.width-d.labels-total-space >= leastPlot:
+		d.layout, d.plot = oneLine, d.width-d.labels-total-space
+	case d.width-total-space >= leastPlot:
+		d.layout, d.plot, d.labels = twoLine, d.width-total-space, 0
+	default:
+		d.layout, d.plot, d.labels = stacked, d.width-space, 0
+	}
+	d.plot = min(d.plot, mostPlot)
+}
+
+func (d drawing) label(r chartRow) string { return tagged(d.clean, r.Label) }
+
+// tagged is the text of a cell with its tags behind it.
+func tagged(clean func(string) string, c cell) string {
+	text := clean(c.Text)
+	for _, t := range c.Tags {
+		if t == "simulated" {
+			t = strings.ToUpper(t)
+		}
+		text += " [" + clean(t) + "]"
+	}
+	return strings.TrimSpace(text)
+}
+
+func (d drawing) rowLines(r chartRow, texts []string, a axis) []string {
+	look := plainText
+	if r.Label.Tone == muted {
+		look = faint
+	} else if r.Total {
+		look = strong
+	}
+	plot := d.g.plot(r.Spot, a, d.plot)
+	if d.layout == oneLine {
+		labels := wrapped(d.label(r), d.labels)
+		lines := []string{d.row(labels[0], plot, d.padded(texts), look)}
+		for _, l := range labels[1:] {
+			lines = append(lines, d.paint(look, l))
+		}
+		return lines
+	}
+	var lines []string
+	for _, l := range wrapped(d.label(r), d.width) {
+		lines = append(lines, d.paint(look, l))
+	}
+	return append(lines, strings.Split(d.row("", plot, d.padded(texts), look), "\n")...)
+}
+
+// padded sets the numbers flush right in their columns.
+func (d drawing) padded(texts []string) []string {
+	if d.layout == stacked {
+		return texts
+	}
+	padded := make([]string, len(texts))
+	for j, t := range texts {
+		t = d.clean(t)
+		padded[j] = strings.Repeat(" ", max(0, d.cells[j]-lipgloss.Width(t))) + t
+	}
+	return padded
+}
+
+// row joins label, plot and numbers; stacked, they are two lines.
+func (d drawing) row(label, plot string, texts []string, look role) string {
+	gap := strings.Repeat(" ", space)
+	numbers := strings.Join(texts, gap)
+	fill := strings.Repeat(" ", max(0, d.plot-lipgloss.Width(plot)))
+	painted := d.paint(plotted, plot)
+	if d.layout == stacked {
+		var lines []string
+		if strings.TrimSpace(plot) != "" {
+			lines = append(lines, gap+painted)
+		}
+		if len(texts) > 0 {
+			for _, l := range wrapped(strings.Join(strings.Fields(numbers), " "), d.width-space) {
+				lines = append(lines, gap+d.paint(look, l))
+			}
+		}
+		return strings.Join(lines, "\n")
+	}
+	if d.labels > 0 {
+		label += strings.Repeat(" ", max(0, d.labels-lipgloss.Width(label)))
+		return trimRight(d.paint(look, label) + gap + painted + fill + gap + d.paint(look, numbers))
+	}
+	return trimRight(gap + painted + fill + gap + d.paint(look, numbers))
+}
+
+func trimRight(s string) string { return strings.TrimRight(s, " ") }
+
+// wrapped breaks a text into lines of at most so many columns.
+func wrapped(s string, width int) []string {
+	return strings.Split(lipgloss.Wrap(s, max(width, 1), ""), "\n")
+}
+
+func widest(texts []string) int {
+	w := 0
+	for _, t := range texts {
+		w = max(w, lipgloss.Width(t))
+	}
+	return w
+}

@@ -1,0 +1,171 @@
+package report
+
+import (
+	"strings"
+
+	"charm.land/lipgloss/v2"
+)
+
+// A grid is a table laid out in lines of text, not yet drawn.
+type grid struct {
+	heads  [][]string
+	rows   [][][]inked // row, column, line
+	widths []int       // of the columns
+}
+
+// inked is a line of a cell and how it is painted.
+type inked struct {
+	text string
+	ink  role
+}
+
+// table draws a table. One that is too wide is cut into several, each with the
+// first column again, so that no column is lost.
+func (s *screen) table(t *table) {
+	s.blank()
+	if t.Caption != "" {
+		s.text(strong, "", t.Caption)
+	}
+	g := s.lay(t)
+	for i, columns := range g.cut(s.width) {
+		if i > 0 {
+			s.blank()
+		}
+		s.draw(t, g, columns)
+	}
+	s.notes(t.Notes)
+	for _, l := range t.Legend {
+		s.text(faint, "", l)
+	}
+}
+
+// lay breaks heads and cells into lines and measures the columns.
+func (s *screen) lay(t *table) grid {
+	g := grid{rows: make([][][]inked, len(t.Rows))}
+	for i := range t.Rows {
+		g.rows[i] = make([][]inked, len(t.Columns))
+	}
+	for j, c := range t.Columns {
+		limit := s.columnLimit(j, c)
+		width := 0
+		for i, lines := range s.columnLines(t, j) {
+			for _, l := range lines {
+				for _, part := range wrapped(l.text, limit) {
+					g.rows[i][j] = append(g.rows[i][j], inked{part, l.ink})
+					width = max(width, lipgloss.Width(part))
+				}
+			}
+		}
+		head := wrapped(s.clean(c.Title), min(limit, max(width, longestWord(s.clean(c.Title)))))
+		g.heads = append(g.heads, head)
+		g.widths = append(g.widths, max(width, widest(head)))
+	}
+	return g
+}
+
+// columnLimit keeps words from taking the room of numbers.
+func (s *screen) columnLimit(j int, c column) int {
+	switch {
+	case j == 0:
+		return max(s.width*3/10, 14)
+	case c.Align == right:
+		return s.width*7/10 - space
+	}
+	return s.width*4/10 - space
+}
+
+func longestWord(s string) int { return widest(strings.Fields(s)) }
+
+// columnLines are the lines of every cell of a column, numbers on their
+// points.
+func (s *screen) columnLines(t *table, j int) [][]inked {
+	texts, refs := make([]string, len(t.Rows)), make([]string, len(t.Rows))
+	for i, r := range t.Rows {
+		texts[i], refs[i] = tagged(s.clean, r[j]), s.g.refs(r[j].Refs)
+	}
+	pad := ""
+	if t.Columns[j].Align == right {
+		pad = " "
+	}
+	texts = onPoint(texts, refs, pad)
+	lines := make([][]inked, len(t.Rows))
+	for i, r := range t.Rows {
+		if texts[i] != "" || len(r[j].Detail) == 0 {
+			lines[i] = append(lines[i], inked{texts[i], r[j].Tone.role()})
+		}
+		for _, d := range r[j].Detail {
+			lines[i] = append(lines[i], inked{s.clean(d), faint})
+		}
+	}
+	return lines
+}
+
+// cut groups the columns so that each group fits the width. Every group starts
+// with the first column.
+func (g grid) cut(width int) [][]int {
+	var groups [][]int
+	group, used := []int{0}, g.widths[0]
+	for j := 1; j < len(g.widths); j++ {
+		if used+space+g.widths[j] > width && len(group) > 1 {
+			groups = append(groups, group)
+			group, used = []int{0}, g.widths[0]
+		}
+		group = append(group, j)
+		used += space + g.widths[j]
+	}
+	return append(groups, group)
+}
+
+// draw writes the given columns: heads, a rule below them, rows. (The table of
+// lipgloss cuts heads that do not fit on one line, and names of metrics do
+// not.)
+func (s *screen) draw(t *table, g grid, columns []int) {
+	var heads [][]inked
+	for _, h := range g.heads {
+		heads = append(heads, headLines(h))
+	}
+	s.drawRow(t, g, columns, heads)
+	total := space * (len(columns) - 1)
+	for _, j := range columns {
+		total += g.widths[j]
+	}
+	s.b.WriteString(s.paint(faint, strings.Repeat(s.g.rule, total)) + "\n")
+	for _, r := range g.rows {
+		s.drawRow(t, g, columns, r)
+	}
+}
+
+func headLines(head []string) []inked {
+	lines := make([]inked, len(head))
+	for i, h := range head {
+		lines[i] = inked{h, strong}
+	}
+	return lines
+}
+
+// drawRow writes one row, as many lines as its highest cell.
+func (s *screen) drawRow(t *table, g grid, columns []int, row [][]inked) {
+	height := 1
+	for _, j := range columns {
+		height = max(height, len(row[j]))
+	}
+	for i := range height {
+		var line strings.Builder
+		for k, j := range columns {
+			if k > 0 {
+				line.WriteString(strings.Repeat(" ", space))
+			}
+			var l inked
+			if i < len(row[j]) {
+				l = row[j][i]
+			}
+			room := strings.Repeat(" ", g.widths[j]-lipgloss.Width(l.text))
+			if t.Columns[j].Align == right {
+				line.WriteString(room + s.paint(l.ink, l.text))
+			} else {
+				line.WriteString(s.paint(l.ink, l.text) + room)
+			}
+		}
+		s.b.WriteString(trimRight(line.String()) + "\n")
+	}
+}
