@@ -1,0 +1,128 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+func itemsNamed(n int, prefix string) (items []eval.Item) {
+	for i := range n {
+		items = append(items, eval.Item{ID: fmt.Sprint(prefix, i)})
+	}
+	return items
+}
+
+func TestPlanNumbersEveryTrialOnce(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		items := itemsNamed(rapid.IntRange(0, 30).Draw(t, "items"), "i")
+		var arms []eval.Arm
+		for i := range rapid.IntRange(1, 4).Draw(t, "arms") {
+			arms = append(arms, eval.Arm{ID: fmt.Sprint("arm", i)})
+		}
+		replicates := rapid.IntRange(1, 3).Draw(t, "replicates")
+		p, err := plan.New(items, arms, replicates, rapid.Int64().Draw(t, "seed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[eval.Trial]bool{}
+		for seq := range p.Len() {
+			trial := p.Trial(seq)
+			if back, ok := p.Seq(trial); !ok || back != seq {
+				t.Fatalf("trial %d %v is numbered %d, %v", seq, trial, back, ok)
+			}
+			seen[trial] = true
+		}
+		if len(seen) != len(items)*len(arms)*replicates {
+			t.Fatalf("%d different trials", len(seen))
+		}
+	})
+}
+
+func TestOrder(t *testing.T) {
+	p, err := plan.New(itemsNamed(5, "doc"), []eval.Arm{{ID: "a"}, {ID: "b"}}, 2, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for seq := range p.Len() {
+		got = append(got, p.Trial(seq).String())
+	}
+	// Items keep together, and the order of seed 42 never changes.
+	want := []string{"a #1", "a #2", "b #1", "b #2"}
+	for i, g := range got {
+		if !strings.HasSuffix(g, want[i%4]) {
+			t.Errorf("trial %d is %s", i, g)
+		}
+	}
+	order := []string{got[0][:4], got[4][:4], got[8][:4], got[12][:4], got[16][:4]}
+	if golden := []string{"doc1", "doc0", "doc4", "doc2", "doc3"}; !slices.Equal(order, golden) {
+		t.Errorf("items in order %v, want %v as on every machine", order, golden)
+	}
+	other, _ := plan.New(itemsNamed(5, "doc"), []eval.Arm{{ID: "a"}}, 1, 7)
+	if slices.Equal(order, []string{other.Trial(0).Item, other.Trial(1).Item, other.Trial(2).Item, other.Trial(3).Item, other.Trial(4).Item}) {
+		t.Error("another seed gives the same order")
+	}
+}
+
+func TestPlansThatCannotBe(t *testing.T) {
+	twice := append(itemsNamed(2, "x"), eval.Item{ID: "x1"})
+	for name, err := range map[string]error{
+		"item twice":    second(plan.New(twice, []eval.Arm{{ID: "a"}}, 1, 1)),
+		"arm twice":     second(plan.New(nil, []eval.Arm{{ID: "a"}, {ID: "a"}}, 1, 1)),
+		"no replicates": second(plan.New(nil, nil, 0, 1)),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
+func TestTreatmentHoldsWhatIsAskedAndNothingElse(t *testing.T) {
+	zero, half := 0.0, 0.5
+	base := func() *study.Study {
+		s := &study.Study{Suite: "extraction", Models: []study.Model{{ID: "m", Provider: "openai", Name: "gpt", Temperature: &zero}, {ID: "unused", Provider: "google"}}}
+		s.Execution.Replicates, s.Execution.Seed = 1, 42
+		return s
+	}
+	arms := []eval.Arm{{ID: "ctn", Model: "m", Hash: "h"}}
+	was := plan.Treatment(base(), arms)
+	for name, c := range map[string]struct {
+		change func(*study.Study)
+		want   string
+	}{
+		"temperature": {func(s *study.Study) { s.Models[0].Temperature = &half }, "model m.temperature: was 0, now 0.5"},
+		"replicates":  {func(s *study.Study) { s.Execution.Replicates = 3 }, "replicates: was 1, now 3"},
+		"unused":      {func(s *study.Study) { s.Models[1].Name = "x" }, ""},
+		"limits":      {func(s *study.Study) { s.Models[0].Limits.Concurrency = 3; s.Execution.Concurrency = 9 }, ""},
+		"price":       {func(s *study.Study) { s.Models[0].Price = &study.Price{} }, ""},
+		"judge":       {func(s *study.Study) { s.JudgeModel = "unused" }, "judge_model: was nothing, now unused"},
+	} {
+		s := base()
+		c.change(s)
+		got := strings.Join(eval.DiffParts(was, plan.Treatment(s, arms)), "; ")
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%s: difference %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	was := map[string]eval.Item{"a": {ID: "a", Input: "1", Gold: "1"}, "b": {ID: "b", Input: "1", Gold: "1"}, "c": {ID: "c"}}
+	input, gold := plan.Changes(was, []eval.Item{{ID: "a", Input: "2", Gold: "1"}, {ID: "b", Input: "1", Gold: "2"}, {ID: "d"}})
+	if want := []string{"item a changed", "item d is new", "1 items are gone"}; !slices.Equal(input, want) {
+		t.Errorf("input %q, want %q", input, want)
+	}
+	if !slices.Equal(gold, []string{"b"}) {
+		t.Errorf("gold %q", gold)
+	}
+}

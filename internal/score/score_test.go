@@ -1,0 +1,85 @@
+package score_test
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/score"
+)
+
+// length scores an answer by its length.
+type length struct{}
+
+func (length) Score(_ eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
+	return []eval.Score{{Metric: "length", Num: float64(len(o.Data) + len(vs)), Den: 1}}
+}
+
+func outcomes(n int, fail error) iter.Seq2[eval.Judged, error] {
+	return func(yield func(eval.Judged, error) bool) {
+		for i := range n {
+			j := eval.Judged{Trial: eval.Trial{Item: fmt.Sprint(i), Arm: "a", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK, Data: make([]byte, i%7)}}
+			if i%10 == 9 {
+				j.Outcome.Kind = eval.Failed
+			}
+			if !yield(j, nil) {
+				return
+			}
+		}
+		if fail != nil {
+			yield(eval.Judged{}, fail)
+		}
+	}
+}
+
+func TestAllKeepsTheOrder(t *testing.T) {
+	i := 0
+	for s, err := range score.All(length{}, outcomes(10_001, nil)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Trial.Item != fmt.Sprint(i) {
+			t.Fatalf("trial %d is %v", i, s.Trial)
+		}
+		switch failed := i%10 == 9; {
+		case failed && s.Scores != nil:
+			t.Fatalf("trial %d failed and has scores", i)
+		case !failed && s.Scores[0].Num != float64(i%7):
+			t.Fatalf("trial %d scored %v", i, s.Scores)
+		}
+		i++
+	}
+	if i != 10_001 {
+		t.Errorf("%d trials", i)
+	}
+}
+
+func TestAllEndsWithTheSource(t *testing.T) {
+	broken := errors.New("disk gone")
+	n := 0
+	var last error
+	for _, err := range score.All(length{}, outcomes(300, broken)) {
+		if last = err; err == nil {
+			n++
+		}
+	}
+	if n != 300 || !errors.Is(last, broken) {
+		t.Errorf("%d trials, then %v", n, last)
+	}
+	for range score.All(length{}, outcomes(100_000, nil)) {
+		break // must not leave workers behind or hang
+	}
+}
+
+func BenchmarkAll(b *testing.B) {
+	for b.Loop() {
+		for _, err := range score.All(length{}, outcomes(10_000, nil)) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.N)*10_000/b.Elapsed().Seconds(), "answers/s")
+}
