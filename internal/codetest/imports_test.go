@@ -1,0 +1,165 @@
+package codetest
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/scruple-eval/scruple/"
+
+// rules say what packages may import of ours, by prefix of the importing
+// package; the first that fits holds. A package that no rule fits fails the
+// test, so that a new one is placed deliberately.
+var rules = []struct {
+	pkg    string
+	may    []string // packages of ours, by prefix
+	never  []string // packages of others, by prefix
+	reason string
+}{
+	{"stats", nil, []string{"net", "database", "os", "time"},
+		"stats is a public library of pure functions: it knows nothing of Scruple and does no I/O"},
+	{"internal/eval", nil, []string{"net", "database", "os", "time", "github.com", "gopkg.in", "golang.org"},
+		"the vocabulary is stdlib only and does no I/O"},
+	{"internal/text", []string{"internal/eval"}, []string{"net", "database", "os"},
+		"text works on strings in memory"},
+	{"internal/dataset", []string{"internal/eval", "internal/text"}, []string{"net/http", "database"},
+		"data are read from files, by no suite's rules"},
+	{"internal/study", nil, []string{"net/http", "database"},
+		"a study file is read before anything is opened"},
+	{"internal/model", []string{"internal/eval", "internal/model", "internal/dataset", "internal/study"}, []string{"database"},
+		"clients know the vocabulary and whom they ask; no journal, no suite"},
+	{"internal/suites", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
+		[]string{"net", "database", "time"},
+		"suites know their task: they cannot reach the store, a network, a clock or statistics"},
+	{"internal/plan", []string{"internal/eval", "internal/study"}, []string{"net", "database", "os"},
+		"planning asks nothing and opens nothing"},
+	{"internal/run", []string{"internal/eval", "internal/model"}, []string{"database", "net", "os"},
+		"the engine sees models and the journal through small interfaces"},
+	{"internal/store", []string{"internal/eval"}, []string{"net/http"},
+		"the store keeps what the vocabulary names and interprets none of it"},
+	{"internal/score", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
+		"scoring is arithmetic on what is stored: no model in reach"},
+	{"internal/analyse", []string{"internal/eval", "internal/study", "stats"}, []string{"net", "database", "os", "time"},
+		"analysis is arithmetic on fractions: no model, no clock in reach"},
+	{"internal/gate", []string{"internal/eval", "internal/study", "internal/analyse"}, []string{"net", "database", "os", "time"},
+		"a gate reads one analysis and computes no statistics"},
+	{"internal/report", []string{"internal/eval", "internal/analyse", "internal/gate"}, []string{"net/http", "database", "os", "time"},
+		"a report shows one analysis and one verdict: nothing to ask, no clock"},
+	{"internal/codetest", nil, nil, "looks at source only"},
+	{"cmd/scruple", []string{"internal/", "stats"}, nil,
+		"only the command wires everything"},
+	{"internal/loadtest", []string{"internal/"}, nil, "measures the whole"},
+}
+
+type file struct {
+	dir, path string
+	syntax    *ast.File
+}
+
+// sources parses every Go file of the module, tests included.
+func sources(t *testing.T) []file {
+	t.Helper()
+	root := filepath.Join("..", "..")
+	var files []file
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != root && (name == "testdata" || name == "vendor" || strings.HasPrefix(name, ".")) {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		syntax, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ParseComments)
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil {
+			return err
+		}
+		files = append(files, file{filepath.ToSlash(filepath.Dir(rel)), filepath.ToSlash(rel), syntax})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(files) < 50 {
+		t.Fatalf("found %d files: the walk went wrong", len(files))
+	}
+	return files
+}
+
+func under(path, prefix string) bool {
+	return path == strings.TrimSuffix(prefix, "/") || strings.HasPrefix(path, strings.TrimSuffix(prefix, "/")+"/")
+}
+
+func TestImportsPointOneWay(t *testing.T) {
+	for _, f := range sources(t) {
+		if strings.HasSuffix(f.path, "_test.go") {
+			continue // tests may use anything
+		}
+		i := slices.IndexFunc(rules, func(r struct {
+			pkg    string
+			may    []string
+			never  []string
+			reason string
+		}) bool {
+			return under(f.dir, r.pkg)
+		})
+		if i < 0 {
+			t.Errorf("%s: package %s has no rule in codetest: say what it may import, and why", f.path, f.dir)
+			continue
+		}
+		r := rules[i]
+		for _, imp := range f.syntax.Imports {
+			path := strings.Trim(imp.Path.Value, `"`)
+			if ours, ok := strings.CutPrefix(path, module); ok {
+				if !slices.ContainsFunc(r.may, func(p string) bool { return under(ours, p) }) && !under(ours, r.pkg) {
+					t.Errorf("%s imports %s: %s", f.path, ours, r.reason)
+				}
+			} else if slices.ContainsFunc(r.never, func(p string) bool { return under(path, p) }) {
+				t.Errorf("%s imports %s: %s", f.path, path, r.reason)
+			}
+		}
+	}
+}
+
+func TestEveryPackageIsDocumented(t *testing.T) {
+	documented := map[string]bool{}
+	for _, f := range sources(t) {
+		if strings.HasSuffix(f.path, "_test.go") {
+			continue
+		}
+		documented[f.dir] = documented[f.dir] || f.syntax.Doc != nil
+	}
+	for dir, ok := range documented {
+		if !ok {
+			t.Errorf("package %s has no package comment: say what it is for and what it must not know", dir)
+		}
+	}
+}
+
+func TestNoHiddenWiring(t *testing.T) {
+	for _, f := range sources(t) {
+		for _, d := range f.syntax.Decls {
+			if fn, ok := d.(*ast.FuncDecl); ok && fn.Name.Name == "init" && fn.Recv == nil {
+				t.Errorf("%s has an init(): registries are functions that return a list", f.path)
+			}
+		}
+		switch name := f.syntax.Name.Name; name {
+		case "util", "utils", "common", "helpers", "types", "models":
+			t.Errorf("%s: package %s says nothing of what it holds", f.path, name)
+		}
+	}
+}
