@@ -54,7 +54,7 @@ var rules = []struct {
 	{"internal/codetest", nil, nil, "looks at source only"},
 	{"cmd/scruple", []string{"internal/", "stats"}, nil,
 		"only the command wires everything"},
-	{"internal/loadtest", []string{"internal/"}, nil, "measures the whole"},
+	{"tools", nil, nil, "tools measure the program from outside"},
 }
 
 type file struct {

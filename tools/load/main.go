@@ -1,0 +1,252 @@
+// Command load measures what Scruple adds to the calls it makes: rate, CPU and
+// memory of `scruple run` against a bare loop over the same SDK that keeps
+// nothing, on a fake provider on loopback, in one session on one machine.
+// Only ratios are worth anything; docs/performance.md says how to read them.
+//
+//	go run ./tools/load
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/anthropics/anthropic-sdk-go"
+	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
+	"github.com/openai/openai-go/v3"
+	openaioption "github.com/openai/openai-go/v3/option"
+)
+
+const concurrency = 64
+
+var (
+	calls = flag.Int("calls", 10_000, "calls a measurement")
+	large = flag.Int("large", 50_000, "calls of the large memory measurement")
+	bare  = flag.String("bare", "", "be the bare loop over this SDK (openai, anthropic); used by the program itself")
+	base  = flag.String("url", "", "where the bare loop asks")
+)
+
+func main() {
+	flag.Parse()
+	log.SetFlags(0)
+	if *bare != "" {
+		bareLoop(*bare, *base, *calls)
+		return
+	}
+	dir, err := os.MkdirTemp("", "scruple-load")
+	check(err)
+	defer os.RemoveAll(dir)
+	build(dir, "scruple", "./cmd/scruple")
+	build(dir, "fakellm", "./tools/fakellm")
+	self, err := os.Executable()
+	check(err)
+
+	fmt.Printf("%-34s %10s %12s %10s %10s\n", "", "calls/s", "CPU µs/call", "peak MB", "ratio")
+	for _, provider := range []string{"openai", "anthropic"} {
+		fake := start(dir, 0)
+		b := run("", self, "-bare", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
+		b.rate = fake.rate()
+		show("bare "+provider+" SDK, 0 ms", b, *calls, "")
+		fake.reset()
+		s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "cpu-"+provider, provider, fake.url, *calls), "--json")
+		s.rate = fake.rate()
+		show("scruple, "+provider+", 0 ms", s, *calls, fmt.Sprintf("CPU ×%.2f", s.cpu.Seconds()/b.cpu.Seconds()))
+		fake.stop()
+	}
+
+	const latency = 50 * time.Millisecond
+	fake := start(dir, latency)
+	s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "rate", "openai", fake.url, *calls), "--json")
+	s.rate = fake.rate()
+	ideal := concurrency / latency.Seconds()
+	show("scruple, openai, 50 ms", s, *calls, fmt.Sprintf("%.1f %% of ideal", 100*s.rate/ideal))
+	fake.stop()
+
+	fake = start(dir, 0)
+	m := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "large", "openai", fake.url, *large), "--json")
+	m.rate = fake.rate()
+	show(fmt.Sprintf("scruple, %d trials, 0 ms", *large), m, *large, fmt.Sprintf("memory ×%.2f", m.peak/s.peak))
+	fake.stop()
+
+	path := filepath.Join(dir, "large", "study.yaml")
+	r := run(dir, filepath.Join(dir, "scruple"), "score", path, "--json")
+	fmt.Printf("%-34s %10.0f answers/s, all of `scruple score` on %d calls\n", "scruple score", float64(*large)/r.wall.Seconds(), *large)
+}
+
+func show(name string, m measured, n int, ratio string) {
+	fmt.Printf("%-34s %10.0f %12.1f %10.1f %s\n", name, m.rate, float64(m.cpu.Microseconds())/float64(n), m.peak, ratio)
+}
+
+func build(dir, name, pkg string) {
+	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
+	if err != nil {
+		log.Fatalf("building %s: %v\n%s", pkg, err, out)
+	}
+}
+
+type measured struct {
+	wall, cpu time.Duration
+	peak      float64 // MB
+	rate      float64 // calls a second, as the server saw them
+}
+
+func run(dir, program string, args ...string) measured {
+	c := exec.Command(program, args...)
+	c.Dir = dir
+	var errs bytes.Buffer
+	c.Stderr, c.Stdout = &errs, io.Discard
+	begun := time.Now()
+	if err := c.Run(); err != nil {
+		log.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, errs.String())
+	}
+	u := c.ProcessState.SysUsage().(*syscall.Rusage)
+	return measured{wall: time.Since(begun), cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(), peak: float64(u.Maxrss) / 1024}
+}
+
+// A server is a fakellm process.
+type server struct {
+	cmd *exec.Cmd
+	url string
+}
+
+func start(dir string, latency time.Duration) *server {
+	c := exec.Command(filepath.Join(dir, "fakellm"), "-port", "0", "-latency", latency.String())
+	out, err := c.StdoutPipe()
+	check(err)
+	check(c.Start())
+	line := make([]byte, 200)
+	n, err := out.Read(line)
+	check(err)
+	url := regexp.MustCompile(`http://\S+`).FindString(string(line[:n]))
+	return &server{c, url}
+}
+
+func (s *server) stop() {
+	_ = s.cmd.Process.Kill()
+	_ = s.cmd.Wait()
+}
+
+func (s *server) stats(path string) (out struct {
+	Requests int     `json:"requests"`
+	Rate     float64 `json:"requests_per_s"`
+}) {
+	r, err := http.Get(s.url + path)
+	check(err)
+	defer r.Body.Close()
+	check(json.NewDecoder(r.Body).Decode(&out))
+	return out
+}
+
+func (s *server) reset() { s.stats("/reset") }
+
+func (s *server) rate() float64 { return s.stats("/stats").Rate }
+
+// study writes a study of n documents of about 1 kB with five fields.
+func study(dir, name, provider, url string, n int) string {
+	folder := filepath.Join(dir, name)
+	check(os.MkdirAll(filepath.Join(folder, "schemas"), 0o755))
+	fields := []string{"invoice_number", "invoice_date", "due_date", "total_amount", "vendor_name"}
+	schema := map[string]any{"name": "load", "fields": []any{}}
+	for _, f := range fields {
+		schema["fields"] = append(schema["fields"].([]any), map[string]string{"name": f, "type": "string", "description": f})
+	}
+	writeJSON(filepath.Join(folder, "schemas", "load.json"), schema)
+	var b bytes.Buffer
+	for i := range n {
+		var text strings.Builder
+		var gold []any
+		text.WriteString("---PAGE 1---\n")
+		for k, f := range fields {
+			value := fmt.Sprintf("value %d of %s %d", k, f, i)
+			fmt.Fprintf(&text, "%s: %s\n%s\n", strings.ToUpper(f[:1])+f[1:], value, strings.Repeat("some words around it ", 6))
+			gold = append(gold, map[string]any{"field": f, "exists_in_document": true, "is_ambiguous": false, "correct_value": value,
+				"acceptable_values": []string{value}, "evidence_quote": value, "page": 1})
+		}
+		line, err := json.Marshal(map[string]any{"document_id": fmt.Sprintf("doc-%06d", i), "text": text.String(), "schema": "load", "ground_truth": gold})
+		check(err)
+		b.Write(append(line, '\n'))
+	}
+	check(os.WriteFile(filepath.Join(folder, "documents.jsonl"), b.Bytes(), 0o644))
+	check(os.WriteFile(filepath.Join(folder, "kernel.txt"), []byte("Extract these fields.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n"), 0o644))
+	if provider == "openai" {
+		url += "/v1"
+	}
+	path := filepath.Join(folder, "study.yaml")
+	check(os.WriteFile(path, fmt.Appendf(nil, `name: %s
+suite: extraction
+documents: {source: jsonl, path: documents.jsonl}
+kernels: [{name: k, path: kernel.txt}]
+models: [{id: fake, provider: %s, name: any, base_url: %q, temperature: 0, max_tokens: 256}]
+execution: {concurrency: %d}
+`, name, provider, url, concurrency), 0o644))
+	return path
+}
+
+func writeJSON(path string, v any) {
+	b, err := json.Marshal(v)
+	check(err)
+	check(os.WriteFile(path, b, 0o644))
+}
+
+// bareLoop asks n times, 64 at a time, and keeps nothing.
+func bareLoop(sdk, url string, n int) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConnsPerHost = concurrency
+	client := &http.Client{Transport: transport}
+	text := strings.Repeat("Field: value and some words around it\n", 26)
+	var ask func(i int64) error
+	ctx := context.Background()
+	switch sdk {
+	case "openai":
+		c := openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("none"), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client))
+		ask = func(i int64) error {
+			_, err := c.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "any", Temperature: openai.Float(0), MaxTokens: openai.Int(256),
+				Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Extract these fields."), openai.UserMessage(fmt.Sprint(text, i))}})
+			return err
+		}
+	case "anthropic":
+		c := anthropic.NewClient(anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey("none"), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(client))
+		ask = func(i int64) error {
+			_, err := c.Messages.New(ctx, anthropic.MessageNewParams{Model: "any", Temperature: anthropic.Float(0), MaxTokens: 256,
+				System:   []anthropic.TextBlockParam{{Text: "Extract these fields."}},
+				Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(fmt.Sprint(text, i)))}})
+			return err
+		}
+	default:
+		log.Fatalf("no bare loop for %q", sdk)
+	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range concurrency {
+		wg.Go(func() {
+			for {
+				i := next.Add(1)
+				if i > int64(n) {
+					return
+				}
+				check(ask(i))
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func check(err error) {
+	if err != nil {
+		log.Fatal(err)
+	}
+}
