@@ -188,6 +188,7 @@ func (c *checker) report(f *jsonschema.ValidationError) {
 		say("want at most %v characters, got %d", about["maxLength"], k.Got)
 	default:
 		switch {
+		case n.kind == text && n.text == "" && about["minLength"] != nil: // reported as empty
 		case n.kind == nothing:
 			say("%s", mismatch(n, nil, got))
 		case own != "":
@@ -262,6 +263,11 @@ func (n *node) shown() string {
 
 // fill adds the schema's defaults for keys that are absent. A section that is
 // absent is created when it has defaults and nothing in it is required.
+func fill(schema map[string]any, root *node) {
+	c := checker{schema: schema}
+	c.fill(root, schema, true)
+}
+
 func (c *checker) fill(n *node, part map[string]any, create bool) {
 	part = c.resolve(part)
 	if items, ok := part["items"].(map[string]any); ok {

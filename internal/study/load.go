@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // A File is a loaded study file: what later findings about the study need to
@@ -31,17 +32,24 @@ type File struct {
 // Fields of into need yaml and json tags with the same key; what a struct tag
 // jsonschema constrains is checked, and its default is filled in.
 func Load(path string, overrides []string, into any) (*File, error) {
+	data, err := readFile(path, maxBytes)
+	if err != nil {
+		return nil, Errors{fmt.Errorf("reading the study: %w", err)}
+	}
+	return load(path, data, overrides, into)
+}
+
+func load(path string, data []byte, overrides []string, into any) (*File, error) {
 	common := embedded(into)
-	f := &File{Path: path, Dir: filepath.Dir(path)}
-	if err := f.read(overrides); err != nil {
+	f, err := parse(path, data, overrides)
+	if err != nil {
 		return nil, err
 	}
 	s := document(reflectSchema(reflect.TypeOf(into)))
 	if err := check(f.root, s); err != nil {
 		return nil, err
 	}
-	c := checker{root: f.root, schema: s}
-	c.fill(f.root, s, true)
+	fill(s, f.root)
 	if err := f.decode(into); err != nil {
 		return nil, err
 	}
@@ -65,8 +73,12 @@ func Name(path string, overrides []string) (string, error) {
 
 // peek reads one text of a study without checking the rest.
 func peek(path string, overrides []string, key, remedy string) (string, error) {
-	f := &File{Path: path, Dir: filepath.Dir(path)}
-	if err := f.read(overrides); err != nil {
+	data, err := readFile(path, maxBytes)
+	if err != nil {
+		return "", Errors{fmt.Errorf("reading the study: %w", err)}
+	}
+	f, err := parse(path, data, overrides)
+	if err != nil {
 		return "", err
 	}
 	switch n := f.root.get(key); {
@@ -97,35 +109,25 @@ func embedded(into any) *Study {
 	panic(fmt.Sprintf("study: Load needs a pointer to a struct that embeds study.Study, not %T", into))
 }
 
-// read parses the file and applies the overrides.
-func (f *File) read(overrides []string) error {
-	data, err := readFile(f.Path, maxBytes)
-	if err != nil {
-		return Errors{fmt.Errorf("reading the study: %w", err)}
-	}
+// parse reads the text of a study and applies the overrides.
+func parse(path string, data []byte, overrides []string) (*File, error) {
 	root, err := parseYAML(data, func(line, column int) Position {
-		return Position{File: f.Path, Line: line, Column: column}
+		return Position{File: path, Line: line, Column: column}
 	})
+	var errs Errors
 	switch {
 	case err != nil:
-		return asErrors(err)
+		errs.Add(err)
 	case root == nil || root.kind == nothing:
-		return Errors{&Error{Pos: Position{File: f.Path}, Err: errors.New("the file holds no study: it needs at least the keys name and suite")}}
+		errs.Add(&Error{Pos: Position{File: path}, Err: errors.New("the file holds no study: it needs at least the keys name and suite")})
 	case root.kind != section:
-		return Errors{&Error{Pos: root.at, Err: fmt.Errorf("a study is a section of keys such as name: and suite:, not %s", root.shown())}}
+		errs.Add(&Error{Pos: root.at, Err: fmt.Errorf("a study is a section of keys such as name: and suite:, not %s", root.shown())})
+	default:
+		for _, o := range overrides {
+			errs.Add(override(root, o))
+		}
 	}
-	f.root = root
-	var errs Errors
-	for _, o := range overrides {
-		errs.Add(override(root, o))
-	}
-	return errs.Err()
-}
-
-func asErrors(err error) error {
-	var errs Errors
-	errs.Add(err)
-	return errs.Err()
+	return &File{Path: path, Dir: filepath.Dir(path), root: root}, errs.Err()
 }
 
 // readFile reads a file of at most limit bytes and one more, so that a larger
@@ -150,9 +152,10 @@ func (f *File) decode(into any) error {
 		return Errors{f.Errorf("", "%w", err)}
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		var mismatch *json.UnmarshalTypeError
-		if errors.As(err, &mismatch) {
-			return Errors{f.Errorf(mismatch.Field, "%s does not fit: want a value of type %s", quote(mismatch.Value), mismatch.Type)}
+		var misfit *json.UnmarshalTypeError
+		if errors.As(err, &misfit) { // a number in range of its schema, but not of its Go type
+			path := strings.TrimPrefix(misfit.Field, "Study.")
+			return Errors{f.Errorf(path, "want a value that fits into %s, got %s", misfit.Type, misfit.Value)}
 		}
 		return Errors{f.Errorf("", "%w", err)}
 	}

@@ -11,9 +11,8 @@ import (
 // the schema's to say.
 func override(root *node, assignment string) error {
 	path, value, ok := strings.Cut(assignment, "=")
-	at := Position{Override: assignment}
+	at := Position{Override: shownAssignment(assignment)}
 	if len(findSecrets(assignment)) > 0 {
-		at.Override = quoteless(path) + "=…"
 		return &Error{Pos: at, Err: errors.New(secretFound)}
 	}
 	fail := func(err error) error { return &Error{Pos: at, Err: err} }
@@ -40,8 +39,16 @@ func override(root *node, assignment string) error {
 	return nil
 }
 
-// quoteless shows a path of an override in which a key may stand.
-func quoteless(path string) string { return strings.Trim(quote(path), `"`) }
+// shownAssignment is an override as errors show it: what is set where people
+// paste keys is left out.
+func shownAssignment(assignment string) string {
+	path, _, ok := strings.Cut(assignment, "=")
+	if ok && (strings.Contains(assignment, "api_key") || len(findSecrets(assignment)) > 0) {
+		assignment = path + "=…"
+	}
+	quoted := quote(assignment)
+	return quoted[1 : len(quoted)-1]
+}
 
 // assign walks to where the steps lead, creating what is missing, and sets or
 // removes the value there.

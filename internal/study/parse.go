@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	yaml "github.com/goccy/go-yaml"
@@ -24,6 +25,7 @@ const (
 	maxBytes   = 256 << 10
 	maxNesting = 64
 	maxNodes   = 100_000
+	maxBlank   = 1000
 )
 
 // A yamlReader turns YAML text into a tree. place makes a position of a line
@@ -67,7 +69,14 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
 	s := string(bytes.ReplaceAll(data, []byte("\r"), []byte("\n")))
+	blank := 0
 	for i, line := range strings.Split(s, "\n") {
+		if blank++; strings.Trim(line, " \t") != "" {
+			blank = 0
+		}
+		if blank > maxBlank { // the scanner's time grows with the square of them
+			return "", r.errorf(i+1, 1, "more than %d empty lines in a row: remove some", maxBlank)
+		}
 		if loc := keyIn(line); loc >= 0 {
 			r.errs.Add(r.errorf(i+1, column(line, loc), secretFound))
 		}
@@ -75,7 +84,7 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 			if _, size := utf8.DecodeRuneInString(line[j:]); c == utf8.RuneError && size == 1 {
 				return "", r.errorf(i+1, column(line, j), "byte 0x%02x is not UTF-8: save the file as UTF-8", line[j])
 			}
-			if c < ' ' && c != '\t' || c == 0x7f {
+			if unicode.IsControl(c) && c != '\t' {
 				return "", r.errorf(i+1, column(line, j), "control character %U cannot stand in YAML: remove it", c)
 			}
 		}
@@ -156,22 +165,26 @@ func oneLine(s string) string {
 func (r *yamlReader) nesting(tokens token.Tokens) error {
 	brackets, marks, line := 0, 0, 0
 	for _, t := range tokens {
-		if t.Position.Line != line {
-			line, marks = t.Position.Line, 0
-			if brackets == 0 && t.Position.Column > 8*maxNesting && t.Type != token.CommentType {
-				return r.errorf(line, t.Position.Column, "the line is indented too far: at most %d spaces", 8*maxNesting)
-			}
+		at := t.Position
+		if at.Line != line {
+			line, marks = at.Line, 0
 		}
+		indents := false
 		switch t.Type {
 		case token.SequenceStartType, token.MappingStartType:
 			brackets++
 		case token.SequenceEndType, token.MappingEndType:
 			brackets--
-		case token.SequenceEntryType, token.MappingKeyType, token.TagType:
+		case token.SequenceEntryType, token.MappingKeyType:
 			marks++
+			indents = true
+		case token.TagType:
+			marks++
+		case token.MappingValueType:
+			indents = true
 		}
-		if brackets+marks > maxNesting {
-			return r.errorf(t.Position.Line, t.Position.Column, "nested more than %d levels deep", maxNesting)
+		if brackets+marks > maxNesting || indents && brackets == 0 && at.Column > 8*maxNesting {
+			return r.errorf(at.Line, at.Column, "nested too deeply: at most %d levels and %d columns of indentation", maxNesting, 8*maxNesting)
 		}
 	}
 	return nil
@@ -215,10 +228,24 @@ func (r *yamlReader) value(n ast.Node) *node {
 	default:
 		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("this kind of YAML (%s) is not used in studies", strings.ToLower(n.Type().String()))})
 	}
-	if !utf8.ValidString(out.text) {
-		r.errs.Add(&Error{Pos: out.at, Err: errors.New("the text is not valid UTF-8 once its escapes are read")})
+	if err := printable(out.text); err != nil {
+		r.errs.Add(&Error{Pos: out.at, Err: err})
 	}
 	return out
+}
+
+// printable refuses what escapes can bring into a text, and what would garble
+// a terminal or a file name later.
+func printable(s string) error {
+	if !utf8.ValidString(s) {
+		return errors.New("the text is not valid UTF-8 once its escapes are read")
+	}
+	for _, c := range s {
+		if unicode.IsControl(c) && c != '\n' && c != '\t' {
+			return fmt.Errorf("the text holds the control character %U: remove it", c)
+		}
+	}
+	return nil
 }
 
 // Plain scalars are read as YAML 1.2's core schema says and as editors do, not
@@ -316,7 +343,7 @@ func (r *yamlReader) merged(value *node, at Position) []*node {
 func keyText(k ast.MapKeyNode) (string, bool) {
 	switch k := k.(type) {
 	case *ast.StringNode:
-		return k.Value, utf8.ValidString(k.Value)
+		return k.Value, printable(k.Value) == nil && !strings.Contains(k.Value, "\n")
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
 		return k.GetToken().Value, true
 	case *ast.MappingKeyNode:

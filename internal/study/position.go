@@ -85,12 +85,22 @@ func (es Errors) Err() error {
 	return es
 }
 
+// maxListed is how many findings are printed: nobody mends more in one go.
+const maxListed = 50
+
 func (es Errors) Error() string {
-	lines := make([]string, len(es))
+	var b strings.Builder
 	for i, e := range es {
-		lines[i] = e.Error()
+		if i == maxListed {
+			fmt.Fprintf(&b, "\n… and %d more", len(es)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(e.Error())
 	}
-	return strings.Join(lines, "\n")
+	return b.String()
 }
 
 // Unwrap lets errors.Is and errors.As look into every finding.

@@ -30,14 +30,13 @@ func suggest(word string, known []string) string {
 	if k, ok := nearest(word, known); ok {
 		return "did you mean " + quote(k) + "?"
 	}
+	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	switch len(known) {
 	case 0:
 		return "there is none"
 	case 1:
 		return "want " + known[0]
 	}
-	known = slices.Clone(known)
-	slices.Sort(known)
 	return "want one of " + strings.Join(known, ", ")
 }
 
