@@ -1,0 +1,197 @@
+package openai
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// responsesWire is the Responses format.
+type responsesWire struct{ poster }
+
+type responsesRequest struct {
+	Model           string              `json:"model"`
+	Instructions    string              `json:"instructions,omitempty"`
+	Input           []message           `json:"input"`
+	MaxOutputTokens int                 `json:"max_output_tokens,omitempty"`
+	Temperature     *float64            `json:"temperature,omitempty"`
+	TopP            *float64            `json:"top_p,omitempty"`
+	Reasoning       *responsesReasoning `json:"reasoning,omitempty"`
+	Text            *responsesText      `json:"text,omitempty"`
+	Tools           []responsesTool     `json:"tools,omitempty"`
+	ToolChoice      *responsesChoice    `json:"tool_choice,omitempty"`
+	Store           bool                `json:"store"` // a study's items are not left with the provider
+}
+
+type responsesReasoning struct {
+	Effort string `json:"effort"`
+}
+
+type responsesText struct {
+	Format responsesFormat `json:"format"`
+}
+
+type responsesFormat struct {
+	Type   string          `json:"type"`
+	Name   string          `json:"name,omitempty"`
+	Strict bool            `json:"strict,omitempty"`
+	Schema json.RawMessage `json:"schema,omitempty"`
+}
+
+type responsesTool struct {
+	Type        string          `json:"type"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"`
+	Parameters  json.RawMessage `json:"parameters"`
+	Strict      bool            `json:"strict"` // true unless said otherwise, which would rewrite the schema
+}
+
+type responsesChoice struct {
+	Type string `json:"type"`
+	Name string `json:"name"`
+}
+
+// Encode implements [model.Wire].
+func (responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
+	a := adapt(r, refused)
+	out := responsesRequest{Model: r.Name, Temperature: a.temperature(), TopP: a.topP()}
+	a.seed(false) // the format has neither
+	a.stop(false)
+	out.Instructions, out.Input = a.system()
+	if out.MaxOutputTokens = a.limit(); out.MaxOutputTokens > 0 && refused.Has(model.MaxTokens) {
+		out.MaxOutputTokens = 0
+		a.note("max_output_tokens dropped")
+	}
+	if r.Reasoning.Effort != "" {
+		out.Reasoning = &responsesReasoning{r.Reasoning.Effort}
+	}
+	if r.Reasoning.Budget > 0 {
+		a.note("thinking budget dropped")
+	}
+	switch form := a.schemaForm(); form {
+	case "json_schema":
+		out.Text = &responsesText{responsesFormat{form, schemaName(r.Schema), r.Schema.Strict, r.Schema.JSON}}
+	case "json_object":
+		out.Text = &responsesText{responsesFormat{Type: form}}
+	}
+	for _, t := range r.Tools {
+		parameters := t.Parameters
+		if len(parameters) == 0 {
+			parameters = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		out.Tools = append(out.Tools, responsesTool{Type: "function", Name: t.Name, Description: t.Description, Parameters: parameters})
+	}
+	if r.Force != "" {
+		out.ToolChoice = &responsesChoice{"function", r.Force}
+	}
+	body, err := model.EncodeJSON(&out)
+	return body, a.notes, err
+}
+
+type responsesAnswer struct {
+	ID         model.Word      `json:"id"`
+	Model      model.Word      `json:"model"`
+	Status     model.Word      `json:"status"`
+	Incomplete json.RawMessage `json:"incomplete_details"`
+	Output     []responsesItem `json:"output"`
+	Usage      json.RawMessage `json:"usage"`
+	Error      json.RawMessage `json:"error"`
+}
+
+type responsesItem struct {
+	Type      string          `json:"type"`
+	Content   json.RawMessage `json:"content"`
+	CallID    model.Word      `json:"call_id"`
+	Name      model.Word      `json:"name"`
+	Arguments model.Arguments `json:"arguments"`
+}
+
+// Decode reads a response: the text of its messages and its function calls.
+// Reasoning and tools that ran on the server are neither.
+func (responsesWire) Decode(body []byte) (eval.Response, error) {
+	var a responsesAnswer
+	if err := json.Unmarshal(body, &a); err != nil {
+		return eval.Response{}, model.Malformed("reading the response: %v", err)
+	}
+	switch {
+	case model.Present(a.Error):
+		return eval.Response{}, model.InBody(a.Error)
+	case a.Status == "failed":
+		return eval.Response{}, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
+	case a.Output == nil && a.Status == "":
+		return eval.Response{}, model.Malformed("the answer holds no output")
+	}
+	r := eval.Response{
+		StopReason: string(a.Status), ModelVersion: string(a.Model), RequestID: string(a.ID),
+		Usage: readResponsesUsage(a.Usage),
+	}
+	var texts strings.Builder
+	for _, item := range a.Output {
+		switch item.Type {
+		case "message":
+			text, refusal, err := contentOf(item.Content)
+			if err != nil {
+				return eval.Response{}, model.Malformed("reading the response's content: %v", err)
+			}
+			texts.WriteString(text)
+			r.Refusal += refusal
+		case "function_call":
+			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: string(item.CallID), Name: string(item.Name), Arguments: json.RawMessage(item.Arguments)})
+		}
+	}
+	r.Text = texts.String()
+	if a.Status == "incomplete" {
+		var why struct {
+			Reason model.Word `json:"reason"`
+		}
+		if json.Unmarshal(a.Incomplete, &why) == nil && why.Reason != "" {
+			r.StopReason = string(why.Reason)
+		}
+	}
+	r.Stop = stopOfResponse(&r)
+	return r, nil
+}
+
+func stopOfResponse(r *eval.Response) eval.Stop {
+	if r.Refusal != "" {
+		return eval.StopRefused
+	}
+	switch r.StopReason {
+	case "completed", "complete", "":
+		if len(r.ToolCalls) > 0 {
+			return eval.StopTool
+		}
+		return eval.StopEnd
+	case "max_output_tokens":
+		return eval.StopLength
+	case "content_filter":
+		return eval.StopRefused
+	}
+	return eval.StopOther
+}
+
+type responsesUsage struct {
+	Input        model.Count `json:"input_tokens"`
+	Output       model.Count `json:"output_tokens"`
+	Total        model.Count `json:"total_tokens"`
+	InputDetails struct {
+		Cached     model.Count `json:"cached_tokens"`
+		CacheWrite model.Count `json:"cache_write_tokens"`
+	} `json:"input_tokens_details"`
+	OutputDetails struct {
+		Reasoning model.Count `json:"reasoning_tokens"`
+	} `json:"output_tokens_details"`
+}
+
+func readResponsesUsage(raw json.RawMessage) eval.Usage {
+	var u responsesUsage
+	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	out := eval.Usage{
+		Input: int(u.Input), Output: int(u.Output), Cached: int(u.InputDetails.Cached), CacheWrite: int(u.InputDetails.CacheWrite),
+		Reasoning: int(u.OutputDetails.Reasoning),
+	}
+	countIn(&out, int(u.Total))
+	return out
+}
