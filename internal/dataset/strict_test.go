@@ -38,7 +38,9 @@ type truth struct {
 }
 
 // shout decodes itself, strictly.
-type shout struct{ Loud string }
+type shout struct {
+	Loud string `json:"loud"`
+}
 
 func (s *shout) UnmarshalJSON(data []byte) error {
 	var v struct {
