@@ -1,0 +1,254 @@
+package extraction
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Bench is the suite bound to one study. It implements [eval.Bench],
+// [eval.Calibrator] and [eval.Tabler], and is safe for concurrent use.
+type Bench struct {
+	study      *Study
+	weights    Weights
+	judgeModel *study.Model // nil: the deterministic judge
+	mix     mix
+
+	schemas *schemas
+	corpus  *corpus
+	items   []eval.Item
+	places  []place // of items
+	byID    map[string]int32
+	hasDev  bool // the documents are split, so that the judge is calibrated on dev
+	// unannotated counts fields of documents for which there is no gold; they
+	// are asked for and not scored.
+	unannotated int
+
+	arms  []*arm
+	byArm map[string]*arm
+	cache *cache
+}
+
+// Items are the documents.
+func (b *Bench) Items() []eval.Item { return b.items }
+
+// Arms are the kernels on their models, the null baseline, and with a judge
+// the arm that calibrates it.
+func (b *Bench) Arms() []eval.Arm {
+	list := make([]eval.Arm, len(b.arms))
+	for i, a := range b.arms {
+		list[i] = a.Arm
+	}
+	return list
+}
+
+// Pipelines are the outside pipelines that arms ask.
+func (b *Bench) Pipelines() []Pipeline {
+	var list []Pipeline
+	for _, a := range b.arms {
+		if a.pipeline != nil {
+			list = append(list, *a.pipeline)
+		}
+	}
+	return list
+}
+
+// Close closes the documents' files.
+func (b *Bench) Close() error { return b.corpus.close() }
+
+// A prepared document is one with its schema, and when it is scored its index
+// and annotated fields.
+type prepared struct {
+	Document
+	schema *Schema
+	item   int32
+	split  string
+
+	once   sync.Once
+	index  *text.Index
+	points []point // annotated fields in the schema's order
+}
+
+// document reads a document, or takes it from the cache.
+func (b *Bench) document(id string) (*prepared, error) {
+	item, ok := b.byID[id]
+	if !ok {
+		return nil, fmt.Errorf("extraction: there is no document %q in this study", id)
+	}
+	if d := b.cache.get(item); d != nil {
+		return d, nil
+	}
+	d := &prepared{item: item, split: b.items[item].Split}
+	if _, err := b.corpus.read(b.places[item], nil, &d.Document); err != nil {
+		return nil, err
+	}
+	var err error
+	if d.schema, err = b.schemas.get(d.Schema); err != nil {
+		return nil, fmt.Errorf("document %q changed since it was checked: %w", id, err)
+	}
+	return b.cache.put(d), nil
+}
+
+// ready builds the index and lists the annotated fields, once.
+func (d *prepared) ready() *prepared {
+	d.once.Do(func() {
+		index, err := text.NewIndex(d.Text)
+		if err != nil { // checked when it was loaded; the file must have changed
+			index, _ = text.NewIndex("")
+		}
+		d.index = index
+		for _, f := range d.schema.Fields {
+			for i := range d.Truth {
+				if d.Truth[i].Field == f.Name {
+					d.points = append(d.points, point{f, &d.Truth[i], index})
+				}
+			}
+		}
+	})
+	return d
+}
+
+// Perform gets the arm's answer for the document. It asks at most once.
+func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	a := b.byArm[t.Arm]
+	if a == nil {
+		return eval.Outcome{}, fmt.Errorf("extraction: there is no arm %q in this study", t.Arm)
+	}
+	d, err := b.document(t.Item)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	if a.local != nil {
+		if a.Role == eval.RoleCalibration && b.hasDev && d.split != splitDev {
+			return outcomeOf(`{"extractions":[]}`, eval.StopEnd), nil
+		}
+		return outcomeOf(a.local(d.ready()), eval.StopEnd), nil
+	}
+	r := a.request(d)
+	response, err := ask.Ask(ctx, "extract", r)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	if response.Stop == eval.StopRefused {
+		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(response.Answer())}, nil
+	}
+	return outcomeOf(response.Answer(), response.Stop), nil
+}
+
+// outcomeOf says whether an answer can be read, and keeps it as it stands.
+func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
+	a, err := ReadAnswer(answer)
+	if err != nil {
+		o.Kind, o.Reason, o.Detail = eval.Malformed, ReadReason(err), err.Error()
+	}
+	if a.Repaired {
+		o.Notes = append(o.Notes, noteRepaired)
+	}
+	if a.Cut || stop == eval.StopLength {
+		o.Notes = append(o.Notes, noteTruncated)
+	}
+	return o
+}
+
+// request is what the arm asks about a document.
+func (a *arm) request(d *prepared) eval.Request {
+	if a.pipeline != nil {
+		return a.pipelineRequest(d)
+	}
+	r := a.modelRequest(d.schema, d.Text)
+	r.Item = d.ID
+	if a.Simulated {
+		r.Payload = answerSheet(d.ready())
+	}
+	return r
+}
+
+// modelRequest asks a model: the rendered kernel is the system prompt, the
+// document the one message, byte for byte.
+func (a *arm) modelRequest(s *Schema, document string) eval.Request {
+	r, prompt := requestTo(a.model), a.prompts[s]
+	r.System = prompt.system
+	r.Messages = []eval.Message{{Role: "user", Content: document}}
+	switch a.model.Structured {
+	case "schema":
+		r.Schema = &eval.Schema{Name: "extractions", Strict: true, JSON: prompt.answer}
+	case "tool":
+		r.Tools = []eval.Tool{{Name: toolName, Description: "Reports the fields extracted from the document.", Parameters: prompt.answer}}
+		r.Force = toolName
+	}
+	return r
+}
+
+// toolName is the tool that models answer with where tools are asked for.
+const toolName = "report_extractions"
+
+// requestTo begins a request to a model with its settings.
+func requestTo(m *study.Model) eval.Request {
+	return eval.Request{
+		Model: m.ID, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name,
+		Sampling:  eval.Sampling{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed},
+		MaxTokens: m.MaxTokens, Allowance: m.Reasoning.Allowance,
+		Reasoning: eval.Reasoning{Effort: m.Reasoning.Effort, Budget: m.Reasoning.Budget},
+	}
+}
+
+// A payload is what a pipeline outside is given.
+type payload struct {
+	DocumentID string  `json:"document_id"`
+	Text       string  `json:"text"`
+	Schema     string  `json:"schema"`
+	Fields     []Field `json:"fields"`
+}
+
+func (a *arm) pipelineRequest(d *prepared) eval.Request {
+	r := eval.Request{Model: a.pipeline.Model, Provider: a.pipeline.Kind, Endpoint: a.target, Name: a.ID, Item: d.ID}
+	if a.pipeline.Kind == "outputs" {
+		return r // the answer is there already; who it is for is enough
+	}
+	b, err := json.Marshal(payload{d.ID, d.Text, d.schema.Name, d.schema.Fields})
+	if err != nil {
+		panic("extraction: " + err.Error()) // strings always marshal
+	}
+	r.Payload = b
+	return r
+}
+
+// Score turns an outcome into fractions. It is pure: it reads the document and
+// nothing else.
+func (b *Bench) Score(t eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
+	d, err := b.document(t.Item)
+	if err != nil {
+		return []eval.Score{{Metric: metricComposite, Unscored: err.Error()}}
+	}
+	a, results := b.assess(d.ready(), &o, vs)
+	m := emitter{scores: make([]eval.Score, 0, 20*(len(results)+1))}
+	for i := range results {
+		m.field(&results[i], b.weights)
+	}
+	m.answer(&o, a, d.schema, results)
+	if arm := b.byArm[t.Arm]; arm != nil && arm.Role == eval.RoleBaseline {
+		m.distribution(d.points, b.weights)
+	}
+	return m.scores
+}
+
+// assess reads an outcome and scores its fields.
+func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (Answer, []result) {
+	return b.assessWith(d, o, b.mix, b.judges(vs))
+}
+
+// assessWith does the same with another judge. Of an answer that could not be
+// read, or was refused, every field is left out.
+func (b *Bench) assessWith(d *prepared, o *eval.Outcome, m mix, judges func(*point) judge) (Answer, []result) {
+	var a Answer
+	if o.Kind == eval.OK {
+		a, _ = ReadAnswer(string(o.Data)) // it could be read when it came
+	}
+	return a, d.assess(a, m, judges)
+}

@@ -1,0 +1,362 @@
+package extraction
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Document is one record of the data: a text and what is true of it. Its
+// text may be divided into pages by lines such as ---PAGE 2---.
+type Document struct {
+	ID         string `json:"document_id"`
+	Text       string `json:"text"`
+	Schema     string `json:"schema"`
+	DocType    string `json:"doc_type,omitempty"` // the schema's name when not given
+	Difficulty string `json:"difficulty,omitempty"`
+	Split      string `json:"split,omitempty"`   // dev, test or not given
+	Cluster    string `json:"cluster,omitempty"` // documents of one origin, which are resampled together
+	Truth      []Gold `json:"ground_truth"`
+}
+
+// Gold is what is true of one field of one document.
+type Gold struct {
+	Field      string    `json:"field"`
+	Exists     *bool     `json:"exists_in_document"`
+	Ambiguous  bool      `json:"is_ambiguous,omitempty"`
+	Correct    literal   `json:"correct_value,omitempty"`
+	Acceptable []literal `json:"acceptable_values,omitempty"`
+	Candidates []literal `json:"candidate_values,omitempty"`
+	Quote      string    `json:"evidence_quote,omitempty"`        // a passage that shows the value
+	Contains   string    `json:"evidence_must_contain,omitempty"` // or what such a passage has to hold
+	Page       int       `json:"page,omitempty"`
+	Note       string    `json:"note,omitempty"` // why the field is ambiguous
+}
+
+// A literal is a value as it was written: a JSON string, number or boolean,
+// with "" for null.
+type literal string
+
+// UnmarshalJSON reads a string, number, boolean or null.
+func (l *literal) UnmarshalJSON(data []byte) error {
+	c := cursor{b: data}
+	s, _, ok := c.scalar()
+	if !ok || c.bad {
+		return errors.New("want a value: a string, a number, true, false or null")
+	}
+	*l = literal(s)
+	return nil
+}
+
+// present, missing and ambiguous are the three kinds of field that scoring
+// tells apart.
+func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
+func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
+
+// matches reports whether a value is one of those that are right.
+func (g *Gold) matches(t text.Type, value string) bool {
+	if text.Equal(t, value, string(g.Correct)) {
+		return true
+	}
+	return slices.ContainsFunc(g.Acceptable, func(a literal) bool { return text.Equal(t, value, string(a)) })
+}
+
+// decodeDocument reads a record. The fast reading knows only what is right;
+// anything else is read again by the strict decoder, whose errors name column
+// and nearest key.
+func decodeDocument(data []byte, d *Document) error {
+	c := cursor{b: data}
+	*d = Document{}
+	if c.document(d) && c.peek() == 0 && c.i == len(c.b) {
+		return nil
+	}
+	*d = Document{}
+	return dataset.DecodeStrict(data, d)
+}
+
+// seen remembers which keys of an object were read; a key read twice, or an
+// unknown one, is not for the fast reading.
+type seen uint16
+
+func (s *seen) first(bit int) bool {
+	is := *s&(1<<bit) == 0
+	*s |= 1 << bit
+	return is
+}
+
+func (c *cursor) document(d *Document) bool {
+	var keys seen
+	c.take('{')
+	for n := 0; c.more('}', n); n++ {
+		ok := true
+		switch c.key() {
+		case "document_id":
+			ok, d.ID = keys.first(0), c.text()
+		case "text":
+			ok, d.Text = keys.first(1), c.text()
+		case "schema":
+			ok, d.Schema = keys.first(2), c.text()
+		case "doc_type":
+			ok, d.DocType = keys.first(3), c.text()
+		case "difficulty":
+			ok, d.Difficulty = keys.first(4), c.text()
+		case "split":
+			ok, d.Split = keys.first(5), c.text()
+		case "cluster":
+			ok, d.Cluster = keys.first(6), c.text()
+		case "ground_truth":
+			ok = keys.first(7) && c.truth(d)
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return !c.bad
+}
+
+func (c *cursor) truth(d *Document) bool {
+	c.take('[')
+	d.Truth = []Gold{}
+	for n := 0; c.more(']', n); n++ {
+		d.Truth = append(d.Truth, Gold{})
+		if !c.gold(&d.Truth[n]) {
+			return false
+		}
+	}
+	return !c.bad
+}
+
+func (c *cursor) gold(g *Gold) bool {
+	var keys seen
+	c.take('{')
+	for n := 0; c.more('}', n); n++ {
+		ok := true
+		switch c.key() {
+		case "field":
+			ok, g.Field = keys.first(0), c.text()
+		case "exists_in_document":
+			exists := c.boolean()
+			ok, g.Exists = keys.first(1), &exists
+		case "is_ambiguous":
+			ok, g.Ambiguous = keys.first(2), c.boolean()
+		case "correct_value":
+			ok = keys.first(3) && c.literal(&g.Correct)
+		case "acceptable_values":
+			ok = keys.first(4) && c.literals(&g.Acceptable)
+		case "candidate_values":
+			ok = keys.first(5) && c.literals(&g.Candidates)
+		case "evidence_quote":
+			ok, g.Quote = keys.first(6), c.optional()
+		case "evidence_must_contain":
+			ok, g.Contains = keys.first(7), c.optional()
+		case "page":
+			if ok = keys.first(8); !c.null() {
+				g.Page = c.integer()
+			}
+		case "note":
+			ok, g.Note = keys.first(9), c.optional()
+		default:
+			ok = false
+		}
+		if !ok {
+			return false
+		}
+	}
+	return !c.bad
+}
+
+// optional reads a string or null.
+func (c *cursor) optional() string {
+	if c.null() {
+		return ""
+	}
+	return c.text()
+}
+
+func (c *cursor) literal(l *literal) bool {
+	s, _, ok := c.scalar()
+	*l = literal(s)
+	return ok && !c.bad
+}
+
+func (c *cursor) literals(list *[]literal) bool {
+	if c.null() {
+		return true
+	}
+	c.take('[')
+	*list = []literal{}
+	for n := 0; c.more(']', n); n++ {
+		var l literal
+		if !c.literal(&l) {
+			return false
+		}
+		*list = append(*list, l)
+	}
+	return !c.bad
+}
+
+// check refuses a record that contradicts itself, with every finding at once.
+// Positions are the caller's to add.
+func (d *Document) check(s *Schema) error {
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("document %q: %s", d.ID, fmt.Sprintf(format, args...)))
+	}
+	if strings.TrimSpace(d.Text) == "" {
+		fault("text is empty: there is nothing to extract from")
+	}
+	if d.Split != "" && d.Split != splitDev && d.Split != splitTest {
+		fault("split is %q: want dev or test, or leave it out", d.Split)
+	}
+	if len(d.Truth) == 0 {
+		fault("ground_truth is empty: give gold for at least one field, or leave the document out")
+	}
+	index, err := text.NewIndex(d.Text)
+	if err != nil {
+		fault("%v", err)
+		return errors.Join(errs...)
+	}
+	for i := range d.Truth {
+		g := &d.Truth[i]
+		name := g.Field
+		if name == "" {
+			name = fmt.Sprintf("ground_truth[%d]", i)
+			fault("%s has no field name", name)
+		} else if s.field(name) < 0 {
+			fault("field %q: schema %s has no such field%s", name, s.Name, didYouMean(name, s.names()))
+		} else if slices.ContainsFunc(d.Truth[:i], func(o Gold) bool { return o.Field == name }) {
+			fault("field %q: there is gold for it twice", name)
+		}
+		g.check(index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
+	}
+	return errors.Join(errs...)
+}
+
+// check refuses gold that no answer could be right by.
+func (g *Gold) check(index *text.Index, fault func(format string, args ...any)) {
+	switch {
+	case g.Exists == nil:
+		fault("exists_in_document is not given: write true or false")
+	case g.missing():
+		g.checkMissing(fault)
+		return
+	case g.Ambiguous:
+		if n := distinct(g.Candidates); n < 2 {
+			fault("is ambiguous but has %d distinct candidate_values: list at least two, or make it a field with one correct_value", n)
+		}
+		if g.Correct != "" {
+			fault("is ambiguous and has the correct_value %q: it is one or the other", g.Correct)
+		}
+	default:
+		if g.Correct == "" {
+			fault("exists in the document but has no correct_value")
+		}
+		if len(g.Candidates) > 0 {
+			fault("has candidate_values but is not ambiguous: set is_ambiguous, or move them to acceptable_values")
+		}
+	}
+	g.checkEvidence(index, fault)
+}
+
+func (g *Gold) checkMissing(fault func(format string, args ...any)) {
+	switch {
+	case g.Ambiguous:
+		fault("is ambiguous and does not exist in the document: it is one or the other")
+	case g.Correct != "" || len(g.Acceptable) > 0 || len(g.Candidates) > 0:
+		fault("does not exist in the document but has a value: set exists_in_document, or remove the values")
+	case g.Quote != "" || g.Contains != "":
+		fault("does not exist in the document but has evidence: set exists_in_document, or remove the evidence")
+	case g.Page != 0:
+		fault("does not exist in the document but has page %d", g.Page)
+	}
+}
+
+func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args ...any)) {
+	if g.Contains != "" && !index.Has(g.Contains) {
+		fault("evidence_must_contain %q is not in the text, so no quote can hold it", clip(g.Contains))
+	}
+	if g.Page != 0 && !slices.ContainsFunc(index.Pages(), func(p text.Page) bool { return p.Number == g.Page }) {
+		fault("page %d: the document has no such page", g.Page)
+		return
+	}
+	if g.Quote == "" {
+		return
+	}
+	found := index.Find(g.Quote)
+	if len(found) == 0 {
+		fault("evidence_quote %q is not in the text: it must be copied character for character (white space may differ)", clip(g.Quote))
+		return
+	}
+	if g.Page != 0 && !slices.ContainsFunc(found, func(o text.Occurrence) bool { return o.Page == g.Page }) {
+		fault("evidence_quote %q is on page %d, not on page %d", clip(g.Quote), found[0].Page, g.Page)
+	}
+}
+
+// distinct counts the values that differ by more than case and spacing.
+func distinct(values []literal) int {
+	n := 0
+	for i, v := range values {
+		if !slices.ContainsFunc(values[:i], func(w literal) bool { return text.Fold(string(w)) == text.Fold(string(v)) }) {
+			n++
+		}
+	}
+	return n
+}
+
+// inputHash covers what an arm is given of the document, goldHash what answers
+// are scored against, whatever the order of keys or the spacing in the file.
+func (d *Document) inputHash() string {
+	return shortHash(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
+}
+
+func (d *Document) goldHash() string {
+	b := make([]byte, 0, 1024)
+	for i := range d.Truth {
+		g := &d.Truth[i]
+		b = appendParts(b, g.Field, strconv.FormatBool(g.missing()), strconv.FormatBool(g.Ambiguous),
+			string(g.Correct), g.Quote, g.Contains, strconv.Itoa(g.Page), g.Note)
+		b = appendParts(b, strconv.Itoa(len(g.Acceptable)), strconv.Itoa(len(g.Candidates)))
+		for _, v := range g.Acceptable {
+			b = appendParts(b, string(v))
+		}
+		for _, v := range g.Candidates {
+			b = appendParts(b, string(v))
+		}
+	}
+	return shortHash(b)
+}
+
+// appendParts adds texts with their lengths, so that their borders count.
+func appendParts(b []byte, parts ...string) []byte {
+	for _, p := range parts {
+		b = strconv.AppendInt(b, int64(len(p)), 10)
+		b = append(b, ':')
+		b = append(b, p...)
+	}
+	return b
+}
+
+// shortHash is 64 bits of a SHA-256: enough to tell the documents of one study
+// apart.
+func shortHash(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// clip shortens a text for an error message.
+func clip(s string) string {
+	const most = 80
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

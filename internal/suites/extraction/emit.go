@@ -1,0 +1,221 @@
+package extraction
+
+import (
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A result is everything scoring found out about one field of one answer.
+type result struct {
+	point
+	entries []*Entry // that name the field: one, none, or too many
+	verdict
+	quotes   quoteCounts
+	failures failures
+}
+
+// entry is the entry that was scored, nil where there was none or several.
+func (r *result) entry() *Entry {
+	if len(r.entries) == 1 {
+		return r.entries[0]
+	}
+	return nil
+}
+
+// quoteCounts are the opportunities and hits of the quote rates.
+type quoteCounts struct {
+	required, absent, fabricated int
+	ok, okQuoted                 int
+	ambiguous, covered           int
+}
+
+// assess scores every annotated field of a document, in the schema's order.
+// asks gives the judge of a field.
+func (d *prepared) assess(a Answer, m mix, asks func(p *point) judge) []result {
+	results := make([]result, 0, len(d.points))
+	for i := range d.points {
+		r := result{point: d.points[i]}
+		for e := range a.Entries {
+			if a.Entries[e].Field == r.field.Name {
+				r.entries = append(r.entries, &a.Entries[e])
+				r.quotes.count(&r.point, &a.Entries[e])
+			}
+		}
+		if e := r.entry(); e != nil {
+			r.verdict = r.point.score(e, m, asks(&r.point))
+		}
+		r.failures = r.classify()
+		results = append(results, r)
+	}
+	return results
+}
+
+// count adds what an entry says about quotes. Required are those of ok entries
+// and of the candidates of ambiguous ones.
+func (q *quoteCounts) count(p *point, e *Entry) {
+	require := func(quote Scalar) {
+		q.required++
+		switch {
+		case quote.blank():
+			q.absent++
+		case !p.index.Has(quote.Text):
+			q.fabricated++
+		}
+	}
+	switch e.Status {
+	case statusOK:
+		q.ok++
+		if !e.Quote.blank() {
+			q.okQuoted++
+		}
+		require(e.Quote)
+	case statusAmbiguous:
+		q.ambiguous++
+		if len(e.Candidates) >= 2 {
+			q.covered++
+		}
+		for _, c := range e.Candidates {
+			require(c.Quote)
+		}
+	}
+}
+
+// hallucinated reports a value where gold has none.
+func (r *result) hallucinated() bool {
+	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return e.Value.Given })
+}
+
+func (r *result) classify() failures {
+	var f failures
+	f.add(modeOmitted, len(r.entries) == 0)
+	f.add(modeDuplicate, len(r.entries) > 1)
+	f.add(modeHallucinate, r.hallucinated())
+	f.add(modeUnquoted, r.quotes.absent > 0)
+	f.add(modeFabricated, r.quotes.fabricated > 0)
+	e := r.entry()
+	if e == nil {
+		return f
+	}
+	f.add(modeSchema, r.Schema == 0)
+	switch {
+	case r.gold.Ambiguous:
+		f.add(modeUnflagged, e.Status != statusAmbiguous)
+		f.add(modeWrong, e.Status == statusAmbiguous && r.Value == 0)
+	case r.gold.present():
+		f.add(modeMissed, !e.Value.Given)
+		f.add(modeWrong, e.Value.Given && r.Value == 0)
+		f.add(modeInexact, r.Value > 0 && r.Value < 1)
+		f.add(modeNotInQuote, r.Value > 0 && r.support.found && !r.support.holds)
+	}
+	f.add(modeWrongPage, r.Value > 0 && r.Page < r.Value && !r.gold.missing())
+	return f
+}
+
+// emitter collects scores in a fixed order.
+type emitter struct {
+	scores []eval.Score
+	unit   string
+}
+
+func (m *emitter) add(metric string, num, den float64) {
+	m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Num: num, Den: den})
+}
+
+// rate adds a fraction of counts, unless there was no opportunity.
+func (m *emitter) rate(metric string, hits, of int) {
+	if of > 0 {
+		m.add(metric, float64(hits), float64(of))
+	}
+}
+
+// score adds a component, or the reason why there is none.
+func (m *emitter) score(metric string, score float64, unscored string) {
+	if unscored != "" {
+		m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Unscored: unscored})
+		return
+	}
+	m.add(metric, score, 1)
+}
+
+// field adds the scores of a field.
+func (m *emitter) field(r *result, w Weights) {
+	m.unit = r.field.Name
+	m.score(metricComposite, w.Composite(r.Components), r.failed)
+	m.score(metricValue, r.Value, "")
+	m.score(metricEvidence, r.Evidence, r.failed)
+	m.score(metricPage, r.Page, "")
+	m.score(metricStatus, r.Status, "")
+	m.score(metricSchema, r.Schema, "")
+	if r.gold.missing() {
+		m.score(metricHallucination, indicator(r.hallucinated()), "")
+	}
+	m.rate(metricFabrication, r.quotes.fabricated, r.quotes.required)
+	m.rate(metricUnquoted, r.quotes.absent, r.quotes.required)
+	m.rate(metricQuoteCoverage, r.quotes.okQuoted, r.quotes.ok)
+	m.rate(metricCandidateCoverage, r.quotes.covered, r.quotes.ambiguous)
+	m.score(metricDuplicate, indicator(len(r.entries) > 1), "")
+	m.score(metricOmitted, indicator(len(r.entries) == 0), "")
+	m.layers(r)
+}
+
+// layers adds what explains the evidence score and decides nothing.
+func (m *emitter) layers(r *result) {
+	if r.support.holds {
+		m.add(metricEvidenceToken, r.token, 1)
+		m.add(metricEvidenceTyped, indicator(r.support.typed), 1)
+	}
+	if r.judged {
+		m.add(metricEvidenceJudge, r.verdict.judge, 1)
+	}
+	if e := r.entry(); e != nil && e.Value.Given && !e.Quote.blank() {
+		quote, value := float64(text.Words(e.Quote.Text)), float64(text.Words(e.Value.Text))
+		m.add(metricQuoteWords, quote, 1)
+		m.add(metricValueWords, value, 1)
+		m.add(metricTokenRatio, quote/max(value, 1), 1)
+	}
+}
+
+// answer adds what concerns the answer as a whole.
+func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result) {
+	m.unit = ""
+	extra := 0
+	for i := range a.Entries {
+		if s.field(a.Entries[i].Field) < 0 {
+			extra++
+		}
+	}
+	m.rate(metricExtraField, extra, len(a.Entries))
+	m.add(metricParseFailure, indicator(o.Kind == eval.Malformed), 1)
+	m.add(metricRepaired, indicator(slices.Contains(o.Notes, noteRepaired)), 1)
+	m.add(metricTruncated, indicator(slices.Contains(o.Notes, noteTruncated)), 1)
+	for i, mode := range modes {
+		n := 0
+		for j := range results {
+			if results[j].failures.has(i) {
+				n++
+			}
+		}
+		m.add(mode.metric, float64(n), float64(len(results)))
+	}
+}
+
+// distribution adds what gold is made of, and what calling every field missing
+// must score. Only the null baseline carries it, once a document.
+func (m *emitter) distribution(points []point, w Weights) {
+	m.unit = ""
+	missing, ambiguous := 0, 0
+	for i := range points {
+		if points[i].gold.missing() {
+			missing++
+		} else if points[i].gold.Ambiguous {
+			ambiguous++
+		}
+	}
+	n := float64(len(points))
+	m.add(metricGoldMissing, float64(missing), n)
+	m.add(metricGoldAmbiguous, float64(ambiguous), n)
+	perfect := w.Composite(Components{1, 1, 1, 1, 1})
+	m.add(metricNullExpected, perfect*float64(missing)+w.Schema*(n-float64(missing)), n)
+}

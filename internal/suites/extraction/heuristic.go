@@ -1,0 +1,384 @@
+package extraction
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// heuristicVersion changes with the rules, so that a run under other rules is
+// told from this one.
+const heuristicVersion = "1"
+
+// heuristicAnswer extracts by rule: every value of the field's type in the
+// document is a place, the words around it are its label, and the place whose
+// label fits the field best is the answer. Strings have rules of their own by
+// what the field's words say it is. The rules are general; there is none for
+// any particular document or corpus.
+func heuristicAnswer(d *prepared) string {
+	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
+	entries := make([]writtenEntry, len(d.schema.Fields))
+	for i := range d.schema.Fields {
+		entries[i] = h.entry(i)
+	}
+	return answerText(entries)
+}
+
+type heuristic struct {
+	*prepared
+	labels []label // by field
+}
+
+// A span is a range of bytes of the document.
+type span struct{ start, end int }
+
+func (h *heuristic) entry(i int) writtenEntry {
+	f, l := &h.schema.Fields[i], &h.labels[i]
+	var value, quote span
+	var ok bool
+	switch f.Type {
+	case text.Date, text.Money, text.Number:
+		value, ok = h.typed(f, l)
+		quote = h.withLabel(value)
+	case text.ID:
+		value, ok = h.identifier(l)
+		quote = h.withLabel(value)
+	default:
+		value, quote, ok = h.words(l)
+	}
+	if !ok {
+		return missingEntry(f.Name)
+	}
+	c := citation{value: text.Minimal(h.Text[value.start:value.end]), quote: h.Text[quote.start:quote.end], page: h.index.PageAt(quote.start)}
+	if !h.index.Has(c.quote) { // the passage holds a page marker
+		c.quote = c.value
+	}
+	return okEntry(f.Name, c)
+}
+
+// A concept is an idea with the words that stand for it in documents.
+type concept struct{ words []string }
+
+// concepts are the words of business documents that mean the same. Words of
+// field names that are not here stand for themselves.
+var concepts = map[string][]string{
+	"number":     {"number", "no", "no.", "nr", "num", "#", "id"},
+	"date":       {"date", "dated", "on"},
+	"total":      {"total", "amount due", "balance due", "grand total", "net total"},
+	"amount":     {"amount", "amt", "sum"},
+	"value":      {"value", "amount", "price", "fee", "consideration"},
+	"due":        {"due", "payable", "pay by", "payment due"},
+	"invoice":    {"invoice", "inv", "bill"},
+	"receipt":    {"receipt", "document", "doc", "bill", "invoice", "trans", "transaction", "slip"},
+	"purchase":   {"purchase", "sale", "date", "time"},
+	"tax":        {"tax", "vat", "gst", "sst"},
+	"agreement":  {"made", "entered into", "dated", "dated as of", "executed", "agreement", "day of"},
+	"effective":  {"effective", "commence", "commences", "commencing", "commencement", "shall begin"},
+	"expiration": {"expire", "expires", "expiration", "expiring", "until", "terminate", "terminates", "through", "ending", "end on", "ends on"},
+	"birth":      {"birth", "born", "dob"},
+	"visit":      {"visit", "admission", "admitted", "seen on", "encounter", "service"},
+	"record":     {"record", "mrn", "chart"},
+	"physician":  {"physician", "doctor", "attending", "provider", "dr"},
+	"medication": {"medication", "prescribed", "rx", "medications"},
+	"diagnosis":  {"diagnosis", "assessment", "impression", "dx"},
+	"employer":   {"employer", "company"},
+	"degree":     {"degree", "education"},
+}
+
+// generic words name the kind of a value and tell no field from another.
+var generic = []string{"date", "number", "amount", "name", "value", "of", "the", "id", "code"}
+
+// A label is what to look for around the values of a field.
+type label struct {
+	name     string
+	specific []concept
+	kind     []concept // the generic words of the name
+	rivals   []concept // specific concepts of other fields
+	only     bool      // no other field of the schema has its type
+	plain    bool      // its specific words name the document, not the value
+}
+
+func labelsOf(s *Schema) []label {
+	labels := make([]label, len(s.Fields))
+	for i, f := range s.Fields {
+		l := &labels[i]
+		l.name = f.Name
+		for _, w := range nameWords(f.Name) {
+			if slices.Contains(generic, w) {
+				l.kind = append(l.kind, conceptOf(w))
+			} else {
+				l.specific = append(l.specific, conceptOf(w))
+			}
+		}
+		l.plain = !slices.ContainsFunc(nameWords(f.Name), func(w string) bool {
+			return !slices.Contains(generic, w) && !slices.Contains(documentWords, w)
+		})
+	}
+	for i := range labels {
+		labels[i].only = true
+		for j := range labels {
+			if i != j && s.Fields[i].Type == s.Fields[j].Type {
+				labels[i].only = false
+				labels[i].rivals = append(labels[i].rivals, rivals(labels[i], labels[j])...)
+			}
+		}
+	}
+	return labels
+}
+
+// documentWords name kinds of documents: the invoice date is the date of an
+// invoice that says no more.
+var documentWords = []string{"invoice", "receipt", "contract", "agreement", "document", "purchase", "total"}
+
+// rivals are the concepts of b that are not also those of a.
+func rivals(a, b label) []concept {
+	return slices.DeleteFunc(slices.Clone(b.specific), func(c concept) bool {
+		return slices.ContainsFunc(a.specific, func(o concept) bool { return slices.Equal(o.words, c.words) })
+	})
+}
+
+func nameWords(name string) []string {
+	return strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return r == '_' || r == '-' || r == '.' })
+}
+
+func conceptOf(word string) concept {
+	if words := concepts[word]; words != nil {
+		return concept{words}
+	}
+	return concept{[]string{word}}
+}
+
+// in reports whether a text, in lower case, holds one of the concept's words
+// as a word.
+func (c concept) in(s string) bool {
+	return slices.ContainsFunc(c.words, func(w string) bool { return holdsWord(s, w) })
+}
+
+func holdsWord(s, word string) bool {
+	for at := 0; ; {
+		i := strings.Index(s[at:], word)
+		if i < 0 {
+			return false
+		}
+		at += i
+		end := at + len(word)
+		if (at == 0 || !wordByte(s[at-1])) && (end == len(s) || !wordByte(s[end])) {
+			return true
+		}
+		at = end
+	}
+}
+
+func wordByte(b byte) bool {
+	return b >= 0x80 || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9'
+}
+
+// typed finds a date or a number: of all there are, the one whose label fits
+// best, of equals the first date or the last amount, since totals end columns.
+func (h *heuristic) typed(f *Field, l *label) (span, bool) {
+	best, bestScore := span{}, 0.0
+	found := false
+	for _, s := range h.values(f.Type) {
+		score := h.fit(l, s)
+		if !found || score > bestScore || score == bestScore && f.Type != text.Date {
+			best, bestScore, found = s, score, true
+		}
+	}
+	enough := 2.0
+	if l.plain || l.only && f.Type == text.Date && len(l.specific) == 0 {
+		enough = 0
+	}
+	return best, found && bestScore >= enough
+}
+
+// values lists where values of a type stand.
+func (h *heuristic) values(t text.Type) []span {
+	var spans []span
+	for _, p := range h.index.Pages() {
+		page := h.Text[p.Start:p.End]
+		at := 0
+		for _, v := range text.Values(t, page) {
+			i := strings.Index(page[at:], v)
+			if i < 0 {
+				break
+			}
+			at += i
+			spans = append(spans, span{p.Start + at, p.Start + at + len(v)})
+			at += len(v)
+		}
+	}
+	return spans
+}
+
+// fit says how well the words around a place fit a label. What stands in the
+// same line counts most, then the line or column heading above and the words
+// before, then a definition that follows, as in: March 1, 2020 (the "Effective
+// Date").
+func (h *heuristic) fit(l *label, s span) float64 {
+	line := lower(h.lineBefore(s.start))
+	before := lower(h.before(s.start, 90)) + " " + lower(h.above(s.start))
+	after := lower(h.after(s.end, 40))
+	score := 0.0
+	for _, c := range l.specific {
+		switch {
+		case c.in(line):
+			score += 4
+		case c.in(after) && strings.HasPrefix(strings.TrimLeft(after, " ,"), "("):
+			score += 4
+		case c.in(before):
+			score += 2
+		}
+	}
+	for _, c := range l.kind {
+		if c.in(line) || c.in(before) {
+			score++
+		}
+	}
+	for _, c := range l.rivals {
+		switch {
+		case c.in(line):
+			score -= 3
+		case c.in(before):
+			score--
+		}
+	}
+	if holdsWord(line, "subtotal") || holdsWord(line, "sub total") || holdsWord(line, "sub-total") || holdsWord(line, "change") || holdsWord(line, "cash") {
+		score -= 4
+	}
+	return score
+}
+
+func lower(s string) string { return strings.ToLower(text.Minimal(s)) }
+
+// lineBefore is what stands in the line before a place.
+func (h *heuristic) lineBefore(at int) string {
+	return h.Text[strings.LastIndexByte(h.Text[:at], '\n')+1 : at]
+}
+
+// before is the text before a place, at most n bytes and none of the page
+// before.
+func (h *heuristic) before(at, n int) string {
+	s := h.Text[max(0, at-n):at]
+	if i := strings.LastIndex(s, "---PAGE"); i >= 0 {
+		s = s[i:]
+	}
+	return strings.ToValidUTF8(s, "")
+}
+
+func (h *heuristic) after(at, n int) string {
+	return strings.ToValidUTF8(h.Text[at:min(len(h.Text), at+n)], "")
+}
+
+// above is the heading over a place: in the last line before that has any
+// text, the words that begin nearest to its column.
+func (h *heuristic) above(at int) string {
+	start := strings.LastIndexByte(h.Text[:at], '\n') + 1
+	column := at - start
+	for end := start - 1; end > 0; {
+		from := strings.LastIndexByte(h.Text[:end], '\n') + 1
+		if line := h.Text[from:end]; strings.TrimSpace(line) != "" {
+			return nearestCell(line, column)
+		}
+		end = from - 1
+	}
+	return ""
+}
+
+var cell = regexp.MustCompile(`\S+(?: \S+)*`)
+
+func nearestCell(line string, column int) string {
+	best, distance := "", 16
+	for _, c := range cell.FindAllStringIndex(line, -1) {
+		if d := max(c[0], column) - min(c[0], column); d < distance {
+			best, distance = line[c[0]:c[1]], d
+		}
+	}
+	return best
+}
+
+// withLabel extends a value to the left over the label in its line.
+func (h *heuristic) withLabel(s span) span {
+	from := strings.LastIndexByte(h.Text[:s.start], '\n') + 1
+	for s.start-from > longestQuote/2 {
+		i := strings.IndexAny(h.Text[from:s.start], " \t")
+		if i < 0 {
+			from = s.start
+			break
+		}
+		from += i + 1
+	}
+	for from < s.start && (h.Text[from] == ' ' || h.Text[from] == '\t') {
+		from++
+	}
+	return span{from, s.end}
+}
+
+var (
+	email = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
+	phone = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,}\d`)
+	// code is a run of letters, digits and the signs that join them.
+	code = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9/_.-]*`)
+)
+
+// identifier finds a number or code behind its label, or an address that shows
+// by its form what it is.
+func (h *heuristic) identifier(l *label) (span, bool) {
+	switch {
+	case strings.Contains(l.name, "mail"):
+		return h.first(email)
+	case strings.Contains(l.name, "phone") || strings.Contains(l.name, "telephone"):
+		return h.first(phone)
+	}
+	best, bestScore := span{}, 3.0 // a specific word in the line, or near and with the kind
+	for _, p := range h.index.Pages() {
+		for _, m := range code.FindAllStringIndex(h.Text[p.Start:p.End], -1) {
+			s := span{p.Start + m[0], p.Start + m[1]}
+			s.end = s.start + len(strings.TrimRight(h.Text[s.start:s.end], ".-/_"))
+			if v := h.Text[s.start:s.end]; len(v) < 3 || !strings.ContainsAny(v, "0123456789") || isDate(v) {
+				continue
+			}
+			if score := h.fitCode(l, s); score > bestScore {
+				best, bestScore = s, score
+			}
+		}
+	}
+	return best, best.end > 0
+}
+
+func isDate(s string) bool {
+	_, err := text.ParseDate(s)
+	return err == nil
+}
+
+// fitCode is fit, for codes, which stand right behind their label or right
+// under it.
+func (h *heuristic) fitCode(l *label, s span) float64 {
+	near := lower(h.lineBefore(s.start))
+	if len(near) > 30 {
+		near = near[len(near)-30:]
+	}
+	if near == "" {
+		near = lower(h.above(s.start))
+	}
+	score := 0.0
+	for _, c := range l.specific {
+		if c.in(near) {
+			score += 3
+		}
+	}
+	for _, c := range l.kind {
+		if c.in(near) {
+			score += 2
+		}
+	}
+	return score
+}
+
+func (h *heuristic) first(form *regexp.Regexp) (span, bool) {
+	if m := form.FindStringIndex(h.Text); m != nil {
+		return span{m[0], m[1]}, true
+	}
+	return span{}, false
+}

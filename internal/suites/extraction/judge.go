@@ -1,0 +1,233 @@
+package extraction
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// deterministicJudge is the judge of studies that name no model: the claimed
+// value must stand in the quote as a value of the field's type.
+const deterministicJudge = "deterministic"
+
+func deterministic(p *point) judge {
+	return func(_ int, value, quote string) opinion {
+		return opinion{score: indicator(text.Contains(p.field.Type, quote, value))}
+	}
+}
+
+// A question is a quote to be judged: what the judge is shown, and what was
+// claimed to be in it. A judge never learns the claim.
+type question struct {
+	step   string
+	field  Field
+	quote  string
+	claims []string
+}
+
+// A docket lists the questions of one field. Equal quotes are one question,
+// under the step of the first that has it, so that asking and scoring find the
+// same steps.
+type docket struct {
+	field     Field
+	questions []question
+}
+
+func (d *docket) question(k int, quote string) *question {
+	minimal := text.Minimal(quote)
+	for i := range d.questions {
+		if text.Minimal(d.questions[i].quote) == minimal {
+			return &d.questions[i]
+		}
+	}
+	step := "judge/" + d.field.Name
+	if k > 0 {
+		step += "/" + strconv.Itoa(k)
+	}
+	d.questions = append(d.questions, question{step: step, field: d.field, quote: quote})
+	return &d.questions[len(d.questions)-1]
+}
+
+// questions lists what the judge has to be asked about an outcome: the quotes
+// that came through the gates and whose value is right.
+func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
+	var dockets []*docket
+	b.assessWith(d, o, trustedJudge, func(p *point) judge {
+		list := &docket{field: p.field}
+		dockets = append(dockets, list)
+		return func(k int, value, quote string) opinion {
+			q := list.question(k, quote)
+			q.claims = append(q.claims, value)
+			return opinion{}
+		}
+	})
+	var all []question
+	for _, list := range dockets {
+		all = append(all, list.questions...)
+	}
+	return all
+}
+
+// Judge asks the judge about every quote that counts. A call that failed
+// leaves a verdict that says so; errors that concern the run end it.
+func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker eval.Asker) ([]eval.Verdict, error) {
+	if b.judgeModel == nil || o.Kind != eval.OK {
+		return nil, nil
+	}
+	d, err := b.document(t.Item)
+	if err != nil {
+		return nil, err
+	}
+	var verdicts []eval.Verdict
+	for _, q := range b.questions(d.ready(), &o) {
+		v := eval.Verdict{Step: q.step, Source: "model", Judge: b.judgeModel.ID}
+		response, err := asker.Ask(ctx, q.step, b.judgeRequest(d.ID, q))
+		switch {
+		case err != nil && !spared(err):
+			return nil, err
+		case err != nil:
+			v.Err = err.Error()
+		case response.Stop == eval.StopRefused:
+			v.Err = "the judge declined"
+		case response.Answer() == "" && response.Stop == eval.StopLength:
+			v.Err = "the judge used up its tokens without a word"
+		default:
+			v.Data = []byte(response.Answer())
+		}
+		verdicts = append(verdicts, v)
+	}
+	return verdicts, nil
+}
+
+// spared reports an error of one call that leaves the run alone. The engine's
+// errors say so themselves; of any other the run has to know.
+func spared(err error) bool {
+	var call interface {
+		error
+		Fatal() bool
+	}
+	return errors.As(err, &call) && !call.Fatal()
+}
+
+// judgeRequest shows the judge the field's name and the quote, and nothing
+// that would tell it what was claimed.
+func (b *Bench) judgeRequest(document string, q question) eval.Request {
+	r := requestTo(b.judgeModel)
+	r.Item = document
+	r.Messages = []eval.Message{{Role: "user", Content: "What is the " + q.field.Name + " in the following text? " +
+		"Answer with the value alone, as it is written there.\n\nText: " + q.quote}}
+	if b.judgeModel.Provider == simulatedProvider {
+		r.Payload = judgeSheet(q)
+	}
+	return r
+}
+
+// judges gives the judge of each field from what was said about it.
+func (b *Bench) judges(verdicts []eval.Verdict) func(*point) judge {
+	if b.judgeModel == nil {
+		return deterministic
+	}
+	return func(p *point) judge {
+		list := docket{field: p.field}
+		return func(k int, value, quote string) opinion {
+			step := list.question(k, quote).step
+			at := slices.IndexFunc(verdicts, func(v eval.Verdict) bool { return v.Step == step })
+			switch {
+			case at < 0:
+				return opinion{failed: "not judged"}
+			case verdicts[at].Err != "":
+				return opinion{failed: "no verdict: " + verdicts[at].Err}
+			}
+			return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), value))}
+		}
+	}
+}
+
+// agrees reports whether a judge's reply is the claimed value.
+func agrees(t text.Type, reply, claimed string) bool {
+	return text.Minimal(reply) == text.Minimal(claimed) || text.Equal(t, reply, claimed)
+}
+
+// Calibrate measures the judge on quotes from gold, which show their value by
+// definition, and returns the scorer that trusts it as far as that goes.
+func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, eval.Calibration, error) {
+	if b.judgeModel == nil {
+		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the claimed value stands in the quote as a value of its type)"}, nil
+	}
+	type tally struct{ right, cases float64 }
+	tallies := map[int32]tally{}
+	var right, cases float64
+	for j, err := range judged {
+		if err != nil {
+			return nil, eval.Calibration{}, err
+		}
+		d, err := b.document(j.Trial.Item)
+		if err != nil {
+			return nil, eval.Calibration{}, err
+		}
+		n := tallies[d.item]
+		for _, ok := range b.opinions(d.ready(), &j) {
+			n.right += ok
+			n.cases++
+			right += ok
+			cases++
+		}
+		tallies[d.item] = n
+	}
+	c := eval.Calibration{Judge: b.judgeModel.ID}
+	items := make([]int32, 0, len(tallies))
+	for item := range tallies {
+		items = append(items, item)
+	}
+	slices.SortFunc(items, cmp.Compare[int32])
+	for _, item := range items {
+		if n := tallies[item]; n.cases > 0 {
+			c.Right, c.Cases = append(c.Right, n.right), append(c.Cases, n.cases)
+		}
+	}
+	calibrated := *b
+	calibrated.mix, c.Effect = trust(right, cases)
+	return &calibrated, c, nil
+}
+
+// opinions are the judge's opinions on the quotes of a trial that it gave any
+// on.
+func (b *Bench) opinions(d *prepared, j *eval.Judged) []float64 {
+	var scores []float64
+	judges := b.judges(j.Verdicts)
+	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point) judge {
+		of := judges(p)
+		return func(k int, value, quote string) opinion {
+			o := of(k, value, quote)
+			if o.failed == "" {
+				scores = append(scores, o.score)
+			}
+			return o
+		}
+	})
+	return scores
+}
+
+// trust is the mix that a judge with this accuracy has earned, and what that
+// means, in words.
+func trust(right, cases float64) (mix, string) {
+	if cases == 0 {
+		return withoutJudge, "the judge could not be calibrated, since no gold has an evidence_quote that holds its value: it is left out, evidence = token"
+	}
+	accuracy := right / cases
+	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)", right, cases, 100*accuracy)
+	switch {
+	case accuracy >= judgeAccuracy.trusted:
+		return trustedJudge, on + ", 95 % or more: evidence = 0.3·token + 0.7·judge"
+	case accuracy >= judgeAccuracy.usable:
+		return doubtedJudge, on + ", below 95 %: its weight is lowered, evidence = 0.8·token + 0.2·judge"
+	}
+	return withoutJudge, on + ", below 80 %: it is left out, evidence = token"
+}

@@ -1,0 +1,158 @@
+package extraction
+
+import (
+	"embed"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed kernels/*.txt
+var shippedKernels embed.FS
+
+// The kernels that ship with the suite, as `builtin:` names them.
+var shippedKernelNames = []string{"ctn_extraction", "idiomatic"}
+
+// The holes of a kernel.
+const (
+	holeSchema = "{{SCHEMA}}"
+	holeOutput = "{{OUTPUT_FORMAT}}"
+)
+
+var placeholder = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
+
+// shippedKernel is the text of a kernel that ships with the suite, or of the
+// output format.
+func shippedKernel(name string) string {
+	b, err := shippedKernels.ReadFile("kernels/" + name + ".txt")
+	if err != nil {
+		panic("extraction: " + err.Error()) // names are constants of this package
+	}
+	return string(b)
+}
+
+// checkKernel refuses a kernel that lacks a placeholder or holds one that
+// nothing fills in.
+func checkKernel(kernel string) error {
+	var errs []error
+	for _, hole := range []string{holeSchema, holeOutput} {
+		if !strings.Contains(kernel, hole) {
+			errs = append(errs, fmt.Errorf("the kernel has no %s: every arm must be told the schema and the output format", hole))
+		}
+	}
+	for i, line := range strings.Split(kernel, "\n") {
+		for _, p := range placeholder.FindAllString(line, -1) {
+			if p != holeSchema && p != holeOutput {
+				errs = append(errs, fmt.Errorf("line %d of the kernel has the placeholder %s, which nothing fills in: only %s and %s are known",
+					i+1, p, holeSchema, holeOutput))
+			}
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// render fills in a kernel for a schema. It replaces in one pass, so that
+// neither a description nor the format can bring in a placeholder of its own.
+func render(kernel string, s *Schema) string {
+	format := strings.TrimRight(shippedKernel("output_format"), "\n")
+	return strings.NewReplacer(holeSchema, s.prompt(), holeOutput, format).Replace(kernel)
+}
+
+// tensorHead is the first line of a tensor block: v, a number in plain or
+// subscript digits, an equals sign.
+var tensorHead = regexp.MustCompile(`^(\s*)v([0-9]+|[₀-₉]+)\s*=`)
+
+// subscripts maps the digits of v₁ to those of v1.
+var subscripts = strings.NewReplacer("₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9")
+
+// tensorName is the plain name, v1, of a block named v1 or v₁.
+func tensorName(name string) string { return subscripts.Replace(strings.TrimSpace(name)) }
+
+// ablate drops tensor blocks from a kernel: the line that names the tensor,
+// the comment and deeper lines that belong to it, and the blank lines up to
+// the next block, so that nothing shows that there was one.
+func ablate(kernel string, remove []string) (string, error) {
+	lines := strings.SplitAfter(kernel, "\n")
+	blocks := tensorBlocks(lines)
+	var errs []error
+	drop := make([]bool, len(lines))
+	for i, name := range remove {
+		at := slices.IndexFunc(blocks, func(b tensorBlock) bool { return b.name == tensorName(name) })
+		switch {
+		case slices.ContainsFunc(remove[:i], func(r string) bool { return tensorName(r) == tensorName(name) }):
+			errs = append(errs, fmt.Errorf("%q is removed twice", name))
+		case at < 0:
+			errs = append(errs, fmt.Errorf("there is no tensor block %q to remove: the kernel has %s", name, blockNames(blocks)))
+		default:
+			for l := blocks[at].start; l < blocks[at].end; l++ {
+				drop[l] = true
+			}
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for i, l := range lines {
+		if !drop[i] {
+			b.WriteString(l)
+		}
+	}
+	return b.String(), nil
+}
+
+// A tensorBlock is lines [start, end) of a kernel.
+type tensorBlock struct {
+	name       string
+	start, end int
+}
+
+func tensorBlocks(lines []string) []tensorBlock {
+	var blocks []tensorBlock
+	for i := 0; i < len(lines); i++ {
+		m := tensorHead.FindStringSubmatch(lines[i])
+		if m == nil {
+			continue
+		}
+		b := tensorBlock{name: "v" + tensorName(m[2]), start: i, end: i + 1}
+		for b.end < len(lines) && belongs(lines[b.end], len(m[1])) {
+			b.end++
+		}
+		body := b.end
+		for b.end < len(lines) && strings.TrimSpace(lines[b.end]) == "" {
+			b.end++
+		}
+		if b.end < len(lines) && !tensorHead.MatchString(lines[b.end]) {
+			b.end = body // the last block takes the blank line before it instead
+			for b.start > 0 && strings.TrimSpace(lines[b.start-1]) == "" {
+				b.start--
+			}
+		}
+		blocks = append(blocks, b)
+		i = b.end - 1
+	}
+	return blocks
+}
+
+// belongs reports whether a line continues a block whose head is indented by
+// this much: a comment, or text indented deeper.
+func belongs(line string, indent int) bool {
+	text := strings.TrimLeft(line, " \t")
+	if strings.TrimSpace(text) == "" || tensorHead.MatchString(line) {
+		return false
+	}
+	return strings.HasPrefix(text, "#") || len(line)-len(text) > indent
+}
+
+func blockNames(blocks []tensorBlock) string {
+	if len(blocks) == 0 {
+		return "none"
+	}
+	names := make([]string, len(blocks))
+	for i, b := range blocks {
+		names[i] = b.name
+	}
+	return strings.Join(names, ", ")
+}

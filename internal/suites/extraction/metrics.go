@@ -1,0 +1,192 @@
+package extraction
+
+import (
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// The names of the suite's metrics.
+const (
+	metricComposite = "composite"
+	metricValue     = "value"
+	metricEvidence  = "evidence"
+	metricPage      = "page"
+	metricStatus    = "status"
+	metricSchema    = "schema"
+
+	metricHallucination     = "hallucination"
+	metricFabrication       = "fabrication"
+	metricUnquoted          = "unquoted"
+	metricQuoteCoverage     = "quote_coverage"
+	metricCandidateCoverage = "candidate_coverage"
+	metricDuplicate         = "duplicate"
+	metricOmitted           = "omitted"
+	metricExtraField        = "extra_field"
+	metricParseFailure      = "parse_failure"
+	metricRepaired          = "repaired"
+	metricTruncated         = "truncated"
+
+	metricEvidenceToken = "evidence_token"
+	metricEvidenceJudge = "evidence_judge"
+	metricEvidenceTyped = "evidence_typed"
+	metricQuoteWords    = "quote_words"
+	metricValueWords    = "value_words"
+	metricTokenRatio    = "token_ratio"
+
+	metricGoldMissing   = "gold_missing"
+	metricGoldAmbiguous = "gold_ambiguous"
+	metricNullExpected  = "null_expected"
+)
+
+const planSource = "CTN structured extraction evaluation plan v2"
+
+// Suite describes the suite: its metrics are what help, reports and gates are
+// made from.
+func Suite() eval.Suite {
+	var metrics []eval.Metric
+	metrics = append(metrics, componentMetrics()...)
+	metrics = append(metrics, rateMetrics()...)
+	metrics = append(metrics, analysisMetrics()...)
+	for _, m := range modes {
+		metrics = append(metrics, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
+			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums})
+	}
+	return eval.Suite{
+		Name:    "extraction",
+		Title:   "Structured extraction with evidence",
+		Doc:     "Which prompt kernel, model or pipeline extracts the fields of a schema from documents better, when every value must be shown to stand in the document?",
+		Metrics: metrics,
+	}
+}
+
+// componentMetrics are the scores of a field; a document scores their mean.
+func componentMetrics() []eval.Metric {
+	list := []eval.Metric{
+		{Name: metricComposite, Title: "Composite",
+			Doc:     "Weighted sum of the five component scores of a field.",
+			Formula: "0.30·value + 0.30·evidence + 0.10·page + 0.15·status + 0.15·schema, or the study's own weights"},
+		{Name: metricValue, Title: "Value",
+			Doc:     "Whether the value is right: for a field the document does not hold, whether it was left null and called missing; for an ambiguous one, how well the candidates cover what is possible.",
+			Formula: "present: 1 acceptable, 0.5 similarity > 0.9, else 0; missing: 1 or 0; ambiguous: F1 of the candidates' values"},
+		{Name: metricEvidence, Title: "Evidence",
+			Doc:     "Whether a quote from the document shows the value. 0 where the value is wrong, the quote is not in the text or the value is not in the quote.",
+			Formula: "0.3·token + 0.7·judge, token = clamp(1 − 0.1·(words(quote)/max(words(value), 1) − 5), 0, 1); ambiguous: value × mean over candidates; missing: 1 if no quote"},
+		{Name: metricPage, Title: "Page",
+			Doc:     "Whether the page named is one the quote stands on. 0 where the value is wrong.",
+			Formula: "present: 1 or 0; missing: 1 if null; ambiguous: value × share of candidates with the right page"},
+		{Name: metricStatus, Title: "Status",
+			Doc:     "Whether the status is the one gold calls for. 0 where the value is wrong.",
+			Formula: "1 or 0"},
+		{Name: metricSchema, Title: "Schema",
+			Doc:     "Whether the entry keeps the rules of its status: ok has value, quote and whole-numbered page; missing and ambiguous have none; ambiguous has two candidates or more.",
+			Formula: "1 or 0"},
+	}
+	for i := range list {
+		m := &list[i]
+		m.Source = planSource + ", §3.5"
+		m.Max, m.HigherIsBetter, m.Kind, m.Pooling = 1, true, eval.Scoring, eval.MeanOfItems
+	}
+	return list
+}
+
+// rateMetrics are hits over opportunities, pooled over all documents.
+func rateMetrics() []eval.Metric {
+	rate := func(name, title, doc, formula string, better bool) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: planSource + ", §3.5", Max: 1,
+			HigherIsBetter: better, Kind: eval.Scoring, Pooling: eval.RatioOfSums}
+	}
+	return []eval.Metric{
+		rate(metricHallucination, "Hallucination rate", "How often a value is given for a field the document does not hold.",
+			"fields with a value / fields that are not in the document", false),
+		rate(metricFabrication, "Fabrication rate", "How often a required quote is not in the document. Quotes left out count as required, so leaving them out is no way to look honest.",
+			"quotes not in the text / quotes required (ok entries, candidates of ambiguous ones)", false),
+		rate(metricUnquoted, "Unquoted rate", "How often a required quote is left out.",
+			"quotes absent / quotes required", false),
+		rate(metricQuoteCoverage, "Quote coverage", "How often an entry called ok has a quote.",
+			"ok entries with a quote / ok entries", true),
+		rate(metricCandidateCoverage, "Candidate coverage", "How often an entry called ambiguous has two candidates or more.",
+			"ambiguous entries with two candidates / ambiguous entries", true),
+		rate(metricDuplicate, "Duplicate rate", "How often a field is answered more than once, which scores 0.",
+			"fields answered twice / fields", false),
+		rate(metricOmitted, "Omitted rate", "How often a field is left out of the answer, which scores 0; all of them where an answer cannot be read.",
+			"fields left out / fields", false),
+		rate(metricExtraField, "Extra-field rate", "How often an entry names a field the schema does not have. Such entries are ignored otherwise.",
+			"entries for unknown fields / entries", false),
+		rate(metricParseFailure, "Parse-failure rate", "How often an answer could not be read, even after one repair.",
+			"unreadable answers / answers", false),
+		rate(metricRepaired, "Repaired rate", "How often an answer was not valid JSON and could be read after one repair.",
+			"repaired answers / answers", false),
+		rate(metricTruncated, "Truncated rate", "How often an answer was cut off.",
+			"answers cut off / answers", false),
+	}
+}
+
+// analysisMetrics explain; no gate can name them.
+func analysisMetrics() []eval.Metric {
+	analysis := func(name, title, doc, formula string, most float64, pooling eval.Pooling) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: planSource + ", §3.5 (analysis)", Max: most,
+			Kind: eval.Analysis, Pooling: pooling}
+	}
+	list := []eval.Metric{
+		analysis(metricEvidenceToken, "Token layer", "Token layer of evidence, where the gates held.", "clamp(1 − 0.1·(token_ratio − 5), 0, 1)", 1, eval.RatioOfSums),
+		analysis(metricEvidenceJudge, "Judge layer", "Judge layer of evidence, where the gates held and the judge counts.", "1 if the judge reads the claimed value from the quote, else 0; mean over candidates", 1, eval.RatioOfSums),
+		analysis(metricEvidenceTyped, "Typed gate", "Of quotes that hold the value, how many hold it only as a typed value and not as written.", "typed only / held", 1, eval.RatioOfSums),
+		analysis(metricQuoteWords, "Quote words", "Words of a quote.", "words / quotes", math.Inf(1), eval.RatioOfSums),
+		analysis(metricValueWords, "Value words", "Words of a value that has a quote.", "words / values", math.Inf(1), eval.RatioOfSums),
+		analysis(metricTokenRatio, "Token ratio", "Words of the quote to words of the value, mean over entries.", "words(quote) / max(words(value), 1)", math.Inf(1), eval.RatioOfSums),
+		analysis(metricGoldMissing, "Gold: missing", "Share of fields that are not in the document (of the null baseline's trials).", "missing / fields", 1, eval.RatioOfSums),
+		analysis(metricGoldAmbiguous, "Gold: ambiguous", "Share of fields that are ambiguous (of the null baseline's trials).", "ambiguous / fields", 1, eval.RatioOfSums),
+		analysis(metricNullExpected, "Null baseline, expected", "Composite that calling everything missing must score, from gold alone.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
+	}
+	for i := range list {
+		list[i].HigherIsBetter = list[i].Name == metricEvidenceToken || list[i].Name == metricEvidenceJudge
+	}
+	return list
+}
+
+// A mode is a way for a field to go wrong. One field can have several.
+type mode struct{ metric, title, doc string }
+
+// The modes, in the order of [failures].
+var modes = [...]mode{
+	modeOmitted:     {"mode_omitted", "left out", "Fields left out of the answer."},
+	modeDuplicate:   {"mode_duplicate", "answered twice", "Fields answered more than once."},
+	modeMissed:      {"mode_missed", "missed", "Present fields answered without a value."},
+	modeWrong:       {"mode_wrong_value", "wrong value", "Present fields with a wrong value, and ambiguous ones of whose candidates none is right."},
+	modeInexact:     {"mode_inexact_value", "inexact value", "Present fields with a value that is nearly right."},
+	modeUnflagged:   {"mode_unflagged_ambiguity", "ambiguity not flagged", "Ambiguous fields that were answered otherwise."},
+	modeHallucinate: {"mode_hallucinated", "hallucinated", "Fields that are not in the document, answered with a value."},
+	modeUnquoted:    {"mode_no_quote", "no quote", "Fields with a required quote left out."},
+	modeFabricated:  {"mode_fabricated_quote", "fabricated quote", "Fields with a required quote that is not in the document."},
+	modeNotInQuote:  {"mode_value_not_in_quote", "value not in quote", "Fields with the right value and a real quote that does not hold it."},
+	modeWrongPage:   {"mode_wrong_page", "wrong page", "Fields with the right value and a wrong page or none."},
+	modeSchema:      {"mode_schema_violation", "schema violation", "Fields whose entry breaks the rules of its status."},
+}
+
+// The modes by number.
+const (
+	modeOmitted = iota
+	modeDuplicate
+	modeMissed
+	modeWrong
+	modeInexact
+	modeUnflagged
+	modeHallucinate
+	modeUnquoted
+	modeFabricated
+	modeNotInQuote
+	modeWrongPage
+	modeSchema
+)
+
+// failures is the set of modes a field went wrong in.
+type failures uint16
+
+func (f failures) has(mode int) bool { return f&(1<<mode) != 0 }
+
+func (f *failures) add(mode int, is bool) {
+	if is {
+		*f |= 1 << mode
+	}
+}

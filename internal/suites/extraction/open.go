@@ -1,0 +1,236 @@
+package extraction
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// The splits of a corpus.
+const (
+	splitDev  = "dev"
+	splitTest = "test"
+)
+
+// mostFindings is how many findings about documents are told one by one; a
+// wrong file would otherwise fill the screen with the same line.
+const mostFindings = 50
+
+// Open binds the suite to a study: it reads kernels, schemas and documents and
+// checks all of them. The error is a [study.Errors] with every finding, each
+// with the file and line it concerns. Defaults of the suite are set in s.
+func Open(f *study.File, s *Study) (*Bench, error) {
+	var errs study.Errors
+	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
+	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{}, byArm: map[string]*arm{},
+		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache()}
+	p := planner{study: s, resolve: f.Resolve, fault: fault}
+	b.arms = p.plan()
+	checkMetrics(s, fault)
+	checkComparisons(s, b.arms, fault)
+	b.corpus = s.open(f.Resolve, fault)
+	found := findings{errs: &errs}
+	b.load(&found)
+	found.close()
+	if err := errs.Err(); err != nil {
+		b.corpus.close()
+		return nil, err
+	}
+	renderAll(b.arms, b.schemas.used())
+	for _, a := range b.arms {
+		b.byArm[a.ID] = a
+	}
+	if s.JudgeModel != "" {
+		at := slices.IndexFunc(s.Models, func(m study.Model) bool { return m.ID == s.JudgeModel }) // the loader knows it is there
+		b.judgeModel = &s.Models[at]
+	}
+	return b, nil
+}
+
+// findings gathers what is wrong with documents, up to a limit.
+type findings struct {
+	errs *study.Errors
+	n    int
+}
+
+func (f *findings) add(err error) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		for _, e := range joined.Unwrap() {
+			f.add(e)
+		}
+		return
+	}
+	if f.n++; f.n <= mostFindings {
+		f.errs.Add(err)
+	}
+}
+
+func (f *findings) close() {
+	if more := f.n - mostFindings; more > 0 {
+		f.errs.Add(fmt.Errorf("and %d more findings about documents", more))
+	}
+}
+
+// load reads every document once, checks it, and keeps what planning and
+// analysis need of it.
+func (b *Bench) load(found *findings) {
+	total := 0
+	for _, p := range b.corpus.parts {
+		total += p.take
+	}
+	b.items, b.places = make([]eval.Item, 0, total), make([]place, 0, total)
+	strata := map[string][]eval.Level{} // shared by the documents of a stratum
+	var buf []byte
+	var d Document
+	var err error
+	for i, p := range b.corpus.parts {
+		for r := range p.take {
+			at := place{uint32(i), uint32(r)}
+			if buf, err = b.corpus.read(at, buf, &d); err != nil {
+				found.add(err)
+				continue
+			}
+			b.admit(at, &d, p.name, strata, found)
+		}
+	}
+}
+
+// admit checks a document and takes it in.
+func (b *Bench) admit(at place, d *Document, part string, strata map[string][]eval.Level, found *findings) {
+	fault := func(format string, args ...any) { found.add(b.corpus.locate(at, fmt.Errorf(format, args...))) }
+	if d.ID == "" {
+		fault("document_id is not given: every document needs one, unique in the study")
+	} else if other, dup := b.byID[d.ID]; dup {
+		fault("document_id %q is there twice: it is also the id of %v", d.ID, b.corpus.locate(b.places[other], errHere))
+	}
+	s, err := b.schemas.get(d.Schema)
+	if err != nil {
+		if err != errReported {
+			fault("document %q: %w", d.ID, err)
+		}
+		return
+	}
+	if err := d.check(s); err != nil {
+		for _, e := range unjoin(err) {
+			fault("%w", e)
+		}
+	}
+	b.unannotated += len(s.Fields) - len(d.Truth)
+	b.byID[d.ID] = int32(len(b.items))
+	b.places = append(b.places, at)
+	docType := d.DocType
+	if docType == "" {
+		docType = s.Name
+	}
+	key := strings.Join([]string{docType, d.Difficulty, part}, "\x00")
+	if strata[key] == nil {
+		strata[key] = strataOf(docType, d.Difficulty, part)
+	}
+	if d.Split == splitDev {
+		b.hasDev = true
+	}
+	b.items = append(b.items, eval.Item{ID: d.ID, Split: internSplit(d.Split), Strata: strata[key],
+		Cluster: d.Cluster, Input: d.inputHash(), Gold: d.goldHash()})
+}
+
+func strataOf(docType, difficulty, part string) []eval.Level {
+	list := []eval.Level{{Name: "doc_type", Value: docType}}
+	if difficulty != "" {
+		list = append(list, eval.Level{Name: "difficulty", Value: difficulty})
+	}
+	if part != "" {
+		list = append(list, eval.Level{Name: "source", Value: part})
+	}
+	return list
+}
+
+// internSplit spares a copy of the same three words in every item.
+func internSplit(split string) string {
+	switch split {
+	case splitDev:
+		return splitDev
+	case splitTest:
+		return splitTest
+	}
+	return ""
+}
+
+// here is an error text for a place alone.
+type here struct{}
+
+func (here) Error() string { return "this document" }
+
+var errHere error = here{}
+
+func unjoin(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
+
+// checkMetrics holds the study to metrics the suite has, and sets the default.
+func checkMetrics(s *Study, fault func(key, format string, args ...any)) {
+	suite := Suite()
+	known := make([]string, len(suite.Metrics))
+	for i, m := range suite.Metrics {
+		known[i] = m.Name
+	}
+	check := func(key string, names []string) {
+		for i, name := range names {
+			if !slices.Contains(known, name) {
+				fault(fmt.Sprintf("%s[%d]", key, i), "the suite has no metric %q%s", name, didYouMean(name, known))
+			}
+		}
+	}
+	check("metrics.primary", s.Metrics.Primary)
+	check("metrics.secondary", s.Metrics.Secondary)
+	for i, c := range s.Comparisons {
+		check(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics)
+	}
+	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
+	for name := range s.Metrics.CompositeWeights {
+		if !slices.Contains(components, name) {
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, didYouMean(name, components), joined(components))
+		}
+	}
+	if len(s.Metrics.Primary) == 0 {
+		s.Metrics.Primary = []string{metricComposite}
+	}
+	if len(s.Metrics.Secondary) == 0 {
+		s.Metrics.Secondary = slices.DeleteFunc([]string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
+			func(m string) bool { return slices.Contains(s.Metrics.Primary, m) })
+	}
+}
+
+// checkComparisons holds comparisons to arms and kernels there are.
+func checkComparisons(s *Study, arms []*arm, fault func(key, format string, args ...any)) {
+	var known []string
+	for _, a := range arms {
+		if a.Role == eval.RoleCalibration {
+			continue
+		}
+		for _, name := range []string{a.ID, eval.LevelOf(a.Levels, "kernel")} {
+			if !slices.Contains(known, name) {
+				known = append(known, name)
+			}
+		}
+	}
+	check := func(key, name string) {
+		switch {
+		case slices.Contains(known, name):
+		case slices.ContainsFunc(s.Kernels, func(k Kernel) bool { return k.Name == name && !k.enabled() }):
+			fault(key, "kernel %q is not enabled", name)
+		case slices.ContainsFunc(s.Kernels, func(k Kernel) bool { return k.Name == name }): // refused above, with its reason
+		default:
+			fault(key, "there is no kernel or arm %q%s", name, didYouMean(name, known))
+		}
+	}
+	for i, c := range s.Comparisons {
+		check(fmt.Sprintf("comparisons[%d].a", i), c.A)
+		check(fmt.Sprintf("comparisons[%d].b", i), c.B)
+	}
+}

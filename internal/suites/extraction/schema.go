@@ -1,0 +1,204 @@
+package extraction
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+//go:embed schemas/*.json
+var shippedSchemas embed.FS
+
+// A Schema names a type of document and the fields to find in it.
+type Schema struct {
+	Name   string  `json:"name"`
+	Fields []Field `json:"fields"`
+}
+
+// A Field is one thing to find.
+type Field struct {
+	Name        string    `json:"name"`
+	Type        text.Type `json:"type"`
+	Description string    `json:"description"`
+}
+
+// fieldTypes are the types a field can have, as schema files write them.
+var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID}
+
+// field is the position of a field, or -1. Schemas are short: a search beats a
+// map.
+func (s *Schema) field(name string) int {
+	for i := range s.Fields {
+		if s.Fields[i].Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+func (s *Schema) names() []string {
+	names := make([]string, len(s.Fields))
+	for i, f := range s.Fields {
+		names[i] = f.Name
+	}
+	return names
+}
+
+// parseSchema reads a schema file. Everything wrong with it is reported at
+// once, each finding with the file's name.
+func parseSchema(file string, data []byte) (*Schema, error) {
+	var s Schema
+	if err := dataset.DecodeStrict(data, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	var errs []error
+	fault := func(format string, args ...any) {
+		errs = append(errs, fmt.Errorf("%s: %s", file, fmt.Sprintf(format, args...)))
+	}
+	if want := strings.TrimSuffix(filepath.Base(file), ".json"); s.Name != want {
+		fault("name is %q: documents refer to the schema by its file name, so write %q", s.Name, want)
+	}
+	if len(s.Fields) == 0 {
+		fault("fields is empty: list at least one field with name, type and description")
+	}
+	for i, f := range s.Fields {
+		if f.Name == "" || strings.ContainsAny(f.Name, " \t\r\n/\"") {
+			fault("fields[%d].name is %q: want a name without spaces, quotes or slashes, such as invoice_date", i, f.Name)
+		} else if s.field(f.Name) < i {
+			fault("fields[%d].name: %q is there twice", i, f.Name)
+		}
+		if !slices.Contains(fieldTypes, f.Type) {
+			fault("fields[%d].type is %q: want one of %s", i, f.Type, joined(fieldTypes))
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// schemas finds schemas by name: in the study's folder first, then among the
+// shipped ones.
+type schemas struct {
+	dir   string
+	known map[string]*Schema
+	bad   map[string]error // why a schema cannot be used, told once
+}
+
+func newSchemas(dir string) *schemas {
+	return &schemas{dir: dir, known: map[string]*Schema{}, bad: map[string]error{}}
+}
+
+// errReported marks an error whose cause has been reported already.
+var errReported = errors.New("reported before")
+
+func (c *schemas) get(name string) (*Schema, error) {
+	if s := c.known[name]; s != nil {
+		return s, nil
+	}
+	if c.bad[name] != nil {
+		return nil, errReported
+	}
+	s, err := c.load(name)
+	if err != nil {
+		c.bad[name] = err
+		return nil, err
+	}
+	c.known[name] = s
+	return s, nil
+}
+
+func (c *schemas) load(name string) (*Schema, error) {
+	if name == "" {
+		return nil, errors.New(`schema is not given: name the schema file without .json, such as "invoice"`)
+	}
+	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
+		return nil, fmt.Errorf("schema %q is not a plain name: schemas are files of one folder, named without .json", name)
+	}
+	file := filepath.Join(c.dir, name+".json")
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		file = "schemas/" + name + ".json"
+		if data, err = shippedSchemas.ReadFile(file); err != nil {
+			return nil, fmt.Errorf("schema %q: there is no %s, and it is not one of the shipped ones (%s)%s",
+				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), didYouMean(name, shippedSchemaNames()))
+		}
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading schema %q: %w", name, err)
+	}
+	return parseSchema(file, data)
+}
+
+// used lists the schemas that were asked for, by name.
+func (c *schemas) used() []*Schema {
+	var list []*Schema
+	for _, s := range c.known {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+func shippedSchemaNames() []string {
+	entries, _ := shippedSchemas.ReadDir("schemas") // an embedded folder can be read
+	var names []string
+	for _, e := range entries {
+		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
+	}
+	return names
+}
+
+// prompt is what a kernel shows in place of {{SCHEMA}}.
+func (s *Schema) prompt() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Schema: %s\nFields:", s.Name)
+	for _, f := range s.Fields {
+		fmt.Fprintf(&b, "\n- %s (%s)", f.Name, f.Type)
+		if f.Description != "" {
+			b.WriteString(": " + f.Description)
+		}
+	}
+	return b.String()
+}
+
+// answerSchema is the JSON Schema of the answer, for models that are asked for
+// structured output. It keeps to what all providers' strict modes take: every
+// property required, nothing besides, null by a list of types.
+func (s *Schema) answerSchema() json.RawMessage {
+	type object = map[string]any
+	closed := func(properties object, order ...string) object {
+		return object{"type": "object", "properties": properties, "required": order, "additionalProperties": false}
+	}
+	nullable := func(t string) object { return object{"type": []string{t, "null"}} }
+	entry := closed(object{
+		"field": object{"type": "string", "enum": s.names()},
+		"value": nullable("string"),
+		"evidence": closed(object{
+			"quote": nullable("string"),
+			"page":  nullable("integer"),
+		}, "quote", "page"),
+		"status":     object{"type": "string", "enum": []string{statusOK, statusMissing, statusAmbiguous}},
+		"confidence": object{"type": "string", "enum": []string{"high", "medium", "low"}},
+		"candidates": object{"type": "array", "items": closed(object{
+			"value": object{"type": "string"},
+			"quote": object{"type": "string"},
+			"page":  nullable("integer"),
+		}, "value", "quote", "page")},
+	}, "field", "value", "evidence", "status", "confidence", "candidates")
+	answer := closed(object{"extractions": object{"type": "array", "items": entry}}, "extractions")
+	b, err := json.Marshal(answer)
+	if err != nil {
+		panic("extraction: " + err.Error()) // maps of strings always marshal
+	}
+	return b
+}

@@ -1,0 +1,239 @@
+package extraction
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+)
+
+// A source is where documents are read from, by number. It is safe for
+// concurrent use.
+type source interface {
+	count() int
+	// read decodes document i, using buf for its bytes where it has room.
+	read(i int, buf []byte, d *Document) ([]byte, error)
+	// locate puts the place of document i before an error.
+	locate(i int, err error) error
+	close() error
+}
+
+// lines are the records of a JSON Lines file.
+type lines struct{ *dataset.Lines }
+
+func openLines(path string) (source, error) {
+	l, err := dataset.OpenLines(path)
+	if err != nil {
+		return nil, err
+	}
+	return lines{l}, nil
+}
+
+func (l lines) count() int                    { return l.Len() }
+func (l lines) locate(i int, err error) error { return l.Locate(i, err) }
+func (l lines) close() error                  { return l.Close() }
+
+func (l lines) read(i int, buf []byte, d *Document) ([]byte, error) {
+	buf, err := l.Read(i, buf)
+	if err != nil {
+		return buf, err
+	}
+	if err := decodeDocument(buf, d); err != nil {
+		return buf, l.Locate(i, err)
+	}
+	return buf, nil
+}
+
+// A folder holds pairs of NAME.txt, the document, and NAME.json, its record
+// without text.
+type folder struct {
+	dir   string
+	names []string
+}
+
+func openFolder(dir string) (source, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening data: %w", err)
+	}
+	texts, records := map[string]bool{}, map[string]bool{}
+	f := &folder{dir: dir}
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".txt"); ok {
+			texts[name] = true
+			f.names = append(f.names, name)
+		} else if name, ok := strings.CutSuffix(e.Name(), ".json"); ok {
+			records[name] = true
+		}
+	}
+	var errs []error
+	for _, e := range entries {
+		name := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".txt"), ".json")
+		switch {
+		case texts[name] && !records[name]:
+			errs = append(errs, fmt.Errorf("%s: there is no %s.json with its gold", filepath.Join(dir, e.Name()), name))
+		case records[name] && !texts[name]:
+			errs = append(errs, fmt.Errorf("%s: there is no %s.txt with the document", filepath.Join(dir, e.Name()), name))
+		}
+	}
+	slices.Sort(f.names)
+	return f, errors.Join(errs...)
+}
+
+func (f *folder) count() int   { return len(f.names) }
+func (f *folder) close() error { return nil }
+
+func (f *folder) locate(i int, err error) error {
+	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
+}
+
+func (f *folder) read(i int, buf []byte, d *Document) ([]byte, error) {
+	path := filepath.Join(f.dir, f.names[i])
+	record, err := os.ReadFile(path + ".json")
+	if err != nil {
+		return buf, fmt.Errorf("reading gold: %w", err)
+	}
+	if err := decodeDocument(record, d); err != nil {
+		return buf, f.locate(i, err)
+	}
+	if d.Text != "" {
+		return buf, f.locate(i, errors.New("text is given: the text of this document is in the .txt file beside it"))
+	}
+	content, err := os.ReadFile(path + ".txt")
+	if err != nil {
+		return buf, fmt.Errorf("reading document: %w", err)
+	}
+	if !utf8.Valid(content) {
+		return buf, fmt.Errorf("%s.txt: the document is not UTF-8: save it as UTF-8", path)
+	}
+	d.Text = string(content)
+	if d.ID == "" {
+		d.ID = f.names[i]
+	}
+	return buf, nil
+}
+
+// A corpus is the documents of a study: one source or several in a row.
+type corpus struct {
+	parts []corpusPart
+}
+
+type corpusPart struct {
+	source
+	name string // the stratum of a part of a mixed source, "" where there is one source
+	take int    // how many documents of it are used
+}
+
+// open opens the sources of a study. Findings are given to fault with the path
+// of the key they concern.
+func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) *corpus {
+	c := &corpus{}
+	add := func(key, kind, path, name string, count int) {
+		src, err := openSource(kind, path, resolve)
+		switch {
+		case err != nil:
+			fault(key, "%v", err)
+			if src != nil {
+				src.close()
+			}
+			return
+		case src.count() == 0:
+			fault(key+".path", "%s holds no documents", path)
+		case count > src.count():
+			fault(key+".count", "%d documents are asked for and %s holds %d", count, path, src.count())
+		}
+		take := src.count()
+		if count > 0 {
+			take = min(take, count)
+		}
+		c.parts = append(c.parts, corpusPart{src, name, take})
+	}
+	d := &s.Documents
+	if d.Source != "mixed" {
+		if len(d.Parts) > 0 {
+			fault("documents.parts", "parts belong to source: mixed, not to source: %s", d.Source)
+		}
+		add("documents", d.Source, d.Path, "", d.Count)
+		return c
+	}
+	if len(d.Parts) == 0 {
+		fault("documents.parts", "a mixed source needs parts, each with source and path")
+	}
+	if d.Path != "" || d.Count != 0 {
+		fault("documents", "path and count of a mixed source belong to its parts")
+	}
+	for i, p := range d.Parts {
+		name := p.Name
+		if name == "" {
+			name = strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
+		}
+		add(fmt.Sprintf("documents.parts[%d]", i), p.Source, p.Path, name, p.Count)
+	}
+	return c
+}
+
+func openSource(kind, path string, resolve func(string) string) (source, error) {
+	switch {
+	case kind == "synthetic":
+		return nil, errors.New("source synthetic is announced and not there yet: use jsonl, directory or mixed")
+	case kind != "jsonl" && kind != "directory":
+		return nil, fmt.Errorf("source is %q: want jsonl, directory or mixed", kind)
+	case path == "":
+		return nil, fmt.Errorf("source %s needs a path", kind)
+	}
+	full := resolve(path)
+	info, err := os.Stat(full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("path: there is no %s; paths are relative to the study file", full)
+	case err != nil:
+		return nil, fmt.Errorf("path: %w", err)
+	case kind == "jsonl" && info.IsDir():
+		return nil, fmt.Errorf("path: %s is a folder: write source: directory, or name a file", full)
+	case kind == "directory" && !info.IsDir():
+		return nil, fmt.Errorf("path: %s is a file: write source: jsonl, or name a folder", full)
+	case kind == "jsonl":
+		return openLines(full)
+	}
+	return openFolder(full)
+}
+
+func (c *corpus) close() error {
+	var errs []error
+	for _, p := range c.parts {
+		errs = append(errs, p.close())
+	}
+	return errors.Join(errs...)
+}
+
+// A place is where a document of a corpus stands.
+type place struct {
+	part   uint32
+	record uint32
+}
+
+func (c *corpus) read(at place, buf []byte, d *Document) ([]byte, error) {
+	return c.parts[at.part].read(int(at.record), buf, d)
+}
+
+func (c *corpus) locate(at place, err error) error {
+	return c.parts[at.part].locate(int(at.record), err)
+}
+
+// fileHash is a hash of a file's bytes.
+func fileHash(path string) (string, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8]), nil
+}

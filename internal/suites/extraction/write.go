@@ -1,0 +1,159 @@
+package extraction
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The form of an answer, for the arms that answer by themselves.
+type (
+	written struct {
+		Extractions []writtenEntry `json:"extractions"`
+	}
+	writtenEntry struct {
+		Field      string             `json:"field"`
+		Value      *string            `json:"value"`
+		Evidence   writtenEvidence    `json:"evidence"`
+		Status     string             `json:"status"`
+		Confidence string             `json:"confidence"`
+		Candidates []writtenCandidate `json:"candidates"`
+	}
+	writtenEvidence struct {
+		Quote *string `json:"quote"`
+		Page  *int    `json:"page"`
+	}
+	writtenCandidate struct {
+		Value string `json:"value"`
+		Quote string `json:"quote"`
+		Page  int    `json:"page"`
+	}
+)
+
+// A citation is a value with the passage that shows it.
+type citation struct {
+	value, quote string
+	page         int
+}
+
+func okEntry(field string, c citation) writtenEntry {
+	return writtenEntry{Field: field, Value: &c.value, Evidence: writtenEvidence{&c.quote, &c.page}, Status: statusOK,
+		Confidence: "high", Candidates: []writtenCandidate{}}
+}
+
+func missingEntry(field string) writtenEntry {
+	return writtenEntry{Field: field, Status: statusMissing, Confidence: "high", Candidates: []writtenCandidate{}}
+}
+
+func ambiguousEntry(field string, candidates []citation) writtenEntry {
+	e := writtenEntry{Field: field, Status: statusAmbiguous, Confidence: "high", Candidates: []writtenCandidate{}}
+	for _, c := range candidates {
+		e.Candidates = append(e.Candidates, writtenCandidate{c.value, c.quote, c.page})
+	}
+	return e
+}
+
+// answerText writes entries as a model would.
+func answerText(entries []writtenEntry) string { return jsonText(written{entries}) }
+
+func jsonText(v any) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		panic("extraction: " + err.Error()) // strings and numbers always marshal
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// nullAnswer calls every field missing: what can be scored for saying nothing.
+func nullAnswer(d *prepared) string {
+	entries := make([]writtenEntry, len(d.schema.Fields))
+	for i, f := range d.schema.Fields {
+		entries[i] = missingEntry(f.Name)
+	}
+	return answerText(entries)
+}
+
+// goldAnswer answers from gold the present fields whose quote shows their
+// value: the cases a judge must get right.
+func goldAnswer(d *prepared) string {
+	entries := []writtenEntry{}
+	for i := range d.points {
+		p := &d.points[i]
+		if c, ok := p.goldCitation(); ok {
+			entries = append(entries, okEntry(p.field.Name, c))
+		}
+	}
+	return answerText(entries)
+}
+
+// goldCitation is the first right value that gold's own quote shows.
+func (p *point) goldCitation() (citation, bool) {
+	if !p.gold.present() || p.gold.Quote == "" {
+		return citation{}, false
+	}
+	found := p.index.Find(p.gold.Quote)
+	if len(found) == 0 {
+		return citation{}, false
+	}
+	page := found[0].Page
+	if p.gold.Page != 0 {
+		page = p.gold.Page
+	}
+	quote := Scalar{p.gold.Quote, true}
+	for _, value := range p.rightValues() {
+		if p.supports(value, quote).holds {
+			return citation{value, p.gold.Quote, page}, true
+		}
+	}
+	return citation{}, false
+}
+
+// rightValues are the correct value and the other acceptable ones.
+func (p *point) rightValues() []string {
+	return append([]string{string(p.gold.Correct)}, stringsOf(p.gold.Acceptable)...)
+}
+
+// cite finds a passage that shows a value: where it stands as written, or a
+// line in which it stands as a value of its type.
+func (d *prepared) cite(t text.Type, value string) (citation, bool) {
+	if found := d.index.Find(value); len(found) > 0 {
+		o := found[0]
+		return citation{value, d.around(o.Start, o.End), o.Page}, true
+	}
+	for _, p := range d.index.Pages() {
+		for start := p.Start; start < p.End; {
+			end := p.End
+			if i := strings.IndexByte(d.Text[start:p.End], '\n'); i >= 0 {
+				end = start + i
+			}
+			if line := strings.TrimSpace(d.Text[start:end]); len(line) <= longestQuote && text.Contains(t, line, value) {
+				return citation{value, line, p.Number}, true
+			}
+			start = end + 1
+		}
+	}
+	return citation{}, false
+}
+
+// longestQuote is how long a quote the suite's own arms give is at most,
+// beside the value.
+const longestQuote = 120
+
+// around is the passage of the line round a place, cut at blanks: the label
+// that usually stands before a value belongs to its evidence.
+func (d *prepared) around(start, end int) string {
+	from := strings.LastIndexByte(d.Text[:start], '\n') + 1
+	if start-from > longestQuote/2 {
+		from = start - longestQuote/2
+		if i := strings.IndexAny(d.Text[from:start], " \t"); i >= 0 {
+			from += i
+		} else {
+			from = start
+		}
+	}
+	return strings.TrimSpace(d.Text[from:end])
+}
