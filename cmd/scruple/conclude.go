@@ -175,10 +175,10 @@ func (l *loaded) writeReports(ctx context.Context, db *store.DB, r *store.Run, r
 	}
 	var files []string
 	for _, f := range report.Formats() {
-		if f.Ext == "" {
+		if f.Name == "terminal" {
 			continue
 		}
-		path := filepath.Join(dir, "report."+f.Ext)
+		path := filepath.Join(dir, "report"+f.Ext)
 		var b bytes.Buffer
 		if err := f.Render(&b, result); err != nil {
 			return nil, fmt.Errorf("rendering %s: %w", path, err)

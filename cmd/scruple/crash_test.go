@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// invoices writes a study of n documents that one kernel is tried on.
+func invoices(t testing.TB, dir, url string, n int, execution string) string {
+	t.Helper()
+	writeTestFile(t, filepath.Join(dir, "schemas", "memo.json"), `{"name": "memo", "fields": [
+		{"name": "number", "type": "id", "description": "number of the memo"},
+		{"name": "amount", "type": "money", "description": "amount due"}]}`)
+	writeTestFile(t, filepath.Join(dir, "kernel.txt"), "Extract.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n")
+	var b strings.Builder
+	for i := range n {
+		text := fmt.Sprintf("---PAGE 1---\nNumber: M-%04d\nAmount: %d.50\n", i, i)
+		line, err := json.Marshal(map[string]any{"document_id": fmt.Sprintf("memo-%04d", i), "text": text, "schema": "memo", "ground_truth": []any{
+			map[string]any{"field": "number", "exists_in_document": true, "is_ambiguous": false, "correct_value": fmt.Sprintf("M-%04d", i), "evidence_quote": fmt.Sprintf("M-%04d", i), "page": 1},
+			map[string]any{"field": "amount", "exists_in_document": true, "is_ambiguous": false, "correct_value": fmt.Sprintf("%d.50", i), "evidence_quote": fmt.Sprintf("%d.50", i), "page": 1},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	writeTestFile(t, filepath.Join(dir, "memos.jsonl"), b.String())
+	path := filepath.Join(dir, "study.yaml")
+	writeTestFile(t, path, fmt.Sprintf(`name: memos
+suite: extraction
+documents: {source: jsonl, path: memos.jsonl}
+kernels: [{name: k, path: kernel.txt}]
+models: [{id: fake, provider: openai, name: any, base_url: %q, temperature: 0, max_tokens: 256}]
+execution: %s
+`, url+"/v1", execution))
+	return path
+}
+
+// buildScruple builds the program as users have it: a process that can be
+// killed.
+func buildScruple(t testing.TB) string { return buildGo(t, "scruple", ".") }
+
+func output(t testing.TB, program string, args ...string) string {
+	t.Helper()
+	var out, errs bytes.Buffer
+	c := exec.Command(program, args...)
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		t.Fatalf("scruple %s: %v\n%s", strings.Join(args, " "), err, errs.String())
+	}
+	return out.String()
+}
+
+type serverStats struct {
+	Requests int `json:"requests"`
+	OK       int `json:"ok"`
+	Distinct int `json:"distinct_requests"`
+	Peak     int `json:"peak_concurrency"`
+	Aborted  int `json:"client_aborted"`
+}
+
+func statsOf(t testing.TB, url string) (s serverStats) {
+	t.Helper()
+	text, err := fakeStats(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Killed twenty times at random moments, a run loses nothing it had, repeats no
+// more calls than were in flight, and ends with the same scores to the byte.
+func TestKillNine(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills real processes")
+	}
+	const documents, concurrency, kills = 600, 16, 20
+	scruple, fake := buildScruple(t), buildFake(t)
+	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms]}", concurrency)
+
+	url, stop, err := startFake(fake, "-latency", "20ms", "-malformed", "0.1", "-wrong", "0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	calm := invoices(t, t.TempDir(), url, documents, execution)
+	output(t, scruple, "run", calm)
+	want := output(t, scruple, "export", calm, "--table", "scores")
+	stop()
+
+	url, stop, err = startFake(fake, "-latency", "20ms", "-malformed", "0.1", "-wrong", "0.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	path := invoices(t, t.TempDir(), url, documents, execution)
+	rng := rand.New(rand.NewPCG(1, 2))
+	kept, killed := 0, 0
+	for range kills {
+		c := exec.Command(scruple, "run", path)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(20+rng.IntN(160)) * time.Millisecond)
+		_ = c.Process.Kill()
+		if err := c.Wait(); err != nil {
+			killed++
+		}
+		if _, err := os.Stat(filepath.Join(filepath.Dir(path), ".scruple", "scruple.db")); err != nil {
+			continue // killed before there was a store
+		}
+		now := calls(t, scruple, path)
+		if now < kept {
+			t.Fatalf("%d calls are kept after a kill, there were %d before", now, kept)
+		}
+		kept = now
+	}
+	if killed < kills/2 || kept == 0 {
+		t.Fatalf("only %d of %d runs were killed with work under way, %d calls kept: make the run longer", killed, kills, kept)
+	}
+	output(t, scruple, "run", path)
+	if got := output(t, scruple, "export", path, "--table", "scores"); got != want {
+		t.Error("the scores of the disturbed run differ from those of the undisturbed one")
+	}
+	s := statsOf(t, url)
+	if repeated := s.Requests - documents; repeated < 0 || repeated > killed*concurrency {
+		t.Errorf("%d requests for %d documents after %d kills with %d in flight", s.Requests, documents, killed, concurrency)
+	}
+	before := statsOf(t, url).Requests
+	output(t, scruple, "run", path)
+	if after := statsOf(t, url).Requests; after != before {
+		t.Errorf("running a finished study again sent %d requests", after-before)
+	}
+}
+
+// calls counts the answers in a store, read while nobody writes.
+func calls(t testing.TB, scruple, path string) int {
+	t.Helper()
+	c := exec.Command(scruple, "export", path, "--table", "calls")
+	out, err := c.Output()
+	if err != nil {
+		return 0 // the store was made, the run not yet
+	}
+	return bytes.Count(out, []byte("\n"))
+}
+
+// Whatever the provider does, nothing is lost and nothing that was the
+// server's fault counts as the model's.
+func TestFaultsOfTheProvider(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	scruple, fake := buildScruple(t), buildFake(t)
+	const documents = 120
+	quiet, stop, err := startFake(fake)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	execution := "{concurrency: 16, retries: [5ms, 5ms, 5ms, 5ms, 5ms, 5ms, 5ms, 5ms], timeout: 300ms}"
+	calm := invoices(t, t.TempDir(), quiet, documents, execution)
+	output(t, scruple, "run", calm)
+	want := output(t, scruple, "export", calm, "--table", "scores")
+	for _, flags := range [][]string{
+		{"-p429", "0.3", "-retry-after", "0.01"}, {"-p500", "0.3"}, {"-p529", "0.3"}, {"-pdrop", "0.3"}, {"-phang", "0.1"},
+		{"-p429", "0.1", "-retry-after", "0.01", "-p500", "0.1", "-p529", "0.1", "-pdrop", "0.1", "-phang", "0.05"},
+	} {
+		t.Run(strings.Join(flags, " "), func(t *testing.T) {
+			url, stop, err := startFake(fake, flags...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer stop()
+			path := invoices(t, t.TempDir(), url, documents, execution)
+			output(t, scruple, "run", path)
+			if got := output(t, scruple, "export", path, "--table", "scores"); got != want {
+				t.Error("faults of the server changed the scores")
+			}
+			if s := statsOf(t, url); s.Requests <= documents {
+				t.Errorf("%d requests: there were no faults", s.Requests)
+			}
+		})
+	}
+}
+
+// A trial that no retry saves is failed, counted, left out, and can be asked
+// again later.
+func TestRetryFailed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	scruple, fake := buildScruple(t), buildFake(t)
+	url, stop, err := startFake(fake, "-p500", "0.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stop()
+	path := invoices(t, t.TempDir(), url, 60, "{concurrency: 8, retries: []}")
+	c := exec.Command(scruple, "run", path)
+	out, err := c.CombinedOutput()
+	if c.ProcessState.ExitCode() != exitInfrastructure {
+		t.Fatalf("exit code %d (%v), want 4: half of the trials failed\n%s", c.ProcessState.ExitCode(), err, out)
+	}
+	var status runStatus
+	if err := json.Unmarshal([]byte(output(t, scruple, "status", path, "--json")), &status); err != nil {
+		t.Fatal(err)
+	}
+	if status.Failed < 10 || status.State != "error" {
+		t.Fatalf("status %+v", status)
+	}
+	for range 20 {
+		c := exec.Command(scruple, "run", "--retry-failed", path)
+		_ = c.Run()
+		if c.ProcessState.ExitCode() == exitOK {
+			var after runStatus
+			if err := json.Unmarshal([]byte(output(t, scruple, "status", path, "--json")), &after); err != nil {
+				t.Fatal(err)
+			}
+			if after.Failed > 0 && after.Failed >= status.Failed {
+				t.Fatalf("status %+v", after)
+			}
+			return
+		}
+	}
+	t.Error("the failed trials never came good")
+}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flagUpdate()
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"scruple": main})
+}
+
+// TestScripts runs testdata/script/*.txtar: what a user types and sees.
+func TestScripts(t *testing.T) {
+	fakellm := buildFake(t)
+	testscript.Run(t, testscript.Params{
+		Dir:           filepath.Join("testdata", "script"),
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			repo, err := filepath.Abs(filepath.Join("..", ".."))
+			if err != nil {
+				return err
+			}
+			e.Setenv("REPO", repo)
+			e.Setenv("NO_COLOR", "1")
+			e.Values["fakellm"] = fakellm
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand,
+		},
+	})
+}
+
+// exit CODE COMMAND ARGS… runs a command and checks its exit code.
+func exitCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exit CODE COMMAND [ARGS…]")
+	}
+	err := ts.Exec(args[1], args[2:]...)
+	code := 0
+	var failed *exec.ExitError
+	if errors.As(err, &failed) {
+		code = failed.ExitCode()
+	} else if err != nil {
+		ts.Fatalf("%v", err)
+	}
+	if strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+// fakellm NAME [FLAGS…] starts a fake provider until the script ends and sets
+// $NAME to its URL.
+func fakeCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: fakellm NAME [FLAGS…]")
+	}
+	url, stop, err := startFake(ts.Value("fakellm").(string), args[1:]...)
+	ts.Check(err)
+	ts.Defer(stop)
+	ts.Setenv(args[0], url)
+}
+
+// requests URL N checks how many requests a fake provider was sent.
+func requestsCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: requests URL N")
+	}
+	stats, err := fakeStats(args[0])
+	ts.Check(err)
+	if got := regexp.MustCompile(`"requests":(\d+)`).FindStringSubmatch(stats); got == nil || got[1] != args[1] {
+		ts.Fatalf("the provider was sent %v, want %s requests", got, args[1])
+	}
+}
+
+// lines FILE N checks how many lines a file has.
+func linesCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: lines FILE N")
+	}
+	if n := strings.Count(ts.ReadFile(args[0]), "\n"); strconv.Itoa(n) != args[1] {
+		ts.Fatalf("%s has %d lines, want %s", args[0], n, args[1])
+	}
+}
+
+// buildFake builds the fake provider of tools/fakellm.
+func buildFake(t testing.TB) string {
+	t.Helper()
+	return buildGo(t, "fakellm", filepath.Join("..", "..", "tools", "fakellm"))
+}
+
+func buildGo(t testing.TB, name, dir string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	c := exec.Command("go", "build", "-o", path, ".")
+	c.Dir = dir
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("building %s: %v\n%s", dir, err, out)
+	}
+	return path
+}
+
+// startFake starts a fake provider on a free port of loopback.
+func startFake(program string, flags ...string) (url string, stop func(), err error) {
+	c := exec.CommandContext(context.Background(), program, append([]string{"-port", "0"}, flags...)...)
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := c.Start(); err != nil {
+		return "", nil, err
+	}
+	stop = func() { _ = c.Process.Kill(); _ = c.Wait() }
+	line := make([]byte, 200)
+	n, err := out.Read(line)
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("starting %s: %w", program, err)
+	}
+	go io.Copy(io.Discard, out)
+	return string(regexp.MustCompile(`http://\S+`).Find(line[:n])), stop, nil
+}
+
+func fakeStats(url string) (string, error) {
+	r, err := http.Get(url + "/stats")
+	if err != nil {
+		return "", err
+	}
+	defer r.Body.Close()
+	var b bytes.Buffer
+	_, err = b.ReadFrom(r.Body)
+	return b.String(), err
+}
+
+func writeTestFile(t testing.TB, path, content string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
+)
+
+func initVerb(a *app) *cobra.Command {
+	return verb("init SUITE DIR", "make a study that runs, to start from", `
+Writes a study file, data and what else the suite needs into DIR, which must
+not hold any of these files yet. The study runs offline; what to change for
+your own data and models stands in it.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+		entry, err := suiteCalled(args[0])
+		if err != nil {
+			return err
+		}
+		files, err := entry.Init(args[1])
+		if err != nil {
+			return err
+		}
+		if a.json {
+			return printJSON(a.out, map[string]any{"suite": entry.Suite.Name, "files": files})
+		}
+		for _, f := range files {
+			a.say("wrote %s", f)
+		}
+		a.say("\nRun it:  scruple run %s", files[0])
+		return nil
+	})
+}
+
+func validateVerb(a *app) *cobra.Command {
+	return verb("validate STUDY", "check a study file and everything it names", `
+Reads the study, its data, gold, schemas and prompts, checks the rules, and
+runs the suite's pre-flight cases. Nothing is asked and nothing is written. All
+findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		l, err := a.load(args[0])
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		if err := a.preflight(l); err != nil {
+			return err
+		}
+		summary := map[string]any{"study": l.study.Name, "suite": l.study.Suite, "items": len(l.bench.Items()), "arms": armIDs(l), "trials": l.plan.Len()}
+		if a.json {
+			return printJSON(a.out, summary)
+		}
+		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(l.bench.Items()), len(l.bench.Arms()), strings.Join(armIDs(l), ", "), l.plan.Len())
+		return nil
+	})
+}
+
+func armIDs(l *loaded) []string {
+	var ids []string
+	for _, arm := range l.bench.Arms() {
+		ids = append(ids, arm.ID)
+	}
+	return ids
+}
+
+func schemaVerb(a *app) *cobra.Command {
+	return verb("schema SUITE", "print the JSON Schema of a suite's study files", `
+For editors: save it, and begin the study file with
+  # yaml-language-server: $schema=FILE`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		entry, err := suiteCalled(args[0])
+		if err != nil {
+			return err
+		}
+		into, _ := entry.NewStudy()
+		b, err := study.Schema(into, "https://scruple.invalid/schema/"+entry.Suite.Name+".json", "Scruple study: "+entry.Suite.Title)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintln(a.out, strings.TrimSpace(string(b)))
+		return err
+	})
+}
+
+func preflightVerb(a *app) *cobra.Command {
+	return verb("preflight STUDY", "run the suite's scorer on cases whose score is known", `
+The same check runs before every run; one wrong case stops it before a call is
+spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
+		l, err := a.load(args[0])
+		if err != nil {
+			return err
+		}
+		defer l.close()
+		results, err := l.preflight()
+		if err != nil {
+			return err
+		}
+		if a.json {
+			if err := printJSON(a.out, results); err != nil {
+				return err
+			}
+		}
+		for _, r := range results {
+			a.say("%-6s %s", map[bool]string{true: "ok", false: "WRONG"}[r.OK()], r.Name)
+			for _, w := range r.Wrong {
+				a.say("         %s", w)
+			}
+		}
+		return wrongCases(results)
+	})
+}
+
+func (l *loaded) preflight() ([]suites.PreflightResult, error) {
+	if l.entry.Preflight == nil {
+		return nil, nil
+	}
+	return l.entry.Preflight(l.file.Resolve("preflight"))
+}
+
+// preflight stops everything when the scorer is wrong about a known case.
+func (a *app) preflight(l *loaded) error {
+	results, err := l.preflight()
+	if err != nil {
+		return err
+	}
+	return wrongCases(results)
+}
+
+func wrongCases(results []suites.PreflightResult) error {
+	var wrong []string
+	for _, r := range results {
+		if !r.OK() {
+			wrong = append(wrong, r.Name+": "+strings.Join(r.Wrong, ", "))
+		}
+	}
+	if len(wrong) > 0 {
+		return exit(exitNotAllowed, fmt.Errorf("the scorer is wrong about %d of %d pre-flight cases; nothing was asked:\n  %s", len(wrong), len(results), strings.Join(wrong, "\n  ")))
+	}
+	return nil
+}
+
+func importVerb(a *app) *cobra.Command {
+	var opt importOptions
+	var known []string
+	for _, c := range convert.Converters() {
+		known = append(known, fmt.Sprintf("  %-10s %s", c.Name, c.Doc))
+	}
+	c := verb("import FORMAT FILE", "convert a data set into documents with gold", `
+Formats:
+
+`+strings.Join(known, "\n")+`
+
+What was kept, changed and dropped, and why, is counted and printed.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+		return a.importData(args[0], args[1], opt)
+	})
+	c.Flags().StringVar(&opt.output, "out", "", "file to write (required)")
+	c.Flags().StringVar(&opt.schema, "schema", "", "schema the documents name (default: the format's own)")
+	c.Flags().IntVar(&opt.limit, "limit", 0, "stop after so many documents")
+	return c
+}
+
+type importOptions struct {
+	output, schema string
+	limit          int
+}
+
+func (a *app) importData(format, path string, opt importOptions) error {
+	if opt.output == "" {
+		return fmt.Errorf("import: name the file to write with --out")
+	}
+	converters := convert.Converters()
+	i := slices.IndexFunc(converters, func(c convert.Converter) bool { return c.Name == format })
+	if i < 0 {
+		return fmt.Errorf("import: no format is called %q; see `scruple import --help`", format)
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return fmt.Errorf("import: %w", err)
+	}
+	defer in.Close()
+	var b bytes.Buffer
+	report, err := converters[i].Convert(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit})
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := writeFile(opt.output, b.Bytes()); err != nil {
+		return err
+	}
+	if a.json {
+		return printJSON(a.out, report)
+	}
+	_, err = fmt.Fprint(a.out, report.String())
+	return err
+}

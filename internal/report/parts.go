@@ -1,0 +1,38 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+// Gate writes a verdict with every condition and the values it used, as
+// [Terminal] shows it.
+func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
+	s := newScreen(opt)
+	s.verdict(newVerdict(v))
+	if v.Simulated {
+		s.blank()
+		s.text(loud, "", "*** SIMULATED: some answers come from a simulation. They show how the study works, not what a model can do. ***")
+	}
+	return s.writeTo(w, "verdict")
+}
+
+// Comparisons writes the comparisons of an analysis, as [Terminal] shows them.
+func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
+	b := builder{a: a, ci: confidence(a.Study.Alpha)}
+	s := newScreen(opt)
+	s.section(b.comparisons())
+	return s.writeTo(w, "comparisons")
+}
+
+func (s *screen) writeTo(w io.Writer, what string) error {
+	text := strings.TrimPrefix(strings.ReplaceAll(s.b.String(), nbsp, " "), "\n")
+	if _, err := io.WriteString(w, text); err != nil {
+		return fmt.Errorf("writing the %s to the terminal: %w", what, err)
+	}
+	return nil
+}
