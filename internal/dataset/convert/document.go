@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"slices"
@@ -166,15 +167,14 @@ func (l *letters) find(s string) (start, end int) {
 	if len(want) == 0 {
 		return 0, 0
 	}
-	text := string(l.folded)
 	for from := 0; ; {
-		i := strings.Index(text[from:], string(want))
+		i := bytes.Index(l.folded[from:], want)
 		if i < 0 {
 			return 0, 0
 		}
 		first, last := from+i, from+i+len(want)-1
 		if (first == 0 || l.end[first-1] != l.start[first]) &&
-			(last == len(text)-1 || l.start[last+1] != l.end[last]) {
+			(last == len(l.folded)-1 || l.start[last+1] != l.end[last]) {
 			return int(l.start[first]), int(l.end[last])
 		}
 		from = first + 1
