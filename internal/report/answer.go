@@ -139,7 +139,7 @@ const minusBetween = " " + minus + " "
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	parts := []string{
 		b.ci + " " + scaleOf(m).interval(c.Low, c.High, true),
-		"n = " + count(c.Pairs) + " pairs",
+		"n" + nbsp + "=" + nbsp + plural(c.Pairs, "pair", "pairs"),
 	}
 	switch {
 	case c.PAdjusted.Defined() && b.corrected():
@@ -148,7 +148,7 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 		parts = append(parts, pSentence(c.P, b.a.Study.Alpha))
 	}
 	if c.D.Defined() {
-		parts = append(parts, "d = "+plainNumber(c.D, 2))
+		parts = append(parts, "d ="+nbsp+plainNumber(c.D, 2))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -38,7 +38,7 @@ func (b *builder) armChart(m analyse.Metric) *chart {
 func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
 	t := &table{Caption: caption, Columns: []column{{Title: "Arm"}}}
 	for _, m := range ms {
-		t.Columns = append(t.Columns, column{Title: m.Title + arrow(m), Align: right})
+		t.Columns = append(t.Columns, column{Title: m.Title + arrow(m), Align: point})
 	}
 	var ns notes
 	for _, arm := range b.contestants() {
@@ -111,7 +111,7 @@ func (b *builder) outcomeTable() *table {
 		t.Rows = append(t.Rows, []cell{
 			armCell(arm), number(arm.Planned), number(arm.OK),
 			trouble(arm.Malformed), trouble(arm.Refused), trouble(arm.Failed),
-			trouble(noted(arm, "repaired")), trouble(noted(arm, "truncated")), trouble(b.unscored(arm.ID)),
+			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)),
 			{Text: reasonsAndNotes(arm)},
 		})
 	}
@@ -124,12 +124,21 @@ func (b *builder) outcomeTable() *table {
 
 func number(n int) cell { return cell{Text: count(n)} }
 
-// trouble is a count that should be 0.
-func trouble(n int) cell {
+// rare is a count that is 0 as a rule.
+func rare(n int) cell {
 	if n == 0 {
 		return cell{Text: "0", Tone: muted}
 	}
-	return cell{Text: count(n), Tone: unsure}
+	return number(n)
+}
+
+// trouble is a count that should be 0.
+func trouble(n int) cell {
+	c := rare(n)
+	if n != 0 {
+		c.Tone = unsure
+	}
+	return c
 }
 
 func noted(arm analyse.Arm, note string) int {
@@ -166,12 +175,12 @@ func (b *builder) usageTable() *table {
 		{Title: "Calls", Align: right}, {Title: "Retried", Align: right},
 		{Title: "Tokens in", Align: right}, {Title: "Cached", Align: right},
 		{Title: "Tokens out", Align: right}, {Title: "Thinking", Align: right},
-		{Title: "Cost", Align: right}, {Title: "Judge calls", Align: right}, {Title: "Judge cost", Align: right},
+		{Title: "Cost", Align: point}, {Title: "Judge calls", Align: right}, {Title: "Judge cost", Align: point},
 	}}
 	var ns notes
 	for _, arm := range b.a.Arms {
 		t.Rows = append(t.Rows, []cell{
-			armCell(arm), number(arm.Calls), trouble(arm.Retried),
+			armCell(arm), number(arm.Calls), rare(arm.Retried),
 			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
 			costCell(arm.CostUSD, arm.Calls, &ns), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &ns),
 		})

@@ -1,6 +1,8 @@
 package report
 
 import (
+	"strings"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
@@ -80,11 +82,8 @@ func (b *builder) otherMetrics() *table {
 	}
 	t := &table{Caption: "Other metrics", Columns: []column{{Title: "Metric"}}}
 	for _, arm := range b.contestants() {
-		title := arm.ID
-		for _, tag := range armTags(arm) {
-			title += " [" + tag + "]"
-		}
-		t.Columns = append(t.Columns, column{Title: title, Align: right})
+		title := tagged(strings.TrimSpace, armCell(arm))
+		t.Columns = append(t.Columns, column{Title: title, Align: point})
 	}
 	var ns notes
 	for _, m := range ms {
@@ -100,7 +99,7 @@ func (b *builder) otherMetrics() *table {
 
 func (b *builder) judges() *table {
 	t := &table{Caption: "Judges, on cases whose answer is known", Columns: []column{
-		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: right}, {Title: "What follows for scoring"},
+		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: point}, {Title: "What follows for scoring"},
 	}}
 	var ns notes
 	rate := scale{percent: true, decimals: 1}
@@ -114,7 +113,7 @@ func (b *builder) judges() *table {
 			{Text: count(j.Right) + " of " + count(j.Cases)},
 			{
 				Text:   rate.value(j.Accuracy),
-				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + count(j.Cases) + " cases"},
+				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
 				Refs:   ns.refs(reasons),
 			},
 			{Text: j.Effect},

@@ -13,8 +13,8 @@ var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
 	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x1b\x07\u009c]*(?:\x07|\x1b\\\\|\u009c)")
 
 // plainLine makes a text safe to print on one line anywhere: escape sequences,
-// control characters and those that reorder text are gone, every other space
-// is a blank.
+// control characters and those that reorder text are gone, any run of spaces
+// is one blank.
 func plainLine(s string) string {
 	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
 	s = strings.Map(func(r rune) rune {
@@ -26,8 +26,10 @@ func plainLine(s string) string {
 		}
 		return r
 	}, s)
-	return strings.TrimSpace(s)
+	return strings.Trim(blanks.ReplaceAllString(s, " "), " ")
 }
+
+var blanks = regexp.MustCompile("  +")
 
 // reorders reports characters that override or embed the direction of text.
 func reorders(r rune) bool {
@@ -71,11 +73,11 @@ func ascii(s string) string { return typography().Replace(s) }
 func typography() *strings.Replacer {
 	return strings.NewReplacer(
 		minus, "-", dash, "-", "\u2014", "-", "…", "...", "×", "x",
-		"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "≥", ">=", "≤", "<=",
+		"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
 	)
 }
 
-// shorten cuts a text to n characters, the last of them an ellipsis.
+// ellipsis cuts a text to n characters, the last of them an ellipsis.
 func ellipsis(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		return strings.TrimSpace(string(r[:n-1])) + "…"

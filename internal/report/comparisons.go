@@ -183,10 +183,9 @@ func comparisonReasons(c analyse.Comparison) []string {
 func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := &table{Caption: "Tests", Columns: []column{
 		{Title: "A " + minus + " B"}, {Title: "Metric"},
-		{Title: "Difference", Align: right}, {Title: "Pairs", Align: right}, {Title: "p", Align: right},
-		{Title: "p adjusted", Align: right}, {Title: "d", Align: right},
-		{Title: "W/T/L", Align: right}, {Title: "t", Align: right}, {Title: "df", Align: right},
-		{Title: "Unpaired", Align: right}, {Title: "Method"},
+		{Title: "Difference", Align: point}, {Title: "Pairs", Align: right}, {Title: "p", Align: point},
+		{Title: "p adjusted", Align: point}, {Title: "d", Align: point},
+		{Title: "W/T/L", Align: right}, {Title: "t", Align: point}, {Title: "Method"},
 	}}
 	alpha := b.a.Study.Alpha
 	var ns notes
@@ -197,16 +196,34 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
 			{Text: s.diff(c.Diff), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
-			number(c.Pairs),
-			statistic(pValue(c.P, alpha), c, &ns), statistic(pValue(c.PAdjusted, alpha), c, &ns),
+			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
+			statistic(pValue(c.P, alpha), c, &ns), b.adjustedCell(c, &ns),
 			statistic(plainNumber(c.D, 2), c, &ns),
 			{Text: record(c)},
-			statistic(plainNumber(c.T, 2), c, &ns), statistic(degrees(c.DF), c, &ns),
-			trouble(c.Unpaired),
+			tCell(c, &ns),
 			{Text: c.Method},
 		})
 	}
 	t.Notes, t.Legend = ns.list, b.testLegend()
+	return t
+}
+
+// adjustedCell is the corrected p-value, or why there is none though there was
+// a test.
+func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
+	if c.P.Defined() && !c.PAdjusted.Defined() {
+		why := "the correction covers primary comparisons only"
+		if !b.corrected() {
+			why = "no correction is used"
+		}
+		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{why})}
+	}
+	return statistic(pValue(c.PAdjusted, b.a.Study.Alpha), c, ns)
+}
+
+func tCell(c analyse.Comparison, ns *notes) cell {
+	t := statistic(plainNumber(c.T, 2), c, ns)
+	t.Detail = []string{"df = " + degrees(c.DF)}
 	return t
 }
 
@@ -228,7 +245,7 @@ func (b *builder) testLegend() []string {
 		correction = "p adjusted: " + b.correction() + " correction over the primary comparisons."
 	}
 	return []string{
-		"Below each difference: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items only one of the two arms has.",
+		"Below each difference: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items that only one of the two arms has.",
 		correction,
 	}
 }

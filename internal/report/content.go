@@ -86,7 +86,8 @@ type alignment string
 
 const (
 	left  alignment = ""
-	right alignment = "right" // and on the decimal point
+	right alignment = "right"
+	point alignment = "point" // right, and on the decimal point
 )
 
 // A cell is text with finer print below it. Refs count from 1 and point to
@@ -97,6 +98,8 @@ type cell struct {
 	Tags   []string
 	Refs   []int
 	Tone   tone
+
+	lacking int // columns behind its decimal point, see tails
 }
 
 // notes collects the notes of one table or chart; what is said twice has one

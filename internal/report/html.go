@@ -74,7 +74,7 @@ func aligned(c content) content {
 				alignTable(b.Table)
 			}
 			if b.Chart != nil {
-				alignChart(b.Chart)
+				alignValues(b.Chart)
 			}
 		}
 	}
@@ -83,35 +83,35 @@ func aligned(c content) content {
 
 func alignTable(t *table) {
 	for j, c := range t.Columns {
-		if c.Align != right {
+		if c.Align != point {
 			continue
 		}
 		column := make([]string, len(t.Rows))
 		for i, r := range t.Rows {
 			column[i] = r[j].Text
 		}
-		for i, text := range onPoint(column, nil, figureSpace) {
-			t.Rows[i][j].Text = text
+		for i, lacking := range tails(column) {
+			t.Rows[i][j].lacking = lacking
 		}
 	}
 }
 
-func alignChart(c *chart) {
-	for j := range c.Heads {
-		var column []string
-		for _, r := range c.Rows {
-			if r.Group == "" {
-				column = append(column, r.Cells[j].Text)
-			}
-		}
-		padded := onPoint(column, nil, figureSpace)
-		for _, r := range c.Rows {
-			if r.Group == "" {
-				r.Cells[j].Text, padded = padded[0], padded[1:]
-			}
+// alignValues aligns the first numbers of a chart, which are its values.
+func alignValues(c *chart) {
+	var values []*cell
+	var texts []string
+	for _, r := range c.Rows {
+		if len(r.Cells) > 0 {
+			values, texts = append(values, &r.Cells[0]), append(texts, r.Cells[0].Text)
 		}
 	}
+	for i, lacking := range tails(texts) {
+		values[i].lacking = lacking
+	}
 }
+
+// Pad is what stands behind the text of a number to align it.
+func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }
 
 // A plottedRow is what the drawing of one row of a chart needs.
 type plottedRow struct {
@@ -124,7 +124,7 @@ func newPlot(r chartRow, a axis, heads []string) plottedRow {
 	parts := []string{tagged(visible, r.Label)}
 	for j, h := range heads {
 		if j < len(r.Cells) {
-			parts = append(parts, h+" "+strings.Trim(r.Cells[j].Text, figureSpace))
+			parts = append(parts, h+" "+r.Cells[j].Text)
 		}
 	}
 	return plottedRow{r, a, strings.Join(parts, ", ")}

@@ -95,7 +95,7 @@ func (m *markdown) table(t *table) {
 	var heads, rules []string
 	for _, c := range t.Columns {
 		heads = append(heads, inline(c.Title))
-		if c.Align == right {
+		if c.Align != left {
 			rules = append(rules, "---:")
 		} else {
 			rules = append(rules, "---")
@@ -191,22 +191,14 @@ func (m *markdown) samples(samples []sample) {
 	}
 }
 
-// shortened is a table whose texts are cut and whose quotes are left out.
+// shortened is a table of units without quotes and with long texts cut.
 func shortened(t *table) *table {
-	const quote = 3 // the column of quotes in exhibitTable
-	cut := &table{}
-	for j, c := range t.Columns {
-		if j != quote {
-			cut.Columns = append(cut.Columns, c)
-		}
-	}
+	cut := &table{Columns: t.Columns, Notes: t.Notes}
 	for _, r := range t.Rows {
-		var row []cell
+		row := make([]cell, len(r))
 		for j, c := range r {
-			if j != quote {
-				c.Text = ellipsis(plainLine(c.Text), sampleText)
-				row = append(row, c)
-			}
+			c.Text, c.Detail = ellipsis(plainLine(c.Text), sampleText), nil
+			row[j] = c
 		}
 		cut.Rows = append(cut.Rows, row)
 	}

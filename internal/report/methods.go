@@ -2,6 +2,7 @@ package report
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -32,8 +33,8 @@ func (b *builder) definitions() []definition {
 	for _, m := range b.a.Metrics {
 		m = b.metric(m.Name)
 		d := definition{Title: m.Title, Name: m.Name, Doc: m.Doc, Formula: m.Formula}
-		d.Facts = append(d.Facts, fact{"Range", metricRange(m)}, fact{"Direction", direction(m)})
-		d.Facts = append(d.Facts, fact{"Pooling", pooling(m.Pooling)}, fact{"Use", use(m)})
+		d.Facts = append(d.Facts, fact{"Range", metricRange(m)}, fact{"Direction", strings.ToLower(strings.TrimSuffix(direction(m), "."))})
+		d.Facts = append(d.Facts, fact{"Pooling", pooling(m.Pooling)}, fact{"Rank", rank(m)})
 		ds = append(ds, d)
 	}
 	return ds
@@ -59,7 +60,7 @@ func pooling(p eval.Pooling) string {
 	return string(p)
 }
 
-func use(m analyse.Metric) string {
+func rank(m analyse.Metric) string {
 	text := m.Rank
 	if only := analysisOnly(m); only != "" {
 		text += "; " + only
@@ -110,8 +111,8 @@ func orDash(s string) string {
 func (b *builder) counts() []string {
 	r := b.a.Run
 	lines := []string{
-		count(r.Items) + " items, " + count(len(b.a.Arms)) + " arms, " + count(r.Replicates) + " replicates; " +
-			count(r.Planned) + " trials planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed.",
+		plural(r.Items, "item", "items") + ", " + plural(len(b.a.Arms), "arm", "arms") + ", " +
+			plural(r.Replicates, "replicate", "replicates") + "; " + plural(r.Planned, "trial", "trials") + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed.",
 	}
 	if len(r.Strata) > 0 {
 		lines = append(lines, "Items by stratum: "+counted(r.Strata)+".")
@@ -130,12 +131,13 @@ func (b *builder) exclusions() []string {
 	}
 	for _, e := range b.a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			lines = append(lines, "Unscored: "+count(e.Unscored)+" entries of "+b.metric(e.Metric).Title+" in "+e.Arm+".")
+			lines = append(lines, "Unscored: "+plural(e.Unscored, "entry", "entries")+" of "+b.metric(e.Metric).Title+" in "+e.Arm+".")
 		}
 	}
 	for _, c := range b.a.Comparisons {
 		if c.Stratum == nil && c.Unpaired > 0 {
-			lines = append(lines, "Unpaired: "+count(c.Unpaired)+" items in "+c.A+minusBetween+c.B+" on "+b.metric(c.Metric).Title+" have only one of the two arms.")
+			lines = append(lines, "Unpaired: "+plural(c.Unpaired, "item", "items")+" in "+c.A+minusBetween+c.B+" on "+
+				b.metric(c.Metric).Title+", with only one of the two arms.")
 		}
 	}
 	return lines

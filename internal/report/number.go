@@ -159,6 +159,14 @@ func count(n int) string {
 	return grouped(s)
 }
 
+// plural writes how many there are of something: "1 item", "40 items".
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return count(n) + " " + one
+	}
+	return count(n) + " " + many
+}
+
 // usd writes an amount of US dollars: cents from one dollar on, hundredths of
 // a cent below.
 func usd(n analyse.Number) string {
@@ -248,27 +256,23 @@ func fraction(s eval.Score) string {
 	return short(s.Num) + "/" + short(s.Den)
 }
 
-// onPoint pads numbers with pad so that, set flush right, their decimal points
-// stand below each other. What has no digits stands where units stand. Marks
-// follow the numbers, as many as there are, and take no part.
-func onPoint(numbers, marks []string, pad string) []string {
-	tails := make([]int, len(numbers))
+// tails says how many columns each number lacks behind its decimal point so
+// that, set flush right, the points stand below each other. What has no digits
+// ends where units end. An empty text lacks nothing.
+func tails(numbers []string) []int {
+	lacking := make([]int, len(numbers))
 	longest := 0
 	for i, s := range numbers {
-		if i < len(marks) {
-			numbers[i] += marks[i]
-		}
-		tails[i] = utf8.RuneCountInString(numbers[i][wholeEnd(s):])
-		longest = max(longest, tails[i])
+		lacking[i] = utf8.RuneCountInString(s[wholeEnd(s):])
+		longest = max(longest, lacking[i])
 	}
-	padded := make([]string, len(numbers))
 	for i, s := range numbers {
-		if s != "" {
-			s += strings.Repeat(pad, longest-tails[i])
+		if s == "" {
+			lacking[i] = longest
 		}
-		padded[i] = s
+		lacking[i] = longest - lacking[i]
 	}
-	return padded
+	return lacking
 }
 
 // wholeEnd is where the whole part of the first number in s ends.

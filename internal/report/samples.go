@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -64,7 +65,7 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		Title: x.Show.Title,
 		Score: m.Title + " " + scaleOf(m).value(x.Score),
 		Raw:   x.Show.Raw,
-		Rows:  exhibitTable(x.Show.Rows),
+		Rows:  b.exhibitTable(x.Show.Rows),
 	}
 	for _, f := range x.Show.Facts {
 		s.Facts = append(s.Facts, fact{f.Name, f.Value})
@@ -95,31 +96,56 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 	return page
 }
 
-// exhibitTable puts gold beside the answer, unit by unit.
-func exhibitTable(rows []eval.ExhibitRow) *table {
-	t := &table{Columns: []column{
-		{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}, {Title: "Quote"}, {Title: "Scores"}, {Title: "What went wrong"},
-	}}
+// exhibitTable puts gold beside the answer, unit by unit, with a column for
+// each metric that scored any of them.
+func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
+	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
+	metrics := scoredBy(rows)
+	for _, name := range metrics {
+		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: right})
+	}
+	t.Columns = append(t.Columns, column{Title: "What went wrong"})
+	var ns notes
 	for _, r := range rows {
+		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
+		if r.Quote != "" {
+			row[2].Detail = []string{"“" + r.Quote + "”"}
+		}
+		for _, name := range metrics {
+			row = append(row, unitScore(r.Scores, name, &ns))
+		}
 		wrong := cell{Text: r.Note}
 		if r.Note != "" {
 			wrong.Tone = bad
 		}
-		t.Rows = append(t.Rows, []cell{
-			{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}, {Text: r.Quote}, scoresCell(r.Scores), wrong,
-		})
+		t.Rows = append(t.Rows, append(row, wrong))
 	}
+	t.Notes = ns.list
 	return t
 }
 
-func scoresCell(scores []eval.Score) cell {
-	var c cell
-	for _, s := range scores {
-		text := s.Metric + " " + fraction(s)
-		if s.Unscored != "" {
-			text += " (unscored: " + s.Unscored + ")"
+// scoredBy lists the metrics of the rows in the order they come.
+func scoredBy(rows []eval.ExhibitRow) []string {
+	var names []string
+	for _, r := range rows {
+		for _, s := range r.Scores {
+			if !slices.Contains(names, s.Metric) {
+				names = append(names, s.Metric)
+			}
 		}
-		c.Detail = append(c.Detail, text)
 	}
-	return c
+	return names
+}
+
+func unitScore(scores []eval.Score, metric string, ns *notes) cell {
+	for _, s := range scores {
+		if s.Metric == metric {
+			c := cell{Text: fraction(s)}
+			if s.Unscored != "" {
+				c.Refs = ns.refs([]string{"unscored: " + s.Unscored})
+			}
+			return c
+		}
+	}
+	return cell{}
 }

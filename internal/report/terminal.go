@@ -195,7 +195,7 @@ func (s *screen) clean(text string) string {
 // paint uses the terminal's own sixteen colours, so that it reads on any
 // background.
 func (s *screen) paint(r role, text string) string {
-	if !s.color || text == "" || r == plainText {
+	if !s.color || r == plainText || strings.TrimSpace(text) == "" {
 		return text
 	}
 	style := lipgloss.NewStyle()

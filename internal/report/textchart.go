@@ -143,7 +143,11 @@ const (
 func (d drawing) lines(c *chart) []string {
 	texts := d.texts(c)
 	d.fit(c, texts)
-	lines := []string{d.row("", "", d.padded(c.Heads), faint)}
+	heads := make([]string, len(c.Heads))
+	for j, h := range c.Heads {
+		heads[j] = d.clean(h)
+	}
+	lines := []string{d.row("", "", d.padded(heads), faint)}
 	i := 0
 	for _, r := range c.Rows {
 		if r.Group != "" {
@@ -158,8 +162,8 @@ func (d drawing) lines(c *chart) []string {
 	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, faint))
 }
 
-// texts are the numbers of every row, aligned on their points and with the
-// signs of their notes.
+// texts are the numbers of every row with the signs of their notes; the first
+// of them, the values, stand on their points.
 func (d drawing) texts(c *chart) [][]string {
 	var rows [][]string
 	for _, r := range c.Rows {
@@ -168,15 +172,18 @@ func (d drawing) texts(c *chart) [][]string {
 		}
 	}
 	for j := range c.Heads {
-		var column, refs []string
+		var column []string
 		for _, r := range c.Rows {
 			if r.Group == "" {
-				column = append(column, d.clean(r.Cells[j].Text))
-				refs = append(refs, d.g.refs(r.Cells[j].Refs))
+				column = append(column, d.clean(r.Cells[j].Text)+d.g.refs(r.Cells[j].Refs))
 			}
 		}
-		for i, s := range onPoint(column, refs, " ") {
-			rows[i][j] = s
+		lacking := make([]int, len(column))
+		if j == 0 {
+			lacking = tails(column)
+		}
+		for i, s := range column {
+			rows[i][j] = s + strings.Repeat(" ", lacking[i])
 		}
 	}
 	return rows
@@ -253,7 +260,6 @@ func (d drawing) padded(texts []string) []string {
 	}
 	padded := make([]string, len(texts))
 	for j, t := range texts {
-		t = d.clean(t)
 		padded[j] = strings.Repeat(" ", max(0, d.cells[j]-lipgloss.Width(t))) + t
 	}
 	return padded

@@ -68,7 +68,7 @@ func (s *screen) columnLimit(j int, c column) int {
 	switch {
 	case j == 0:
 		return max(s.width*3/10, 14)
-	case c.Align == right:
+	case c.Align != left:
 		return s.width*7/10 - space
 	}
 	return s.width*4/10 - space
@@ -79,18 +79,18 @@ func longestWord(s string) int { return widest(strings.Fields(s)) }
 // columnLines are the lines of every cell of a column, numbers on their
 // points.
 func (s *screen) columnLines(t *table, j int) [][]inked {
-	texts, refs := make([]string, len(t.Rows)), make([]string, len(t.Rows))
+	texts := make([]string, len(t.Rows))
 	for i, r := range t.Rows {
-		texts[i], refs[i] = tagged(s.clean, r[j]), s.g.refs(r[j].Refs)
+		texts[i] = tagged(s.clean, r[j]) + s.g.refs(r[j].Refs)
 	}
-	pad := ""
-	if t.Columns[j].Align == right {
-		pad = " "
+	if t.Columns[j].Align == point {
+		for i, lacking := range tails(texts) {
+			texts[i] += strings.Repeat(" ", lacking)
+		}
 	}
-	texts = onPoint(texts, refs, pad)
 	lines := make([][]inked, len(t.Rows))
 	for i, r := range t.Rows {
-		if texts[i] != "" || len(r[j].Detail) == 0 {
+		if strings.TrimSpace(texts[i]) != "" || len(r[j].Detail) == 0 {
 			lines[i] = append(lines[i], inked{texts[i], r[j].Tone.role()})
 		}
 		for _, d := range r[j].Detail {
@@ -160,7 +160,7 @@ func (s *screen) drawRow(t *table, g grid, columns []int, row [][]inked) {
 				l = row[j][i]
 			}
 			room := strings.Repeat(" ", g.widths[j]-lipgloss.Width(l.text))
-			if t.Columns[j].Align == right {
+			if t.Columns[j].Align != left {
 				line.WriteString(room + s.paint(l.ink, l.text))
 			} else {
 				line.WriteString(s.paint(l.ink, l.text) + room)

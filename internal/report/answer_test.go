@@ -1,0 +1,157 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+// comparisonOf builds a comparison on a score, changed by the given function.
+func comparisonOf(change func(*analyse.Comparison)) analyse.Comparison {
+	undefined := analyse.Undefined()
+	c := analyse.Comparison{
+		A: "heuristic", B: "null_baseline", Metric: "composite", Primary: true, Pairs: 40,
+		Diff: 0.31, Low: 0.27, High: 0.35, P: 0.0000001, PAdjusted: undefined, D: 1.9,
+	}
+	if change != nil {
+		change(&c)
+	}
+	return c
+}
+
+func TestSentence(t *testing.T) {
+	undefined := analyse.Undefined()
+	for _, tc := range []struct {
+		name       string
+		correction string
+		change     func(*analyse.Comparison)
+		want       string
+		tone       tone
+	}{
+		{"better", "none", nil,
+			"heuristic beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90).", good},
+		{"worse", "none", func(c *analyse.Comparison) { c.Diff, c.Low, c.High, c.D = -0.31, -0.35, -0.27, -1.9 },
+			"heuristic does worse than null_baseline on Composite: −0.310 (95 % CI −0.350 to −0.270, n = 40 pairs, p < 0.001, d = −1.90).", bad},
+		{"no evidence", "none", func(c *analyse.Comparison) { c.Diff, c.Low, c.High, c.P, c.D = 0.012, -0.01, 0.034, 0.281, 0.12 },
+			"No evidence of a difference between heuristic and null_baseline on Composite: +0.012 (95 % CI −0.010 to +0.034, n = 40 pairs, p = 0.281, d = 0.12); the interval spans 0.", unsure},
+		{"the correction decides", "holm", func(c *analyse.Comparison) { c.Low, c.P, c.PAdjusted = 0.01, 0.03, 0.06 },
+			"No evidence of a difference between heuristic and null_baseline on Composite: +0.310 (95 % CI +0.010 to +0.350, n = 40 pairs, p = 0.060 after Holm correction, d = 1.90); the interval leaves out 0, but it is not corrected for the number of comparisons.", unsure},
+		{"p equal to alpha is no evidence", "none", func(c *analyse.Comparison) { c.Low, c.P = -0.01, 0.05 },
+			"No evidence of a difference between heuristic and null_baseline on Composite: +0.310 (95 % CI −0.010 to +0.350, n = 40 pairs, p = 0.050, d = 1.90); the interval spans 0.", unsure},
+		{"test and interval disagree", "none", func(c *analyse.Comparison) { c.Low, c.P = -0.01, 0.04 },
+			"heuristic beats null_baseline on Composite by +0.310 (95 % CI −0.010 to +0.350, n = 40 pairs, p = 0.040, d = 1.90); the test rejects 0, but the interval spans it.", good},
+		{"no test was made", "none", func(c *analyse.Comparison) { c.P, c.D = undefined, undefined },
+			"Descriptive only: heuristic − null_baseline on Composite is +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs); no test was made.", unsure},
+		{"undefined", "none", func(c *analyse.Comparison) { c.Diff, c.Low, c.High, c.Pairs = undefined, undefined, undefined, 0 },
+			"heuristic and null_baseline could not be compared on Composite: undefined: no item has both arms.", unsure},
+		{"undefined, with the analysis' own reason", "none", func(c *analyse.Comparison) {
+			c.Diff, c.Low, c.High, c.Warnings = undefined, undefined, undefined, []string{"every trial failed"}
+		}, "heuristic and null_baseline could not be compared on Composite: every trial failed.", unsure},
+		{"lower is better", "none", func(c *analyse.Comparison) { c.Metric, c.Diff, c.Low, c.High = "hallucination", -0.031, -0.05, -0.01 },
+			"heuristic beats null_baseline on Hallucination by −3.1 pp (95 % CI −5.0 to −1.0 pp, n = 40 pairs, p < 0.001, d = 1.90). Lower is better.", good},
+		{"simulated", "none", func(c *analyse.Comparison) { c.A = "sim" },
+			"sim beats null_baseline on Composite by +0.310 (95 % CI +0.270 to +0.350, n = 40 pairs, p < 0.001, d = 1.90). Simulated answers: this says nothing of real models.", unsure},
+		{"one pair", "none", func(c *analyse.Comparison) {
+			c.Low, c.High, c.P, c.D, c.Pairs = undefined, undefined, undefined, undefined, 1
+		}, "Descriptive only: heuristic − null_baseline on Composite is +0.310 (95 % CI –, n = 1 pair); no test was made.", unsure},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			b := builder{ci: confidence(0.05), a: &analyse.Analysis{
+				Study: analyse.Study{Alpha: 0.05, Correction: tc.correction},
+				Arms:  []analyse.Arm{{ID: "heuristic"}, {ID: "null_baseline"}, {ID: "sim", Simulated: true}},
+				Metrics: []analyse.Metric{
+					{Name: "composite", Title: "Composite", Min: 0, Max: 1, HigherIsBetter: true, Pooling: eval.MeanOfItems},
+					{Name: "hallucination", Title: "Hallucination", Min: 0, Max: 1, Pooling: eval.RatioOfSums},
+				},
+			}}
+			got := b.sentence(comparisonOf(tc.change))
+			if text := plainSpaces(got.Text); text != tc.want {
+				t.Errorf("got  %s\nwant %s", text, tc.want)
+			}
+			if got.Tone != tc.tone {
+				t.Errorf("tone %q, want %q", got.Tone, tc.tone)
+			}
+		})
+	}
+}
+
+// No report says that something is proven, or that arms are equal.
+func TestReportsClaimNoMoreThanTheyKnow(t *testing.T) {
+	for _, f := range Formats() {
+		if f.Name == "json" {
+			continue
+		}
+		text := strings.ToLower(render(t, load(t, "study"), f.Render))
+		for _, word := range []string{"prove", "proof", "significantly", "are equivalent", "no difference"} {
+			if strings.Contains(text, word) {
+				t.Errorf("%s says %q", f.Name, word)
+			}
+		}
+	}
+}
+
+func TestNoPrimaryComparison(t *testing.T) {
+	b := builder{a: &analyse.Analysis{Comparisons: []analyse.Comparison{comparisonOf(func(c *analyse.Comparison) { c.Primary = false })}}}
+	if got := b.answers(); len(got) != 1 || !strings.Contains(got[0].Text, "names no primary comparison") {
+		t.Errorf("answers: %v", got)
+	}
+}
+
+func TestBanner(t *testing.T) {
+	a := &analyse.Analysis{Run: analyse.Run{Planned: 10, Done: 7}, Arms: []analyse.Arm{{ID: "a", Simulated: true}, {ID: "b"}, {ID: "c", Simulated: true}}}
+	got := strings.Join((&builder{a: a}).banner(), "\n")
+	for _, want := range []string{"SIMULATED: the answers of a and c", "UNFINISHED: 7 of 10 trials"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("banner %q lacks %q", got, want)
+		}
+	}
+	clean := &analyse.Analysis{Run: analyse.Run{Planned: 7, Done: 7}, Arms: []analyse.Arm{{ID: "b"}}}
+	if got := (&builder{a: clean, v: &gate.Verdict{}}).banner(); got != nil {
+		t.Errorf("banner of a real and finished study: %q", got)
+	}
+	if got := (&builder{a: clean, v: &gate.Verdict{Simulated: true}}).banner(); len(got) != 1 {
+		t.Errorf("banner when the gate used simulated answers: %q", got)
+	}
+}
+
+func TestConditionState(t *testing.T) {
+	for _, tc := range []struct {
+		c    gate.Condition
+		want string
+		tone tone
+	}{
+		{gate.Condition{Kind: "require", State: gate.Pass}, "pass", good},
+		{gate.Condition{Kind: "require", State: gate.Fail}, "fail", bad},
+		{gate.Condition{Kind: "require", State: gate.Undecided}, "undecided", unsure},
+		{gate.Condition{Kind: "outcome", Name: "B", State: gate.Pass}, "applies", ""},
+		{gate.Condition{Kind: "outcome", Name: "A", State: gate.Fail}, "does not apply", muted},
+		{gate.Condition{Kind: "outcome", Name: "A", State: gate.Undecided}, "undecided", unsure},
+	} {
+		if got, tone := conditionState(tc.c, "B"); got != tc.want || tone != tc.tone {
+			t.Errorf("%+v: %q %q, want %q %q", tc.c, got, tone, tc.want, tc.tone)
+		}
+	}
+}
+
+func TestReasonsForWhatIsUndefined(t *testing.T) {
+	u := analyse.Undefined()
+	for _, tc := range []struct {
+		e    analyse.Estimate
+		want string
+	}{
+		{analyse.Estimate{Value: 1, Low: 0, High: 1, Items: 3}, ""},
+		{analyse.Estimate{Value: 1, Low: u, High: u, Items: 3, Den: 3, Clusters: 1}, "at least two clusters"},
+		{analyse.Estimate{Value: u, Low: u, High: u}, "no item has this metric"},
+		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Clusters: 3}, "denominator is 0"},
+		{analyse.Estimate{Value: u, Low: u, High: u, Warnings: []string{"as it was"}}, "as it was"},
+		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Den: 3, Clusters: 3}, "gives no reason"},
+	} {
+		got := strings.Join(estimateReasons(tc.e), "; ")
+		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {
+			t.Errorf("%+v: %q, want %q", tc.e, got, tc.want)
+		}
+	}
+}
