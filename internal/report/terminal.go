@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -77,7 +78,9 @@ func (s *screen) render(c content) string {
 	if s.color {
 		return s.b.String()
 	}
-	return strings.ReplaceAll(s.b.String(), nbsp, " ") // only now: until here it held lines together
+	// Only now: until here they held lines together.
+	plain := strings.ReplaceAll(s.b.String(), nbsp, " ")
+	return regexp.MustCompile(" +\n").ReplaceAllString(plain, "\n")
 }
 
 func (s *screen) section(sec section) {
@@ -215,5 +218,6 @@ func (s *screen) paint(r role, text string) string {
 	case isUnsure:
 		style = style.Bold(true).Foreground(lipgloss.Yellow)
 	}
-	return style.Render(text)
+	body := trimRight(text) // blanks stay outside, where the end of a line loses them
+	return style.Render(body) + text[len(body):]
 }

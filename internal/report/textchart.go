@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/charmbracelet/x/ansi"
 )
 
 // glyphs are the signs a chart is drawn with in text.
@@ -292,9 +293,32 @@ func (d drawing) row(label, plot string, texts []string, look role) string {
 
 func trimRight(s string) string { return strings.TrimRight(s, " ") }
 
-// wrapped breaks a text into lines of at most so many columns.
+// wrapped breaks a text into lines of at most so many columns, at blanks, and
+// inside a word only where the word alone is too long.
 func wrapped(s string, width int) []string {
-	return strings.Split(lipgloss.Wrap(s, max(width, 1), ""), "\n")
+	if width = max(width, 2); lipgloss.Width(s) <= width {
+		return []string{s}
+	}
+	var lines []string
+	line := ""
+	for word := range strings.FieldsFuncSeq(s, func(r rune) bool { return r == ' ' }) {
+		if line != "" && lipgloss.Width(line+" "+word) <= width {
+			line += " " + word
+			continue
+		}
+		if line != "" {
+			lines = append(lines, line)
+		}
+		for lipgloss.Width(word) > width {
+			head := ansi.Truncate(word, width, "")
+			if head == "" { // wider than a line: a terminal could not show it either
+				break
+			}
+			lines, word = append(lines, head), word[len(head):]
+		}
+		line = word
+	}
+	return append(lines, line)
 }
 
 func widest(texts []string) int {

@@ -63,15 +63,17 @@ func (s *screen) lay(t *table) grid {
 	return g
 }
 
-// columnLimit keeps words from taking the room of numbers.
+// columnLimit keeps words from taking the room of numbers, and leaves room for
+// the first column beside any other.
 func (s *screen) columnLimit(j int, c column) int {
+	first := max(s.width*3/10, 14)
 	switch {
 	case j == 0:
-		return max(s.width*3/10, 14)
-	case c.Align != left:
-		return s.width*7/10 - space
+		return first
+	case c.Align == left:
+		return min(s.width*4/10, s.width-first-space)
 	}
-	return s.width*4/10 - space
+	return s.width - first - space
 }
 
 func longestWord(s string) int { return widest(strings.Fields(s)) }

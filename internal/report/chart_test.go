@@ -1,0 +1,108 @@
+package report
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+func labels(a axis) string {
+	var list []string
+	for _, t := range a.Ticks {
+		list = append(list, t.Label)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestNewAxis(t *testing.T) {
+	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
+	undefined := analyse.Undefined()
+	for _, tc := range []struct {
+		name            string
+		low, high       float64
+		lowest, highest analyse.Number
+		s               scale
+		reference       bool
+		want            string
+	}{
+		{"differences reach to 0", 0.27, 0.35, undefined, undefined, raw, true, "0 +0.1 +0.2 +0.3 +0.4"},
+		{"both sides of 0", -0.12, 0.07, undefined, undefined, raw, true, "−0.15 −0.10 −0.05 0 +0.05 +0.10"},
+		{"scores near the top stay in bounds", 0.91, 0.99, 0, 1, raw, false, "0.90 0.92 0.94 0.96 0.98 1.00"},
+		{"shares", 0.0, 0.15, 0, 1, share, false, "0 5% 10% 15%"},
+		{"small differences of shares", -0.052, 0.01, undefined, undefined, share, true, "−6pp −4pp −2pp 0 +2pp"},
+		{"one value", 0.5, 0.5, 0, 1, raw, false, "0.2 0.4 0.6 0.8"},
+		{"large", 1374, 2324, 0, undefined, scale{}, false, "1,000 1,500 2,000 2,500"},
+	} {
+		x := newExtent()
+		x.include(analyse.Number(tc.low), analyse.Number(tc.high))
+		a := newAxis(x, tc.lowest, tc.highest, tc.s, tc.reference)
+		if got := labels(a); got != tc.want {
+			t.Errorf("%s: ticks %q, want %q", tc.name, got, tc.want)
+		}
+	}
+	if a := newAxis(newExtent(), 0, 1, raw, true); len(a.Ticks) != 0 || a.HasZero() {
+		t.Errorf("an axis of nothing: %+v", a)
+	}
+}
+
+// Everything a chart shows is on its axis, in its order, and ticks stand where
+// their numbers are.
+func TestAxisHoldsItsNumbers(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ns := rapid.SliceOfN(rapid.Float64Range(-1000, 1000), 1, 6).Draw(t, "numbers")
+		reference := rapid.Bool().Draw(t, "reference")
+		x := newExtent()
+		for _, n := range ns {
+			x.include(analyse.Number(n))
+		}
+		a := newAxis(x, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, reference)
+		for _, n := range ns {
+			if n < a.Low || n > a.High {
+				t.Fatalf("%v is not on the axis from %v to %v", n, a.Low, a.High)
+			}
+		}
+		if reference && (a.Zero < 0 || a.Zero > 1) {
+			t.Fatalf("0 is at %v", a.Zero)
+		}
+		if len(a.Ticks) < 2 || len(a.Ticks) > 9 {
+			t.Fatalf("%d ticks", len(a.Ticks))
+		}
+		for i, tick := range a.Ticks {
+			if tick.At < 0 || tick.At > 1 || i > 0 && (tick.At <= a.Ticks[i-1].At || tick.Label == a.Ticks[i-1].Label) {
+				t.Fatalf("ticks out of order or twice: %+v", a.Ticks)
+			}
+		}
+	})
+}
+
+func TestPlot(t *testing.T) {
+	a := axis{Low: -1, High: 1, Zero: 0.5}
+	nan := math.NaN()
+	for _, tc := range []struct {
+		name string
+		s    spot
+		want string
+	}{
+		{"right of 0", spot{0.8, 0.7, 0.9}, "          |   [-o-]  "},
+		{"over 0", spot{0.6, 0.4, 0.8}, "        [-+-o---]    "},
+		{"no interval", spot{0.25, nan, nan}, "     o    |          "},
+		{"undefined", spot{nan, nan, nan}, "          |          "},
+		{"no room for an interval", spot{0, 0, 0}, "o         |          "},
+		{"the whole axis", spot{0.5, 0, 1}, "[---------o---------]"},
+	} {
+		if got := asciiGlyphs().plot(tc.s, a, 21); got != tc.want {
+			t.Errorf("%s:\n got %q\nwant %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func TestTicksLine(t *testing.T) {
+	a := axis{Low: 0, High: 1, Ticks: []tick{{0, "0"}, {0.5, "0.5"}, {0.52, "close"}, {1, "1.0"}}}
+	if got, want := a.ticks(21, plainLine), "0        0.5      1.0"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

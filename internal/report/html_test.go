@@ -1,0 +1,226 @@
+package report
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+	"pgregory.net/rapid"
+)
+
+// elements and attributes are all a report may be made of.
+func allowed() (elements []string, attributes []string) {
+	return strings.Fields(`html head meta title link style body a nav p ol li main header h1 h2 h3 h4 span dl div dt dd section
+			ul bdi figure table caption thead tbody tfoot tr th td sup small strong svg line circle path text
+			pre code mark form label select option button output details summary script`),
+		strings.Fields(`lang charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden role dir
+			tabindex scope x y x1 x2 y1 y2 r d focusable title data-label data-head data-arm data-rank hidden open value type`)
+}
+
+func parse(t testing.TB, page string) *html.Node {
+	t.Helper()
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// elementsOf lists the elements of a page in order.
+func elementsOf(doc *html.Node) []*html.Node {
+	var list []*html.Node
+	for n := range doc.Descendants() {
+		if n.Type == html.ElementNode {
+			list = append(list, n)
+		}
+	}
+	return list
+}
+
+func attribute(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
+}
+
+func text(n *html.Node) string {
+	var b strings.Builder
+	for d := range n.Descendants() {
+		if d.Type == html.TextNode {
+			b.WriteString(d.Data)
+		}
+	}
+	return b.String()
+}
+
+// Only elements and attributes of ours, and nothing that leaves the page.
+func checkPage(t fataler, page string) []*html.Node {
+	doc, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatalf("%v", err)
+	}
+	elements, attributes := allowed()
+	list := elementsOf(doc)
+	for _, n := range list {
+		if !slices.Contains(elements, n.Data) {
+			t.Fatalf("element <%s>", n.Data)
+		}
+		for _, a := range n.Attr {
+			if !slices.Contains(attributes, a.Key) {
+				t.Fatalf("attribute %s=%q of <%s>", a.Key, a.Val, n.Data)
+			}
+			if a.Key == "href" && !strings.HasPrefix(a.Val, "#") && a.Val != "data:," {
+				t.Fatalf("a link to %q", a.Val)
+			}
+		}
+		switch n.Data {
+		case "script":
+			if text(n) != reportScript {
+				t.Fatalf("a script that is not ours: %q", text(n))
+			}
+		case "style":
+			if text(n) != reportStyle {
+				t.Fatalf("a style that is not ours: %q", text(n))
+			}
+		}
+	}
+	return list
+}
+
+func TestHTMLNeedsNothingElse(t *testing.T) {
+	for _, name := range fixtures() {
+		page := render(t, load(t, name), HTML)
+		checkPage(t, page)
+	}
+	for _, own := range []string{reportTemplate, reportStyle, reportScript} {
+		if at := regexp.MustCompile(`(?i)https?:|//[a-z]|@import|url\(`).FindString(own); at != "" {
+			t.Errorf("the report's own page refers to something outside: %q", at)
+		}
+	}
+}
+
+// The elements of a page do not depend on what the data say.
+func TestHTMLElementsAreOurs(t *testing.T) {
+	want := names(checkPage(t, render(t, benign(t), HTML)))
+	rapid.Check(t, func(rt *rapid.T) {
+		got := names(checkPage(rt, render(t, hostile(rt, t), HTML)))
+		if !slices.Equal(got, want) {
+			rt.Fatalf("the data changed the elements: %d of them, want %d", len(got), len(want))
+		}
+	})
+}
+
+func names(nodes []*html.Node) []string {
+	list := make([]string, len(nodes))
+	for i, n := range nodes {
+		list[i] = n.Data
+	}
+	return list
+}
+
+func TestHTMLShowsHostileTextAsText(t *testing.T) {
+	body := text(parse(t, render(t, load(t, "hostile"), HTML)))
+	for _, want := range []string{
+		"<script>alert(1)</script>", "</style><img src=https://evil.example/x.png onerror=alert(1)>", "&lt; &amp;",
+		"an_arm_with_a_very_long_name", "שלום עולם", "␛[2J", "null␀baseline", "</details>",
+	} {
+		if !strings.Contains(body, want) {
+			t.Errorf("the page does not show %q", want)
+		}
+	}
+	for _, r := range body {
+		if r < ' ' && r != '\n' && r != '\t' || reorders(r) {
+			t.Fatalf("control character %U on the page", r)
+		}
+	}
+}
+
+// The policy allows the script that is on the page and no other.
+func TestHTMLPolicy(t *testing.T) {
+	doc := parse(t, render(t, load(t, "hostile"), HTML))
+	var policy, script string
+	for _, n := range elementsOf(doc) {
+		switch {
+		case n.Data == "meta" && attribute(n, "http-equiv") == "Content-Security-Policy":
+			policy = attribute(n, "content")
+		case n.Data == "script":
+			script += text(n)
+		}
+	}
+	hash := sha256.Sum256([]byte(script))
+	for _, want := range []string{
+		"default-src 'none'", "style-src 'unsafe-inline'", "img-src data:",
+		"script-src 'sha256-" + base64.StdEncoding.EncodeToString(hash[:]) + "'",
+	} {
+		if !strings.Contains(policy, want) {
+			t.Errorf("policy %q lacks %q", policy, want)
+		}
+	}
+}
+
+// The text of a page is on the report byte for byte, whatever is marked in it.
+func TestHTMLShowsTheWholePage(t *testing.T) {
+	r := load(t, "study")
+	doc := parse(t, render(t, r, HTML))
+	var pages []string
+	for _, n := range elementsOf(doc) {
+		if n.Data == "div" && attribute(n, "class") == "text" {
+			pages = append(pages, text(n))
+		}
+	}
+	for _, s := range r.Analysis.Samples {
+		for _, p := range s.Show.Pages {
+			if !slices.Contains(pages, p.Text) {
+				t.Errorf("page %d of %s of %s is nowhere whole", p.Number, s.Show.Item, s.Show.Arm)
+			}
+		}
+		if s.Show.Raw != "" && !slices.Contains(pages, s.Show.Raw) {
+			t.Errorf("the raw answer to %s of %s is not shown as it stood", s.Show.Item, s.Show.Arm)
+		}
+	}
+}
+
+func TestHTMLIsAccessible(t *testing.T) {
+	for _, name := range fixtures() {
+		ids := map[string]bool{}
+		list := elementsOf(parse(t, render(t, load(t, name), HTML)))
+		for _, n := range list {
+			if id := attribute(n, "id"); id != "" {
+				if ids[id] {
+					t.Errorf("%s: two elements with id %q", name, id)
+				}
+				ids[id] = true
+			}
+		}
+		headings := 0
+		for _, n := range list {
+			switch n.Data {
+			case "a":
+				if !ids[strings.TrimPrefix(attribute(n, "href"), "#")] {
+					t.Errorf("%s: a link to %s, which is not there", name, attribute(n, "href"))
+				}
+			case "h1":
+				headings++
+			case "th":
+				if attribute(n, "scope") == "" {
+					t.Errorf("%s: a table head without scope: %q", name, text(n))
+				}
+			case "svg":
+				outer := n.Parent.Data != "svg"
+				if outer && attribute(n, "aria-label") == "" && attribute(n, "aria-hidden") == "" {
+					t.Errorf("%s: a drawing that says nothing to those who do not see it", name)
+				}
+			}
+		}
+		if headings != 1 {
+			t.Errorf("%s: %d first headings", name, headings)
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package report
+
+import (
+	"io"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+
+	"charm.land/lipgloss/v2"
+	"pgregory.net/rapid"
+)
+
+func onTerminal(opt TerminalOptions) func(io.Writer, Report) error {
+	return func(w io.Writer, r Report) error { return Terminal(w, r, opt) }
+}
+
+// Nothing but text, line breaks and our own colours reaches a terminal, and
+// no line is too wide, whatever the data say and however narrow it is.
+func TestTerminalIsSafeAndFits(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		opt := TerminalOptions{
+			Width:   rapid.IntRange(40, 160).Draw(rt, "width"),
+			Color:   rapid.Bool().Draw(rt, "colour"),
+			Verbose: rapid.Bool().Draw(rt, "verbose"),
+		}
+		checkScreen(rt, render(t, hostile(rt, t), onTerminal(opt)), opt)
+	})
+}
+
+func TestTerminalFitsFixtures(t *testing.T) {
+	for _, name := range fixtures() {
+		for width := 40; width <= 140; width++ {
+			opt := TerminalOptions{Width: width, Verbose: true}
+			checkScreen(t, render(t, load(t, name), onTerminal(opt)), opt)
+		}
+	}
+}
+
+func checkScreen(t fataler, out string, opt TerminalOptions) {
+	if opt.Color {
+		out = regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(out, "")
+	}
+	for line := range strings.SplitSeq(out, "\n") {
+		for _, r := range line {
+			if unicode.IsControl(r) || reorders(r) {
+				t.Fatalf("%U reaches the terminal in %q", r, line)
+			}
+		}
+		if got := lipgloss.Width(line); got > opt.Width {
+			t.Fatalf("a line of %d columns on a terminal of %d: %q", got, opt.Width, line)
+		}
+		if strings.HasSuffix(line, " ") {
+			t.Fatalf("blanks at the end of %q", line)
+		}
+	}
+}
+
+// Without colour our own signs are ASCII, so that logs and old terminals can
+// show them.
+func TestTerminalWithoutColourIsASCII(t *testing.T) {
+	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Verbose: true}))
+	for i, r := range out {
+		if r > unicode.MaxASCII {
+			t.Fatalf("%q in %q", r, out[max(0, i-30):i+4])
+		}
+	}
+}
+
+// Every number of a table is there, however narrow the terminal is.
+func TestTerminalLosesNoColumn(t *testing.T) {
+	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 40}))
+	for _, want := range []string{"118,420", "$0.8084", "$0.0421", "24/6/9", "-1.35", "df = 37", "0.002", "0.003"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("on 40 columns %s is lost", want)
+		}
+	}
+}
+
+func TestTerminalSections(t *testing.T) {
+	for _, tc := range []struct {
+		verbose bool
+		want    string
+		there   bool
+	}{
+		{false, "ANSWER", true}, {false, "ARMS", true}, {false, "COMPARISONS", true},
+		{false, "BREAKDOWN", false}, {true, "BREAKDOWN", true}, {true, "METHODS", false}, {true, "SAMPLES", false},
+	} {
+		out := render(t, load(t, "study"), onTerminal(TerminalOptions{Verbose: tc.verbose}))
+		if got := strings.Contains(out, tc.want+"\n"); got != tc.there {
+			t.Errorf("verbose %v: section %s there: %v, want %v", tc.verbose, tc.want, got, tc.there)
+		}
+	}
+}
+
+func TestPlainLine(t *testing.T) {
+	for _, tc := range []struct{ name, in, want string }{
+		{"colour", "\x1b[1;31mred\x1b[0m", "red"},
+		{"title", "a\x1b]0;owned\x07b", "ab"},
+		{"link", "\x1b]8;;https://evil.example\x1b\\click\x1b]8;;\x1b\\", "click"},
+		{"eight-bit", "\u009b2Jx", "x"},
+		{"an open string hides nothing", "\x1b]0;still here", "]0;still here"},
+		{"a lone escape", "a\x1bb", "ab"},
+		{"bell, null, backspace", "a\x07\x00\x08b", "ab"},
+		{"lines", "a\r\nb\tc\u2028d", "a b c d"},
+		{"direction", "\u202eevil\u202c", "evil"},
+		{"hidden", "a\u200b\ufeff\u00adb", "ab"},
+		{"joined emoji stay", "👩‍👧", "👩‍👧"},
+		{"not UTF-8", "a\xffb", "a\ufffdb"},
+	} {
+		if got := plainLine(tc.in); got != tc.want {
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
+	}
+}
+
+func FuzzPlainLine(f *testing.F) {
+	for _, s := range nasty() {
+		f.Add(s + "x" + s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		got := plainLine(s)
+		for _, r := range got {
+			if unicode.IsControl(r) || reorders(r) || invisible(r) {
+				t.Fatalf("%U is left of %q", r, s)
+			}
+		}
+		if again := plainLine(got); again != got {
+			t.Fatalf("%q becomes %q, and then %q", s, got, again)
+		}
+	})
+}
