@@ -19,8 +19,8 @@ func (d Duration) D() time.Duration { return time.Duration(d) }
 
 func (d Duration) String() string { return time.Duration(d).String() }
 
-// ParseDuration reads 30s, 1m30s, 500ms, or a plain number of seconds.
-func ParseDuration(s string) (Duration, error) {
+// parseDuration reads 30s, 1m30s, 500ms, or a plain number of seconds.
+func parseDuration(s string) (Duration, error) {
 	text := s
 	if n := len(s); n > 0 && (s[n-1] == '.' || '0' <= s[n-1] && s[n-1] <= '9') {
 		text = s + "s"
@@ -53,14 +53,14 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 		s = strconv.FormatFloat(n, 'f', -1, 64)
 	}
 	var err error
-	*d, err = ParseDuration(s)
+	*d, err = parseDuration(s)
 	return err
 }
 
 // UnmarshalYAML reads the same from YAML, for those who decode without [Load].
 func (d *Duration) UnmarshalYAML(data []byte) error {
 	var err error
-	*d, err = ParseDuration(strings.Trim(strings.TrimSpace(string(data)), `"'`))
+	*d, err = parseDuration(strings.Trim(strings.TrimSpace(string(data)), `"'`))
 	return err
 }
 

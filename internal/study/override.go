@@ -47,6 +47,9 @@ func shownAssignment(assignment string) string {
 		assignment = path + "=…"
 	}
 	quoted := quote(assignment)
+	if assignment == "" {
+		return quoted
+	}
 	return quoted[1 : len(quoted)-1]
 }
 
@@ -114,7 +117,7 @@ func elementFor(l *node, s step, path string) (int, error) {
 		return i, nil
 	}
 	if i > len(l.items) {
-		return 0, fmt.Errorf("%s has %d elements, counted from 0: [%d] would leave a gap", path, len(l.items), i)
+		return 0, fmt.Errorf("%s has no element [%d]: counted from 0, the next new one is [%d]", path, i, len(l.items))
 	}
 	return i, nil
 }

@@ -343,7 +343,7 @@ func (r *yamlReader) merged(value *node, at Position) []*node {
 func keyText(k ast.MapKeyNode) (string, bool) {
 	switch k := k.(type) {
 	case *ast.StringNode:
-		return k.Value, printable(k.Value) == nil && !strings.Contains(k.Value, "\n")
+		return k.Value, isKey(k.Value)
 	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.NullNode, *ast.InfinityNode, *ast.NanNode:
 		return k.GetToken().Value, true
 	case *ast.MappingKeyNode:
@@ -353,6 +353,9 @@ func keyText(k ast.MapKeyNode) (string, bool) {
 	}
 	return "", false
 }
+
+// isKey reports whether a text can be shown as part of a path.
+func isKey(s string) bool { return utf8.ValidString(s) && !strings.ContainsFunc(s, unicode.IsControl) }
 
 func (r *yamlReader) anchor(n *ast.AnchorNode) *node {
 	out := r.value(n.Value)

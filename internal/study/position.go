@@ -26,14 +26,16 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column)
 }
 
-// before orders the file's positions from top to bottom and leaves overrides
+// compare orders the file's positions from top to bottom and leaves overrides
 // after them in the order they were given.
-func (p Position) before(q Position) int {
-	if c := cmp.Compare(len(p.Override), len(q.Override)); c != 0 && (p.Override == "" || q.Override == "") {
-		return c
-	}
-	if p.Override != "" {
+func (p Position) compare(q Position) int {
+	switch p, q := p.Override != "", q.Override != ""; {
+	case p && q:
 		return 0
+	case p:
+		return 1
+	case q:
+		return -1
 	}
 	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
@@ -75,13 +77,14 @@ func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
 	}
-	slices.SortStableFunc(es, func(a, b error) int {
-		var x, y *Error
-		if errors.As(a, &x) && errors.As(b, &y) {
-			return x.Pos.before(y.Pos)
+	at := func(err error) Position {
+		var e *Error
+		if errors.As(err, &e) {
+			return e.Pos
 		}
-		return 0
-	})
+		return Position{}
+	}
+	slices.SortStableFunc(es, func(a, b error) int { return at(a).compare(at(b)) })
 	return es
 }
 

@@ -139,6 +139,9 @@ const maxSteps = 64
 
 // parsePath splits "models[fake].limits.concurrency" into its steps.
 func parsePath(path string) ([]step, error) {
+	if !isKey(path) {
+		return nil, fmt.Errorf("path %s: want text on one line", quote(path))
+	}
 	var steps []step
 	rest := path
 	for first := true; rest != ""; first = false {
