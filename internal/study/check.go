@@ -83,25 +83,29 @@ func (c *checker) locate(location []string) (*node, string) {
 	return n, path
 }
 
-// about is the part of the schema a finding comes from.
-func (c *checker) about(f *jsonschema.ValidationError) map[string]any {
-	_, pointer, _ := strings.Cut(f.SchemaURL, "#")
+// part is the piece of the schema that a URL points to.
+func (c *checker) part(url string) map[string]any {
+	_, pointer, _ := strings.Cut(url, "#")
 	part := c.schema
 	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
 		if token == "" {
 			continue
 		}
-		if unescaped, err := url.PathUnescape(token); err == nil {
-			token = unescaped
-		}
-		token = strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
-		next, ok := part[token].(map[string]any)
+		next, ok := part[unescape(token)].(map[string]any)
 		if !ok {
 			return nil
 		}
 		part = next
 	}
 	return part
+}
+
+// unescape undoes what a JSON pointer in a URL does to a key.
+func unescape(token string) string {
+	if plain, err := url.PathUnescape(token); err == nil {
+		token = plain
+	}
+	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
 func (c *checker) errorf(at Position, path, format string, args ...any) {
@@ -115,7 +119,7 @@ func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 	if where == "" {
 		where = "study"
 	}
-	properties, _ := c.about(f)["properties"].(map[string]any)
+	properties, _ := c.part(f.SchemaURL)["properties"].(map[string]any)
 	known := slices.Sorted(maps.Keys(properties))
 	for _, key := range keys {
 		hint := suggest(key, known)
@@ -145,58 +149,72 @@ func (c *checker) within(properties map[string]any, key string) (string, bool) {
 
 // resolve follows a $ref.
 func (c *checker) resolve(part map[string]any) map[string]any {
-	ref, ok := part["$ref"].(string)
-	if !ok {
-		return part
+	if ref, ok := part["$ref"].(string); ok {
+		return c.part(ref)
 	}
-	return c.about(&jsonschema.ValidationError{SchemaURL: ref})
+	return part
 }
 
 // report says what is wrong with one value.
 func (c *checker) report(f *jsonschema.ValidationError) {
 	n, path := c.locate(f.InstanceLocation)
-	about := c.about(f)
+	about := c.part(f.SchemaURL)
 	got := n.shown()
 	if about["writeOnly"] == true {
 		got = "something else (not shown, since it could be a key)"
 	}
-	own, _ := about["errorMessage"].(string)
-	say := func(format string, args ...any) { c.errorf(n.at, path, format, args...) }
 	switch k := f.ErrorKind.(type) {
 	case *fault.AdditionalProperties: // reported before
 	case *fault.Required:
 		for _, key := range k.Missing {
 			if !c.meant[joinPath(path, key)] {
-				say("%s is missing", quote(key))
+				c.errorf(n.at, path, "%s is missing", quote(key))
 			}
 		}
 	case *fault.Type:
-		say("%s", mismatch(n, k.Want, got))
+		c.errorf(n.at, path, "%s", mismatch(n, k.Want, got))
 	case *fault.Enum:
-		say("%s is not known: %s", got, suggest(n.text, words(k.Want)))
-	case *fault.Minimum:
-		say("want at least %v, got %s", about["minimum"], got)
-	case *fault.Maximum:
-		say("want at most %v, got %s", about["maximum"], got)
-	case *fault.ExclusiveMinimum:
-		say("want more than %v, got %s", about["exclusiveMinimum"], got)
-	case *fault.ExclusiveMaximum:
-		say("want less than %v, got %s", about["exclusiveMaximum"], got)
+		c.errorf(n.at, path, "%s is not known: %s", got, suggest(n.text, words(k.Want)))
 	case *fault.MinLength:
-		say("it is empty")
+		c.errorf(n.at, path, "it is empty")
 	case *fault.MaxLength:
-		say("want at most %v characters, got %d", about["maxLength"], k.Got)
+		c.errorf(n.at, path, "want at most %d characters, got %d", k.Want, k.Got)
 	default:
-		switch {
-		case n.kind == text && n.text == "" && about["minLength"] != nil: // reported as empty
-		case n.kind == nothing:
-			say("%s", mismatch(n, nil, got))
-		case own != "":
-			say("%s, got %s", own, got)
-		default:
-			say("%s", f.ErrorKind.LocalizedString(message.NewPrinter(language.English)))
+		if text := wording(f, n, about, got); text != "" {
+			c.errorf(n.at, path, "%s", text)
 		}
 	}
+}
+
+// wording is what is wrong with a value that has the right type: a bound, or
+// what the schema says of itself.
+func wording(f *jsonschema.ValidationError, n *node, about map[string]any, got string) string {
+	own, _ := about["errorMessage"].(string)
+	switch k := f.ErrorKind.(type) {
+	case *fault.Minimum:
+		return fmt.Sprintf("want at least %v, got %s", about["minimum"], got)
+	case *fault.Maximum:
+		return fmt.Sprintf("want at most %v, got %s", about["maximum"], got)
+	case *fault.ExclusiveMinimum:
+		return fmt.Sprintf("want more than %v, got %s", about["exclusiveMinimum"], got)
+	case *fault.ExclusiveMaximum:
+		return fmt.Sprintf("want less than %v, got %s", about["exclusiveMaximum"], got)
+	case *fault.MinItems:
+		return fmt.Sprintf("the list is too short: want at least %d, got %d", k.Want, k.Got)
+	case *fault.MaxItems:
+		return fmt.Sprintf("the list is too long: want at most %d, got %d", k.Want, k.Got)
+	case *fault.UniqueItems:
+		return fmt.Sprintf("elements [%d] and [%d] are the same: remove one", k.Duplicates[0], k.Duplicates[1])
+	}
+	switch {
+	case n.kind == text && n.text == "" && about["minLength"] != nil: // reported as empty
+		return ""
+	case n.kind == nothing:
+		return mismatch(n, nil, got)
+	case own != "":
+		return own + ", got " + got
+	}
+	return f.ErrorKind.LocalizedString(message.NewPrinter(language.English))
 }
 
 // mismatch words a value of the wrong type.

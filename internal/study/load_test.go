@@ -29,7 +29,7 @@ type kernel struct {
 	Name    string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
 	Path    string   `yaml:"path,omitempty" json:"path,omitempty"`
 	Builtin string   `yaml:"builtin,omitempty" json:"builtin,omitempty"`
-	Models  []string `yaml:"models,omitempty" json:"models,omitempty"`
+	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"minItems=1,maxItems=3,uniqueItems=true"`
 	Enabled *bool    `yaml:"enabled,omitempty" json:"enabled,omitempty"`
 }
 

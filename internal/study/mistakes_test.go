@@ -106,6 +106,13 @@ func TestMistakes(t *testing.T) {
 		{"a word of the suite", minimal("documents: {source: json}"),
 			`study.yaml:3:13: documents.source: "json" is not known: did you mean "jsonl"?`},
 
+		{"too few elements", minimal("kernels: [{name: a, models: []}]"),
+			`study.yaml:3:21: kernels[0].models: the list is too short: want at least 1, got 0`},
+		{"too many elements", minimal("kernels: [{name: a, models: [a, b, c, d]}]"),
+			`study.yaml:3:21: kernels[0].models: the list is too long: want at most 3, got 4`},
+		{"an element given twice", minimal("kernels: [{name: a, models: [a, b, a]}]"),
+			`study.yaml:3:21: kernels[0].models: elements [0] and [2] are the same: remove one`},
+
 		// Names, ids, addresses.
 		{"an empty name", "name: ''\nsuite: s\n", `study.yaml:1:1: name: it is empty`},
 		{"a name that is a path", "name: ../../etc\nsuite: s\n",

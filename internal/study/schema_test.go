@@ -102,7 +102,7 @@ func TestSchemaAgreesWithLoad(t *testing.T) {
 		"decide: {outcomes: [{name: o, verdict: maybe}]}", "decide: {require: [{name: n}]}", "decide: {require: [{name: n, that: ''}]}",
 		"output: {results_dir: ''}", "output: {save_raw: 'yes'}",
 		"documents: {source: mixed, parts: [{path: a}]}", "documents: {source: x}",
-		"kernels: [{name: k, extra: 1}]", "extra: 1", "version: 1.10", "version:",
+		"kernels: [{name: k, extra: 1}]", "kernels: [{name: k, models: []}]", "kernels: [{name: k, models: [a, a]}]", "extra: 1", "version: 1.10", "version:",
 	}
 	for _, more := range good {
 		text := minimal(more)
