@@ -17,7 +17,7 @@ type Bench struct {
 	study      *Study
 	weights    Weights
 	judgeModel *study.Model // nil: the deterministic judge
-	mix     mix
+	mix        mix
 
 	schemas *schemas
 	corpus  *corpus
@@ -226,13 +226,23 @@ func (b *Bench) Score(t eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Sc
 	if err != nil {
 		return []eval.Score{{Metric: metricComposite, Unscored: err.Error()}}
 	}
-	a, results := b.assess(d.ready(), &o, vs)
+	role := eval.RoleArm
+	if arm := b.byArm[t.Arm]; arm != nil {
+		role = arm.Role
+	}
+	return b.score(d.ready(), &o, vs, role)
+}
+
+// score lists the scores of an outcome in a fixed order: field by field in the
+// schema's, then those of the answer.
+func (b *Bench) score(d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
+	a, results := b.assess(d, o, vs)
 	m := emitter{scores: make([]eval.Score, 0, 20*(len(results)+1))}
 	for i := range results {
 		m.field(&results[i], b.weights)
 	}
-	m.answer(&o, a, d.schema, results)
-	if arm := b.byArm[t.Arm]; arm != nil && arm.Role == eval.RoleBaseline {
+	m.answer(o, a, d.schema, results)
+	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
 	}
 	return m.scores

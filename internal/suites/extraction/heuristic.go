@@ -96,6 +96,7 @@ type label struct {
 	specific []concept
 	kind     []concept // the generic words of the name
 	rivals   []concept // specific concepts of other fields
+	date     bool      // the field is a date
 	only     bool      // no other field of the schema has its type
 	plain    bool      // its specific words name the document, not the value
 }
@@ -104,7 +105,7 @@ func labelsOf(s *Schema) []label {
 	labels := make([]label, len(s.Fields))
 	for i, f := range s.Fields {
 		l := &labels[i]
-		l.name = f.Name
+		l.name, l.date = f.Name, f.Type == text.Date
 		for _, w := range nameWords(f.Name) {
 			if slices.Contains(generic, w) {
 				l.kind = append(l.kind, conceptOf(w))
@@ -176,13 +177,14 @@ func wordByte(b byte) bool {
 }
 
 // typed finds a date or a number: of all there are, the one whose label fits
-// best, of equals the first date or the last amount, since totals end columns.
+// best, of equals the first date or the largest amount, since a sum is no
+// smaller than its parts.
 func (h *heuristic) typed(f *Field, l *label) (span, bool) {
 	best, bestScore := span{}, 0.0
 	found := false
 	for _, s := range h.values(f.Type) {
 		score := h.fit(l, s)
-		if !found || score > bestScore || score == bestScore && f.Type != text.Date {
+		if !found || score > bestScore || score == bestScore && f.Type != text.Date && h.larger(s, best) {
 			best, bestScore, found = s, score, true
 		}
 	}
@@ -244,10 +246,26 @@ func (h *heuristic) fit(l *label, s span) float64 {
 			score--
 		}
 	}
-	if holdsWord(line, "subtotal") || holdsWord(line, "sub total") || holdsWord(line, "sub-total") || holdsWord(line, "change") || holdsWord(line, "cash") {
+	if !l.date && slices.ContainsFunc(otherAmounts, func(w string) bool { return holdsWord(line, w) && !l.names(w) }) {
 		score -= 4
 	}
 	return score
+}
+
+// otherAmounts are labels of amounts that are never meant unless the field
+// says so.
+var otherAmounts = []string{"subtotal", "sub total", "sub-total", "change", "cash", "gst", "vat", "tax", "qty", "quantity", "items", "discount", "rounding"}
+
+// names reports whether a word is one of the field's own.
+func (l *label) names(word string) bool {
+	return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c.words, word) })
+}
+
+// larger compares two amounts.
+func (h *heuristic) larger(a, b span) bool {
+	x, errX := text.ParseNumber(h.Text[a.start:a.end])
+	y, errY := text.ParseNumber(h.Text[b.start:b.end])
+	return errX == nil && errY == nil && x.Cmp(y) > 0
 }
 
 func lower(s string) string { return strings.ToLower(text.Minimal(s)) }

@@ -169,11 +169,17 @@ func (h *heuristic) organisation() (span, bool) {
 	lines := h.lines(10)
 	for _, l := range lines {
 		if t := h.Text[l.start:l.end]; suffix.MatchString(t) && !strings.Contains(t, ":") && len(t) <= longestQuote/2 {
+			if at := registration.FindStringIndex(t); at != nil {
+				l.end = l.start + at[0]
+			}
 			return l, true
 		}
 	}
 	return h.firstLine()
 }
+
+// registration is a company's number in brackets behind its name.
+var registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
 
 // firstLine is the first line that has letters.
 func (h *heuristic) firstLine() (span, bool) {

@@ -60,6 +60,15 @@ func Suite() eval.Suite {
 	}
 }
 
+// Primary are the metrics a study of this suite reports first unless it says
+// otherwise.
+func Primary() []string { return []string{metricComposite} }
+
+// Secondary are those it reports beside them.
+func Secondary() []string {
+	return []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication}
+}
+
 // componentMetrics are the scores of a field; a document scores their mean.
 func componentMetrics() []eval.Metric {
 	list := []eval.Metric{

@@ -21,7 +21,7 @@ const mostFindings = 50
 
 // Open binds the suite to a study: it reads kernels, schemas and documents and
 // checks all of them. The error is a [study.Errors] with every finding, each
-// with the file and line it concerns. Defaults of the suite are set in s.
+// with the file and line it concerns.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
@@ -29,8 +29,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache()}
 	p := planner{study: s, resolve: f.Resolve, fault: fault}
 	b.arms = p.plan()
-	checkMetrics(s, fault)
-	checkComparisons(s, b.arms, fault)
+	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
 	found := findings{errs: &errs}
 	b.load(&found)
@@ -172,65 +171,12 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// checkMetrics holds the study to metrics the suite has, and sets the default.
-func checkMetrics(s *Study, fault func(key, format string, args ...any)) {
-	suite := Suite()
-	known := make([]string, len(suite.Metrics))
-	for i, m := range suite.Metrics {
-		known[i] = m.Name
-	}
-	check := func(key string, names []string) {
-		for i, name := range names {
-			if !slices.Contains(known, name) {
-				fault(fmt.Sprintf("%s[%d]", key, i), "the suite has no metric %q%s", name, didYouMean(name, known))
-			}
-		}
-	}
-	check("metrics.primary", s.Metrics.Primary)
-	check("metrics.secondary", s.Metrics.Secondary)
-	for i, c := range s.Comparisons {
-		check(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics)
-	}
+// checkWeights holds the weights of the composite to its components.
+func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
 	for name := range s.Metrics.CompositeWeights {
 		if !slices.Contains(components, name) {
 			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, didYouMean(name, components), joined(components))
 		}
-	}
-	if len(s.Metrics.Primary) == 0 {
-		s.Metrics.Primary = []string{metricComposite}
-	}
-	if len(s.Metrics.Secondary) == 0 {
-		s.Metrics.Secondary = slices.DeleteFunc([]string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
-			func(m string) bool { return slices.Contains(s.Metrics.Primary, m) })
-	}
-}
-
-// checkComparisons holds comparisons to arms and kernels there are.
-func checkComparisons(s *Study, arms []*arm, fault func(key, format string, args ...any)) {
-	var known []string
-	for _, a := range arms {
-		if a.Role == eval.RoleCalibration {
-			continue
-		}
-		for _, name := range []string{a.ID, eval.LevelOf(a.Levels, "kernel")} {
-			if !slices.Contains(known, name) {
-				known = append(known, name)
-			}
-		}
-	}
-	check := func(key, name string) {
-		switch {
-		case slices.Contains(known, name):
-		case slices.ContainsFunc(s.Kernels, func(k Kernel) bool { return k.Name == name && !k.enabled() }):
-			fault(key, "kernel %q is not enabled", name)
-		case slices.ContainsFunc(s.Kernels, func(k Kernel) bool { return k.Name == name }): // refused above, with its reason
-		default:
-			fault(key, "there is no kernel or arm %q%s", name, didYouMean(name, known))
-		}
-	}
-	for i, c := range s.Comparisons {
-		check(fmt.Sprintf("comparisons[%d].a", i), c.A)
-		check(fmt.Sprintf("comparisons[%d].b", i), c.B)
 	}
 }

@@ -67,6 +67,15 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 	if want := strings.TrimSuffix(filepath.Base(file), ".json"); s.Name != want {
 		fault("name is %q: documents refer to the schema by its file name, so write %q", s.Name, want)
 	}
+	s.check(fault)
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return &s, nil
+}
+
+// check refuses fields that cannot be asked for.
+func (s *Schema) check(fault func(format string, args ...any)) {
 	if len(s.Fields) == 0 {
 		fault("fields is empty: list at least one field with name, type and description")
 	}
@@ -80,10 +89,6 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 			fault("fields[%d].type is %q: want one of %s", i, f.Type, joined(fieldTypes))
 		}
 	}
-	if err := errors.Join(errs...); err != nil {
-		return nil, err
-	}
-	return &s, nil
 }
 
 // schemas finds schemas by name: in the study's folder first, then among the

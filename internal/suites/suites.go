@@ -1,0 +1,105 @@
+// Package suites lists the evaluation suites there are, each behind the same
+// few functions. A suite works in types of its own; this is the edge at which
+// they are erased, so that the command needs to know none of them.
+//
+// The package must not know any provider or store.
+package suites
+
+import (
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/extraction"
+)
+
+// An Entry is a suite as the command uses it.
+type Entry struct {
+	Suite eval.Suite
+	// Primary and Secondary are the metrics reported where a study names none.
+	Primary, Secondary []string
+	// NewStudy makes an empty study of the suite's own type to load a file
+	// into, and gives the part of it that every study has.
+	NewStudy func() (own any, common *study.Study)
+	// Open binds the suite to a loaded study that NewStudy made. The error
+	// lists everything that is wrong with the study's data.
+	Open func(f *study.File, own any) (Bench, error)
+	// Init writes a study that runs into a folder and lists the files, the
+	// study file first. It overwrites nothing.
+	Init func(dir string) ([]string, error)
+	// Preflight puts cases whose score is known through the scorer: the
+	// suite's, and the user's from a folder that need not exist.
+	Preflight func(dir string) ([]PreflightResult, error)
+}
+
+// A Bench is a suite bound to a study, with the pipelines outside that its
+// arms ask. It holds files open until it is closed.
+type Bench interface {
+	eval.Bench
+	Pipelines() []Pipeline
+	Close() error
+}
+
+// A Pipeline is something outside the program that answers for an arm.
+type Pipeline struct {
+	Model  string // the model id its requests carry
+	Kind   string // outputs, exec or http
+	Target string // file, command or URL
+}
+
+// A PreflightResult says whether a case scored as it must.
+type PreflightResult struct {
+	Name  string   `json:"name"`
+	Wrong []string `json:"wrong,omitempty"`
+}
+
+// OK reports that nothing was wrong.
+func (r PreflightResult) OK() bool { return len(r.Wrong) == 0 }
+
+// All lists the suites.
+func All() []Entry {
+	return []Entry{extractionEntry()}
+}
+
+func extractionEntry() Entry {
+	return Entry{
+		Suite:     extraction.Suite(),
+		Primary:   extraction.Primary(),
+		Secondary: extraction.Secondary(),
+		NewStudy: func() (any, *study.Study) {
+			s := new(extraction.Study)
+			return s, &s.Study
+		},
+		Open: func(f *study.File, own any) (Bench, error) {
+			s, ok := own.(*extraction.Study)
+			if !ok {
+				panic(fmt.Sprintf("suites: extraction opens a study of its own, not %T", own))
+			}
+			b, err := extraction.Open(f, s)
+			if err != nil {
+				return nil, err
+			}
+			return extractionBench{b}, nil
+		},
+		Init: extraction.Init,
+		Preflight: func(dir string) ([]PreflightResult, error) {
+			cases, err := extraction.Preflight(dir)
+			results := make([]PreflightResult, len(cases))
+			for i, c := range cases {
+				results[i] = PreflightResult{Name: c.Case, Wrong: c.Wrong}
+			}
+			return results, err
+		},
+	}
+}
+
+// extractionBench keeps everything the suite's bench can do.
+type extractionBench struct{ *extraction.Bench }
+
+func (b extractionBench) Pipelines() []Pipeline {
+	var list []Pipeline
+	for _, p := range b.Bench.Pipelines() {
+		list = append(list, Pipeline(p))
+	}
+	return list
+}
