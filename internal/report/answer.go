@@ -22,6 +22,7 @@ type verdict struct {
 	Tone    tone
 	Word    string // "PASS"
 	Exit    string
+	Tags    []string
 	Outcome string
 	Advice  string
 	Reasons []string
@@ -184,7 +185,12 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 }
 
 func newVerdict(v *gate.Verdict) *verdict {
+	var tags []string
+	if v.Simulated {
+		tags = []string{"simulated"}
+	}
 	return &verdict{
+		Tags:    tags,
 		Tone:    stateTone(v.State),
 		Word:    strings.ToUpper(string(v.State)),
 		Exit:    "exit code " + strconv.Itoa(v.ExitCode()),
@@ -203,6 +209,15 @@ func stateTone(state gate.State) tone {
 		return bad
 	}
 	return unsure
+}
+
+// line says it on one: "Gate: PASS (exit code 0), outcome A".
+func (v *verdict) line() string {
+	text := tagged(plainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
+	if v.Outcome != "" {
+		text += ", outcome " + v.Outcome
+	}
+	return text
 }
 
 func newRules(v *gate.Verdict) []rule {

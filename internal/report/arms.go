@@ -67,7 +67,7 @@ func arrow(m analyse.Metric) string {
 func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 	e, ok := b.a.Estimate(arm, m.Name)
 	if !ok {
-		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"not measured for this arm"})}
+		return undefinedCell(ns, "not measured for this arm")
 	}
 	s := scaleOf(m)
 	c := cell{
@@ -195,9 +195,9 @@ func costCell(cost analyse.Number, calls int, ns *notes) cell {
 	case cost.Defined():
 		return cell{Text: usd(cost)}
 	case calls == 0:
-		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"no call was made"})}
+		return undefinedCell(ns, "no call was made")
 	}
-	return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{"no price is known for this model; give models.price in the study file"})}
+	return undefinedCell(ns, "no price is known for this model; give models.price in the study file")
 }
 
 // levelText writes a stratum: "doc_type = invoice".

@@ -126,8 +126,12 @@ func (b *builder) judges() *table {
 // suiteTable shows a table a suite made. Its rows may be ragged.
 func suiteTable(title, note string, columns []string, rows [][]string) *table {
 	t := &table{Caption: title, Legend: nonEmpty(note)}
-	for _, c := range columns {
-		t.Columns = append(t.Columns, column{Title: c})
+	for j, c := range columns {
+		align := left
+		if j > 0 && numeric(rows, j) {
+			align = point
+		}
+		t.Columns = append(t.Columns, column{Title: c, Align: align})
 	}
 	for _, r := range rows {
 		row := make([]cell, len(columns))
@@ -139,4 +143,20 @@ func suiteTable(title, note string, columns []string, rows [][]string) *table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// numeric reports whether a column holds numbers and nothing else.
+func numeric(rows [][]string, j int) bool {
+	some := false
+	for _, r := range rows {
+		if j >= len(r) || r[j] == "" || r[j] == dash || r[j] == "-" {
+			continue
+		}
+		digits := strings.TrimLeft(r[j], "+-$<> "+minus+nbsp)
+		if digits == "" || digits[0] < '0' || digits[0] > '9' {
+			return false
+		}
+		some = true
+	}
+	return some
 }

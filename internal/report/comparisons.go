@@ -11,18 +11,34 @@ import (
 func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
-	for _, m := range comparedMetrics(whole) {
-		s.Blocks = append(s.Blocks, block{Chart: b.forest(m, whole)})
+	for _, name := range factors(whole, func(c analyse.Comparison) string { return c.Metric }) {
+		s.Blocks = append(s.Blocks, block{Chart: b.forest(name, whole)})
 	}
 	if len(whole) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole)})
 	}
-	for _, c := range whole {
-		if strata := b.strataOf(c); len(strata) > 0 {
-			s.Blocks = append(s.Blocks, block{Chart: b.strataForest(c, strata)})
+	for _, q := range b.questions(whole) {
+		if c := b.strataForest(q); c != nil {
+			s.Blocks = append(s.Blocks, block{Chart: c})
 		}
 	}
 	return s
+}
+
+// A question is what a comparison asks, whatever items it asks it of.
+type question struct{ a, b, metric string }
+
+func questionOf(c analyse.Comparison) question { return question{c.A, c.B, c.Metric} }
+
+// questions lists what is asked, first of what is asked over all items.
+func (b *builder) questions(whole []analyse.Comparison) []question {
+	var qs []question
+	for _, c := range slices.Concat(whole, b.a.Comparisons) {
+		if q := questionOf(c); !slices.Contains(qs, q) {
+			qs = append(qs, q)
+		}
+	}
+	return qs
 }
 
 // wholeComparisons are those over all items, primary ones first.
@@ -38,27 +54,6 @@ func (b *builder) wholeComparisons() []analyse.Comparison {
 		}
 	}
 	return append(primary, others...)
-}
-
-// comparedMetrics lists the metrics of comparisons in the order they come.
-func comparedMetrics(cs []analyse.Comparison) []string {
-	var names []string
-	for _, c := range cs {
-		if !slices.Contains(names, c.Metric) {
-			names = append(names, c.Metric)
-		}
-	}
-	return names
-}
-
-func (b *builder) strataOf(whole analyse.Comparison) []analyse.Comparison {
-	var cs []analyse.Comparison
-	for _, c := range b.a.Comparisons {
-		if c.Stratum != nil && c.A == whole.A && c.B == whole.B && c.Metric == whole.Metric {
-			cs = append(cs, c)
-		}
-	}
-	return cs
 }
 
 func (b *builder) pairCell(c analyse.Comparison) cell {
@@ -81,9 +76,26 @@ func (b *builder) forest(metric string, cs []analyse.Comparison) *chart {
 	return b.differenceChart("Difference in "+m.Title, m, rows)
 }
 
-// strataForest shows one difference over all items and in every stratum.
-func (b *builder) strataForest(whole analyse.Comparison, strata []analyse.Comparison) *chart {
-	rows := []differenceRow{{label: cell{Text: "All items"}, c: whole, total: true}}
+// strataForest shows one difference over all items and in every stratum; nil
+// when there are no strata.
+func (b *builder) strataForest(q question) *chart {
+	var whole, strata []analyse.Comparison
+	for _, c := range b.a.Comparisons {
+		switch {
+		case questionOf(c) != q:
+		case c.Stratum == nil:
+			whole = append(whole, c)
+		default:
+			strata = append(strata, c)
+		}
+	}
+	if len(strata) == 0 {
+		return nil
+	}
+	var rows []differenceRow
+	for _, c := range whole {
+		rows = append(rows, differenceRow{label: cell{Text: "All items"}, c: c, total: true})
+	}
 	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
 		for _, c := range strata {
 			if c.Stratum.Name == factor {
@@ -91,10 +103,10 @@ func (b *builder) strataForest(whole analyse.Comparison, strata []analyse.Compar
 			}
 		}
 	}
-	m := b.metric(whole.Metric)
-	c := b.differenceChart(whole.A+minusBetween+whole.B+", "+m.Title+", by stratum", m, rows)
-	if tags := b.simulatedTag(whole.A, whole.B); tags != nil {
-		c.Lead += " Simulated answers."
+	m := b.metric(q.metric)
+	c := b.differenceChart(q.a+minusBetween+q.b+", "+m.Title+", by stratum", m, rows)
+	if tags := b.simulatedTag(q.a, q.b); tags != nil {
+		c.Lead += " SIMULATED answers."
 	}
 	return c
 }
@@ -211,14 +223,13 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 // adjustedCell is the corrected p-value, or why there is none though there was
 // a test.
 func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
-	if c.P.Defined() && !c.PAdjusted.Defined() {
-		why := "the correction covers primary comparisons only"
-		if !b.corrected() {
-			why = "no correction is used"
-		}
-		return cell{Text: dash, Tone: muted, Refs: ns.refs([]string{why})}
+	switch {
+	case c.PAdjusted.Defined() || !c.P.Defined():
+		return statistic(pValue(c.PAdjusted, b.a.Study.Alpha), c, ns)
+	case b.corrected():
+		return undefinedCell(ns, "the correction covers primary comparisons only")
 	}
-	return statistic(pValue(c.PAdjusted, b.a.Study.Alpha), c, ns)
+	return undefinedCell(ns, "no correction is used")
 }
 
 func tCell(c analyse.Comparison, ns *notes) cell {
@@ -227,15 +238,21 @@ func tCell(c analyse.Comparison, ns *notes) cell {
 	return t
 }
 
-// statistic is a number of a test, with the reason where it is undefined.
+// statistic is a number of a test, or why it is undefined: there was no test,
+// or the test has no such number.
 func statistic(text string, c analyse.Comparison, ns *notes) cell {
-	if text != dash {
+	switch {
+	case text != dash:
 		return cell{Text: text}
+	case c.P.Defined():
+		return undefinedCell(ns, "this method gives none")
+	case len(comparisonReasons(c)) > 0:
+		return undefinedCell(ns, comparisonReasons(c)...)
 	}
-	reasons := comparisonReasons(c)
-	if len(reasons) == 0 {
-		reasons = []string{"not given by this method, or no test was made"}
-	}
+	return undefinedCell(ns, "no test was made")
+}
+
+func undefinedCell(ns *notes, reasons ...string) cell {
 	return cell{Text: dash, Tone: muted, Refs: ns.refs(reasons)}
 }
 

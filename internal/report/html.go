@@ -76,6 +76,11 @@ func aligned(c content) content {
 			if b.Chart != nil {
 				alignValues(b.Chart)
 			}
+			if b.Samples != nil {
+				for _, x := range b.Samples.List {
+					alignTable(x.Rows)
+				}
+			}
 		}
 	}
 	return c

@@ -76,11 +76,7 @@ func (m *markdown) block(b block) {
 }
 
 func (m *markdown) verdict(v *verdict) {
-	text := "Gate: " + v.Word + " (" + v.Exit + ")"
-	if v.Outcome != "" {
-		text += ", outcome " + v.Outcome
-	}
-	m.line("**", text, "**")
+	m.line("**", v.line(), "**")
 	m.para(v.Advice)
 	m.list(v.Reasons)
 	if t := v.Table(); t != nil {

@@ -117,6 +117,11 @@ func (b *builder) counts() []string {
 	if len(r.Strata) > 0 {
 		lines = append(lines, "Items by stratum: "+counted(r.Strata)+".")
 	}
+	for _, arm := range b.a.Arms {
+		if len(arm.Versions) > 0 {
+			lines = append(lines, "Model versions that answered in "+arm.ID+", as they named themselves: "+counted(arm.Versions)+".")
+		}
+	}
 	return lines
 }
 

@@ -30,7 +30,7 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 }
 
 func (s *screen) writeTo(w io.Writer, what string) error {
-	text := strings.TrimPrefix(strings.ReplaceAll(s.b.String(), nbsp, " "), "\n")
+	text := strings.TrimPrefix(s.finished(), "\n")
 	if _, err := io.WriteString(w, text); err != nil {
 		return fmt.Errorf("writing the %s to the terminal: %w", what, err)
 	}

@@ -102,7 +102,7 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
-		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: right})
+		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
 	}
 	t.Columns = append(t.Columns, column{Title: "What went wrong"})
 	var ns notes

@@ -75,10 +75,15 @@ func (s *screen) render(c content) string {
 			s.section(sec)
 		}
 	}
+	return s.finished()
+}
+
+// finished is all that was written. Without colour, blanks that held lines
+// together until here become plain ones.
+func (s *screen) finished() string {
 	if s.color {
 		return s.b.String()
 	}
-	// Only now: until here they held lines together.
 	plain := strings.ReplaceAll(s.b.String(), nbsp, " ")
 	return regexp.MustCompile(" +\n").ReplaceAllString(plain, "\n")
 }
@@ -117,11 +122,7 @@ func (s *screen) block(b block) {
 
 func (s *screen) verdict(v *verdict) {
 	s.blank()
-	line := "Gate: " + v.Word + " (" + v.Exit + ")"
-	if v.Outcome != "" {
-		line += ", outcome " + v.Outcome
-	}
-	s.text(v.Tone.role(), "", line)
+	s.text(v.Tone.role(), "", v.line())
 	if v.Advice != "" {
 		s.text(plainText, "  ", v.Advice)
 	}

@@ -130,3 +130,18 @@ func FuzzPlainLine(f *testing.F) {
 		}
 	})
 }
+
+// The parts that gate and compare print alone are as safe as the whole.
+func TestParts(t *testing.T) {
+	opt := TerminalOptions{Width: 60}
+	for _, name := range fixtures() {
+		r := load(t, name)
+		verdict := render(t, r, func(w io.Writer, r Report) error { return Gate(w, r.Verdict, opt) })
+		comparisons := render(t, r, func(w io.Writer, r Report) error { return Comparisons(w, r.Analysis, opt) })
+		checkScreen(t, verdict, opt)
+		checkScreen(t, comparisons, opt)
+		if !strings.HasPrefix(verdict, "Gate: ") || !strings.HasPrefix(comparisons, "COMPARISONS\n") {
+			t.Errorf("%s: the parts begin %.20q and %.20q", name, verdict, comparisons)
+		}
+	}
+}
