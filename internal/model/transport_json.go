@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"unicode/utf8"
 )
 
 // Servers that speak a provider's format deviate in small things: numbers with
@@ -25,7 +26,7 @@ func (w *Word) UnmarshalJSON(b []byte) error {
 func wordOf(b []byte) string {
 	switch {
 	case len(b) >= 2 && b[0] == '"':
-		if bytes.IndexByte(b, '\\') < 0 {
+		if bytes.IndexByte(b, '\\') < 0 && utf8.Valid(b) {
 			return string(b[1 : len(b)-1])
 		}
 		var s string

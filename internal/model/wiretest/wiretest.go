@@ -9,6 +9,7 @@ import (
 	"bufio"
 	"bytes"
 	"compress/gzip"
+	"context"
 	_ "embed"
 	"encoding/json"
 	"fmt"
@@ -140,6 +141,15 @@ type Server struct {
 	got     []Request
 }
 
+type bodyKey struct{}
+
+// BodyOf is the body of a request that a handler is given: the server has read
+// it before.
+func BodyOf(r *http.Request) string {
+	body, _ := r.Context().Value(bodyKey{}).(string)
+	return body
+}
+
 // NewServer starts a server on loopback for the length of a test.
 func NewServer(t testing.TB) *Server {
 	s := new(Server)
@@ -158,7 +168,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	s.got = append(s.got, Request{r.Method, r.URL.Path, r.URL.RawQuery, r.Header.Clone(), string(body)})
 	handler := s.handler
 	s.mu.Unlock()
-	handler(w, r)
+	handler(w, r.WithContext(context.WithValue(r.Context(), bodyKey{}, string(body))))
 }
 
 // Play answers with a recorded exchange from now on.

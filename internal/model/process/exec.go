@@ -1,0 +1,258 @@
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// ExecOptions say how a command is run.
+type ExecOptions struct {
+	Dir   string   // where processes are started: the study's folder
+	Slots int      // most processes at once; less than 1 is 1
+	Env   []string // NAME=value; nil is this program's own environment
+	Allow []string // names of variables that are handed on though they are [Withheld]
+}
+
+// Exec asks processes of one command, which are started when they are needed
+// and kept. It implements [model.Client]. Close it.
+type Exec struct {
+	words   []string
+	path    string
+	dir     string
+	env     environment
+	grace   time.Duration // what Close gives processes to end by themselves
+	maxLine int
+	slots   chan struct{} // holds one entry for each call in flight
+	closing chan struct{}
+
+	watched sync.WaitGroup // processes that have not ended
+
+	mu     sync.Mutex
+	closed bool
+	idle   []*worker            // the last one used comes first
+	live   map[*worker]struct{} // every one that has not been discarded
+}
+
+var _ model.Client = (*Exec)(nil)
+
+// NewExec returns a client for a command in the form that [Split] reads. The
+// program must be there; it is not started yet.
+func NewExec(command string, o ExecOptions) (*Exec, error) {
+	words, err := Split(command)
+	if err != nil {
+		return nil, err
+	}
+	path, err := program(words[0], o.Dir)
+	if err != nil {
+		return nil, fmt.Errorf("command %q: %w", command, err)
+	}
+	vars := o.Env
+	if vars == nil {
+		vars = os.Environ()
+	}
+	return &Exec{
+		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Allow, o.Dir),
+		grace: 2 * time.Second, maxLine: maxAnswer,
+		slots: make(chan struct{}, max(1, o.Slots)), closing: make(chan struct{}), live: map[*worker]struct{}{},
+	}, nil
+}
+
+// Complete asks a process. When the context ends first, the process is killed
+// with all it has started, and another takes its place.
+func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	id, request, err := encode(r)
+	if err != nil {
+		return eval.Response{}, err
+	}
+	if err := e.enter(ctx); err != nil {
+		return eval.Response{}, err
+	}
+	defer func() { <-e.slots }()
+	request = append(request, '\n')
+	for {
+		w, err := e.take()
+		if err != nil {
+			return eval.Response{}, err
+		}
+		line, err := w.ask(ctx, request)
+		if errors.Is(err, errSpent) {
+			e.drop(w)
+			continue // a new process has answered nothing yet, so this ends
+		}
+		response, err := e.read(w, line, id, err)
+		e.release(w)
+		return response, err
+	}
+}
+
+// read reads an answer line. One that shows the process to be out of step with
+// its requests breaks the worker.
+func (e *Exec) read(w *worker, line []byte, id string, err error) (eval.Response, error) {
+	var response eval.Response
+	if err == nil {
+		var a answer
+		a, err = decode(line)
+		inStep := string(a.ID) == id || a.ID == "" && a.complaint() != ""
+		w.broken = w.broken || !inStep
+		switch {
+		case err != nil:
+		case !inStep && a.ID == "":
+			err = model.Malformed(`the answer has no "id", the request had %q: %s`, id, shorten(line))
+		case !inStep:
+			err = model.Malformed(`the answer has the "id" %q, the request had %q: %s`, shorten([]byte(a.ID)), id, shorten(line))
+		default:
+			response, err = a.response()
+		}
+	}
+	if err != nil {
+		return eval.Response{}, e.explain(w, err)
+	}
+	return response, nil
+}
+
+// explain adds to an error what the process wrote to standard error, and what
+// can be done.
+func (e *Exec) explain(w *worker, err error) error {
+	var failure *model.Error
+	if !errors.As(err, &failure) {
+		failure = &model.Error{Kind: eval.ErrMalformed, Message: err.Error(), Err: err}
+	}
+	said := w.stderr.String()
+	if failure.Message == "" && failure.Err != nil {
+		failure.Message = failure.Err.Error()
+	}
+	if text := oneLine(e.env.clean(said)); text != "" {
+		failure.Message += "; its standard error: " + text
+	}
+	switch name := e.env.missed(said); {
+	case name != "":
+		failure.Remedy = name + " is kept from commands, as keys of model providers are: have the command read it from a file of its own"
+	case failure.Kind == eval.ErrTimeout && w.served == 0:
+		failure.Remedy += ", and check that the command flushes its standard output after each answer"
+	case failure.Remedy != "":
+	case failure.Kind == eval.ErrMalformed:
+		failure.Remedy = "standard output is for answers alone, one JSON object a line with the request's id: write everything else to standard error"
+	case w.broken:
+		failure.Remedy = "try the command by hand: it must answer every line of standard input with one line of standard output"
+	}
+	return failure
+}
+
+// enter waits for a slot.
+func (e *Exec) enter(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return overdue(ctx)
+	}
+	select {
+	case e.slots <- struct{}{}:
+		return nil
+	case <-e.closing:
+		return errClosed()
+	case <-ctx.Done():
+		return overdue(ctx)
+	}
+}
+
+func errClosed() error {
+	return &model.Error{Kind: eval.ErrUnavailable, Message: "the command's client is closed"}
+}
+
+// take returns a process that waits for a request, or a new one.
+func (e *Exec) take() (*worker, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.closed {
+		return nil, errClosed()
+	}
+	for n := len(e.idle); n > 0; n = len(e.idle) {
+		w := e.idle[n-1]
+		e.idle = e.idle[:n-1]
+		if !w.gone() {
+			return w, nil
+		}
+		delete(e.live, w)
+		w.discard()
+	}
+	w, err := startWorker(e.command(), e.maxLine)
+	if err != nil {
+		return nil, notStarted(e.words[0], err)
+	}
+	e.live[w] = struct{}{}
+	e.watched.Go(w.watch)
+	return w, nil
+}
+
+func (e *Exec) command() *exec.Cmd {
+	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.dir, Env: e.env.vars}
+}
+
+// notStarted classes why a program could not be started: what is wrong with
+// the program itself concerns every request.
+func notStarted(name string, err error) error {
+	kind := eval.ErrUnavailable
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {
+		kind = eval.ErrBadRequest
+	}
+	return &model.Error{Kind: kind, Err: err, Message: fmt.Sprintf("starting %q: %v", name, err),
+		Remedy: "check that the program is there and may be run; a script begins with a line such as #!/usr/bin/env python3"}
+}
+
+// release puts a process back, or discards it.
+func (e *Exec) release(w *worker) {
+	e.mu.Lock()
+	keep := !w.broken && !e.closed
+	if keep {
+		e.idle = append(e.idle, w)
+	}
+	closed := e.closed
+	e.mu.Unlock()
+	if !keep && !closed { // Close ends what is live then
+		e.drop(w)
+	}
+}
+
+func (e *Exec) drop(w *worker) {
+	e.mu.Lock()
+	delete(e.live, w)
+	e.mu.Unlock()
+	w.discard()
+}
+
+// Close ends the processes: it closes their standard input, gives them two
+// seconds to end, and kills those that have not. Calls in flight get an error,
+// unless their answer comes in that time. It returns when no process and no
+// call is left.
+func (e *Exec) Close() error {
+	e.mu.Lock()
+	if e.closed {
+		e.mu.Unlock()
+		return nil
+	}
+	e.closed = true
+	close(e.closing)
+	e.idle = nil
+	var ending sync.WaitGroup
+	for w := range e.live {
+		ending.Go(func() { w.end(e.grace) })
+	}
+	e.mu.Unlock()
+	ending.Wait()
+	e.watched.Wait()
+	for range cap(e.slots) { // until every call has returned
+		e.slots <- struct{}{}
+	}
+	for w := range e.live {
+		w.discard()
+	}
+	return nil
+}

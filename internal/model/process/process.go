@@ -1,0 +1,244 @@
+// Package process asks pipelines outside: a command that is started here
+// ([Exec]) or a service that runs already ([HTTP]). Both are [model.Client]s, so
+// what they answer is journalled, limited and retried like a model's answer.
+//
+// # Protocol
+//
+// A request is one JSON object. To a command it is one line on standard input,
+// to a service the body of a POST:
+//
+//	{"id": "9f…", "item": "doc-17", "replicate": 1, "input": {…}}
+//
+// "input" is what the suite gives pipelines, described in the suite's own
+// documentation. The answer is one JSON object, from a command on one line of
+// standard output, from a service as the body of a response with status 2xx:
+//
+//	{"id": "9f…", "output": "…", "usage": {"input_tokens": 812, "output_tokens": 93}, "model": "my-pipeline 1.4"}
+//
+// Only "id" and "output" must be there, and a service may leave "id" out.
+// "output" is the text a model would have given, or an object or a list, which
+// stands for its compact JSON. A pipeline that could not answer says so with
+// {"id": "9f…", "error": "what went wrong"}; it is asked again by the study's
+// schedule. Other keys are ignored.
+//
+// # Commands
+//
+// A command is split into words by [Split], never by a shell, and started in
+// the study's folder as often as calls are in flight at once, when they are
+// first needed. A process answers requests one after the other until its
+// standard input ends, and should then end too; whatever it has left running in
+// its process group is killed. A process may also answer one request, exit with
+// status 0, and be started anew for the next. Standard output is for answers
+// alone, and each must be flushed; standard error is free, its last 4 KB are
+// part of error messages.
+//
+// The environment is handed on without variables that look like the keys of
+// model providers (see [Withheld]).
+//
+// The package must not know any suite, nor who asks or why.
+package process
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// maxAnswer is the most bytes one answer may take. It is far above any real one
+// and keeps a pipeline that has lost its way from filling the memory.
+const maxAnswer = 64 << 20
+
+type request struct {
+	ID        string          `json:"id"`
+	Item      string          `json:"item"`
+	Replicate int             `json:"replicate"`
+	Input     json.RawMessage `json:"input"`
+}
+
+// encode writes a request without a line break in it or at its end. It is
+// named by its key, so that a pipeline may keep answers under it.
+func encode(r *eval.Request) (id string, body []byte, err error) {
+	id = r.Key()
+	input := r.Payload
+	if len(input) == 0 {
+		input = nil
+	}
+	body, err = model.EncodeJSON(request{id, r.Item, r.Replicate, input})
+	if err != nil {
+		return id, nil, &model.Error{Kind: eval.ErrBadRequest, Err: err,
+			Message: fmt.Sprintf("writing the request about item %q: its input is not JSON: %v", r.Item, err)}
+	}
+	return id, body, nil
+}
+
+// An answer is what a pipeline said, with the parts that can be of several
+// kinds as they stand.
+type answer struct {
+	ID     model.Word     `json:"id"`
+	Output jsontext.Value `json:"output"`
+	Error  jsontext.Value `json:"error"`
+	Model  model.Word     `json:"model"`
+	Usage  jsontext.Value `json:"usage"`
+}
+
+// lenient accepts escapes of half a character, which models do produce, and
+// reads them as U+FFFD.
+var lenient = jsontext.AllowInvalidUTF8(true)
+
+// decode reads an answer. Its errors are malformed.
+func decode(data []byte) (answer, error) {
+	var a answer
+	data = bytes.TrimSpace(bytes.TrimPrefix(data, []byte("\ufeff")))
+	switch {
+	case len(data) == 0:
+		return a, model.Malformed("the answer is empty")
+	case !utf8.Valid(data):
+		return a, model.Malformed("the answer is not UTF-8: %s", shorten(data))
+	case !json.Valid(data):
+		return a, model.Malformed("the answer is not JSON: %s", shorten(data))
+	case data[0] != '{':
+		return a, model.Malformed("the answer is %s and not an object: %s", kindOf(data), shorten(data))
+	}
+	if err := jsonv2.Unmarshal(data, &a, lenient); err != nil {
+		return a, model.Malformed("reading the answer: %v: %s", err, shorten(data))
+	}
+	if !model.Present(json.RawMessage(a.Output)) && a.complaint() == "" {
+		return a, noOutput(data, a.Output)
+	}
+	return a, nil
+}
+
+func noOutput(data []byte, output jsontext.Value) error {
+	if len(output) > 0 {
+		return model.Malformed(`the answer's "output" is null: give a text, an object or a list, or say in "error" why there is none`)
+	}
+	var keys map[string]jsontext.Value
+	_ = jsonv2.Unmarshal(data, &keys, lenient) // it could be read a moment ago
+	const most = 8
+	names := slices.Sorted(maps.Keys(keys))
+	more := ""
+	if len(names) > most {
+		names, more = names[:most], " …"
+	}
+	for i, n := range names {
+		names[i] = strconv.Quote(shorten([]byte(n)))
+	}
+	if len(names) == 0 {
+		names = []string{"no key"}
+	}
+	return model.Malformed(`the answer has no "output", it has %s%s`, strings.Join(names, ", "), more)
+}
+
+// complaint is why the pipeline could not answer, "" when it could.
+func (a *answer) complaint() string {
+	if !model.Present(json.RawMessage(a.Error)) {
+		return ""
+	}
+	if a.Error.Kind() != '"' {
+		return shorten(a.Error)
+	}
+	var s string
+	_ = jsonv2.Unmarshal(a.Error, &s, lenient)
+	return s
+}
+
+// response is the answer as a model's, or an error when the pipeline gave none.
+func (a *answer) response() (eval.Response, error) {
+	if said := a.complaint(); said != "" {
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline says: " + oneLine(said)}
+	}
+	text, err := textOf(a.Output)
+	if err != nil {
+		return eval.Response{}, err
+	}
+	return eval.Response{Text: text, Stop: eval.StopEnd, ModelVersion: string(a.Model), Usage: usageOf(a.Usage)}, nil
+}
+
+func textOf(output jsontext.Value) (string, error) {
+	switch output.Kind() {
+	case '"':
+		var s string
+		err := jsonv2.Unmarshal(output, &s, lenient)
+		return s, err
+	case '{', '[':
+		var b bytes.Buffer
+		err := json.Compact(&b, output)
+		return b.String(), err
+	}
+	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, kindOf(output))
+}
+
+// usageOf reads token counts. What cannot be read counts as 0: it is no reason
+// to lose an answer.
+func usageOf(raw jsontext.Value) eval.Usage {
+	var u struct {
+		Input  model.Count `json:"input_tokens"`
+		Output model.Count `json:"output_tokens"`
+	}
+	if raw.Kind() != '{' || jsonv2.Unmarshal(raw, &u, lenient) != nil {
+		return eval.Usage{}
+	}
+	return eval.Usage{Input: max(0, int(u.Input)), Output: max(0, int(u.Output))}
+}
+
+// kindOf names the kind of a JSON value by its first byte.
+func kindOf(value []byte) string {
+	switch value[0] {
+	case '"':
+		return "a text"
+	case '{':
+		return "an object"
+	case '[':
+		return "a list"
+	case 't', 'f', 'n':
+		return string(value)
+	}
+	return "a number"
+}
+
+// shorten shows the beginning of what a pipeline wrote, on one line.
+func shorten(b []byte) string {
+	const most = 200
+	end := min(len(b), most)
+	for end < len(b) && end > 0 && !utf8.RuneStart(b[end]) {
+		end--
+	}
+	text := oneLine(string(b[:end]))
+	if end < len(b) {
+		text += " …"
+	}
+	return text
+}
+
+// oneLine makes a text fit for an error message: lines joined, and without
+// what could steer a terminal.
+func oneLine(s string) string {
+	var lines []string
+	for line := range strings.Lines(strings.ToValidUTF8(s, "\ufffd")) {
+		line = strings.Map(func(r rune) rune {
+			switch {
+			case r == '\t':
+				return ' '
+			case unicode.IsControl(r):
+				return -1
+			}
+			return r
+		}, line)
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, " | ")
+}

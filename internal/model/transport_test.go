@@ -1,0 +1,305 @@
+package model_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/model/anthropic"
+	"github.com/scruple-eval/scruple/internal/model/google"
+	"github.com/scruple-eval/scruple/internal/model/openai"
+	"github.com/scruple-eval/scruple/internal/model/wiretest"
+)
+
+const secret = "sk-test-0123456789abcdef"
+
+type formatOf struct {
+	name   string
+	path   string // of a request, below the server's address
+	answer string
+	open   func(model.Endpoint) (model.Client, error)
+}
+
+// formats are the four wire formats, with an answer that each can read.
+var formats = []formatOf{
+	{"anthropic", "/v1/messages", `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`,
+		func(e model.Endpoint) (model.Client, error) { return anthropic.New(e) }},
+	{"openai", "/v1/chat/completions", `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`,
+		func(e model.Endpoint) (model.Client, error) { return openai.NewChat(e) }},
+	{"openai_responses", "/v1/responses", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}]}`,
+		func(e model.Endpoint) (model.Client, error) { return openai.NewResponses(e) }},
+	{"google", "/v1beta/models/some-model:generateContent", `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`,
+		func(e model.Endpoint) (model.Client, error) { return google.New(e) }},
+}
+
+// base is the server's address as a study file would give it.
+func base(format, url string) string {
+	if strings.HasPrefix(format, "openai") {
+		return url + "/v1"
+	}
+	return url
+}
+
+func open(t testing.TB, i int, url string) model.Client {
+	t.Helper()
+	c, err := formats[i].open(model.Endpoint{BaseURL: base(formats[i].name, url), APIKey: secret, KeyEnv: "SOME_API_KEY"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func request() *eval.Request {
+	return &eval.Request{Model: "m", Name: "some-model", MaxTokens: 64, Messages: []eval.Message{{Role: "user", Content: "Hello"}}}
+}
+
+// failure is the typed error of a call that must fail.
+func failure(t *testing.T, err error) *model.Error {
+	t.Helper()
+	var e *model.Error
+	if !errors.As(err, &e) {
+		t.Fatalf("got error %v, want a *model.Error", err)
+	}
+	if strings.Contains(fmt.Sprintf("%v %+v %s %s", e, errors.Unwrap(e), e.Message, e.Remedy), secret) {
+		t.Errorf("the key shows in %v", e)
+	}
+	return e
+}
+
+func TestFaults(t *testing.T) {
+	date := time.Now().Add(90 * time.Second).UTC().Format(http.TimeFormat)
+	tests := []struct {
+		name   string
+		status int
+		body   string
+		header map[string]string
+		want   model.Error
+		wait   time.Duration
+	}{
+		{name: "rate limit, seconds", status: 429, body: `{"error":{"message":"slow down"}}`, header: map[string]string{"Retry-After": "7"},
+			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}, wait: 7 * time.Second},
+		{name: "rate limit, milliseconds", status: 429, body: `{"error":{"message":"slow down"}}`, header: map[string]string{"Retry-After-Ms": "1500", "Retry-After": "2"},
+			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}, wait: 1500 * time.Millisecond},
+		{name: "rate limit, date", status: 429, body: `{"error":{"message":"slow down"}}`, header: map[string]string{"Retry-After": date},
+			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}, wait: 90 * time.Second},
+		{name: "rate limit without a wait", status: 429, body: `{"error":{"message":"slow down"}}`,
+			want: model.Error{Kind: eval.ErrRateLimited, Message: "slow down"}},
+		{name: "server error", status: 500, body: `{"error":{"message":"boom"}}`, want: model.Error{Kind: eval.ErrUnavailable, Message: "boom"}},
+		{name: "server error without a body", status: 502, want: model.Error{Kind: eval.ErrUnavailable, Message: "bad gateway"}},
+		{name: "overloaded, 529", status: 529, body: `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, want: model.Error{Kind: eval.ErrOverloaded, Message: "Overloaded"}},
+		{name: "overloaded, 503 in words", status: 503, body: `{"error":{"code":503,"message":"The model is overloaded. Please try again later.","status":"UNAVAILABLE"}}`,
+			want: model.Error{Kind: eval.ErrOverloaded, Message: "The model is overloaded. Please try again later."}},
+		{name: "unavailable, 503", status: 503, body: `{"error":{"message":"maintenance"}}`, want: model.Error{Kind: eval.ErrUnavailable, Message: "maintenance"}},
+		{name: "gateway time-out", status: 504, body: `upstream timed out`, want: model.Error{Kind: eval.ErrTimeout, Message: "upstream timed out"}},
+		{name: "wrong key", status: 401, body: `{"error":{"message":"Incorrect API key provided: ` + secret + `."}}`, want: model.Error{Kind: eval.ErrAuth, Message: "Incorrect API key provided: [key]."}},
+		{name: "forbidden", status: 403, body: `{"error":{"message":"no access"}}`, want: model.Error{Kind: eval.ErrAuth, Message: "no access"}},
+		{name: "not found", status: 404, body: `{"error":{"message":"no such model"}}`, want: model.Error{Kind: eval.ErrBadRequest, Message: "no such model"}},
+		{name: "redirect", status: 302, header: map[string]string{"Location": "https://elsewhere.example/"}, want: model.Error{Kind: eval.ErrBadRequest, Message: "found"}},
+		{name: "HTML instead of JSON", status: 200, body: "<html><body>Please log in</body></html>", header: map[string]string{"Content-Type": "text/html; charset=utf-8"},
+			want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is text/html, not JSON: <html><body>Please log in</body></html>"}},
+		{name: "JSON that calls itself HTML", status: 200, body: `{}`, header: map[string]string{"Content-Type": "text/html"},
+			want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is text/html, not JSON: {}"}},
+		{name: "event stream though none was asked for", status: 200, body: "data: {}\n\n", header: map[string]string{"Content-Type": "text/event-stream"},
+			want: model.Error{Kind: eval.ErrMalformed, Message: "the server sent an event stream, though none was asked for"}},
+		{name: "empty body", status: 200, want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
+		{name: "blank body", status: 200, body: " \n\n ", want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
+		{name: "error in a success, by code", status: 200, body: `{"error":{"message":"Provider returned error","code":429}}`, want: model.Error{Kind: eval.ErrRateLimited, Message: "Provider returned error"}},
+		{name: "error in a success, by word", status: 200, body: `{"error":{"message":"try later","type":"overloaded_error"}}`, want: model.Error{Kind: eval.ErrOverloaded, Message: "try later"}},
+		{name: "error in a success, unknown", status: 200, body: `{"error":"something broke"}`, want: model.Error{Kind: eval.ErrUnavailable, Message: "something broke"}},
+	}
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		for _, test := range tests {
+			t.Run(f.name+"/"+test.name, func(t *testing.T) {
+				header := map[string]string{"X-Request-Id": "req-1"}
+				for name, value := range test.header {
+					header[name] = value
+				}
+				server.Answer(test.status, test.body, header)
+				_, err := client.Complete(t.Context(), request())
+				e := failure(t, err)
+				if e.Kind != test.want.Kind || e.Message != test.want.Message || e.Status != test.status || e.RequestID != "req-1" {
+					t.Errorf("got %s %d %q (request %q), want %s %d %q (request req-1)", e.Kind, e.Status, e.Message, e.RequestID, test.want.Kind, test.status, test.want.Message)
+				}
+				if d := e.RetryAfter - test.wait; d > 0 || d < -2*time.Second {
+					t.Errorf("asked to wait %v, want %v", e.RetryAfter, test.wait)
+				}
+				if n := len(server.Requests()); n != 1 {
+					t.Errorf("sent %d requests, want 1", n)
+				}
+			})
+		}
+	}
+}
+
+// Malformed successes of every format, none of which may pass for an empty
+// answer.
+func TestUnreadableAnswers(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		client := open(t, i, server.URL)
+		bodies := []string{"not json", "[]", `"hi"`, "null", "{}", `{"choices":[],"candidates":[]}`, `{"content":"x","choices":"x","output":"x","candidates":"x"}`,
+			`{"choices":[{"message":{"content":{"a":1}}}],"content":[1],"output":[1],"candidates":[1]}`, `{"choices":[null]}`}
+		for cut := range []byte(f.answer) {
+			if cut > 0 {
+				bodies = append(bodies, f.answer[:cut])
+			}
+		}
+		for _, body := range bodies {
+			server.Answer(200, body, nil)
+			r, err := client.Complete(t.Context(), request())
+			if err == nil {
+				t.Errorf("%s: body %q was read as %+v", f.name, body, r)
+			} else if e := failure(t, err); e.Kind != eval.ErrMalformed || e.Status != 200 {
+				t.Errorf("%s: body %q: got %s %d, want malformed 200", f.name, body, e.Kind, e.Status)
+			}
+		}
+		server.Answer(200, "\n\n  "+f.answer+"\n", nil) // white space round a body is no fault
+		if r, err := client.Complete(t.Context(), request()); err != nil || r.Text != "hi" {
+			t.Errorf("%s: got %q, %v; want hi", f.name, r.Text, err)
+		}
+	}
+}
+
+func TestCutOffBody(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		server.Handle(func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.Header().Set("Content-Length", "5000")
+			fmt.Fprint(w, f.answer) // a whole JSON text, and still not what was promised
+		})
+		_, err := open(t, i, server.URL).Complete(t.Context(), request())
+		if e := failure(t, err); e.Kind != eval.ErrUnavailable || e.Status != 200 {
+			t.Errorf("%s: got %s %d %v, want unavailable", f.name, e.Kind, e.Status, e)
+		}
+		if n := len(server.Requests()); n != 1 {
+			t.Errorf("%s: sent %d requests, want 1", f.name, n)
+		}
+	}
+}
+
+func TestDroppedConnection(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		server.Handle(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) })
+		_, err := open(t, i, server.URL).Complete(t.Context(), request())
+		if e := failure(t, err); e.Kind != eval.ErrUnavailable || e.Status != 0 {
+			t.Errorf("%s: got %s %d %v, want unavailable", f.name, e.Kind, e.Status, e)
+		}
+		if n := len(server.Requests()); n != 1 {
+			t.Errorf("%s: sent %d requests, want 1", f.name, n)
+		}
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	for i, f := range formats {
+		_, err := open(t, i, "http://127.0.0.1:1").Complete(t.Context(), request())
+		if e := failure(t, err); e.Kind != eval.ErrUnavailable || !strings.Contains(e.Remedy, "base_url") {
+			t.Errorf("%s: got %s, remedy %q; want unavailable and a word on base_url", f.name, e.Kind, e.Remedy)
+		}
+	}
+}
+
+func TestHang(t *testing.T) {
+	for i, f := range formats {
+		for _, where := range []string{"before the header", "in the body"} {
+			server := wiretest.NewServer(t)
+			server.Handle(func(w http.ResponseWriter, r *http.Request) {
+				if where == "in the body" {
+					fmt.Fprint(w, f.answer[:10])
+					w.(http.Flusher).Flush()
+				}
+				<-r.Context().Done()
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			_, err := open(t, i, server.URL).Complete(ctx, request())
+			cancel()
+			e := failure(t, err)
+			if e.Kind != eval.ErrTimeout || !errors.Is(e, context.DeadlineExceeded) {
+				t.Errorf("%s, %s: got %s (%v), want timeout", f.name, where, e.Kind, e)
+			}
+		}
+	}
+}
+
+func TestCancelled(t *testing.T) {
+	cause := errors.New("the user pressed a key")
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		ctx, cancel := context.WithCancelCause(t.Context())
+		server.Handle(func(_ http.ResponseWriter, r *http.Request) {
+			cancel(cause)
+			<-r.Context().Done()
+		})
+		_, err := open(t, i, server.URL).Complete(ctx, request())
+		if e := failure(t, err); !errors.Is(e, cause) {
+			t.Errorf("%s: got %v, want the context's cause in it", f.name, e)
+		}
+	}
+}
+
+func TestTooLargeBody(t *testing.T) {
+	server := wiretest.NewServer(t)
+	server.Handle(func(w http.ResponseWriter, _ *http.Request) {
+		chunk := []byte(strings.Repeat(" ", 1<<20))
+		for range 33 {
+			if _, err := w.Write(chunk); err != nil {
+				return
+			}
+		}
+	})
+	_, err := open(t, 1, server.URL).Complete(t.Context(), request())
+	if e := failure(t, err); e.Kind != eval.ErrMalformed {
+		t.Errorf("got %s, want malformed", e.Kind)
+	}
+}
+
+// Every recorded error, served to a client of its format (those of other
+// services to the OpenAI client, which reads the widest range of forms).
+func TestRecordedErrors(t *testing.T) {
+	server := wiretest.NewServer(t)
+	clients := map[string]model.Client{}
+	for i, f := range formats {
+		clients[f.name] = open(t, i, server.URL)
+	}
+	kinds := map[eval.ErrorKind]int{}
+	for _, e := range wiretest.Recordings(t) {
+		if e.Status < 400 {
+			continue
+		}
+		format, err := e.Format()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if format == "" {
+			format = "openai"
+		}
+		server.Play(e)
+		_, err = clients[format].Complete(t.Context(), request())
+		got := failure(t, err)
+		want := map[int]eval.ErrorKind{400: eval.ErrBadRequest, 404: eval.ErrBadRequest, 429: eval.ErrRateLimited}[e.Status]
+		said := wiretest.Text(wiretest.Parse(t, e.Body), "error", "message") + wiretest.Text(wiretest.Parse(t, e.Body), "message")
+		if got.Kind != want || got.Status != e.Status || got.TooLong || said == "" || !strings.HasPrefix(got.Message, said) {
+			t.Errorf("%s: got %s %d, too long %v, %q; want %s %d, %q", e.ID, got.Kind, got.Status, got.TooLong, got.Message, want, e.Status, said)
+		}
+		if e.Status == 404 && !strings.Contains(got.Remedy, `"some-model"`) {
+			t.Errorf("%s: remedy %q does not name the model", e.ID, got.Remedy)
+		}
+		kinds[got.Kind]++
+	}
+	if kinds[eval.ErrBadRequest] != 39 || kinds[eval.ErrRateLimited] != 3 || len(kinds) != 2 {
+		t.Errorf("kinds of the 42 errors: %v, want 39 bad requests and 3 rate limits", kinds)
+	}
+	if n := len(server.Requests()); n != 42 {
+		t.Errorf("sent %d requests for 42 errors", n)
+	}
+}
