@@ -132,9 +132,17 @@ func eitherOrder(a, b, y int) (DateReading, bool) {
 	return DateReading{}, false
 }
 
-// monthNamed gives the month of an English name or abbreviation in lower case.
+// monthNamed gives the month of an English name or abbreviation, in any case;
+// 0 for any other word.
 func monthNamed(w string) int {
-	switch w {
+	var lower [len("september")]byte
+	if len(w) > len(lower) {
+		return 0
+	}
+	for i := range len(w) {
+		lower[i] = w[i] | 0x20 // a capital's small letter; no other byte of a word becomes one
+	}
+	switch string(lower[:len(w)]) {
 	case "january", "jan":
 		return 1
 	case "february", "feb":
@@ -161,23 +169,4 @@ func monthNamed(w string) int {
 		return 12
 	}
 	return 0
-}
-
-func isWeekday(w string) bool {
-	switch w {
-	case "monday", "mon", "tuesday", "tue", "tues", "wednesday", "wed", "thursday", "thu", "thur", "thurs",
-		"friday", "fri", "saturday", "sat", "sunday", "sun":
-		return true
-	}
-	return false
-}
-
-// isLead reports a word that may stand before a date and says nothing of it.
-func isLead(w string) bool {
-	switch w {
-	case "dated", "date", "as", "of", "the", "this", "on", "effective", "executed", "signed", "made", "entered",
-		"into", "and", "is", "from", "in", "day":
-		return true
-	}
-	return false
 }

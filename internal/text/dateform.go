@@ -83,18 +83,20 @@ func (d *dateText) dayMonthYear(i int) (DateReading, int) {
 		}
 		i++
 	}
-	if d.at(i).word == "day" {
+	if d.at(i).says("day") {
 		i++
 	}
-	if d.at(i).word == "of" {
+	if d.at(i).says("of") {
 		i++
 	}
-	i = d.between(i)
+	if !d.at(i).is(',') {
+		i = d.between(i)
+	}
 	month := d.at(i).month
 	i = d.between(i + 1)
 	year, ok := d.year(i)
-	// In "5 March 15, 2024" the 15 is no year.
-	if month == 0 || !ok || d.at(i).digits() == 2 && d.yearFollows(i+1) {
+	// In "5 March 15, 2024" the 15 is no year, nor is it in "May 5 March 15".
+	if month == 0 || !ok || d.at(i).digits() == 2 && (d.yearFollows(i+1) || d.at(from-1).month > 0) {
 		return DateReading{}, 0
 	}
 	r, ok := exactly(year, month, day.number)
@@ -106,13 +108,16 @@ func (d *dateText) dayMonthYear(i int) (DateReading, int) {
 func (d *dateText) monthDayYear(i int) (DateReading, int) {
 	from := i
 	month := d.at(i).month
+	if month == 0 {
+		return DateReading{}, 0
+	}
 	dashed := d.at(i+1).is('-') || d.at(i+1).is('/')
 	i = d.between(i + 1)
-	if d.at(i).word == "the" {
+	if d.at(i).says("the") {
 		i++
 	}
 	day := d.at(i)
-	if month == 0 || !isShort(day) {
+	if !isShort(day) {
 		return DateReading{}, 0
 	}
 	i = d.between(d.ordinal(i + 1))
@@ -132,7 +137,7 @@ func (d *dateText) month(i int) (dateReading, int) {
 	switch t := d.at(i); {
 	case t.month > 0:
 		k := d.between(i + 1)
-		if d.at(k).word == "of" {
+		if d.at(k).says("of") {
 			k++
 		}
 		year, month, n = d.at(k).number, t.month, k+1-i
@@ -186,10 +191,10 @@ func (d *dateText) between(i int) int {
 
 // ordinal skips st, nd, rd and th, also in two pieces.
 func (d *dateText) ordinal(i int) int {
-	switch first, second := d.at(i).word, d.at(i+1).word; {
-	case first == "st" || first == "nd" || first == "rd" || first == "th":
+	switch first, second := d.at(i), d.at(i+1); {
+	case first.says("st", "nd", "rd", "th"):
 		return i + 1
-	case first == "s" && second == "t", first == "n" && second == "d", first == "r" && second == "d", first == "t" && second == "h":
+	case first.says("s") && second.says("t"), first.says("n", "r") && second.says("d"), first.says("t") && second.says("h"):
 		return i + 2
 	}
 	return i

@@ -1,6 +1,8 @@
 package text
 
 import (
+	"slices"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -9,9 +11,9 @@ import (
 type dateToken struct {
 	start, end int
 	kind       tokenKind
+	word       string // as written
 	number     int    // of up to eight digits
-	month      int    // of a month's name
-	word       string // lower case, for words a date is made of
+	month      int    // if the word is a month's name
 	mark       rune
 }
 
@@ -25,13 +27,10 @@ const (
 )
 
 // A dateText is a text cut into tokens, white space left out.
-type dateText struct {
-	text   string
-	tokens []dateToken
-}
+type dateText struct{ tokens []dateToken }
 
 func dates(s string) *dateText {
-	d := &dateText{text: s}
+	d := &dateText{tokens: make([]dateToken, 0, 8+len(s)/6)}
 	for i := 0; i < len(s); {
 		r, size := utf8.DecodeRuneInString(s[i:])
 		t := dateToken{start: i, end: i + size}
@@ -41,7 +40,7 @@ func dates(s string) *dateText {
 			continue
 		case '0' <= r && r <= '9':
 			t.kind = numberToken
-			t.end = i + span1(s[i:], func(r rune) bool { return '0' <= r && r <= '9' })
+			t.end = i + runLength(s[i:], func(r rune) bool { return '0' <= r && r <= '9' })
 			if t.end-t.start <= 8 {
 				for _, c := range []byte(s[t.start:t.end]) {
 					t.number = 10*t.number + int(c-'0')
@@ -49,8 +48,8 @@ func dates(s string) *dateText {
 			}
 		case unicode.IsLetter(r):
 			t.kind = wordToken
-			t.end = i + span1(s[i:], unicode.IsLetter)
-			t.word = lowerWord(s[t.start:t.end])
+			t.end = i + runLength(s[i:], unicode.IsLetter)
+			t.word = s[t.start:t.end]
 			t.month = monthNamed(t.word)
 		default:
 			t.kind, t.mark = markToken, r
@@ -61,29 +60,14 @@ func dates(s string) *dateText {
 	return d
 }
 
-// span1 is the length of the run of characters at the beginning of s.
-func span1(s string, in func(rune) bool) int {
+// runLength is the length of the run of characters at the beginning of s.
+func runLength(s string, in func(rune) bool) int {
 	for i, r := range s {
 		if !in(r) {
 			return i
 		}
 	}
 	return len(s)
-}
-
-// lowerWord is a short ASCII word in lower case, "" for any other.
-func lowerWord(w string) string {
-	if len(w) > len("wednesday") {
-		return ""
-	}
-	var b [len("wednesday")]byte
-	for i := range len(w) {
-		if w[i] >= utf8.RuneSelf {
-			return ""
-		}
-		b[i] = w[i] | 0x20
-	}
-	return string(b[:len(w)])
 }
 
 // at is the token at i, of no kind beyond the ends.
@@ -103,6 +87,11 @@ func (t dateToken) digits() int {
 
 func (t dateToken) is(mark rune) bool { return t.kind == markToken && t.mark == mark }
 
+// says reports one of some words, in any case.
+func (t dateToken) says(words ...string) bool {
+	return t.kind == wordToken && slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(t.word, w) })
+}
+
 // touching reports that no white space stands between the tokens i and i+1.
 func (d *dateText) touching(i int) bool {
 	return i >= 0 && i+1 < len(d.tokens) && d.tokens[i].end == d.tokens[i+1].start
@@ -114,7 +103,7 @@ func (d *dateText) lead() int {
 	for ; i < len(d.tokens); i++ {
 		t := d.tokens[i]
 		switch {
-		case t.kind == wordToken && (isLead(t.word) || isWeekday(t.word)):
+		case isLead(t), isWeekday(t):
 		case t.kind == markToken && (isOuter(t.mark) || t.mark == '(' && d.at(i+1).kind == wordToken):
 		default:
 			return i
@@ -128,7 +117,7 @@ func (d *dateText) tail(i int) bool {
 	if i == d.clock(i) {
 		for ; d.at(i).is(','); i++ {
 		}
-		if w := d.at(i); isWeekday(w.word) {
+		if isWeekday(d.at(i)) {
 			i++
 		}
 	}
@@ -143,7 +132,10 @@ func (d *dateText) tail(i int) bool {
 // clock skips a time of day with its zone.
 func (d *dateText) clock(i int) int {
 	from := i
-	for d.at(i).is(',') || d.at(i).word == "t" || d.at(i).word == "at" {
+	if d.at(i-1).digits() == 8 && d.at(i).is('/') && d.at(i+1).digits() == 6 {
+		return i + 2 // 20180428/191204
+	}
+	for d.at(i).is(',') || d.at(i).says("t", "at") {
 		i++
 	}
 	if n := d.at(i).digits(); n < 1 || n > 2 || !d.at(i+1).is(':') || d.at(i+2).digits() != 2 {
@@ -155,7 +147,7 @@ func (d *dateText) clock(i int) int {
 	}
 	i = d.meridiem(i)
 	switch t := d.at(i); {
-	case t.word == "z" || t.word == "utc" || t.word == "gmt":
+	case t.says("z", "utc", "gmt"):
 		i++
 	case (t.is('+') || t.is('-')) && d.at(i+1).digits() == 4:
 		i += 2
@@ -167,16 +159,26 @@ func (d *dateText) clock(i int) int {
 
 // meridiem skips am, pm, a.m. and p.m.
 func (d *dateText) meridiem(i int) int {
-	switch d.at(i).word {
-	case "am", "pm":
+	switch {
+	case d.at(i).says("am", "pm"):
 		return i + 1
-	case "a", "p":
-		if d.at(i+1).is('.') && d.at(i+2).word == "m" {
-			i += 3
-			if d.at(i).is('.') {
-				i++
-			}
+	case d.at(i).says("a", "p") && d.at(i+1).is('.') && d.at(i+2).says("m"):
+		if d.at(i + 3).is('.') {
+			return i + 4
 		}
+		return i + 3
 	}
 	return i
+}
+
+// isWeekday reports the name of a day of the week or its abbreviation.
+func isWeekday(t dateToken) bool {
+	return t.says("monday", "mon", "tuesday", "tue", "tues", "wednesday", "wed", "thursday", "thu", "thur", "thurs",
+		"friday", "fri", "saturday", "sat", "sunday", "sun")
+}
+
+// isLead reports a word that may stand before a date and says nothing of it.
+func isLead(t dateToken) bool {
+	return t.says("dated", "date", "as", "of", "the", "this", "on", "effective", "executed", "signed", "made",
+		"entered", "into", "and", "is", "from", "in", "day")
 }

@@ -90,47 +90,54 @@ func enclosed(s string, n numeral) bool {
 
 func containsDate(quote, value string) bool {
 	v, err := readDate(value)
-	if err != nil || v.precision != toDay || v.Ambiguous {
-		return containsWords(Fold(quote), Fold(value))
+	switch {
+	case err == nil && v.precision == toMonth:
+		return containsMonth(quote, v)
+	case (err != nil || v.precision == toYear || v.Ambiguous) && containsWords(Fold(quote), Fold(value)):
+		return true
+	case err != nil:
+		return false
 	}
 	found := false
-	eachDate(quote, func(_, _ int, r DateReading) bool {
-		found = !r.Ambiguous && r == v.DateReading
+	eachDate(quote, func(start, end int, r DateReading) bool {
+		found = v.precision == toDay && r == v.DateReading && (!r.Ambiguous || Fold(quote[start:end]) == Fold(value))
 		return !found
 	})
 	return found
 }
 
+// containsMonth looks for a month of a year, such as a résumé's "May 2019".
+func containsMonth(quote string, v dateReading) bool {
+	d := dates(quote)
+	for i := range d.tokens {
+		if r, n := d.month(i); n > 0 && r == v && d.standsAlone(i, n) {
+			return true
+		}
+	}
+	return false
+}
+
 // eachNumeral visits the numbers of a running text until visit says stop.
 func eachNumeral(s string, in scope, visit func(numeral) bool) {
+	floor := 0 // where the last number ended
 	for i := 0; i < len(s); {
 		if !isDigit(s[i]) {
 			i++
 			continue
 		}
 		first := i
-		if leadingPoint(s, first) {
+		if first > floor && leadingPoint(s, first) {
 			first--
 		}
-		n, ok := scanNumeral(s, first, in)
-		i = max(i+1, n.end)
-		if !ok || !standsAlone(s, n) {
-			i = afterRun(s, i)
+		n := scanNumeral(s, floor, first, in)
+		i, floor = n.end, n.end
+		if !standsAlone(s, n) {
 			continue
 		}
 		if _, err := n.decimal(n.dots); err == nil && !visit(n) {
 			return
 		}
 	}
-}
-
-// afterRun is where the run of digits and letters that s[i] is in ends, so
-// that the rest of an identifier is not taken for a number.
-func afterRun(s string, i int) int {
-	for i < len(s) && isDigit(s[i-1]) && isDigit(s[i]) {
-		i++
-	}
-	return i
 }
 
 // standsAlone reports whether a numeral is a number by itself and no part of a
@@ -201,8 +208,10 @@ func (d *dateText) standsAlone(i, n int) bool {
 		return true
 	}
 	switch right := d.at(last + 1); {
+	case d.clock(last+1) > last+1:
+		return true
 	case right.kind == wordToken:
-		return right.word == "t" && d.clock(last+1) > last+1
+		return false
 	case right.kind == markToken && (isJoiner(right.mark) || right.mark == '_'):
 		return !(d.touching(last+1) && d.at(last+2).kind == numberToken)
 	}

@@ -24,7 +24,8 @@ func (d Decimal) Places() int { return -int(d.value().Exponent) }
 
 // Round is d with the given number of places, halves rounded away from zero.
 func (d Decimal) Round(places int) Decimal {
-	c := apd.BaseContext.WithPrecision(maxDigits + maxExponent + 20)
+	// More than the digits of the longest and of the finest number together.
+	c := apd.BaseContext.WithPrecision(1000)
 	c.Rounding = apd.RoundHalfUp
 	r := new(apd.Decimal)
 	if _, err := c.Quantize(r, d.value(), int32(-places)); err != nil {
@@ -117,8 +118,8 @@ func readNumeral(s string) (numeral, error) {
 	if first > 0 && s[first-1] == ',' || leadingPoint(s, first) {
 		first--
 	}
-	n, ok := scanNumeral(s, first, whole)
-	if !ok || n.start != 0 || n.end != len(s) {
+	n := scanNumeral(s, 0, first, whole)
+	if n.start != 0 || n.end != len(s) {
 		return numeral{}, errBeyond
 	}
 	return n, nil

@@ -27,44 +27,40 @@ const (
 	joined               // running text, but plain spaces join digits
 )
 
-// scanNumeral reads the number whose first digit, or decimal point, is s[first].
-func scanNumeral(s string, first int, in scope) (numeral, bool) {
+// scanNumeral reads the number whose first digit, or decimal point, is
+// s[first]. What stands before s[floor] is not its own.
+func scanNumeral(s string, floor, first int, in scope) numeral {
 	n := numeral{start: first}
-	n.end = n.digits(s, first, in)
-	if n.end == first {
-		return n, false
-	}
-	paren := n.before(s, in)
+	n.digits(s, in)
+	paren := n.before(s, floor, in)
 	n.after(s, in)
 	if paren && strings.HasPrefix(s[n.end:], ")") {
 		n.start--
 		n.end++
 		n.negative = true
-		n.before(s, in) // "$ (1,234)" and "(1,234) USD"
+		n.before(s, floor, in) // "$ (1,234)" and "(1,234) USD"
 		n.after(s, in)
 	}
-	return n, true
+	return n
 }
 
-// digits reads the body and gives its end. A separator counts only between
-// digits, but for a decimal point that the body begins with.
-func (n *numeral) digits(s string, i int, in scope) (end int) {
+// digits reads the body. A separator counts only if a digit follows.
+func (n *numeral) digits(s string, in scope) {
 	body := make([]byte, 0, 24)
-	for end = i; i < len(s); end = i {
+	i := n.start
+	for {
 		for i < len(s) && isDigit(s[i]) {
 			body = append(body, s[i])
 			i++
 		}
 		mark, size := separator(s[i:], in)
 		if size == 0 {
-			end = i
 			break
 		}
 		body = append(body, mark)
 		i += size
 	}
-	n.body = string(body)
-	return end
+	n.body, n.end = string(body), i
 }
 
 // separator reads a separator that a digit follows: one of . , ' and space,
@@ -101,32 +97,29 @@ func isGroup(s string) bool {
 
 // before takes in the sign and currency to the left of the digits and reports
 // whether an opening parenthesis stands before them, which it leaves out.
-func (n *numeral) before(s string, in scope) (paren bool) {
+func (n *numeral) before(s string, floor int, in scope) (paren bool) {
 	signed := false
 	for {
-		left := strings.TrimRight(s[:n.start], " \t\u00a0")
-		near := len(left) == n.start
+		left := strings.TrimRight(s[floor:n.start], blanks)
+		near := floor+len(left) == n.start
 		r, size := utf8.DecodeLastRuneInString(left)
 		switch {
-		case isMinus(r) && !signed && (near || in == whole) && signs(left[:len(left)-size], in):
+		case isMinus(r) && !signed && (near || in == whole) && signs(s[:floor+len(left)-size], in):
 			signed, n.negative = true, true
 		case r == '+' && !signed && (near || in == whole):
 			signed = true
 		case unicode.Is(unicode.Sc, r) && !n.currency:
-			size = len(left) - currencyStart(left)
-			n.currency = true
-			n.dots = groupsByDots(left[len(left)-size:])
-		case unicode.IsLetter(r) || r == '.':
+			sign := left[currencyStart(left):]
+			size = len(sign)
+			n.currency, n.dots = true, groupsByDots(sign)
+		case (unicode.IsLetter(r) || r == '.') && !n.currency && isCurrency(lastWord(left), in):
 			word := lastWord(left)
-			if n.currency || !isCurrency(word, in) {
-				return false
-			}
 			size = len(word)
 			n.currency, n.dots = true, groupsByDots(word)
 		default:
 			return in == whole && near && r == '('
 		}
-		n.start = len(left) - size
+		n.start = floor + len(left) - size
 	}
 }
 
@@ -148,7 +141,7 @@ func (n *numeral) after(s string, in scope) {
 	}
 	unit, currency := false, false
 	for {
-		right := strings.TrimLeft(s[n.end:], " \u00a0")
+		right := strings.TrimLeft(s[n.end:], blanks)
 		gap := len(s) - n.end - len(right)
 		if gap > 1 && in != whole {
 			return
@@ -159,7 +152,7 @@ func (n *numeral) after(s string, in scope) {
 			n.percent = true
 		case isMinus(r) && gap == 0 && !n.negative && n.trailingMinus(right[size:], in):
 			n.negative = true
-		case unicode.Is(unicode.Sc, r) && !currency && !numberFollows(right[size:]):
+		case unicode.Is(unicode.Sc, r) && !n.currency && !numberFollows(right[size:]):
 			currency, n.currency = true, true
 			n.dots = n.dots || groupsByDots(right[:size])
 		case unicode.IsLetter(r):
@@ -199,10 +192,18 @@ func (n *numeral) hasCents() bool {
 
 // numberFollows reports whether a mark belongs to the number after it.
 func numberFollows(right string) bool {
-	right = strings.TrimLeft(right, " \u00a0")
-	return right != "" && (isDigit(right[0]) || right[0] == '.' && len(right) > 1 && isDigit(right[1]))
+	right = strings.TrimLeft(right, blanks)
+	if r, size := utf8.DecodeRuneInString(right); isMinus(r) || r == '.' {
+		right = right[size:]
+	}
+	return right != "" && isDigit(right[0])
 }
 
+// blanks may stand between a number and its marks: the white space that does
+// not end a line.
+const blanks = " \t\u00a0"
+
+// isMinus reports a minus sign, or a dash that is used as one.
 func isMinus(r rune) bool {
 	switch r {
 	case '-', '−', '–', '—', '‐', '‑':

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
-
-	"github.com/kaptinlin/jsonrepair"
 )
 
 // A Reading is the JSON object found in an answer.
@@ -18,19 +15,15 @@ type Reading struct {
 	Trailing bool   // more than a closing code fence follows the object
 }
 
-// Bounds on what is read. A longer answer than maxAnswer is no answer; what is
-// longer than maxRepair is not repaired, which takes time with the square of
-// the length.
-const (
-	maxAnswer = 16 << 20
-	maxRepair = 256 << 10
-)
+// maxAnswer is the most bytes an answer can have.
+const maxAnswer = 16 << 20
 
 // Why an answer has no object.
 var (
 	ErrNoObject = errors.New("there is no JSON object in it")
 	ErrArray    = errors.New("it is a JSON array, not an object")
 	ErrTooLong  = errors.New("it is too long to be read")
+	ErrTooDeep  = errors.New("it is nested too deeply")
 )
 
 // ReadObject finds the JSON object in what a model wrote, by the first of
@@ -39,12 +32,13 @@ var (
 //  1. the whole text, white space aside, is the object;
 //  2. the first object in the text that is balanced and valid, whatever prose
 //     or code fence is around it; an empty one counts only if there is no
-//     other. An object begins with a brace and then a quotation mark or a
-//     closing brace, so braces in prose do not count. What stands inside a
+//     other. An object begins with a brace and then a quotation mark, a comment
+//     or a closing brace, so braces in prose do not count. What stands inside a
 //     balanced object that is not valid is not looked at: a part is not the
 //     answer;
 //  3. the first object that is not valid, or that the text ends inside of,
-//     repaired once by the jsonrepair library. Repaired is set.
+//     repaired once: its structure by the jsonrepair library, its strings not
+//     at all where they are well formed. Repaired is set.
 //
 // Text before a leading <think> tag closes is reasoning and is skipped. An
 // array of objects is an error, rather than its first element an answer.
@@ -122,8 +116,8 @@ func nextStart(text []byte, from int) int {
 	for i := from; i < len(text); i++ {
 		switch text[i] {
 		case '{':
-			switch next := firstByte(text[i+1:]); next {
-			case '"', '}', '\'':
+			switch firstByte(text[i+1:]) {
+			case '"', '\'', '/', '}':
 				return i
 			}
 		case '[':
@@ -175,46 +169,4 @@ func trails(rest []byte) bool {
 	rest = bytes.TrimLeftFunc(rest, isSpace)
 	rest = bytes.TrimPrefix(rest, []byte("```"))
 	return len(bytes.TrimLeftFunc(rest, isSpace)) > 0
-}
-
-// repair reads the broken object that text begins with.
-func repair(text []byte) (Reading, error) {
-	if text[0] == '[' {
-		return Reading{}, ErrArray
-	}
-	r := Reading{Repaired: true}
-	if end, inString := balanced(text); end >= 0 {
-		r.Trailing = trails(text[end:])
-		text = text[:end]
-	} else if fence := bytes.Index(text, []byte("\n```")); fence >= 0 {
-		r.Trailing = trails(text[fence+1:])
-		text = text[:fence]
-	} else {
-		text = bytes.TrimRightFunc(text, isSpace)
-		// With a quotation mark too many the scan ends in a string though the
-		// text ends with the brace.
-		r.Cut = !inString || !bytes.HasSuffix(text, []byte("}"))
-	}
-	if len(text) > maxRepair {
-		return Reading{}, fmt.Errorf("%w for a repair: %d bytes, at most %d", ErrTooLong, len(text), maxRepair)
-	}
-	fixed, err := callRepair(strings.ToValidUTF8(string(text), "\uFFFD"))
-	if err != nil {
-		return Reading{}, fmt.Errorf("%w that can be repaired: %w", ErrNoObject, err)
-	}
-	r.JSON = bytes.TrimSpace([]byte(fixed))
-	if len(r.JSON) == 0 || r.JSON[0] != '{' || !json.Valid(r.JSON) {
-		return Reading{}, fmt.Errorf("%w that can be repaired", ErrNoObject)
-	}
-	return r, nil
-}
-
-// callRepair asks the library, which is not trusted with what models write.
-func callRepair(s string) (fixed string, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the repair library gave up: %v", p)
-		}
-	}()
-	return jsonrepair.Repair(s)
 }
