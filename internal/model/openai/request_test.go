@@ -1,0 +1,81 @@
+package openai_test
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/model/openai"
+	"github.com/scruple-eval/scruple/internal/model/wiretest"
+)
+
+// What is sent in both formats, for a plain model and a reasoning model.
+func TestRequests(t *testing.T) {
+	server := wiretest.NewServer(t)
+	for _, format := range []string{"chat", "responses"} {
+		client := newChat(t, server.URL)
+		server.Answer(200, `{"choices":[{"message":{},"finish_reason":"stop"}]}`, nil)
+		if format == "responses" {
+			client = newResponses(t, server.URL)
+			server.Answer(200, `{"status":"completed","output":[]}`, nil)
+		}
+		for _, name := range []string{"gpt-4.1", "gpt-5-mini"} {
+			for _, c := range wiretest.Cases(name) {
+				r, err := client.Complete(t.Context(), &c.Request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wiretest.Golden(t, format+" "+name+" "+c.Name, server.Requests()[0], r.Adapted)
+			}
+		}
+	}
+}
+
+// elsewhere sends a host's requests to the test's server.
+type elsewhere struct{ to string }
+
+func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
+	u, err := url.Parse(e.to)
+	if err != nil {
+		return nil, err
+	}
+	r = r.Clone(r.Context())
+	r.URL.Scheme, r.URL.Host, r.Host = u.Scheme, u.Host, u.Host
+	return http.DefaultTransport.RoundTrip(r)
+}
+
+// The few things in which services differ on the way out are decided by host.
+func TestRequestsByHost(t *testing.T) {
+	server := wiretest.NewServer(t)
+	server.Answer(200, `{"choices":[{"message":{},"finish_reason":"stop"}]}`, nil)
+	tests := []struct {
+		base      string
+		reasoning eval.Reasoning
+		has, not  string
+	}{
+		{"https://api.openai.com/v1", eval.Reasoning{}, `"max_completion_tokens":100`, `"max_tokens"`},
+		{"https://x.openai.azure.com/openai/v1", eval.Reasoning{}, `"max_completion_tokens":100`, `"max_tokens"`},
+		{"https://api.deepseek.com", eval.Reasoning{Effort: "disabled"}, `"max_tokens":100,"thinking":{"type":"disabled"}`, "reasoning_effort"},
+		{"https://api.x.ai/v1", eval.Reasoning{Effort: "low"}, `"reasoning_effort":"low"`, `"reasoning":`},
+		{"https://openrouter.ai/api/v1", eval.Reasoning{Effort: "low"}, `"reasoning":{"effort":"low"}`, "reasoning_effort"},
+		{"https://openrouter.ai/api/v1", eval.Reasoning{Budget: 512}, `"reasoning":{"max_tokens":512}`, "reasoning_effort"},
+	}
+	for _, test := range tests {
+		client, err := openai.NewChat(model.Endpoint{BaseURL: test.base, APIKey: testKey, HTTP: &http.Client{Transport: elsewhere{server.URL}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := ask("some-model")
+		r.Reasoning = test.reasoning
+		if _, err := client.Complete(t.Context(), r); err != nil {
+			t.Fatal(err)
+		}
+		body := server.Requests()[0].Body
+		if !strings.Contains(body, test.has) || strings.Contains(body, test.not) {
+			t.Errorf("%s, %+v: sent %s; want %s in it and not %s", test.base, test.reasoning, body, test.has, test.not)
+		}
+	}
+}
