@@ -94,7 +94,7 @@ func ReadAnswer(answer string) (Answer, error) {
 		answer = strings.ToValidUTF8(answer, "\uFFFD")
 	}
 	r, err := text.ReadObject(answer)
-	if errors.Is(err, text.ErrArray) {
+	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))
 	}
 	if err != nil {

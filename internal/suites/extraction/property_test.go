@@ -1,0 +1,242 @@
+package extraction
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// checkScores holds scores to what the metrics say of themselves: declared, in
+// range, over something.
+func checkScores(t interface{ Fatalf(string, ...any) }, scores []eval.Score) {
+	suite := Suite()
+	for _, s := range scores {
+		m, ok := suite.Metric(s.Metric)
+		switch {
+		case !ok:
+			t.Fatalf("%s is no metric of the suite", s.Metric)
+		case s.Unscored != "":
+		case !(s.Den > 0) || s.Num/s.Den < m.Min || s.Num/s.Den > m.Max || math.IsNaN(s.Num):
+			t.Fatalf("%s of %q is %v/%v, outside [%v, %v]", s.Metric, s.Unit, s.Num, s.Den, m.Min, m.Max)
+		}
+	}
+}
+
+// A drawn document has a line for every field that is present, two lines for
+// every ambiguous one, and none for those that are missing.
+func drawDocument(t *rapid.T) *prepared {
+	d := &prepared{Document: Document{ID: "d", Schema: "s"}, schema: &Schema{Name: "s"}}
+	var pages [2]strings.Builder
+	n := rapid.IntRange(1, 6).Draw(t, "fields")
+	for i := range n {
+		f := Field{Name: fmt.Sprintf("f%d", i), Type: rapid.SampledFrom(fieldTypes).Draw(t, "type")}
+		d.schema.Fields = append(d.schema.Fields, f)
+		a, b := drawnValue(f.Type, 2*i), drawnValue(f.Type, 2*i+1)
+		page := rapid.IntRange(0, 1).Draw(t, "page")
+		line := func(v string) string { return fmt.Sprintf("%s: %s", f.Name, v) }
+		g := Gold{}
+		switch rapid.SampledFrom([]string{"present", "missing", "ambiguous"}).Draw(t, "gold") {
+		case "present":
+			g = presentGold(a)
+			g.Quote, g.Page = line(a), page+1
+			pages[page].WriteString(line(a) + "\n")
+		case "ambiguous":
+			g = ambiguousGold(a, b)
+			pages[0].WriteString(line(a) + "\n")
+			pages[1].WriteString(line(b) + "\n")
+		default:
+			g = missingGold()
+		}
+		g.Field = f.Name
+		d.Truth = append(d.Truth, g)
+	}
+	d.Text = "---PAGE 1---\n" + pages[0].String() + "---PAGE 2---\nend\n" + pages[1].String()
+	if err := d.check(d.schema); err != nil {
+		t.Fatalf("the drawn document is not valid: %v", err)
+	}
+	return d.ready()
+}
+
+// drawnValue is a value of a type, different for every n.
+func drawnValue(t text.Type, n int) string {
+	switch t {
+	case text.Number, text.Money:
+		return fmt.Sprintf("%d.50", 100+n)
+	case text.Date:
+		return fmt.Sprintf("March %d, 2024", n+1)
+	case text.ID:
+		return fmt.Sprintf("AB-%d", 100+n)
+	}
+	return fmt.Sprintf("word%d", n)
+}
+
+// perfect answers a document from its gold.
+func perfect(d *prepared) []string {
+	var entries []string
+	for i := range d.points {
+		p := &d.points[i]
+		switch {
+		case p.gold.missing():
+			entries = append(entries, missing())
+		case p.gold.Ambiguous:
+			var list []string
+			for _, c := range stringsOf(p.gold.Candidates) {
+				cite, _ := d.cite(p.field.Type, c)
+				list = append(list, candidate(c, cite.quote, fmt.Sprint(cite.page)))
+			}
+			entries = append(entries, ambiguous(list...))
+		default:
+			entries = append(entries, ok(string(p.gold.Correct), p.gold.Quote, fmt.Sprint(p.gold.Page)))
+		}
+		entries[i] = strings.Replace(entries[i], `"field":"f"`, `"field":"`+p.field.Name+`"`, 1)
+	}
+	return entries
+}
+
+// drawAnswer takes a perfect answer and spoils it: entries dropped, doubled,
+// swapped between fields, or made of odd parts.
+func drawAnswer(t *rapid.T, d *prepared) []string {
+	entries := perfect(d)
+	for range rapid.IntRange(0, 4).Draw(t, "spoilings") {
+		if len(entries) == 0 {
+			break
+		}
+		i := rapid.IntRange(0, len(entries)-1).Draw(t, "entry")
+		switch rapid.SampledFrom([]string{"drop", "double", "rename", "status", "page", "quote", "null", "odd"}).Draw(t, "spoiling") {
+		case "drop":
+			entries = slices.Delete(entries, i, i+1)
+		case "double":
+			entries = append(entries, entries[i])
+		case "rename":
+			entries[i] = strings.Replace(entries[i], `"field":"f`, `"field":"g`, 1)
+		case "status":
+			entries[i] = strings.Replace(entries[i], `"status":"ok"`, `"status":"ambiguous"`, 1)
+		case "page":
+			entries[i] = strings.Replace(entries[i], `"page":1`, `"page":2`, 1)
+		case "quote":
+			entries[i] = strings.Replace(entries[i], `"quote":"f`, `"quote":"x`, 1)
+		case "null":
+			entries[i] = strings.Replace(entries[i], `"value":"`, `"value":null,"was":"`, 1)
+		case "odd":
+			entries[i] = rapid.SampledFrom([]string{"7", "null", "{}", `{"field":"f0"}`, `{"field":"f0","value":[],"evidence":1,"status":{},"candidates":[0]}`}).Draw(t, "odd")
+		}
+	}
+	return entries
+}
+
+func scoreAll(d *prepared, answer string, role eval.Role) []eval.Score {
+	o := outcomeOf(answer, eval.StopEnd)
+	return plainBench.score(d, &o, nil, role)
+}
+
+func TestScoresStayInRange(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		checkScores(t, scoreAll(d, extractions(drawAnswer(t, d)...), eval.RoleBaseline))
+	})
+}
+
+func TestPerfectAnswerScoresOne(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		answer := extractions(perfect(d)...)
+		for _, s := range scoreAll(d, answer, eval.RoleArm) {
+			m, _ := suiteMetric(s.Metric)
+			want := indicator(m.HigherIsBetter)
+			if m.Kind == eval.Scoring && s.Num/s.Den != want {
+				t.Fatalf("%s of %q is %v, want %v, for %s\nin %s", s.Metric, s.Unit, s.Num/s.Den, want, answer, d.Text)
+			}
+		}
+	})
+}
+
+func suiteMetric(name string) (eval.Metric, bool) {
+	s := Suite()
+	return s.Metric(name)
+}
+
+func TestCompositeIsTheWeightedSum(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		parts := map[string]map[string]float64{}
+		for _, s := range scoreAll(d, extractions(drawAnswer(t, d)...), eval.RoleArm) {
+			if parts[s.Unit] == nil {
+				parts[s.Unit] = map[string]float64{}
+			}
+			parts[s.Unit][s.Metric] = s.Num
+		}
+		delete(parts, "")
+		for field, p := range parts {
+			want := 0.30*p["value"] + 0.30*p["evidence"] + 0.10*p["page"] + 0.15*p["status"] + 0.15*p["schema"]
+			if math.Abs(p["composite"]-want) > 1e-12 {
+				t.Fatalf("composite of %s is %v, the weighted sum %v", field, p["composite"], want)
+			}
+			if p["value"] == 0 && (p["evidence"] != 0 || p["page"] != 0 || p["status"] != 0) {
+				t.Fatalf("%s has no right value and yet scores %v", field, p)
+			}
+		}
+	})
+}
+
+// The null baseline scores 1 on what is missing and the weight of the schema
+// on the rest (X8.3), which for 25 missing in 100 is
+// 0.25·1 + 0.75·0.15 = 0.3625.
+func TestNullBaselineIsAsExpected(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		var measured, expected float64
+		n := 0.0
+		for _, s := range scoreAll(d, nullAnswer(d), eval.RoleBaseline) {
+			switch s.Metric {
+			case metricComposite:
+				measured += s.Num
+				n++
+			case metricNullExpected:
+				expected = s.Num / s.Den
+			}
+		}
+		if math.Abs(measured/n-expected) > 1e-12 {
+			t.Fatalf("measured %v, expected %v", measured/n, expected)
+		}
+	})
+	d := &prepared{Document: Document{Text: "x"}, schema: &Schema{Name: "s"}}
+	for i := range 20 {
+		g := presentGold("x")
+		if i >= 12 {
+			g = ambiguousGold("x", "y")
+		}
+		if i >= 15 {
+			g = missingGold()
+		}
+		g.Field = fmt.Sprint("f", i)
+		d.schema.Fields = append(d.schema.Fields, Field{Name: g.Field, Type: text.String})
+		d.Truth = append(d.Truth, g)
+	}
+	for _, s := range scoreAll(d.ready(), nullAnswer(d), eval.RoleBaseline) {
+		want, ok := map[string]float64{metricNullExpected: 0.3625, metricGoldMissing: 0.25, metricGoldAmbiguous: 0.15}[s.Metric]
+		if ok && math.Abs(s.Num/s.Den-want) > 1e-12 {
+			t.Errorf("%s = %v, want %v", s.Metric, s.Num/s.Den, want)
+		}
+	}
+}
+
+func TestOrderOfEntriesDoesNotMatter(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := drawDocument(t)
+		entries := drawAnswer(t, d)
+		shuffled := rapid.Permutation(entries).Draw(t, "order")
+		a := scoreAll(d, extractions(entries...), eval.RoleArm)
+		b := scoreAll(d, extractions(shuffled...), eval.RoleArm)
+		if diff := cmp.Diff(a, b); diff != "" {
+			t.Fatalf("in another order (-as drawn +shuffled)\n%s", diff)
+		}
+	})
+}

@@ -1,0 +1,222 @@
+package extraction
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+func given(s string) Scalar { return Scalar{s, true} }
+func onPage(n int) PageRef  { return PageRef{Number: n, Given: true} }
+
+func TestReadAnswer(t *testing.T) {
+	entry := Entry{Field: "f", Value: given("v"), Quote: given("q"), Page: onPage(1), Status: "ok"}
+	one := ok("v", "q", "1")
+	tests := []struct {
+		name   string
+		answer string
+		want   Answer
+	}{
+		{"an object", `{"extractions":[` + one + `]}`, Answer{Entries: []Entry{entry}}},
+		{"nothing in it", `{"extractions":[]}`, Answer{}},
+		{"a list alone", `[` + one + `]`, Answer{Entries: []Entry{entry}}},
+		{"an empty list", `[]`, Answer{}},
+		{"in a code fence", "```json\n{\"extractions\":[" + one + "]}\n```", Answer{Entries: []Entry{entry}}},
+		{"a list in prose", "Here is [1] what I found:\n[" + one + "]\nHope this helps!", Answer{Entries: []Entry{entry}}},
+		{"after reasoning", "<think>[{}] maybe?</think>[" + one + "]", Answer{Entries: []Entry{entry}}},
+		{"other keys beside it", `{"note":{"extractions":[1]},"extractions":[` + one + `],"x":[[],{}]}`, Answer{Entries: []Entry{entry}}},
+		{"cut off inside the second entry", `{"extractions":[` + one + `,{"field":"g","val`,
+			Answer{Repaired: true, Cut: true, Entries: []Entry{entry, {Field: "g", Fault: "value is not given, not even as null"}}}},
+		{"trailing comma", `{"extractions":[` + one + `,]}`, Answer{Repaired: true, Entries: []Entry{entry}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := ReadAnswer(tt.answer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tt.name == "cut off inside the second entry" && len(got.Entries) == 2 {
+				// What the repair makes of a half-written entry is the
+				// library's; that it names the field and has a fault is ours.
+				if got.Entries[1].Fault == "" {
+					t.Error("a half-written entry has no fault")
+				}
+				got.Entries[1] = tt.want.Entries[1]
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+func TestReadAnswerRefuses(t *testing.T) {
+	for answer, reason := range map[string]string{
+		"":                          reasonEmpty,
+		" \n\t":                     reasonEmpty,
+		"none":                      reasonNotJSON,
+		`{"fields": {"f": "v"}}`:    reasonNoList,
+		`{"extractions": {"f":1}}`:  reasonNoList,
+		`{"extractions": null}`:     reasonNoList,
+		`{"Invoice Number":"A-17"}`: reasonNoList,
+	} {
+		_, err := ReadAnswer(answer)
+		if err == nil || ReadReason(err) != reason {
+			t.Errorf("ReadAnswer(%q): %v, want %s", answer, err, reason)
+		}
+		if o := outcomeOf(answer, eval.StopEnd); o.Kind != eval.Malformed || o.Reason != reason || string(o.Data) != answer {
+			t.Errorf("outcome of %q is %+v", answer, o)
+		}
+	}
+}
+
+// Every way to break the table of statuses, and every way to keep it (X3.1).
+func TestFault(t *testing.T) {
+	two := candidate("a", "qa", "1") + "," + candidate("b", "qb", "2")
+	tests := []struct{ entry, fault string }{
+		{ok("v", "q", "1"), ""},
+		{missing(), ""},
+		{ambiguous(candidate("a", "qa", "1"), candidate("b", "qb", "2")), ""},
+		{`{"field":"f","value":7,"evidence":{"quote":"q","page":1},"status":"ok"}`, ""},
+		{`{"field":"f","value":true,"evidence":{"quote":"q","page":1},"status":"ok"}`, ""},
+		{`{"field":"f","value":"v","evidence":{"quote":"q","page":1},"status":"ok","candidates":[` + two + `]}`, ""},
+		{`{"field":"f","value":null,"evidence":null,"status":"missing"}`, ""},
+		{`{"field":"f","value":null,"evidence":null,"status":"missing","candidates":null}`, ""},
+		{`{"field":"f","value":"v","evidence":{"quote":"q","page":1.0},"status":"ok"}`, ""},
+		{`{"field":"f","value":null,"evidence":null,"status":"ambiguous","candidates":[{"value":"a","quote":"qa"},{"value":"b","quote":"qb","page":null}]}`, ""},
+
+		{ok("v", "q", `"1"`), `evidence.page is "1", not a whole number`},
+		{ok("v", "q", "1.5"), "evidence.page is 1.5, not a whole number"},
+		{ok("v", "q", "[1]"), "evidence.page is [1], not a whole number"},
+		{ok("v", "q", "null"), "ok without a page"},
+		{ok("v", "null", "1"), "ok without a quote"},
+		{ok("null", "q", "1"), "ok without a value"},
+		{ok(" ", "q", "1"), "ok without a value"},
+		{entryJSON("v", "null", "null", "missing"), "missing with a value"},
+		{entryJSON("null", "q", "null", "missing"), "missing with a quote"},
+		{entryJSON("null", "", "null", "missing"), "missing with a quote"},
+		{entryJSON("null", "null", "1", "missing"), "missing with a page"},
+		{entryJSON("null", "null", "null", "missing", candidate("a", "q", "1")), "missing with candidates"},
+		{entryJSON("v", "null", "null", "ambiguous", two), "ambiguous with a value"},
+		{entryJSON("null", "q", "null", "ambiguous", two), "ambiguous with a quote"},
+		{entryJSON("null", "null", "1", "ambiguous", two), "ambiguous with a page"},
+		{ambiguous(candidate("a", "q", "1")), "ambiguous with fewer than two candidates"},
+		{ambiguous(), "ambiguous with fewer than two candidates"},
+		{ambiguous(candidate("a", "q", `"1"`), candidate("b", "q", "1")), `a candidate's page is "1", not a whole number`},
+		{ambiguous(candidate("null", "q", "1"), candidate("b", "q", "1")), "a candidate has no value"},
+		{ambiguous(`"a"`, `"b"`), "candidates[0] is not an object"},
+		{entryJSON("v", "q", "1", "OK"), `status is "OK", not ok, missing or ambiguous`},
+		{entryJSON("v", "q", "1", ""), "status is not given"},
+		{`{"field":"f","value":["v"],"evidence":{"quote":"q","page":1},"status":"ok"}`, "value is not a string, number or boolean"},
+		{`{"field":"f","value":{"x":1},"evidence":{"quote":"q","page":1},"status":"ok"}`, "value is not a string, number or boolean"},
+		{`{"field":"f","value":"v","evidence":{"quote":["q"],"page":1},"status":"ok"}`, "evidence.quote is not a string"},
+		{`{"field":"f","value":"v","evidence":"q","status":"ok"}`, "evidence is not an object"},
+		{`{"field":"f","value":"v","evidence":{"quote":"q","page":1},"status":"ok","candidates":{}}`, "candidates is not a list"},
+		{`{"field":"f","evidence":null,"status":"missing"}`, "value is not given, not even as null"},
+		{`{"field":"f","value":null,"status":"missing"}`, "evidence is not given"},
+		{`{"field":"f","value":null,"evidence":{"page":null},"status":"missing"}`, "evidence.quote is not given, not even as null"},
+		{`{"field":"f","value":null,"evidence":{"quote":null},"status":"missing"}`, "evidence.page is not given, not even as null"},
+		{`{"value":null,"evidence":null,"status":"missing"}`, "field is not given"},
+		{`{"field":7,"value":null,"evidence":null,"status":"missing"}`, "field is not a string"},
+		{`"f"`, "the entry is not an object"},
+	}
+	for _, tt := range tests {
+		a, err := ReadAnswer(extractions(tt.entry))
+		if err != nil || len(a.Entries) != 1 {
+			t.Errorf("%s: %v, %d entries", tt.entry, err, len(a.Entries))
+			continue
+		}
+		if got := a.Entries[0].Fault; got != tt.fault {
+			t.Errorf("%s\n got %q\nwant %q", tt.entry, got, tt.fault)
+		}
+	}
+}
+
+func TestOutcomeNotes(t *testing.T) {
+	whole := extractions(missing())
+	tests := []struct {
+		answer string
+		stop   eval.Stop
+		want   string
+	}{
+		{whole, eval.StopEnd, ""},
+		{whole, eval.StopLength, "truncated"},
+		{whole[:len(whole)-4], eval.StopEnd, "repaired,truncated"},
+		{"[" + missing() + ",]", eval.StopEnd, "repaired"},
+	}
+	for _, tt := range tests {
+		if got := strings.Join(outcomeOf(tt.answer, tt.stop).Notes, ","); got != tt.want {
+			t.Errorf("%q, %s: notes %q, want %q", tt.answer, tt.stop, got, tt.want)
+		}
+	}
+}
+
+// The cursor reads strings, numbers and nesting the way encoding/json does.
+func TestCursorAgreesWithEncodingJSON(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := rapid.String().Draw(t, "s")
+		b, err := json.Marshal(s)
+		if err != nil {
+			t.Skip()
+		}
+		c := cursor{b: b}
+		if got := c.text(); got != strings.ToValidUTF8(s, "\uFFFD") && utf8.ValidString(s) || c.bad || c.i != len(b) {
+			t.Fatalf("%s is read as %q, bad %v", b, got, c.bad)
+		}
+	})
+	for _, s := range []string{`"\u00e9\ud83d\ude00\n\t\r\b\f\/\\\""`, `"\ud800"`, `"\ud800\u0041"`, `"\udc00x"`, `""`} {
+		var want string
+		if err := json.Unmarshal([]byte(s), &want); err != nil {
+			t.Fatal(err)
+		}
+		c := cursor{b: []byte(s)}
+		if got := c.text(); got != want || c.bad {
+			t.Errorf("%s is read as %q, want %q", s, got, want)
+		}
+	}
+	for _, s := range []string{"\"a\nb\"", `"\x"`, `"\u12"`, `"`, `"\`, `"a`, `"\u12zz"`} {
+		c := cursor{b: []byte(s)}
+		if c.text(); !c.bad {
+			t.Errorf("%q is taken for a string", s)
+		}
+	}
+	for _, s := range []string{"0", "-0", "10", "1.5", "1e9", "1E+2", "-1.5e-3", "01", "1.", ".5", "-", "+1", "1e", "0x1"} {
+		c := cursor{b: []byte(s)}
+		got := c.number()
+		valid := json.Valid([]byte(s))
+		if read := !c.bad && c.i == len(s); read != valid || valid && got != s {
+			t.Errorf("%q is read as %q (%v), but valid is %v", s, got, read, valid)
+		}
+	}
+}
+
+func FuzzReadAnswer(f *testing.F) {
+	for _, tt := range scoreTests {
+		f.Add(extractions(tt.answer))
+	}
+	f.Add("```json\n[{\"field\":\"f\",\"value\":\"x\"")
+	f.Add(`{"extractions":[[[[{"a":"\ud800"}]]],{"field":"f","candidates":[1,{"page":1e400}]}]}`)
+	f.Add(strings.Repeat("[", 5000) + "{")
+	d := prepare("string", twoPages, presentGold("INV-7"))
+	f.Fuzz(func(t *testing.T, answer string) {
+		a, err := ReadAnswer(answer)
+		if err != nil {
+			if len(a.Entries) > 0 || ReadReason(err) == "" {
+				t.Fatalf("%v, and yet %d entries", err, len(a.Entries))
+			}
+			return
+		}
+		again, err := ReadAnswer(answer)
+		if err != nil || !cmp.Equal(a, again) {
+			t.Fatal("read twice, read differently")
+		}
+		o := outcomeOf(answer, eval.StopEnd)
+		checkScores(t, plainBench.score(d, &o, nil, eval.RoleArm))
+	})
+}

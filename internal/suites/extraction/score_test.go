@@ -1,0 +1,328 @@
+package extraction
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Gold and answers for tests, short enough to read in a table.
+
+func presentGold(correct string, acceptable ...string) Gold {
+	yes := true
+	g := Gold{Field: "f", Exists: &yes, Correct: literal(correct)}
+	for _, a := range acceptable {
+		g.Acceptable = append(g.Acceptable, literal(a))
+	}
+	return g
+}
+
+func missingGold() Gold {
+	no := false
+	return Gold{Field: "f", Exists: &no}
+}
+
+func ambiguousGold(candidates ...string) Gold {
+	yes := true
+	g := Gold{Field: "f", Exists: &yes, Ambiguous: true}
+	for _, c := range candidates {
+		g.Candidates = append(g.Candidates, literal(c))
+	}
+	return g
+}
+
+// q is a value as JSON; null is null.
+func q(s string) string {
+	if s == "null" {
+		return s
+	}
+	b, _ := json.Marshal(s)
+	return string(b)
+}
+
+// entryJSON is an entry as a model writes it; value, quote and page may be
+// "null", and extra is more of the object.
+func entryJSON(value, quote, page, status string, candidates ...string) string {
+	return fmt.Sprintf(`{"field":"f","value":%s,"evidence":{"quote":%s,"page":%s},"status":%s,"confidence":"high","candidates":[%s]}`,
+		q(value), q(quote), page, q(status), strings.Join(candidates, ","))
+}
+
+func ok(value, quote, page string) string { return entryJSON(value, quote, page, "ok") }
+func missing() string                     { return entryJSON("null", "null", "null", "missing") }
+func ambiguous(candidates ...string) string {
+	return entryJSON("null", "null", "null", "ambiguous", candidates...)
+}
+
+func candidate(value, quote, page string) string {
+	return fmt.Sprintf(`{"value":%s,"quote":%s,"page":%s}`, q(value), q(quote), page)
+}
+
+func extractions(entries ...string) string {
+	return `{"extractions":[` + strings.Join(entries, ",") + `]}`
+}
+
+// prepare makes a document of one field f.
+func prepare(t text.Type, doc string, gold Gold) *prepared {
+	s := &Schema{Name: "s", Fields: []Field{{Name: "f", Type: t}}}
+	d := &prepared{Document: Document{ID: "d", Text: doc, Schema: "s", Truth: []Gold{gold}}, schema: s}
+	return d.ready()
+}
+
+var plainBench = &Bench{weights: DefaultWeights, mix: trustedJudge}
+
+// scoresOf scores an answer with the deterministic judge, by metric.
+func scoresOf(d *prepared, answer string) map[string]eval.Score {
+	o := outcomeOf(answer, eval.StopEnd)
+	byMetric := map[string]eval.Score{}
+	for _, s := range plainBench.score(d, &o, nil, eval.RoleArm) {
+		byMetric[s.Metric] = s
+	}
+	return byMetric
+}
+
+// twoPages is a document whose words stand where the tests say.
+const twoPages = `---PAGE 1---
+Invoice INV-7 of March 15, 2024
+Total: 1,234.56 EUR
+Deposit: 100.00
+Vendor: Acme  Corp
+---PAGE 2---
+Deposit: 100.00
+Terms run over the
+---PAGE 3---
+page break.
+`
+
+// Every row is a rule of the specification (X3, X4) with its arithmetic. The
+// composite is 0.30·value + 0.30·evidence + 0.10·page + 0.15·status +
+// 0.15·schema throughout.
+var scoreTests = []struct {
+	rule   string
+	typ    text.Type
+	gold   Gold
+	answer string // entries of the answer
+	want   Components
+	total  float64
+}{
+	// X4.1, present.
+	{"right: everything", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"null where there is a value", text.String, presentGold("INV-7"), missing(), Components{Schema: 1}, 0.15},
+	{"another acceptable value", text.String, presentGold("Acme Corporation", "Acme Corp"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"wrong value, all else right", text.String, presentGold("INV-7"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{Schema: 1}, 0.15},
+	// One letter of eleven is wrong: similarity 1 − 1/11 = 0.909 > 0.9. The
+	// quote holds the value as returned neither raw nor as a word: evidence 0.
+	{"nearly right", text.String, presentGold("Invoice INV"), ok("Invoice INW", "Invoice INV", "1"), Components{0.5, 0, 1, 1, 1}, 0.30*0.5 + 0.10 + 0.15 + 0.15},
+	// One of ten: similarity is 0.9 and not more.
+	{"0.9 is not above 0.9", text.String, presentGold("abcdefghij"), ok("abcdefghiX", "Vendor", "1"), Components{Schema: 1}, 0.15},
+	{"one digit off has no partial credit", text.Money, presentGold("1234.56"), ok("1234.57", "1,234.56", "1"), Components{Schema: 1}, 0.15},
+	{"rounded to gold's precision is half right", text.Number, presentGold("1235"), ok("1234.56", "Total: 1,234.56", "1"), Components{0.5, 1, 1, 1, 1}, 0.85},
+	{"case and outer punctuation do not count", text.String, presentGold("acme corp"), ok("Acme Corp.", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
+
+	// X4.1, missing.
+	{"rightly missing", text.String, missingGold(), missing(), Components{1, 1, 1, 1, 1}, 1},
+	{"hallucinated", text.String, missingGold(), ok("INV-7", "Invoice INV-7", "1"), Components{Schema: 1}, 0.15},
+	{"null but called ok", text.String, missingGold(), entryJSON("null", "null", "null", "ok"), Components{}, 0},
+	{"null but called ambiguous", text.String, missingGold(), ambiguous(candidate("INV-7", "INV-7", "1"), candidate("INV-8", "INV-7", "1")), Components{Schema: 1}, 0.15},
+	{"missing with a quote", text.String, missingGold(), entryJSON("null", "Invoice INV-7", "null", "missing"), Components{1, 0, 1, 1, 0}, 0.55},
+	{"missing with a page", text.String, missingGold(), entryJSON("null", "null", "1", "missing"), Components{1, 1, 0, 1, 0}, 0.75},
+	{"missing with a page that is text", text.String, missingGold(), entryJSON("null", "null", `"1"`, "missing"), Components{1, 1, 0, 1, 0}, 0.75},
+	{"missing with an empty value", text.String, missingGold(), entryJSON("", "null", "null", "missing"), Components{}, 0},
+
+	// X4.1, ambiguous: F1 = 2·hits/(gold + claimed).
+	{"both candidates", text.Money, ambiguousGold("100.00", "1234.56"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "2"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{1, 1, 1, 1, 1}, 1},
+	// F1 = 2·1/(2+2) = 0.5; evidence (1+1)/2 · 0.5, page (1+1)/2 · 0.5.
+	{"one of two right", text.Money, ambiguousGold("100.00", "50.00"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{0.5, 0.5, 0.5, 1, 1}, 0.35 + 0.30},
+	// The same value twice is one member of the set: F1 = 2·1/(2+1) = 2/3.
+	{"a set has no doubles", text.Money, ambiguousGold("100.00", "50.00"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("100", "Deposit: 100.00", "2")), Components{2. / 3, 2. / 3, 2. / 3, 1, 1}, 0.70*2/3 + 0.30},
+	{"none right", text.Money, ambiguousGold("7.00", "8.00"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{Schema: 1}, 0.15},
+	// F1 = 1; one of two quotes is made up: evidence 1/2, page 1/2.
+	{"one candidate's quote is made up", text.Money, ambiguousGold("100.00", "1234.56"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Sum: 1,234.56", "1")), Components{1, 0.5, 0.5, 1, 1}, 0.30 + 0.15 + 0.05 + 0.30},
+	// F1 = 2·1/(2+1) = 2/3, one candidate breaks the form.
+	{"one candidate only", text.Money, ambiguousGold("100.00", "1234.56"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1")), Components{2. / 3, 2. / 3, 2. / 3, 1, 0}, 0.70*2/3 + 0.15},
+	{"a choice instead of candidates", text.Money, ambiguousGold("100.00", "1234.56"), ok("100.00", "Deposit: 100.00", "1"), Components{Schema: 1}, 0.15},
+	{"called missing", text.Money, ambiguousGold("100.00", "1234.56"), missing(), Components{Schema: 1}, 0.15},
+	// F1 of {100} ∪ {void} against two: 2·1/(2+2) = 0.5, quotes 1 of 2.
+	{"a candidate without a value counts against the set", text.Money, ambiguousGold("100.00", "1234.56"),
+		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("null", "null", "null")), Components{0.5, 0.25, 0.25, 1, 0}, 0.15 + 0.075 + 0.025 + 0.15},
+
+	// X4.2, dates.
+	{"a date in another form", text.Date, presentGold("2024-03-15"), ok("15 March 2024", "March 15, 2024", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"the day before", text.Date, presentGold("2024-03-15"), ok("2024-03-14", "March 15, 2024", "1"), Components{Schema: 1}, 0.15},
+
+	// X4.3, the gates.
+	{"no quote", text.String, presentGold("INV-7"), entryJSON("INV-7", "null", "1", "ok"), Components{1, 0, 0, 1, 0}, 0.45},
+	{"empty quote", text.String, presentGold("INV-7"), ok("INV-7", "", "1"), Components{1, 0, 0, 1, 0}, 0.45},
+	{"quote not in the text", text.String, presentGold("INV-7"), ok("INV-7", "No. INV-7", "1"), Components{1, 0, 0, 1, 1}, 0.60},
+	{"quotes are not case folded", text.String, presentGold("INV-7"), ok("INV-7", "invoice INV-7", "1"), Components{1, 0, 0, 1, 1}, 0.60},
+	{"white space of a quote does not count", text.String, presentGold("Acme Corp"), ok("Acme Corp", "Vendor:\n Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"value not in the quote", text.String, presentGold("INV-7"), ok("INV-7", "Vendor: Acme", "1"), Components{1, 0, 1, 1, 1}, 0.70},
+	{"a date rewritten to ISO keeps its evidence", text.Date, presentGold("2024-03-15"), ok("2024-03-15", "March 15, 2024", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"an amount without its separator too", text.Money, presentGold("1234.56"), ok("1234.56", "Total: 1,234.56 EUR", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"a word up to its dash", text.String, presentGold("INV"), ok("INV", "Invoice INV-7 of March", "1"), Components{1, 1, 1, 1, 1}, 1},
+	// The value stands in the quote as letters but not as a word: the gate
+	// holds, the judge does not. Evidence = 0.3·1 + 0.7·0.
+	{"part of a word", text.String, presentGold("Dep"), ok("Dep", "Deposit: 100.00", "1"), Components{1, 0.3, 1, 1, 1}, 0.30 + 0.09 + 0.40},
+	// words(quote) = 9, words(value) = 1: token = 1 − 0.1·(9 − 5) = 0.6;
+	// evidence = 0.3·0.6 + 0.7 = 0.88.
+	{"a padded quote", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7 of March 15, 2024 Total: 1,234.56 EUR", "1"), Components{1, 0.88, 1, 1, 1}, 0.30 + 0.264 + 0.40},
+	// 16 words a word: token = clamp(1 − 0.1·11) = 0; evidence = 0.7.
+	{"a quote of the whole page", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7 of March 15, 2024 Total: 1,234.56 EUR Deposit: 100.00 Vendor: Acme Corp Deposit: 100.00 Terms", "1"), Components{1, 0.7, 1, 1, 1}, 0.30 + 0.21 + 0.40},
+
+	// X4.5, pages.
+	{"on the first of two pages", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"or on the second", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "2"), Components{1, 1, 1, 1, 1}, 1},
+	{"but not on the third", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "3"), Components{1, 1, 0, 1, 1}, 0.90},
+	{"a crossing quote belongs to its first page", text.String, presentGold("page break"), ok("page break", "over the page break", "2"), Components{1, 1, 1, 1, 1}, 1},
+	{"and not to its last", text.String, presentGold("page break"), ok("page break", "over the page break", "3"), Components{1, 1, 0, 1, 1}, 0.90},
+	{"2.0 is 2", text.Money, presentGold("100.00"), ok("100.00", "Deposit: 100.00", "2.0"), Components{1, 1, 1, 1, 1}, 1},
+
+	// X3.1 and X4.6: form and status.
+	{"page as text", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", `"1"`), Components{1, 1, 0, 1, 0}, 0.75},
+	{"ok without page", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "null"), Components{1, 1, 0, 1, 0}, 0.75},
+	{"unknown status", text.String, presentGold("INV-7"), entryJSON("INV-7", "Invoice INV-7", "1", "found"), Components{1, 1, 1, 0, 0}, 0.70},
+	{"value, but called ambiguous", text.String, presentGold("INV-7"), entryJSON("INV-7", "Invoice INV-7", "1", "ambiguous"), Components{1, 1, 1, 0, 0}, 0.70},
+	{"evidence null is the object with nulls", text.String, missingGold(), `{"field":"f","value":null,"evidence":null,"status":"missing","candidates":[]}`, Components{1, 1, 1, 1, 1}, 1},
+	{"a number as value is taken as written", text.Money, presentGold("100"), `{"field":"f","value":100.00,"evidence":{"quote":"Deposit: 100.00","page":1},"status":"ok"}`, Components{1, 1, 1, 1, 1}, 1},
+
+	// X3.2.
+	{"left out", text.String, presentGold("INV-7"), "", Components{}, 0},
+	{"left out, though missing is right", text.String, missingGold(), "", Components{}, 0},
+	{"twice", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1") + "," + ok("INV-7", "Invoice INV-7", "1"), Components{}, 0},
+	{"fields that were not asked for change nothing", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1") + `,{"field":"x","value":1}`, Components{1, 1, 1, 1, 1}, 1},
+}
+
+func TestScore(t *testing.T) {
+	for _, tt := range scoreTests {
+		t.Run(tt.rule, func(t *testing.T) {
+			got := scoresOf(prepare(tt.typ, twoPages, tt.gold), extractions(tt.answer))
+			for _, c := range []struct {
+				metric string
+				want   float64
+			}{{metricValue, tt.want.Value}, {metricEvidence, tt.want.Evidence}, {metricPage, tt.want.Page},
+				{metricStatus, tt.want.Status}, {metricSchema, tt.want.Schema}, {metricComposite, tt.total}} {
+				s := got[c.metric]
+				if s.Den != 1 || math.Abs(s.Num-c.want) > 1e-12 {
+					t.Errorf("%s = %v/%v, want %v", c.metric, s.Num, s.Den, c.want)
+				}
+			}
+		})
+	}
+}
+
+// The rates of X4.9, as hits and opportunities; "–" where there is none.
+func TestRates(t *testing.T) {
+	real, fake := "Invoice INV-7", "Bill INV-7"
+	tests := []struct {
+		name   string
+		gold   Gold
+		answer string
+		want   string // hallucination fabrication unquoted quote_coverage candidate_coverage duplicate omitted extra_field
+	}{
+		{"right", presentGold("INV-7"), ok("INV-7", real, "1"), "– 0/1 0/1 1/1 – 0/1 0/1 0/1"},
+		{"made-up quote", presentGold("INV-7"), ok("INV-7", fake, "1"), "– 1/1 0/1 1/1 – 0/1 0/1 0/1"},
+		{"a quote left out is required all the same", presentGold("INV-7"), ok("INV-7", "null", "1"), "– 0/1 1/1 0/1 – 0/1 0/1 0/1"},
+		{"hallucinated", missingGold(), ok("INV-7", real, "1"), "1/1 0/1 0/1 1/1 – 0/1 0/1 0/1"},
+		{"rightly missing", missingGold(), missing(), "0/1 – – – – 0/1 0/1 0/1"},
+		{"candidates", ambiguousGold("a", "b"), ambiguous(candidate("a", real, "1"), candidate("b", fake, "1"), candidate("c", "null", "null")), "– 1/3 1/3 – 1/1 0/1 0/1 0/1"},
+		{"one candidate", ambiguousGold("a", "b"), ambiguous(candidate("a", real, "1")), "– 0/1 0/1 – 0/1 0/1 0/1 0/1"},
+		{"twice", presentGold("INV-7"), ok("INV-7", real, "1") + "," + ok("INV-7", fake, "1"), "– 1/2 0/2 2/2 – 1/1 0/1 0/2"},
+		{"left out", presentGold("INV-7"), "", "– – – – – 0/1 1/1 –"},
+		{"left out where there is nothing", missingGold(), "", "0/1 – – – – 0/1 1/1 –"},
+		{"other fields", presentGold("INV-7"), ok("INV-7", real, "1") + `,{"field":"x","value":"1","evidence":{"quote":"nope","page":1},"status":"ok"},{}`, "– 0/1 0/1 1/1 – 0/1 0/1 2/3"},
+	}
+	metrics := []string{metricHallucination, metricFabrication, metricUnquoted, metricQuoteCoverage, metricCandidateCoverage, metricDuplicate, metricOmitted, metricExtraField}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			scores := scoresOf(prepare(text.String, twoPages, tt.gold), extractions(tt.answer))
+			var got []string
+			for _, m := range metrics {
+				if s, ok := scores[m]; ok {
+					got = append(got, fmt.Sprintf("%v/%v", s.Num, s.Den))
+				} else {
+					got = append(got, "–")
+				}
+			}
+			if g := strings.Join(got, " "); g != tt.want {
+				t.Errorf("\n got %s\nwant %s\n (%s)", g, tt.want, strings.Join(metrics, " "))
+			}
+		})
+	}
+}
+
+// An answer that cannot be read leaves every field out and says so once; a
+// refusal leaves every field out and is no parse failure.
+func TestUnreadable(t *testing.T) {
+	d := prepare(text.String, twoPages, presentGold("INV-7"))
+	scores := scoresOf(d, "I could not find anything, sorry.")
+	for metric, want := range map[string]float64{metricParseFailure: 1, metricComposite: 0, metricSchema: 0, metricOmitted: 1, metricRepaired: 0} {
+		if s := scores[metric]; s.Num != want || s.Den != 1 {
+			t.Errorf("unreadable: %s = %v/%v, want %v/1", metric, s.Num, s.Den, want)
+		}
+	}
+	o := eval.Outcome{Kind: eval.Refused, Data: []byte(extractions(ok("INV-7", "Invoice INV-7", "1")))}
+	for _, s := range plainBench.score(d, &o, nil, eval.RoleArm) {
+		switch s.Metric {
+		case metricParseFailure, metricComposite:
+			if s.Num != 0 {
+				t.Errorf("refused: %s = %v, want 0", s.Metric, s.Num)
+			}
+		case metricOmitted:
+			if s.Num != 1 {
+				t.Errorf("refused: omitted = %v, want 1", s.Num)
+			}
+		}
+	}
+}
+
+// The layers behind evidence, and which of the two gates held.
+func TestLayers(t *testing.T) {
+	tests := []struct {
+		name   string
+		typ    text.Type
+		gold   Gold
+		answer string
+		want   map[string]float64
+	}{
+		{"as written", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1"),
+			map[string]float64{metricEvidenceToken: 1, metricEvidenceJudge: 1, metricEvidenceTyped: 0, metricQuoteWords: 2, metricValueWords: 1, metricTokenRatio: 2}},
+		{"as a typed value only", text.Date, presentGold("2024-03-15"), ok("2024-03-15", "of March 15, 2024", "1"),
+			map[string]float64{metricEvidenceToken: 1, metricEvidenceJudge: 1, metricEvidenceTyped: 1, metricQuoteWords: 4, metricValueWords: 1, metricTokenRatio: 4}},
+		{"no gate held", text.String, presentGold("INV-7"), ok("INV-7", "Bill INV-7", "1"),
+			map[string]float64{metricQuoteWords: 2, metricValueWords: 1, metricTokenRatio: 2}},
+	}
+	all := []string{metricEvidenceToken, metricEvidenceJudge, metricEvidenceTyped, metricQuoteWords, metricValueWords, metricTokenRatio}
+	for _, tt := range tests {
+		scores := scoresOf(prepare(tt.typ, twoPages, tt.gold), extractions(tt.answer))
+		for _, m := range all {
+			want, wanted := tt.want[m]
+			got, given := scores[m]
+			if wanted != given || got.Num != want {
+				t.Errorf("%s: %s = %v (there: %v), want %v (there: %v)", tt.name, m, got.Num, given, want, wanted)
+			}
+		}
+	}
+}
+
+// A composite of other weights, and the worked example of the plan's erratum.
+func TestComposite(t *testing.T) {
+	if got := DefaultWeights.Composite(Components{1, 1, 1, 1, 1}); got != 1 {
+		t.Errorf("a perfect field scores %.17g", got)
+	}
+	if got := DefaultWeights.Composite(Components{Value: 1, Status: 1, Schema: 1}); math.Abs(got-0.60) > 1e-12 {
+		t.Errorf("right value with a fabricated quote scores %v, want 0.30 + 0.15 + 0.15 = 0.60 (X4.8)", got)
+	}
+	if got := (Weights{Value: 1}).Composite(Components{Value: 0.5, Schema: 1}); got != 0.5 {
+		t.Errorf("value alone: %v, want 0.5", got)
+	}
+}
