@@ -57,7 +57,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	if err != nil {
 		return none, err
 	}
-	collector := analyse.NewCollector(&l.entry.Suite, l.bench.Items(), l.bench.Arms())
+	collector := analyse.NewCollector(&l.entry.Suite, l.bench.Items(), l.bench.Arms(), l.plan)
 	err = db.ReplaceScores(ctx, r, func(yield func(eval.Scored, error) bool) {
 		for s, err := range score.All(scorer, db.Outcomes(ctx, r)) {
 			if err == nil {
@@ -124,11 +124,11 @@ func (l *loaded) question(r *store.Run, calibration *eval.Calibration) analyse.Q
 
 func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analyse.Sources {
 	from := analyse.Sources{
-		Calls: convert(db.ArmCalls(ctx, r), func(c store.ArmCalls) analyse.ArmCalls {
+		Calls: mapped(db.ArmCalls(ctx, r), func(c store.ArmCalls) analyse.ArmCalls {
 			return analyse.ArmCalls{Arm: c.Arm, Judge: c.Stage == eval.StageJudge, Calls: c.Calls, Requests: c.Requests, Input: c.Input,
 				Output: c.Output, Cached: c.Cached, Reasoning: c.Reasoning, CostUSD: c.CostUSD, Unpriced: c.Unpriced}
 		}),
-		Versions: convert(db.Versions(ctx, r), func(v store.Version) analyse.ArmVersion {
+		Versions: mapped(db.Versions(ctx, r), func(v store.Version) analyse.ArmVersion {
 			return analyse.ArmVersion{Arm: v.Arm, Version: v.Model, Calls: v.Calls}
 		}),
 		Show: func(t eval.Trial) (eval.Exhibit, error) {
@@ -145,7 +145,7 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analys
 	return from
 }
 
-func convert[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
+func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
 	return func(yield func(B, error) bool) {
 		for a, err := range seq {
 			if !yield(f(a), err) {

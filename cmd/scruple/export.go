@@ -91,7 +91,7 @@ func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, t
 }
 
 func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return convert(db.Calls(ctx, r), func(c eval.Call) row {
+	return mapped(db.Calls(ctx, r), func(c eval.Call) row {
 		var cost any
 		if v, ok := c.KnownCost(); ok {
 			cost = v
@@ -128,7 +128,7 @@ func list(s []string) []string {
 }
 
 func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
-	return convert(db.Outcomes(ctx, r), func(j eval.Judged) row {
+	return mapped(db.Outcomes(ctx, r), func(j eval.Judged) row {
 		o := j.Outcome
 		return row{j.Trial.Item, j.Trial.Arm, j.Trial.Replicate, string(o.Kind), o.Reason, list(o.Notes), o.Detail, string(o.Data)}
 	})

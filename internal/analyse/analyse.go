@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"iter"
 	"math"
@@ -57,6 +58,9 @@ type ArmVersion struct {
 func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if c.problem != nil {
 		return nil, c.problem
+	}
+	for arm := range c.arms {
+		c.turn(arm, len(c.items))
 	}
 	a := &Analysis{Format: "scruple-analysis/1", Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
 	if err := c.outcomes(a, from); err != nil {
@@ -177,11 +181,12 @@ func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[ArmVersio
 func (c *Collector) estimates(a *Analysis, selections []selection, level float64) error {
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
+			values := c.values(c.armIdx[arm.ID], c.metric[m.Name])
 			for _, s := range selections {
 				if s.stratum != nil && m.Rank == "other" {
 					continue
 				}
-				e, err := c.estimate(arm.ID, m, s, level)
+				e, err := c.estimate(arm.ID, m, s, values, level)
 				if err != nil {
 					return err
 				}
@@ -194,25 +199,23 @@ func (c *Collector) estimates(a *Analysis, selections []selection, level float64
 	return nil
 }
 
-func (c *Collector) estimate(arm string, m Metric, s selection, level float64) (Estimate, error) {
-	ai, mi := c.armIdx[arm], c.metric[m.Name]
+func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, level float64) (Estimate, error) {
+	metric := c.metric[m.Name]
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
-	sums := newClusters(1)
-	var num, den []float64
 	for _, i := range s.items {
-		if v := c.columns[ai][mi].at(i); v.den > 0 {
+		if v := values[i]; v.den > 0 {
 			e.Items++
-			num, den = append(num, v.num), append(den, v.den)
-			sums.add(c.items[i].ClusterID(), c.fractions(ai, mi, i))
+			e.Num += Number(v.num)
+			e.Den += Number(v.den)
 		}
 	}
-	e.Num, e.Den = Number(total(num)), Number(total(den))
 	if s.stratum == nil {
-		for _, n := range c.columns[ai][mi].unscored {
+		for _, n := range c.columns[c.armIdx[arm]][metric].unscored {
 			e.Unscored += n
 		}
 	}
-	r, err := stats.RatioOfSums(sums.num[0], sums.den[0], level)
+	num, den := c.clusters.sum(s.items, func(i int) cell { return c.fraction(metric, values[i]) })
+	r, err := stats.RatioOfSums(num, den, level)
 	if err != nil {
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
 	}
@@ -223,31 +226,6 @@ func (c *Collector) estimate(arm string, m Metric, s selection, level float64) (
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
 	return e, nil
-}
-
-// clusters sums fractions of k arms by cluster, in order of appearance.
-type clusters struct {
-	index    map[string]int
-	num, den [][]float64 // by arm and cluster
-}
-
-func newClusters(k int) *clusters {
-	return &clusters{index: map[string]int{}, num: make([][]float64, k), den: make([][]float64, k)}
-}
-
-func (s *clusters) add(cluster string, arms ...cell) {
-	i, ok := s.index[cluster]
-	if !ok {
-		i = len(s.num[0])
-		s.index[cluster] = i
-		for k := range arms {
-			s.num[k], s.den[k] = append(s.num[k], 0), append(s.den[k], 0)
-		}
-	}
-	for k, v := range arms {
-		s.num[k][i] += v.num
-		s.den[k][i] += v.den
-	}
 }
 
 func total(xs []float64) float64 {
@@ -288,8 +266,8 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		if arm.Role != eval.RoleArm {
 			continue
 		}
-		ai := c.armIdx[arm.ID]
-		ranked := c.ranked(ai, metric)
+		values := c.values(c.armIdx[arm.ID], metric)
+		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
 		if len(ranked) == 1 {
 			n = 1
@@ -300,12 +278,11 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		}
 		pick := func(rank string, items []int) error {
 			for _, i := range items {
-				v, _ := c.itemValue(ai, metric, i)
 				show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: 1})
 				if err != nil {
 					return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
 				}
-				a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(v), Show: show})
+				a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
 			}
 			return nil
 		}
@@ -321,24 +298,16 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	return nil
 }
 
-// ranked lists the items an arm has a value for, lowest first.
-func (c *Collector) ranked(arm, metric int) []int {
+// ranked lists the items that have a value, lowest first.
+func ranked(values []cell) []int {
 	var items []int
-	for i := range c.items {
-		if _, ok := c.itemValue(arm, metric, i); ok {
+	for i, v := range values {
+		if v.den > 0 {
 			items = append(items, i)
 		}
 	}
 	slices.SortStableFunc(items, func(x, y int) int {
-		vx, _ := c.itemValue(arm, metric, x)
-		vy, _ := c.itemValue(arm, metric, y)
-		switch {
-		case vx < vy:
-			return -1
-		case vx > vy:
-			return 1
-		}
-		return 0
+		return cmp.Compare(values[x].num/values[x].den, values[y].num/values[y].den)
 	})
 	return items
 }

@@ -27,6 +27,16 @@ var items = []eval.Item{
 
 var arms = []eval.Arm{{ID: "zero", Role: eval.RoleBaseline}, {ID: "x"}, {ID: "y", Simulated: true}, {ID: "gold", Role: eval.RoleCalibration}}
 
+// asListed is the order of the list itself.
+type asListed []eval.Item
+
+func (o asListed) Position(item string) (int, bool) {
+	i := slices.IndexFunc(o, func(it eval.Item) bool { return it.ID == item })
+	return i, i >= 0
+}
+
+func (asListed) At(position int) int { return position }
+
 func score(unit, metric string, num, den float64) eval.Score {
 	return eval.Score{Unit: unit, Metric: metric, Num: num, Den: den}
 }
@@ -35,7 +45,7 @@ func score(unit, metric string, num, den float64) eval.Score {
 // failure on d4.
 func collect(t *testing.T) *analyse.Collector {
 	t.Helper()
-	c := analyse.NewCollector(&suite, items, arms)
+	c := analyse.NewCollector(&suite, items, arms, asListed(items))
 	add := func(arm, item string, kind eval.OutcomeKind, scores ...eval.Score) {
 		c.Add(eval.Scored{Trial: eval.Trial{Item: item, Arm: arm, Replicate: 1}, Outcome: eval.Outcome{Kind: kind}, Scores: scores})
 	}
@@ -188,7 +198,7 @@ func TestAnalysisIsTheSameBytesEveryTime(t *testing.T) {
 
 func TestScoresNobodyDeclaredAreRefused(t *testing.T) {
 	for name, s := range map[string]eval.Score{"unknown metric": score("", "other", 1, 1), "no denominator": score("", "value", 1, 0)} {
-		c := analyse.NewCollector(&suite, items, arms)
+		c := analyse.NewCollector(&suite, items, arms, asListed(items))
 		c.Add(eval.Scored{Trial: eval.Trial{Item: "d1", Arm: "x", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK}, Scores: []eval.Score{s}})
 		if _, err := c.Analyse(question(), sources()); err == nil {
 			t.Errorf("%s: no error", name)
@@ -205,7 +215,7 @@ func TestClustersWidenIntervals(t *testing.T) {
 		together = append(together, it)
 	}
 	width := func(items []eval.Item) float64 {
-		c := analyse.NewCollector(&suite, items, arms[1:2])
+		c := analyse.NewCollector(&suite, items, arms[1:2], asListed(items))
 		for i, it := range items {
 			c.Add(eval.Scored{Trial: eval.Trial{Item: it.ID, Arm: "x", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK},
 				Scores: []eval.Score{score("", "value", float64(i/4%2), 1)}})

@@ -9,50 +9,61 @@ import (
 )
 
 // A Collector adds up fractions by arm, metric and item as they are scored.
-// It keeps one cell per arm, metric and item that has any, whatever the number
-// of replicates and units.
+// Items must come one after the other, each with all its trials, in the order
+// of the plan; then what is kept of equal items in a row is one number and a
+// count, and memory hardly grows with the number of items.
 type Collector struct {
-	suite   *eval.Suite
-	items   []eval.Item
-	arms    []eval.Arm
-	itemIdx map[string]int
-	armIdx  map[string]int
-	metric  map[string]int // by name, in the suite's order
-	columns [][]column     // by arm and metric
-	tallies []tally        // by arm
-	problem error          // the first score that no metric declares
+	suite    *eval.Suite
+	items    []eval.Item
+	order    Order
+	arms     []eval.Arm
+	armIdx   map[string]int
+	metric   map[string]int // by name, in the suite's order
+	columns  [][]column     // by arm and metric
+	current  []open         // by arm
+	tallies  []tally        // by arm
+	clusters clustering
+	problem  error // the first score that no metric declares
 }
 
-// A column holds the cells of one arm and metric, item by item, in chunks that
-// are made when something falls into them: rates have opportunities in few
-// items.
+// An Order is the order in which items come: Position of an id, from 0, and
+// the index At a position in the list of items.
+type Order interface {
+	Position(item string) (int, bool)
+	At(position int) int
+}
+
+// A column holds the cells of one arm and metric by position, equal ones in a
+// row as one run.
 type column struct {
-	chunks   [][]cell
+	runs     []cells
+	n        int            // positions so far
 	unscored map[string]int // by reason
 }
 
-const chunk = 256
-
 type cell struct{ num, den float64 }
 
-func (c *column) at(item int) cell {
-	if k := item / chunk; k < len(c.chunks) && c.chunks[k] != nil {
-		return c.chunks[k][item%chunk]
-	}
-	return cell{}
+type cells struct {
+	cell
+	n int32
 }
 
-func (c *column) add(item, items int, num, den float64) {
-	if c.chunks == nil {
-		c.chunks = make([][]cell, (items+chunk-1)/chunk)
+func (c *column) push(v cell, n int) {
+	if n <= 0 {
+		return
 	}
-	k := item / chunk
-	if c.chunks[k] == nil {
-		c.chunks[k] = make([]cell, chunk)
+	c.n += n
+	if last := len(c.runs) - 1; last >= 0 && c.runs[last].cell == v {
+		c.runs[last].n += int32(n)
+		return
 	}
-	p := &c.chunks[k][item%chunk]
-	p.num += num
-	p.den += den
+	c.runs = append(c.runs, cells{v, int32(n)})
+}
+
+// open is the item whose trials are coming in for an arm.
+type open struct {
+	position int // −1 before the first
+	sums     []cell
 }
 
 // A tally counts what became of an arm's trials.
@@ -63,33 +74,52 @@ type tally struct {
 }
 
 // NewCollector makes a collector for the items and arms of a study.
-func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm) *Collector {
-	c := &Collector{suite: suite, items: items, arms: arms,
-		itemIdx: make(map[string]int, len(items)), armIdx: make(map[string]int, len(arms)),
-		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), tallies: make([]tally, len(arms))}
-	for i, it := range items {
-		c.itemIdx[it.ID] = i
-	}
+func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
+	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
+		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), current: make([]open, len(arms)),
+		tallies: make([]tally, len(arms)), clusters: clustersOf(items)}
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
 	}
 	for a, arm := range arms {
 		c.armIdx[arm.ID] = a
 		c.columns[a] = make([]column, len(suite.Metrics))
+		c.current[a] = open{-1, make([]cell, len(suite.Metrics))}
 		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}}
 	}
 	return c
+}
+
+// turn closes the item an arm was at and opens another.
+func (c *Collector) turn(arm, position int) {
+	cur := &c.current[arm]
+	if position == cur.position {
+		return
+	}
+	if position < cur.position {
+		c.complain("items come out of order: position %d of %s after %d", position, c.arms[arm].ID, cur.position)
+		return
+	}
+	for m := range cur.sums {
+		if cur.position >= 0 {
+			c.columns[arm][m].push(cur.sums[m], 1)
+		}
+		c.columns[arm][m].push(cell{}, position-cur.position-1)
+		cur.sums[m] = cell{}
+	}
+	cur.position = position
 }
 
 // Add takes in one trial. Trials must come in the same order every time, so
 // that sums are the same to the last bit.
 func (c *Collector) Add(s eval.Scored) {
 	a, okArm := c.armIdx[s.Trial.Arm]
-	i, okItem := c.itemIdx[s.Trial.Item]
+	position, okItem := c.order.Position(s.Trial.Item)
 	if !okArm || !okItem {
 		c.complain("trial %v is not of this study", s.Trial)
 		return
 	}
+	c.turn(a, position)
 	t := &c.tallies[a]
 	t.kinds[s.Outcome.Kind]++
 	if s.Outcome.Kind != eval.OK {
@@ -100,9 +130,11 @@ func (c *Collector) Add(s eval.Scored) {
 	}
 	for _, score := range s.Scores {
 		m, ok := c.metric[score.Metric]
-		switch col := &c.columns[a][m]; {
-		case !ok:
+		if !ok {
 			c.complain("score %s of %v is of no metric the suite declares", score.Metric, s.Trial)
+			return
+		}
+		switch col := &c.columns[a][m]; {
 		case score.Unscored != "":
 			if col.unscored == nil {
 				col.unscored = map[string]int{}
@@ -111,7 +143,8 @@ func (c *Collector) Add(s eval.Scored) {
 		case !(score.Den > 0):
 			c.complain("score %s of %v has the denominator %v", score.Metric, s.Trial, score.Den)
 		default:
-			col.add(i, len(c.items), score.Num, score.Den)
+			c.current[a].sums[m].num += score.Num
+			c.current[a].sums[m].den += score.Den
 		}
 	}
 }
@@ -144,23 +177,64 @@ func counts(m map[string]int) []Count {
 	return list
 }
 
-// itemValue is the metric of an item for an arm, over units and replicates,
-// and whether there is one.
-func (c *Collector) itemValue(arm, metric, item int) (float64, bool) {
-	v := c.columns[arm][metric].at(item)
-	if v.den == 0 {
-		return 0, false
+// values gives the cells of an arm and metric by index of item, over units and
+// replicates.
+func (c *Collector) values(arm, metric int) []cell {
+	list := make([]cell, len(c.items))
+	position := 0
+	for _, r := range c.columns[arm][metric].runs {
+		for range r.n {
+			list[c.order.At(position)] = r.cell
+			position++
+		}
 	}
-	return v.num / v.den, true
+	return list
 }
 
-// fractions gives what an item contributes to a metric under its pooling.
-func (c *Collector) fractions(arm, metric, item int) cell {
-	v := c.columns[arm][metric].at(item)
+// fraction is what an item contributes to a metric under its pooling.
+func (c *Collector) fraction(metric int, v cell) cell {
 	if v.den > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
 		return cell{v.num / v.den, 1}
 	}
 	return v
+}
+
+// A clustering numbers clusters and says which an item is in.
+type clustering struct {
+	of []int32
+	n  int
+}
+
+func clustersOf(items []eval.Item) clustering {
+	c := clustering{of: make([]int32, len(items))}
+	index := map[string]int32{}
+	for i, it := range items {
+		if it.Cluster == "" { // its own; no other item can be in it
+			c.of[i] = int32(c.n)
+			c.n++
+			continue
+		}
+		k, ok := index[it.Cluster]
+		if !ok {
+			k = int32(c.n)
+			index[it.Cluster] = k
+			c.n++
+		}
+		c.of[i] = k
+	}
+	return c
+}
+
+// sum adds up fractions by cluster. Clusters without any have the denominator
+// 0, which does not count.
+func (c clustering) sum(items []int, of func(item int) cell) (num, den []float64) {
+	num, den = make([]float64, c.n), make([]float64, c.n)
+	for _, i := range items {
+		v := of(i)
+		num[c.of[i]] += v.num
+		den[c.of[i]] += v.den
+	}
+	return num, den
 }
 
 // A selection is the items of one stratum, or all of them.

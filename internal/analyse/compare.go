@@ -25,11 +25,18 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			metrics = reported
 		}
 		for k, metric := range metrics {
+			ia, okA := c.armIdx[p.A]
+			ib, okB := c.armIdx[p.B]
+			m, okM := c.metric[metric]
+			if !okA || !okB || !okM {
+				return fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
+			}
+			match := contest{metric: m, a: c.values(ia, m), b: c.values(ib, m)}
 			for _, s := range selections {
 				if s.stratum != nil && k > 0 {
 					continue
 				}
-				r, err := c.compare(p, metric, s, level)
+				r, err := c.compare(p, match, s, level)
 				if err != nil {
 					return err
 				}
@@ -43,28 +50,30 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	return nil
 }
 
-// compare is one pair on one metric: a paired t-test over items where an item
-// counts once, and the linearised difference of ratios where it does not, or
-// where items come in clusters.
-func (c *Collector) compare(p Pair, metric string, s selection, level float64) (Comparison, error) {
-	ia, okA := c.armIdx[p.A]
-	ib, okB := c.armIdx[p.B]
-	m, okM := c.metric[metric]
-	if !okA || !okB || !okM {
-		return Comparison{}, fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
-	}
+// A contest is two arms' values of a metric by item.
+type contest struct {
+	metric int
+	a, b   []cell
+}
+
+// compare is one pair on one metric. Where an item counts once it is a paired
+// t-test over items, the planned test; where items come in clusters, what the
+// clusters make of it stands beside it. Where opportunities are pooled it is
+// the linearised difference of ratios.
+func (c *Collector) compare(p Pair, k contest, s selection, level float64) (Comparison, error) {
+	metric := c.suite.Metrics[k.metric]
 	undefined := Undefined()
-	r := Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Stratum: s.stratum, MeanA: undefined, MeanB: undefined, Diff: undefined,
+	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Stratum: s.stratum, MeanA: undefined, MeanB: undefined, Diff: undefined,
 		Low: undefined, High: undefined, T: undefined, DF: undefined, P: undefined, PAdjusted: undefined, D: undefined}
+	var both []int
 	var xs, ys []float64
-	sums := newClusters(2)
 	for _, i := range s.items {
-		x, y := c.fractions(ia, m, i), c.fractions(ib, m, i)
+		x, y := k.a[i], k.b[i]
 		switch {
 		case x.den > 0 && y.den > 0:
+			both = append(both, i)
 			xs, ys = append(xs, x.num/x.den), append(ys, y.num/y.den)
-			sums.add(c.items[i].ClusterID(), x, y)
-			r.count(x.num/x.den, y.num/y.den, c.suite.Metrics[m].HigherIsBetter)
+			r.count(x.num/x.den, y.num/y.den, metric.HigherIsBetter)
 		case x.den > 0 || y.den > 0:
 			r.Unpaired++
 		}
@@ -77,10 +86,24 @@ func (c *Collector) compare(p Pair, metric string, s selection, level float64) (
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")
 		return r, nil
 	}
-	if c.suite.Metrics[m].Pooling == eval.MeanOfItems && len(sums.index) == len(xs) {
-		return r, r.pairedT(xs, ys, level)
+	numA, denA := c.clusters.sum(both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
+	numB, denB := c.clusters.sum(both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	clustered, err := stats.RatioDifference(numA, denA, numB, denB, level)
+	if err != nil {
+		return r, fmt.Errorf("comparing %s with %s by %s: %w", r.A, r.B, r.Metric, err)
 	}
-	return r, r.ratios(sums, level)
+	if metric.Pooling == eval.RatioOfSums {
+		r.ratios(clustered)
+		return r, nil
+	}
+	if err := r.pairedT(xs, ys, level); err != nil {
+		return r, err
+	}
+	if clustered.Clusters < r.Pairs && clustered.Undefined == "" {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the %d items come in %d clusters; respecting that, the interval is %.3f to %.3f and p = %.2g",
+			r.Pairs, clustered.Clusters, clustered.CI.Low, clustered.CI.High, clustered.P))
+	}
+	return r, nil
 }
 
 // count tells which arm did better on an item.
@@ -107,16 +130,11 @@ func (r *Comparison) pairedT(xs, ys []float64, level float64) error {
 	return nil
 }
 
-func (r *Comparison) ratios(sums *clusters, level float64) error {
-	d, err := stats.RatioDifference(sums.num[0], sums.den[0], sums.num[1], sums.den[1], level)
-	if err != nil {
-		return fmt.Errorf("comparing %s with %s by %s: %w", r.A, r.B, r.Metric, err)
-	}
+func (r *Comparison) ratios(d stats.RatioDiff) {
 	r.Method = "paired difference of ratios, cluster-robust"
 	r.MeanA, r.MeanB, r.Diff = Number(d.A), Number(d.B), Number(d.Diff)
 	r.Low, r.High, r.T, r.DF, r.P = Number(d.CI.Low), Number(d.CI.High), Number(d.T), Number(d.DF), Number(d.P)
 	r.note(d.Undefined, d.Clusters)
-	return nil
 }
 
 func (r *Comparison) note(undefined string, n int) {

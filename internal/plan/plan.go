@@ -17,6 +17,7 @@ import (
 // each with all arms, so that what it has is already paired.
 type Plan struct {
 	items      []string
+	order      []int // index in the study's list, by position
 	arms       []string
 	replicates int
 	itemIndex  map[string]int32
@@ -26,7 +27,8 @@ type Plan struct {
 // New makes the plan of a study. Ids must be unique.
 func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan, error) {
 	p := &Plan{replicates: replicates, itemIndex: make(map[string]int32, len(items)), armIndex: make(map[string]int32, len(arms))}
-	for _, i := range order(len(items), seed) {
+	p.order = order(len(items), seed)
+	for _, i := range p.order {
 		id := items[i].ID
 		if _, dup := p.itemIndex[id]; dup {
 			return nil, fmt.Errorf("two items have the id %q: ids must be unique in a study", id)
@@ -74,3 +76,13 @@ func (p *Plan) Seq(t eval.Trial) (int, bool) {
 	}
 	return (int(i)*len(p.arms)+int(a))*p.replicates + t.Replicate - 1, true
 }
+
+// Position is the place of an item in the plan, from 0, and At the index in
+// the study's list of items of the one at a place.
+func (p *Plan) Position(item string) (int, bool) {
+	i, ok := p.itemIndex[item]
+	return int(i), ok
+}
+
+// At is the inverse of Position, as an index.
+func (p *Plan) At(position int) int { return p.order[position] }

@@ -23,21 +23,26 @@ type gate struct {
 	inside   int
 	good     int // answers in this window
 	refused  int
-	opened   time.Time     // when the window began
-	changed  chan struct{} // closed and replaced when a place may be free
-	notified bool
+	opened   time.Time // when the window began
+	waiting  []*waiter // first come, first served
+}
+
+// A waiter waits for a place, which is handed to it by closing the channel.
+type waiter struct {
+	turn chan struct{}
+	gone bool
 }
 
 const window = time.Second
 
 func newGate(ceiling int) *gate {
-	return &gate{ceiling: ceiling, limit: ceiling, changed: make(chan struct{})}
+	return &gate{ceiling: ceiling, limit: ceiling}
 }
 
 func (g *gate) tryEnter() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.inside >= g.limit {
+	if g.inside >= g.limit || len(g.waiting) > 0 {
 		return false
 	}
 	g.inside++
@@ -46,22 +51,40 @@ func (g *gate) tryEnter() bool {
 
 // enter waits for a place. It reports false when the run stops first.
 func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) bool {
-	for {
-		g.mu.Lock()
-		if g.inside < g.limit {
+	if g.tryEnter() {
+		return true
+	}
+	w := &waiter{turn: make(chan struct{})}
+	g.mu.Lock()
+	g.waiting = append(g.waiting, w)
+	g.admit() // a place may have come free meanwhile
+	g.mu.Unlock()
+	select {
+	case <-w.turn:
+		return true
+	case <-stopping:
+	case <-ctx.Done():
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-w.turn: // handed over at the same moment: pass it on
+		g.inside--
+		g.admit()
+	default:
+		w.gone = true
+	}
+	return false
+}
+
+// admit hands free places to those who wait. The lock is held.
+func (g *gate) admit() {
+	for g.inside < g.limit && len(g.waiting) > 0 {
+		w := g.waiting[0]
+		g.waiting = g.waiting[1:]
+		if !w.gone {
 			g.inside++
-			g.mu.Unlock()
-			return true
-		}
-		changed := g.changed
-		g.notified = true
-		g.mu.Unlock()
-		select {
-		case <-changed:
-		case <-stopping:
-			return false
-		case <-ctx.Done():
-			return false
+			close(w.turn)
 		}
 	}
 }
@@ -79,10 +102,7 @@ func (g *gate) leave(tooMuch bool) {
 	if tooMuch || g.limit < g.ceiling {
 		g.adapt(time.Now())
 	}
-	if g.notified {
-		close(g.changed)
-		g.changed, g.notified = make(chan struct{}), false
-	}
+	g.admit()
 }
 
 // adapt moves the bound at the end of a window, or at once when half of what

@@ -98,7 +98,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 	s.Concurrency = max(1, s.Concurrency)
 	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, paces: map[string]*pace{},
 		calls:    make(chan struct{}, s.Concurrency),
-		started:  make(chan struct{}, 2*s.Concurrency),
+		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
 		budget:   newLedger(s.Budget, spent),
 		watch:    newWatch(o),
