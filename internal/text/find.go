@@ -143,37 +143,25 @@ func eachNumeral(s string, in scope, visit func(numeral) bool) {
 // standsAlone reports whether a numeral is a number by itself and no part of a
 // word, an identifier, a date or the like.
 func standsAlone(s string, n numeral) bool {
-	left, size := utf8.DecodeLastRuneInString(s[:n.start])
-	bare := isDigit(s[n.start]) || s[n.start] == '.'
+	begin, _ := utf8.DecodeRuneInString(s[n.start:])
+	bare := begin == '.' || unicode.IsDigit(begin)
+	left, beyond := lastTwo(s[:n.start])
 	switch {
-	case isWordRune(left) && (bare || unicode.IsLetter(firstRune(s[n.start:]))):
+	case isWordRune(left) && (bare || unicode.IsLetter(begin)):
 		return false
-	case bare && isJoiner(left):
-		before, _ := utf8.DecodeLastRuneInString(s[:n.start-size])
-		if unicode.IsDigit(before) || isMinus(left) && unicode.IsLetter(before) {
-			return false
-		}
-	}
-	right, size := utf8.DecodeRuneInString(s[n.end:])
-	switch {
-	case isWordRune(right) && isDigit(s[n.end-1]):
+	case isJoiner(left) && bare && (unicode.IsDigit(beyond) || isMinus(left) && unicode.IsLetter(beyond)):
 		return false
-	case isJoiner(right) && isDigit(s[n.end-1]):
-		next, _ := utf8.DecodeRuneInString(s[n.end+size:])
-		return !unicode.IsDigit(next)
+	case !isDigit(s[n.end-1]):
+		return true // a mark ends it
 	}
-	return true
+	right, beyond := firstTwo(s[n.end:])
+	return !isWordRune(right) && !(isJoiner(right) && unicode.IsDigit(beyond))
 }
 
 // isJoiner reports a mark that joins digits to dates, times, telephone numbers
 // and identifiers.
 func isJoiner(r rune) bool {
 	return isMinus(r) || r == '/' || r == ':' || r == '.' || r == ','
-}
-
-func firstRune(s string) rune {
-	r, _ := utf8.DecodeRuneInString(s)
-	return r
 }
 
 // eachDate visits the dates of a running text until visit says stop.
@@ -259,10 +247,10 @@ func containsID(quote, value string) bool {
 	}
 	q := foldCase(Minimal(quote))
 	for i := range q {
-		if !idBorder(q[:i], false) {
+		if !idBorder(lastTwo(q[:i])) {
 			continue
 		}
-		if n := prefixID(q[i:], id); n > 0 && idBorder(q[i+n:], true) {
+		if n := prefixID(q[i:], id); n > 0 && idBorder(firstTwo(q[i+n:])) {
 			return true
 		}
 	}
@@ -271,8 +259,10 @@ func containsID(quote, value string) bool {
 
 // prefixID is how much of s the identifier takes, 0 if s does not begin with it.
 func prefixID(s, id string) int {
-	for i, r := range s {
-		if r == ' ' && i > 0 {
+	for i := 0; i < len(s); {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		i += size
+		if r == ' ' && i > size {
 			continue
 		}
 		if isMinus(r) {
@@ -283,30 +273,32 @@ func prefixID(s, id string) int {
 			return 0
 		}
 		if id = id[size:]; id == "" {
-			return i + utf8.RuneLen(r)
+			return i
 		}
 	}
 	return 0
 }
 
-// idBorder reports whether no identifier runs over the border between what is
-// found and the text beside it: a letter or digit, or one behind a dash.
-func idBorder(beside string, after bool) bool {
-	next := func(s string) (rune, int) { return utf8.DecodeLastRuneInString(s) }
-	if after {
-		next = func(s string) (rune, int) { return utf8.DecodeRuneInString(s) }
+// idBorder reports whether an identifier can begin or end beside two
+// characters: not at a letter or digit, nor at a dash with one behind it.
+func idBorder(near, beyond rune) bool {
+	switch {
+	case isWordRune(near):
+		return isUnspaced(near)
+	case isMinus(near):
+		return !isWordRune(beyond)
 	}
-	r, size := next(beside)
-	if isWordRune(r) {
-		return isUnspaced(r)
-	}
-	if !isMinus(r) {
-		return true
-	}
-	if after {
-		r, _ = next(beside[size:])
-	} else {
-		r, _ = next(beside[:len(beside)-size])
-	}
-	return !isWordRune(r)
+	return true
+}
+
+func firstTwo(s string) (near, beyond rune) {
+	near, size := utf8.DecodeRuneInString(s)
+	beyond, _ = utf8.DecodeRuneInString(s[size:])
+	return near, beyond
+}
+
+func lastTwo(s string) (near, beyond rune) {
+	near, size := utf8.DecodeLastRuneInString(s)
+	beyond, _ = utf8.DecodeLastRuneInString(s[:len(s)-size])
+	return near, beyond
 }

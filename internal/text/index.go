@@ -1,6 +1,7 @@
 package text
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -35,9 +36,16 @@ type Occurrence struct {
 	Page       int
 }
 
+// maxDocument keeps the offsets of spans small; normal forms are longer than
+// their text, eighteen characters for one at most.
+const maxDocument = 64 << 20
+
 // NewIndex prepares a document. Its pages are read by [Pages], whose errors
 // it returns.
 func NewIndex(doc string) (*Index, error) {
+	if len(doc) > maxDocument {
+		return nil, fmt.Errorf("preparing a document for quotes: it has %d bytes, at most %d can be read; split it", len(doc), maxDocument)
+	}
 	pages, err := Pages(doc)
 	if err != nil {
 		return nil, err
@@ -141,11 +149,9 @@ func (b *builder) page(from, to int) {
 			i = j
 			continue
 		}
-		if j = i + norm.NFKC.NextBoundaryInString(s[i:], true); j <= i {
-			j = to
-		}
-		b.other(i, j)
-		i = j
+		n := max(1, validLength(s[i:i+max(1, norm.NFKC.NextBoundaryInString(s[i:], true))]))
+		b.other(i, i+n)
+		i += n
 	}
 }
 

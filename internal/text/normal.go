@@ -15,7 +15,7 @@ func Minimal(s string) string {
 	if isMinimal(s) {
 		return s
 	}
-	return collapse(norm.NFKC.String(s))
+	return collapse(nfkc(s))
 }
 
 // Fold is the form in which strings are compared: [Minimal], case folded by
@@ -78,6 +78,39 @@ func isASCII(s string) bool {
 	return true
 }
 
+// nfkc normalises a text. Bytes that are not UTF-8 are kept and divide it; the
+// library would leave some characters after them as they are.
+func nfkc(s string) string {
+	if utf8.ValidString(s) {
+		return norm.NFKC.String(s)
+	}
+	var b []byte
+	for s != "" {
+		valid := validLength(s)
+		b = norm.NFKC.AppendString(b, s[:valid])
+		if valid < len(s) {
+			b = append(b, s[valid])
+			valid++
+		}
+		s = s[valid:]
+	}
+	return string(b)
+}
+
+// validLength is how many bytes of s are UTF-8, from its beginning.
+func validLength(s string) int {
+	for i, r := range s {
+		if r != utf8.RuneError {
+			continue
+		}
+		if _, size := utf8.DecodeRuneInString(s[i:]); size == 1 {
+			return i
+		}
+	}
+	return len(s)
+}
+
+// collapse makes every run of white space one space and trims the ends.
 func collapse(s string) string {
 	var b strings.Builder
 	b.Grow(len(s))
@@ -149,8 +182,12 @@ func isOuter(r rune) bool {
 	return isSpace(r)
 }
 
-// unbracket takes off one pair of brackets if they enclose the whole text.
+// unbracket takes off one pair of brackets if they enclose the whole text. It
+// leaves long texts alone, which are no values and may be all brackets.
 func unbracket(s string) string {
+	if len(s) > 10_000 {
+		return s
+	}
 	var closing byte
 	switch {
 	case strings.HasPrefix(s, "("):

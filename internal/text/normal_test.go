@@ -1,6 +1,7 @@
 package text
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -23,6 +24,7 @@ func TestMinimal(t *testing.T) {
 		{"ellipsis", "wait…", "wait..."},
 		{"acute accent alone brings a space", "a´b", "a \u0301b"},
 		{"not UTF-8", "a\xff b", "a\xff b"},
+		{"a fraction after what is not UTF-8", "\xff\x81\xf2½", "\xff\x81\xf21⁄2"},
 	}
 	for _, tt := range tests {
 		if got := Minimal(tt.in); got != tt.want {
@@ -56,6 +58,13 @@ func TestFold(t *testing.T) {
 		if got := Fold(tt.in); got != tt.want {
 			t.Errorf("%s: Fold(%q) = %q, want %q", tt.name, tt.in, got, tt.want)
 		}
+	}
+}
+
+func TestFoldTakesLinearTime(t *testing.T) {
+	s := strings.Repeat("(", 1<<20) + strings.Repeat(")", 1<<20)
+	if Fold(s) != s {
+		t.Error("a text of nothing but brackets has changed")
 	}
 }
 

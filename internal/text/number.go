@@ -126,8 +126,8 @@ func readNumeral(s string) (numeral, error) {
 }
 
 // leadingPoint reports whether the full stop before the digit s[first] is a
-// decimal point (".50") and not the end of a word ("Rs.500", "No.5") or of
-// another number.
+// decimal point (".50", "RM.50") and not the end of a word ("Rs.500", "No.5")
+// or of another number.
 func leadingPoint(s string, first int) bool {
 	if first == 0 || s[first-1] != '.' {
 		return false
@@ -158,10 +158,7 @@ func (n *numeral) decimal(dots bool) (Decimal, error) {
 // plainDigits rewrites the body of a number with a decimal point and nothing
 // else between its digits.
 func plainDigits(body string, dots bool) (string, error) {
-	point, err := decimalPoint(body, dots)
-	if err != nil {
-		return "", err
-	}
+	point := decimalPoint(body, dots)
 	if !grouped(body[:point]) {
 		return "", errGroups
 	}
@@ -180,26 +177,23 @@ func plainDigits(body string, dots bool) (string, error) {
 
 // decimalPoint is where the decimal point of a number stands, len(body) when
 // it has none.
-func decimalPoint(body string, dots bool) (int, error) {
+func decimalPoint(body string, dots bool) int {
 	last := strings.LastIndexAny(body, ".,' ")
 	if last < 0 || body[last] == ' ' || body[last] == '\'' {
-		return len(body), nil
+		return len(body)
 	}
-	mark := body[last : last+1]
-	rest := body[:last]
+	mark, before, after := body[last:last+1], body[:last], body[last+1:]
 	switch {
-	case strings.Contains(rest, mark):
-		return len(body), nil
-	case strings.ContainsAny(rest, ".,' "):
-		return last, nil
+	case strings.Contains(before, mark):
+		return len(body)
+	case strings.ContainsAny(before, ".,' "):
+		return last
 	case mark == "." && !dots:
-		return last, nil
+		return last
+	case len(after) == 3 && 1 <= len(before) && len(before) <= 3 && before[0] != '0':
+		return len(body)
 	}
-	thousands := len(body)-last-1 == 3 && 1 <= len(rest) && len(rest) <= 3 && rest[0] != '0'
-	if thousands {
-		return len(body), nil
-	}
-	return last, nil
+	return last
 }
 
 // grouped reports whether the whole part of a number is digits alone or
