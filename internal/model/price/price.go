@@ -1,0 +1,129 @@
+// Package price holds what providers charge, from a list that is shipped with
+// the program and says how old it is. Study files can override any price.
+//
+// The package must not know who asks for a price, nor reach the network: a
+// price that is not in the list is unknown, and says so.
+package price
+
+import (
+	_ "embed"
+	"encoding/json"
+	"regexp"
+	"strings"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+//go:embed prices.json
+var shipped []byte
+
+// Rates are in US dollars per million tokens.
+type Rates struct {
+	Input  float64 `json:"input"`
+	Output float64 `json:"output"`
+	// Cached and CacheWrite price input tokens read from the provider's cache
+	// and written to it; nil is the price of input.
+	Cached     *float64 `json:"cached,omitempty"`
+	CacheWrite *float64 `json:"cache_write,omitempty"`
+}
+
+// A Price is what a model costs. Some cost more above a size of the input; then
+// all of the request is priced at the higher rates.
+type Price struct {
+	Rates
+	Above *Above `json:"above,omitempty"`
+}
+
+// Above are the rates of a request with more than so many input tokens.
+type Above struct {
+	Tokens int `json:"tokens"`
+	Rates
+}
+
+// A List is a list of prices, and of when and where they were found.
+type List struct {
+	Date      string              `json:"date"`
+	Note      string              `json:"note"`
+	Providers map[string]Provider `json:"providers"`
+}
+
+// A Provider is one provider's part of a list.
+type Provider struct {
+	Source string           `json:"source"`
+	Note   string           `json:"note,omitempty"`
+	Models map[string]Price `json:"models"`
+}
+
+// Shipped is the list that comes with the program. It must not be changed.
+func Shipped() List { return parsed() }
+
+var parsed = sync.OnceValue(func() List {
+	var l List
+	if err := json.Unmarshal(shipped, &l); err != nil {
+		panic("price: prices.json: " + err.Error()) // a test reads it
+	}
+	return l
+})
+
+// Lookup finds the price of a model, by the name of its provider as study files
+// give it. A dated or otherwise pinned version has the price of its model; a
+// variant (mini, pro …) has only its own. Local servers cost nothing.
+func Lookup(provider, model string) (Price, bool) {
+	switch provider {
+	case "ollama", "vllm", "llamacpp":
+		return Price{}, true
+	}
+	return Shipped().Lookup(provider, model)
+}
+
+// version matches what may follow a model's name in the name of one of its
+// versions: a date, a number of three or four digits, latest or preview.
+var version = regexp.MustCompile(`^[-@](?:[0-9]{8}|[0-9]{6}|[0-9]{3,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|preview(?:-[0-9]{2}-[0-9]{2,4})?)$`)
+
+// Lookup finds a price in the list: the longest name that the model's begins
+// with, if nothing but a version follows.
+func (l List) Lookup(provider, model string) (Price, bool) {
+	switch provider {
+	case "openai_responses":
+		provider = "openai"
+	case "gemini":
+		provider = "google"
+	}
+	model = strings.TrimPrefix(model, "models/")
+	var best string
+	var price Price
+	for name, p := range l.Providers[provider].Models {
+		rest, ok := strings.CutPrefix(model, name)
+		if ok && (rest == "" || version.MatchString(rest)) && len(name) > len(best) {
+			best, price = name, p
+		}
+	}
+	return price, best != ""
+}
+
+// Cost is what an answer cost in US dollars. No token is billed twice: cached
+// tokens that the provider counts in the input are taken out of it, and
+// thinking is added to the output only where the provider counts it apart.
+func (p Price) Cost(u eval.Usage) float64 {
+	r := p.Rates
+	if p.Above != nil && u.TotalInput() > p.Above.Tokens {
+		r = p.Above.Rates
+	}
+	fresh := u.Input
+	if u.CachedInInput {
+		fresh = max(0, u.Input-u.Cached-u.CacheWrite)
+	}
+	dollars := float64(fresh)*r.Input +
+		float64(u.Cached)*or(r.Cached, r.Input) +
+		float64(u.CacheWrite)*or(r.CacheWrite, r.Input) +
+		float64(u.TotalOutput())*r.Output
+	return dollars / 1e6
+}
+
+func or(rate *float64, otherwise float64) float64 {
+	if rate == nil {
+		return otherwise
+	}
+	return *rate
+}
