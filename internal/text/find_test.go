@@ -120,6 +120,8 @@ func TestValues(t *testing.T) {
 		{Number, "about .50 off", []string{".50"}},
 		{Number, "No.5", []string{"5"}},
 		{Number, "section 3. Then", []string{"3"}},
+		{Number, "0$-1.00", []string{"0", "$-1.00"}}, // the sign belongs to one only
+		{Number, "1.2.3 and 1,2,3", nil},
 
 		{Money, "QTY 2, total RM  60.30", []string{"RM  60.30"}},
 		{Money, "10.00% of 5.59", []string{"5.59"}},
