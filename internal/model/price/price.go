@@ -8,6 +8,7 @@ package price
 import (
 	_ "embed"
 	"encoding/json"
+	"math"
 	"regexp"
 	"strings"
 	"sync"
@@ -18,27 +19,23 @@ import (
 //go:embed prices.json
 var shipped []byte
 
-// Rates are in US dollars per million tokens.
-type Rates struct {
+// A Price is what a model costs, in US dollars per million tokens.
+type Price struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
 	// Cached and CacheWrite price input tokens read from the provider's cache
 	// and written to it; nil is the price of input.
 	Cached     *float64 `json:"cached,omitempty"`
 	CacheWrite *float64 `json:"cache_write,omitempty"`
-}
-
-// A Price is what a model costs. Some cost more above a size of the input; then
-// all of the request is priced at the higher rates.
-type Price struct {
-	Rates
+	// Above is the price of requests with a larger input, where that differs.
 	Above *Above `json:"above,omitempty"`
 }
 
-// Above are the rates of a request with more than so many input tokens.
+// Above is the price of all of a request that has more than so many input
+// tokens.
 type Above struct {
 	Tokens int `json:"tokens"`
-	Rates
+	Price
 }
 
 // A List is a list of prices, and of when and where they were found.
@@ -102,22 +99,24 @@ func (l List) Lookup(provider, model string) (Price, bool) {
 	return price, best != ""
 }
 
+// Unknown is the cost of an answer whose price is not known.
+func Unknown() float64 { return math.NaN() }
+
 // Cost is what an answer cost in US dollars. No token is billed twice: cached
 // tokens that the provider counts in the input are taken out of it, and
 // thinking is added to the output only where the provider counts it apart.
 func (p Price) Cost(u eval.Usage) float64 {
-	r := p.Rates
 	if p.Above != nil && u.TotalInput() > p.Above.Tokens {
-		r = p.Above.Rates
+		return p.Above.Cost(u)
 	}
 	fresh := u.Input
 	if u.CachedInInput {
 		fresh = max(0, u.Input-u.Cached-u.CacheWrite)
 	}
-	dollars := float64(fresh)*r.Input +
-		float64(u.Cached)*or(r.Cached, r.Input) +
-		float64(u.CacheWrite)*or(r.CacheWrite, r.Input) +
-		float64(u.TotalOutput())*r.Output
+	dollars := float64(fresh)*p.Input +
+		float64(u.Cached)*or(p.Cached, p.Input) +
+		float64(u.CacheWrite)*or(p.CacheWrite, p.Input) +
+		float64(u.TotalOutput())*p.Output
 	return dollars / 1e6
 }
 

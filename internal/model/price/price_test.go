@@ -66,9 +66,9 @@ func TestLookup(t *testing.T) {
 func rate(x float64) *float64 { return &x }
 
 func TestCost(t *testing.T) {
-	plain := Price{Rates: Rates{Input: 3, Output: 15}}
-	cached := Price{Rates: Rates{Input: 3, Output: 15, Cached: rate(0.3), CacheWrite: rate(3.75)}}
-	stepped := Price{Rates: Rates{Input: 1.25, Output: 10, Cached: rate(0.125)}, Above: &Above{200_000, Rates{Input: 2.5, Output: 15, Cached: rate(0.25)}}}
+	plain := Price{Input: 3, Output: 15}
+	cached := Price{Input: 3, Output: 15, Cached: rate(0.3), CacheWrite: rate(3.75)}
+	stepped := Price{Input: 1.25, Output: 10, Cached: rate(0.125), Above: &Above{200_000, Price{Input: 2.5, Output: 15, Cached: rate(0.25)}}}
 	tests := []struct {
 		name  string
 		price Price
@@ -101,7 +101,7 @@ func TestCostDoesNotDependOnTheWayOfCounting(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tokens := func(name string) int { return rapid.IntRange(0, 1_000_000).Draw(t, name) }
 		fresh, read, written, visible, thinking := tokens("fresh"), tokens("read"), tokens("written"), tokens("visible"), tokens("thinking")
-		p := Price{Rates: Rates{Input: 3, Output: 15, Cached: rate(0.3), CacheWrite: rate(3.75)}, Above: &Above{200_000, Rates{Input: 6, Output: 22.5, Cached: rate(0.6), CacheWrite: rate(7.5)}}}
+		p := Price{Input: 3, Output: 15, Cached: rate(0.3), CacheWrite: rate(3.75), Above: &Above{200_000, Price{Input: 6, Output: 22.5, Cached: rate(0.6), CacheWrite: rate(7.5)}}}
 		apart := p.Cost(eval.Usage{Input: fresh, Cached: read, CacheWrite: written, Output: visible, Reasoning: thinking})
 		in := p.Cost(eval.Usage{Input: fresh + read + written, Cached: read, CacheWrite: written, CachedInInput: true,
 			Output: visible + thinking, Reasoning: thinking, ReasoningInOutput: true})
@@ -124,14 +124,14 @@ func TestShipped(t *testing.T) {
 	}
 	for provider, p := range l.Providers {
 		for name, m := range p.Models {
-			check := func(r Rates) {
+			check := func(r Price) {
 				if r.Output < r.Input || r.Cached != nil && *r.Cached > r.Input || r.CacheWrite != nil && *r.CacheWrite < r.Input {
 					t.Errorf("%s %s: %+v", provider, name, r)
 				}
 			}
-			check(m.Rates)
+			check(m)
 			if m.Above != nil {
-				check(m.Above.Rates)
+				check(m.Above.Price)
 				if m.Above.Tokens < 100_000 || m.Above.Input < m.Input || (m.Above.Cached == nil) != (m.Cached == nil) {
 					t.Errorf("%s %s: above %+v", provider, name, m.Above)
 				}

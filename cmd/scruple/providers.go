@@ -1,0 +1,157 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/agext/levenshtein"
+
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/model/anthropic"
+	"github.com/scruple-eval/scruple/internal/model/google"
+	"github.com/scruple-eval/scruple/internal/model/openai"
+	"github.com/scruple-eval/scruple/internal/model/recorded"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// A preset is what a study's provider stands for.
+type preset struct {
+	name    string
+	wire    string // the format it speaks
+	baseURL string // unless the study gives another
+	keyEnv  string // unless the study names another; "" needs no key
+	doc     string
+}
+
+// presets are the providers that models are asked over HTTP.
+func presets() []preset {
+	return []preset{
+		{"anthropic", "anthropic", anthropic.BaseURL, "ANTHROPIC_API_KEY", "Anthropic's Messages API"},
+		{"openai", "openai", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Chat Completions API, and whatever speaks it at base_url"},
+		{"openai_responses", "openai_responses", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Responses API"},
+		{"google", "google", google.BaseURL, "GEMINI_API_KEY", "Google's Gemini API"},
+		{"gemini", "google", google.BaseURL, "GEMINI_API_KEY", "another name of google"},
+		{"deepseek", "openai", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "DeepSeek"},
+		{"moonshot", "openai", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "Moonshot AI (Kimi)"},
+		{"zai", "openai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "Z.AI (GLM)"},
+		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter, which passes on to many providers"},
+		{"ollama", "openai", "http://127.0.0.1:11434/v1", "", "a local Ollama server"},
+		{"vllm", "openai", "http://127.0.0.1:8000/v1", "", "a local vLLM server"},
+		{"llamacpp", "openai", "http://127.0.0.1:8080/v1", "", "a local llama.cpp server"},
+	}
+}
+
+// newClient makes the client of one of the study's models and tells its wire
+// format. Keys come from getenv, named by the study or the preset, and from
+// nowhere else.
+func newClient(m study.Model, getenv func(string) string, transport http.RoundTripper) (model.Client, string, error) {
+	switch m.Provider {
+	case "recorded":
+		return newRecorded(m)
+	case "simulated":
+		return nil, "", errors.New("provider simulated is not wired yet")
+	}
+	p, ok := findPreset(m.Provider)
+	if !ok {
+		return nil, "", unknownProvider(m.Provider)
+	}
+	if m.Name == "" {
+		return nil, "", fmt.Errorf("model %s has no name: give the name by which provider %s knows it", m.ID, m.Provider)
+	}
+	e, err := p.endpoint(m, getenv)
+	if err != nil {
+		return nil, "", err
+	}
+	e.HTTP = &http.Client{Transport: transport}
+	c, err := openWire(p.wire, e)
+	return c, p.wire, err
+}
+
+// endpoint puts together where requests go and with which key.
+func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpoint, error) {
+	e := model.Endpoint{BaseURL: p.baseURL, KeyEnv: p.keyEnv}
+	if m.BaseURL != "" {
+		e.BaseURL = m.BaseURL
+	}
+	if m.APIKeyEnv != "" {
+		e.KeyEnv = m.APIKeyEnv
+	}
+	if e.KeyEnv == "" {
+		return e, nil
+	}
+	if e.APIKey = strings.TrimSpace(getenv(e.KeyEnv)); e.APIKey == "" && !onLoopback(e.BaseURL) {
+		return e, fmt.Errorf("model %s needs a key for %s, and %s is not set: export it, or put it in .env beside the study", m.ID, e.BaseURL, e.KeyEnv)
+	}
+	return e, nil
+}
+
+// openWire makes a client that speaks a wire format.
+func openWire(wire string, e model.Endpoint) (model.Client, error) {
+	switch wire {
+	case "anthropic":
+		return anthropic.New(e)
+	case "openai":
+		return openai.NewChat(e)
+	case "openai_responses":
+		return openai.NewResponses(e)
+	case "google":
+		return google.New(e)
+	}
+	return nil, fmt.Errorf("no client speaks wire format %q", wire)
+}
+
+// newRecorded makes a client that answers from the model's cassette, in the
+// format that was recorded.
+func newRecorded(m study.Model) (model.Client, string, error) {
+	if m.Cassette == "" {
+		return nil, "", fmt.Errorf("model %s is recorded and names no cassette: give the file of recordings as cassette", m.ID)
+	}
+	cassette, err := recorded.Open(m.Cassette)
+	if err != nil {
+		return nil, "", err
+	}
+	inner, err := openWire(cassette.Format(), model.Endpoint{BaseURL: cassette.BaseURL(), HTTP: &http.Client{Transport: cassette}})
+	if err != nil {
+		return nil, "", err
+	}
+	return recorded.NewClient(inner), cassette.Format(), nil
+}
+
+func findPreset(name string) (preset, bool) {
+	for _, p := range presets() {
+		if p.name == name {
+			return p, true
+		}
+	}
+	return preset{}, false
+}
+
+// unknownProvider names the known provider that is nearest in spelling.
+func unknownProvider(name string) error {
+	nearest, least := "", 0
+	known := []string{"recorded", "simulated"}
+	for _, p := range presets() {
+		known = append(known, p.name)
+	}
+	for _, k := range known {
+		if d := levenshtein.Distance(strings.ToLower(name), k, nil); nearest == "" || d < least {
+			nearest, least = k, d
+		}
+	}
+	return fmt.Errorf("provider %q is unknown: did you mean %s? (anything that speaks OpenAI's format is openai with a base_url)", name, nearest)
+}
+
+// onLoopback reports whether a base URL is this machine.
+func onLoopback(base string) bool {
+	u, err := url.Parse(base)
+	if err != nil {
+		return false
+	}
+	host := u.Hostname()
+	ip := net.ParseIP(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip != nil && ip.IsLoopback()
+}
