@@ -33,7 +33,7 @@ type worker struct {
 	cmd     *exec.Cmd
 	stdin   *os.File
 	stdout  *os.File
-	errors  *os.File // its standard error
+	errors  *os.File      // its standard error
 	lines   *bufio.Reader // over stdout
 	maxLine int
 	stderr  tail
