@@ -226,18 +226,17 @@ func (p *planner) text(key string, k *Kernel) (string, bool) {
 			return "", false
 		}
 		if text, _, err = p.rawText(base); err == nil {
-			where = key + ".remove"
+			where = ".remove"
 			text, err = ablate(text, k.Remove)
 		}
 	}
 	if err == nil {
 		err = checkKernel(text)
 	}
-	if err != nil {
-		p.fault(key+where, "%v", err)
-		return "", false
+	for _, e := range unjoin(err) {
+		p.fault(key+where, "%v", e)
 	}
-	return text, true
+	return text, err == nil
 }
 
 // rawText reads the text of a kernel that has one of its own.

@@ -18,8 +18,8 @@ import (
 const deterministicJudge = "deterministic"
 
 func deterministic(p *point) judge {
-	return func(_ int, value, quote string) opinion {
-		return opinion{score: indicator(text.Contains(p.field.Type, quote, value))}
+	return func(c claim) opinion {
+		return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, c.quote, c.value))}
 	}
 }
 
@@ -40,18 +40,18 @@ type docket struct {
 	questions []question
 }
 
-func (d *docket) question(k int, quote string) *question {
-	minimal := text.Minimal(quote)
+func (d *docket) question(c claim) *question {
+	minimal := text.Minimal(c.quote)
 	for i := range d.questions {
 		if text.Minimal(d.questions[i].quote) == minimal {
 			return &d.questions[i]
 		}
 	}
 	step := "judge/" + d.field.Name
-	if k > 0 {
-		step += "/" + strconv.Itoa(k)
+	if c.k > 0 {
+		step += "/" + strconv.Itoa(c.k)
 	}
-	d.questions = append(d.questions, question{step: step, field: d.field, quote: quote})
+	d.questions = append(d.questions, question{step: step, field: d.field, quote: c.quote})
 	return &d.questions[len(d.questions)-1]
 }
 
@@ -62,9 +62,9 @@ func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
 	b.assessWith(d, o, trustedJudge, func(p *point) judge {
 		list := &docket{field: p.field}
 		dockets = append(dockets, list)
-		return func(k int, value, quote string) opinion {
-			q := list.question(k, quote)
-			q.claims = append(q.claims, value)
+		return func(c claim) opinion {
+			q := list.question(c)
+			q.claims = append(q.claims, c.value)
 			return opinion{}
 		}
 	})
@@ -136,8 +136,8 @@ func (b *Bench) judges(verdicts []eval.Verdict) func(*point) judge {
 	}
 	return func(p *point) judge {
 		list := docket{field: p.field}
-		return func(k int, value, quote string) opinion {
-			step := list.question(k, quote).step
+		return func(c claim) opinion {
+			step := list.question(c).step
 			at := slices.IndexFunc(verdicts, func(v eval.Verdict) bool { return v.Step == step })
 			switch {
 			case at < 0:
@@ -145,7 +145,7 @@ func (b *Bench) judges(verdicts []eval.Verdict) func(*point) judge {
 			case verdicts[at].Err != "":
 				return opinion{failed: "no verdict: " + verdicts[at].Err}
 			}
-			return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), value))}
+			return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), c.value))}
 		}
 	}
 }
@@ -204,8 +204,8 @@ func (b *Bench) opinions(d *prepared, j *eval.Judged) []float64 {
 	judges := b.judges(j.Verdicts)
 	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point) judge {
 		of := judges(p)
-		return func(k int, value, quote string) opinion {
-			o := of(k, value, quote)
+		return func(c claim) opinion {
+			o := of(c)
 			if o.failed == "" {
 				scores = append(scores, o.score)
 			}

@@ -15,10 +15,6 @@ const (
 	splitTest = "test"
 )
 
-// mostFindings is how many findings about documents are told one by one; a
-// wrong file would otherwise fill the screen with the same line.
-const mostFindings = 50
-
 // Open binds the suite to a study: it reads kernels, schemas and documents and
 // checks all of them. The error is a [study.Errors] with every finding, each
 // with the file and line it concerns.
@@ -31,9 +27,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.arms = p.plan()
 	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
-	found := findings{errs: &errs}
-	b.load(&found)
-	found.close()
+	b.load(&errs)
 	if err := errs.Err(); err != nil {
 		b.corpus.close()
 		return nil, err
@@ -49,33 +43,9 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	return b, nil
 }
 
-// findings gathers what is wrong with documents, up to a limit.
-type findings struct {
-	errs *study.Errors
-	n    int
-}
-
-func (f *findings) add(err error) {
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		for _, e := range joined.Unwrap() {
-			f.add(e)
-		}
-		return
-	}
-	if f.n++; f.n <= mostFindings {
-		f.errs.Add(err)
-	}
-}
-
-func (f *findings) close() {
-	if more := f.n - mostFindings; more > 0 {
-		f.errs.Add(fmt.Errorf("and %d more findings about documents", more))
-	}
-}
-
 // load reads every document once, checks it, and keeps what planning and
 // analysis need of it.
-func (b *Bench) load(found *findings) {
+func (b *Bench) load(errs *study.Errors) {
 	total := 0
 	for _, p := range b.corpus.parts {
 		total += p.take
@@ -89,17 +59,17 @@ func (b *Bench) load(found *findings) {
 		for r := range p.take {
 			at := place{uint32(i), uint32(r)}
 			if buf, err = b.corpus.read(at, buf, &d); err != nil {
-				found.add(err)
+				addAll(errs, err)
 				continue
 			}
-			b.admit(at, &d, p.name, strata, found)
+			b.admit(at, &d, p.name, strata, errs)
 		}
 	}
 }
 
 // admit checks a document and takes it in.
-func (b *Bench) admit(at place, d *Document, part string, strata map[string][]eval.Level, found *findings) {
-	fault := func(format string, args ...any) { found.add(b.corpus.locate(at, fmt.Errorf(format, args...))) }
+func (b *Bench) admit(at place, d *Document, part string, strata map[string][]eval.Level, errs *study.Errors) {
+	fault := func(format string, args ...any) { errs.Add(b.corpus.locate(at, fmt.Errorf(format, args...))) }
 	if d.ID == "" {
 		fault("document_id is not given: every document needs one, unique in the study")
 	} else if other, dup := b.byID[d.ID]; dup {
@@ -164,7 +134,17 @@ func (here) Error() string { return "this document" }
 
 var errHere error = here{}
 
+// addAll adds an error, or the errors that were joined to it, one by one.
+func addAll(errs *study.Errors, err error) {
+	for _, e := range unjoin(err) {
+		errs.Add(e)
+	}
+}
+
 func unjoin(err error) []error {
+	if err == nil {
+		return nil
+	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		return joined.Unwrap()
 	}

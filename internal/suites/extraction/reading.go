@@ -170,7 +170,7 @@ func (c *cursor) answer(a *Answer) (found bool) {
 	c.take('{')
 	for n := 0; c.more('}', n); n++ {
 		if c.key() == "extractions" && c.peek() == '[' {
-			a.Entries, found = nil, true
+			a.Entries, found = make([]Entry, 0, 8), true
 			c.entries(a)
 			continue
 		}

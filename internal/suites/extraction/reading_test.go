@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -49,7 +50,7 @@ func TestReadAnswer(t *testing.T) {
 				}
 				got.Entries[1] = tt.want.Entries[1]
 			}
-			if d := cmp.Diff(tt.want, got); d != "" {
+			if d := cmp.Diff(tt.want, got, cmpopts.EquateEmpty()); d != "" {
 				t.Errorf("(-want +got)\n%s", d)
 			}
 		})

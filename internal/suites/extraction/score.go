@@ -60,9 +60,16 @@ type opinion struct {
 	failed string
 }
 
-// A judge gives an opinion on the quote of an entry (k = 0) or of its k-th
-// candidate, counted from 1. It is only asked where the opinion counts.
-type judge func(k int, value, quote string) opinion
+// A claim is a value and the quote that is to show it: of an entry (k = 0) or
+// of its k-th candidate, counted from 1.
+type claim struct {
+	k            int
+	value, quote string
+	support      support
+}
+
+// A judge gives an opinion on a claim. It is only asked where that counts.
+type judge func(c claim) opinion
 
 // value is the value score: is it the right value, or rightly none?
 func (p *point) value(e *Entry) float64 {
@@ -187,7 +194,7 @@ func (p *point) quoteEvidence(k int, value string, quote Scalar, m mix, ask judg
 		ev.score = ev.token
 		return ev
 	}
-	o := ask(k, value, quote.Text)
+	o := ask(claim{k, value, quote.Text, ev.support})
 	if o.failed != "" {
 		ev.failed = o.failed
 		return ev

@@ -140,7 +140,9 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		src, err := openSource(kind, path, resolve)
 		switch {
 		case err != nil:
-			fault(key, "%v", err)
+			for _, e := range unjoin(err) {
+				fault(key, "%v", e)
+			}
 			if src != nil {
 				src.close()
 			}

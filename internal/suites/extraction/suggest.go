@@ -12,7 +12,7 @@ import (
 func didYouMean(name string, known []string) string {
 	best, at := max(1, len(name)/3)+1, -1
 	for i, k := range known {
-		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < best {
+		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < best && d < len(name) {
 			best, at = d, i
 		}
 	}

@@ -1,0 +1,184 @@
+package extraction
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+var invoiceSchema = &Schema{Name: "invoice", Fields: []Field{
+	{Name: "invoice_number", Type: text.ID}, {Name: "due_date", Type: text.Date}, {Name: "total_amount", Type: text.Money}}}
+
+// Gold that contradicts itself is refused, and the document and field named
+// (X1.3). Each row is one record of gold beside the text below.
+func TestGoldContradictions(t *testing.T) {
+	const doc = "---PAGE 1---\nInvoice INV-7\nTotal: 12.50\n---PAGE 2---\nDue: March 1, 2024\n"
+	tests := []struct{ gold, want string }{
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"Total: 12.50","page":1}`, ""},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":12.50,"evidence_quote":"Total:   12.50"}`, ""},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_must_contain":"12.50","evidence_quote":null,"page":null,"candidate_values":[]}`, ""},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"7","evidence_quote":"12.50 Due: March"}`, ""}, // across pages
+		{`{"field":"total_amount","exists_in_document":false,"correct_value":null,"acceptable_values":[]}`, ""},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1","2"],"note":"two totals"}`, ""},
+
+		{`{"field":"total_amount","correct_value":"12.50"}`, `field "total_amount": exists_in_document is not given`},
+		{`{"field":"total","exists_in_document":false}`, `field "total": schema invoice has no such field`},
+		{`{"field":"total_amout","exists_in_document":false}`, `did you mean "total_amount"?`},
+		{`{"exists_in_document":false}`, `ground_truth[0] has no field name`},
+		{`{"field":"total_amount","exists_in_document":true}`, `exists in the document but has no correct_value`},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"1","candidate_values":["1","2"]}`, `has candidate_values but is not ambiguous`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1"]}`, `is ambiguous but has 1 distinct candidate_values`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["a","A "]}`, `is ambiguous but has 1 distinct candidate_values`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"correct_value":"1","candidate_values":["1","2"]}`, `is ambiguous and has the correct_value "1"`},
+		{`{"field":"total_amount","exists_in_document":false,"is_ambiguous":true,"candidate_values":["1","2"]}`, `is ambiguous and does not exist`},
+		{`{"field":"total_amount","exists_in_document":false,"correct_value":"1"}`, `does not exist in the document but has a value`},
+		{`{"field":"total_amount","exists_in_document":false,"acceptable_values":["1"]}`, `does not exist in the document but has a value`},
+		{`{"field":"total_amount","exists_in_document":false,"evidence_quote":"Total"}`, `does not exist in the document but has evidence`},
+		{`{"field":"total_amount","exists_in_document":false,"page":1}`, `does not exist in the document but has page 1`},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"total: 12.50"}`, `evidence_quote "total: 12.50" is not in the text`},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_must_contain":"13.50"}`, `evidence_must_contain "13.50" is not in the text`},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"Total: 12.50","page":2}`, `evidence_quote "Total: 12.50" is on page 1, not on page 2`},
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","page":3}`, `page 3: the document has no such page`},
+	}
+	for _, tt := range tests {
+		record, _ := json.Marshal(map[string]any{"document_id": "d1", "schema": "invoice", "text": doc, "ground_truth": []json.RawMessage{json.RawMessage(tt.gold)}})
+		var d Document
+		if err := decodeDocument(record, &d); err != nil {
+			t.Errorf("%s: %v", tt.gold, err)
+			continue
+		}
+		err := d.check(invoiceSchema)
+		switch {
+		case tt.want == "" && err != nil:
+			t.Errorf("%s: %v", tt.gold, err)
+		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `document "d1"`)):
+			t.Errorf("%s:\n got %v\nwant %s", tt.gold, err, tt.want)
+		}
+	}
+}
+
+func TestDocumentContradictions(t *testing.T) {
+	missing := missingGold()
+	missing.Field = "due_date"
+	tests := []struct {
+		doc  Document
+		want string
+	}{
+		{Document{Text: " \n", Truth: []Gold{missing}}, "text is empty"},
+		{Document{Text: "x", Split: "train", Truth: []Gold{missing}}, `split is "train": want dev or test`},
+		{Document{Text: "x"}, "ground_truth is empty"},
+		{Document{Text: "x", Truth: []Gold{missing, missing}}, `field "due_date": there is gold for it twice`},
+		{Document{Text: "---PAGE one---\nx", Truth: []Gold{missing}}, "line 1"},
+	}
+	for _, tt := range tests {
+		if err := tt.doc.check(invoiceSchema); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
+		}
+	}
+}
+
+func TestDecodeDocumentNamesMistakes(t *testing.T) {
+	tests := []struct{ record, want string }{
+		{`{"document_id":"d","text":"x","schma":"invoice","ground_truth":[]}`, `did you mean "schema"`},
+		{`{"document_id":"d","text":"x","schema":"invoice","ground_truth":[{"field":"f","exists":true}]}`, `exists`},
+		{`{"document_id":7,"text":"x"}`, "document_id: want a string"},
+		{`{"document_id":"d","document_id":"e"}`, "given twice"},
+		{`{"document_id":"d"`, "ends too early"},
+		{`{"document_id":"d"} {}`, "one line holds one value"},
+		{`{"ground_truth":[{"correct_value":["a"]}]}`, "correct_value: want a string, got a list"},
+		{`[]`, "want an object"},
+		{`null`, "want an object"},
+	}
+	for _, tt := range tests {
+		var d Document
+		if err := decodeDocument([]byte(tt.record), &d); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %s", tt.record, err, tt.want)
+		}
+	}
+}
+
+// Hashes tell documents and gold apart, and not how they are written down.
+func TestHashes(t *testing.T) {
+	read := func(record string) *Document {
+		var d Document
+		if err := decodeDocument([]byte(record), &d); err != nil {
+			t.Fatal(err)
+		}
+		return &d
+	}
+	a := read(`{"document_id":"d","schema":"s","text":"x","ground_truth":[{"field":"f","exists_in_document":true,"correct_value":"1"}]}`)
+	b := read(`{"ground_truth":[{"correct_value":1,  "exists_in_document":true,"is_ambiguous":false,"field":"f"}],"text":"x","schema":"s","document_id":"d"}`)
+	if a.inputHash() != b.inputHash() || a.goldHash() != b.goldHash() {
+		t.Error("the same document written otherwise has another hash")
+	}
+	c := read(`{"document_id":"d","schema":"s","text":"x","ground_truth":[{"field":"f","exists_in_document":true,"correct_value":"1","acceptable_values":["1"]}]}`)
+	if a.goldHash() == c.goldHash() || a.inputHash() != c.inputHash() {
+		t.Error("another acceptable value must change the hash of gold and of nothing else")
+	}
+	if d := read(`{"document_id":"d","schema":"sx","text":"","ground_truth":[]}`); d.inputHash() == a.inputHash() {
+		t.Error("the border between schema and text does not count")
+	}
+}
+
+// sameDecoding holds the fast reading to the strict one.
+func sameDecoding(t interface{ Fatalf(string, ...any) }, data []byte) {
+	var fast, strict Document
+	if !decodeFast(data, &fast) {
+		return // left to the strict reading
+	}
+	if err := dataset.DecodeStrict(data, &strict); err != nil {
+		t.Fatalf("the fast reading takes what the strict one refuses: %v\n%s", err, data)
+	}
+	if d := cmp.Diff(strict, fast); d != "" {
+		t.Fatalf("(-strict +fast)\n%s\n%s", d, data)
+	}
+}
+
+func TestFastDecodingIsTaken(t *testing.T) {
+	for _, record := range []string{strings.TrimSpace(invoiceLine("1", 1000)),
+		`{"document_id":"d","text":"a\u00e9\n","schema":"s","doc_type":"t","difficulty":"e","split":"dev","cluster":"c","ground_truth":[{"field":"f","exists_in_document":true,"is_ambiguous":true,"correct_value":null,"acceptable_values":null,"candidate_values":["a",1,true],"evidence_quote":null,"evidence_must_contain":null,"page":null,"note":null}]}`} {
+		var d Document
+		if !decodeFast([]byte(record), &d) {
+			t.Errorf("not read by the fast reading: %s", record)
+		}
+		sameDecoding(t, []byte(record))
+	}
+}
+
+func TestFastDecodingAgrees(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		d := Document{ID: rapid.String().Draw(t, "id"), Text: rapid.String().Draw(t, "text"), Schema: "s", Truth: []Gold{}}
+		for range rapid.IntRange(0, 3).Draw(t, "n") {
+			yes := rapid.Bool().Draw(t, "exists")
+			d.Truth = append(d.Truth, Gold{Field: rapid.String().Draw(t, "field"), Exists: &yes, Correct: literal(rapid.String().Draw(t, "value")),
+				Page: rapid.IntRange(-5, 1<<40).Draw(t, "page"), Note: rapid.String().Draw(t, "note")})
+		}
+		data, err := json.Marshal(d)
+		if err != nil {
+			t.Skip()
+		}
+		sameDecoding(t, data)
+	})
+}
+
+func FuzzDocument(f *testing.F) {
+	f.Add([]byte(strings.TrimSpace(invoiceLine("1", 300))))
+	f.Add([]byte(`{"document_id":"d","text":"x","schema":"invoice","ground_truth":[{"field":"due_date","exists_in_document":false,"page":1e2,"correct_value":-0.5e3}]}`))
+	f.Add([]byte(`{"document_id":"\ud83d\ude00","text":"---PAGE 1---\nx","ground_truth":[{"candidate_values":[null,"a"]}]} `))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		sameDecoding(t, data)
+		var d Document
+		if decodeDocument(data, &d) != nil || d.check(invoiceSchema) != nil {
+			return
+		}
+		p := &prepared{Document: d, schema: invoiceSchema}
+		checkScores(t, scoreAll(p.ready(), nullAnswer(p), "baseline"))
+		checkScores(t, scoreAll(p, heuristicAnswer(p), ""))
+	})
+}

@@ -1,0 +1,396 @@
+package extraction
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// studyOf is a study of one valid document with these kernels and more.
+func studyOf(kernels string, more ...string) map[string]string {
+	return map[string]string{
+		"study.yaml": "name: test\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\n" +
+			"models:\n  - {id: a, provider: openai, name: x}\n  - {id: b, provider: openai, name: y}\n" + strings.Join(more, "") +
+			"kernels:\n" + kernels,
+		"docs.jsonl":    invoiceLine("1", 100),
+		"kernel.txt":    "Extract.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n",
+		"answers.jsonl": `{"document_id":"doc-1","output":"{}"}` + "\n",
+	}
+}
+
+func TestArms(t *testing.T) {
+	tests := []struct {
+		name, kernels, more string
+		want                []string // id role model pipeline
+	}{
+		{"a prompt runs on all models", "  - {name: k, path: kernel.txt}\n", "",
+			[]string{"k@a  a ", "k@b  b ", "null_baseline baseline  "}},
+		{"on one model it keeps its name", "  - {name: k, path: kernel.txt, models: [b]}\n", "",
+			[]string{"k  b ", "null_baseline baseline  "}},
+		{"the judge is no contestant unless it is named", "  - {name: k, path: kernel.txt}\n  - {name: l, path: kernel.txt, models: [b]}\n", "judge_model: b\n",
+			[]string{"k  a ", "l  b ", "null_baseline baseline  ", "calibration:gold calibration  "}},
+		{"a null baseline of one's own name", "  - {name: floor, builtin: null_baseline}\n", "",
+			[]string{"floor baseline  "}},
+		{"switching the null baseline off does not", "  - {name: null_baseline, builtin: null_baseline, enabled: false}\n  - {name: h, builtin: heuristic}\n", "",
+			[]string{"h   ", "null_baseline baseline  "}},
+		{"pipelines ask no model of the study", "  - {name: o, outputs: answers.jsonl}\n  - {name: e, exec: \"cat -\"}\n  - {name: w, http: \"http://127.0.0.1:1/\"}\n", "",
+			[]string{"o  arm:o outputs", "e  arm:e exec cat -", "w  arm:w http http://127.0.0.1:1/", "null_baseline baseline  "}},
+		{"an ablation of a kernel that is switched off", "  - {name: full, builtin: ctn_extraction, enabled: false}\n  - {name: no-v1, of: full, remove: [v1], models: [a]}\n", "",
+			[]string{"no-v1  a ", "null_baseline baseline  "}},
+		{"an ablation of a shipped kernel", "  - {name: no-v1, of: ctn_extraction, remove: [v₁], models: [a]}\n", "",
+			[]string{"no-v1  a ", "null_baseline baseline  "}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			b := mustOpen(t, studyOf(tt.kernels, tt.more))
+			var got []string
+			hashes := map[string]bool{}
+			for _, a := range b.Arms() {
+				line := strings.Join([]string{a.ID, string(a.Role), a.Model, ""}, " ")
+				for _, p := range b.Pipelines() {
+					if p.Model == a.Model {
+						line += p.Kind
+						if p.Kind != "outputs" {
+							line += " " + p.Target
+						} else if !filepath.IsAbs(p.Target) {
+							t.Errorf("target %q is not resolved", p.Target)
+						}
+					}
+				}
+				if a.Hash == "" || hashes[a.Hash] {
+					t.Errorf("%s has no hash of its own", a.ID)
+				}
+				hashes[a.Hash] = true
+				got = append(got, line)
+			}
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("(-want +got)\n%s", d)
+			}
+		})
+	}
+}
+
+// Every mistake is named with its place, and all of them at once.
+func TestOpenFindsEverything(t *testing.T) {
+	tests := []struct {
+		name  string
+		files map[string]string
+		want  []string
+	}{
+		{"kernels", studyOf(`  - {name: k}
+  - {name: k, path: kernel.txt, exec: cat}
+  - {name: "a b", path: nothere.txt}
+  - {name: l, path: kernel.txt, models: [c, a, a]}
+  - {name: m, builtin: heuristic, models: [a]}
+  - {name: n, of: ctn_extractoin, remove: [v1]}
+  - {name: o, of: ctn_extraction}
+  - {name: p, path: kernel.txt, remove: [v1]}
+  - {name: q, of: ctn_extraction, remove: [v9]}
+  - {name: r, outputs: nothere.jsonl}
+  - {name: s, path: docs.jsonl}
+`), []string{
+			`study.yaml:8:5: kernels[0]: kernel "k" is nothing yet`,
+			`kernels[1].name: kernel name "k" is there twice`,
+			`kernels[1]: kernel "k" has path and exec: want exactly one`,
+			`kernels[2].name: kernel name "a b": want letters`,
+			`kernels[2].path: reading the kernel:`,
+			`kernels[3].models[0]: there is no model "c"`,
+			`kernels[3].models[2]: model "a" is there twice`,
+			`kernels[4].models: kernel "m" asks no model`,
+			`kernels[5].of: there is no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
+			`kernels[6].remove: of needs remove`,
+			`kernels[7].remove: remove belongs to of`,
+			`kernels[8].remove: there is no tensor block "v9"`,
+			`kernels[9].outputs: reading answers:`,
+			`kernels[10].path: the kernel has no {{SCHEMA}}`,
+			`kernels[10].path: the kernel has no {{OUTPUT_FORMAT}}`,
+		}},
+		{"no model", map[string]string{
+			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: k, builtin: idiomatic}]\n",
+			"docs.jsonl": invoiceLine("1", 100)},
+			[]string{`kernel "k" is a prompt and the study has no models`}},
+		{"weights", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.5, evidnce: 0.5}}\n"),
+			[]string{`the composite has no component "evidnce": did you mean "evidence"?`}},
+		{"synthetic", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: h, builtin: heuristic}]\n"},
+			[]string{"source synthetic is announced and not there yet: use jsonl, directory or mixed"}},
+		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
+			[]string{"documents: path: there is no", "paths are relative to the study file"}},
+		{"documents", map[string]string{
+			"study.yaml":       "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+			"schemas/bad.json": `{"name":"bda","fields":[{"name":"a b","type":"text","description":""},{"name":"x","type":"date"},{"name":"x","type":"date"}]}`,
+			"docs.jsonl": invoiceLine("1", 100) + "\n" + invoiceLine("1", 100) +
+				`{"document_id":"d3","text":"x","schema":"invioce","ground_truth":[]}` + "\n" +
+				`{"document_id":"d4","text":"x","schema":"bad","ground_truth":[]}` + "\n" +
+				`{"document_id":"d5","text":"x","schema":"bad","ground_truth":[]}` + "\n" +
+				`{"text":"","schema":"invoice","ground_truth":[{"field":"due_date","exists_in_document":true},{"field":"due","exists_in_document":false}]}` + "\n" +
+				"{\n"},
+			[]string{
+				`docs.jsonl:3: document_id "doc-1" is there twice: it is also the id of`,
+				`docs.jsonl:1: this document`,
+				`docs.jsonl:4: document "d3": schema "invioce": there is no`,
+				`did you mean "invoice"?`,
+				`docs.jsonl:5: document "d4":`,
+				`bad.json: name is "bda"`,
+				`fields[0].name is "a b"`,
+				`fields[0].type is "text": want one of string, number, money, date, enum, id`,
+				`fields[2].name: "x" is there twice`,
+				`docs.jsonl:7: document_id is not given`,
+				`docs.jsonl:7: document "": text is empty`,
+				`docs.jsonl:7: document "": field "due_date": exists in the document but has no correct_value`,
+				`docs.jsonl:7: document "": field "due": schema invoice has no such field`,
+				`docs.jsonl:8`,
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			write(t, dir, tt.files)
+			_, err := open(t, dir)
+			if err == nil {
+				t.Fatal("nothing was found")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("not found: %s", want)
+				}
+			}
+			if t.Failed() {
+				t.Logf("found:\n%v", err)
+			}
+		})
+	}
+}
+
+// A file of a thousand wrong lines is not answered by a thousand lines.
+func TestFindingsAreCut(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": strings.Repeat("{}\n", 1000)})
+	_, err := open(t, dir)
+	if err == nil || strings.Count(err.Error(), "\n") > 100 {
+		t.Errorf("%d lines", strings.Count(err.Error(), "\n")+1)
+	}
+}
+
+func TestSources(t *testing.T) {
+	record := func(id string) string { // without text
+		var m map[string]any
+		if err := json.Unmarshal([]byte(invoiceLine(id, 100)), &m); err != nil {
+			t.Fatal(err)
+		}
+		delete(m, "text")
+		if id != "named" {
+			delete(m, "document_id")
+		}
+		b, _ := json.Marshal(m)
+		return string(b)
+	}
+	body := func(id string) string {
+		var d Document
+		if err := decodeDocument([]byte(strings.TrimSpace(invoiceLine(id, 100))), &d); err != nil {
+			t.Fatal(err)
+		}
+		return d.Text
+	}
+	files := map[string]string{
+		"study.yaml": `name: t
+suite: extraction
+documents:
+  source: mixed
+  parts:
+    - {source: jsonl, path: docs.jsonl, count: 2}
+    - {source: directory, path: folder, name: own}
+kernels: [{name: h, builtin: heuristic}]
+`,
+		"docs.jsonl":     invoices(3, 100),
+		"folder/b.txt":   body("b"),
+		"folder/b.json":  record("b"),
+		"folder/a.txt":   body("named"),
+		"folder/a.json":  record("named"),
+		"folder/read.me": "not a document",
+	}
+	b := mustOpen(t, files)
+	var got []string
+	for _, it := range b.Items() {
+		got = append(got, it.ID+" "+eval.LevelOf(it.Strata, "source")+" "+eval.LevelOf(it.Strata, "doc_type")+" "+eval.LevelOf(it.Strata, "difficulty"))
+	}
+	want := []string{"doc-000000 docs invoice easy", "doc-000001 docs invoice easy", "doc-named own invoice easy", "b own invoice easy"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	for _, it := range b.Items() {
+		o, err := b.Perform(t.Context(), eval.Trial{Item: it.ID, Arm: "h", Replicate: 1}, nil)
+		if err != nil || o.Kind != eval.OK {
+			t.Errorf("%s: %v %v", it.ID, o.Kind, err)
+		}
+	}
+
+	for name, change := range map[string]func(map[string]string){
+		"folder/b.txt: there is no b.json": func(f map[string]string) { delete(f, "folder/b.json") },
+		"folder/b.json: there is no b.txt": func(f map[string]string) { delete(f, "folder/b.txt") },
+		"text is given":                    func(f map[string]string) { f["folder/b.json"] = strings.Replace(record("b"), "{", `{"text":"x",`, 1) },
+		"is not UTF-8":                     func(f map[string]string) { f["folder/b.txt"] = "\xff" },
+		"5 documents are asked for": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "count: 2", "count: 5", 1)
+		},
+		"write source: jsonl": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: folder", "path: docs.jsonl", 1)
+		},
+		"write source: directory": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: docs.jsonl", "path: folder", 1)
+		},
+		"holds no documents": func(f map[string]string) { f["docs.jsonl"] = "\n" },
+		"path and count of a mixed source": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: mixed", "source: mixed\n  path: x", 1)
+		},
+		"parts belong to source: mixed": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: mixed", "source: jsonl\n  path: docs.jsonl", 1)
+		},
+		"source jsonl needs a path": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: docs.jsonl, ", "", 1)
+		},
+		"documents.parts[1]: source synthetic is announced": func(f map[string]string) {
+			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: directory", "source: synthetic", 1)
+		},
+	} {
+		changed := map[string]string{}
+		for k, v := range files {
+			changed[k] = v
+		}
+		change(changed)
+		dir := t.TempDir()
+		write(t, dir, changed)
+		if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+}
+
+// What arms send: the kernel as system prompt, the document byte for byte, and
+// the model's settings; pipelines get the document and its fields.
+func TestRequests(t *testing.T) {
+	files := studyOf(`  - {name: k, path: kernel.txt, models: [a]}
+  - {name: e, exec: "cat -"}
+  - {name: o, outputs: answers.jsonl}
+`)
+	files["study.yaml"] = strings.Replace(files["study.yaml"], "{id: a, provider: openai, name: x}",
+		`{id: a, provider: openai, name: x, base_url: "http://127.0.0.1:9/v1", temperature: 0, top_p: 0.5, seed: 3, max_tokens: 99, structured: schema, reasoning: {effort: low, budget: 7, allowance: 8}}`, 1)
+	b := mustOpen(t, files)
+	ask := says(extractions())
+	for _, arm := range []string{"k", "e", "o"} {
+		if _, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: arm, Replicate: 1}, ask); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var d Document
+	if err := decodeDocument([]byte(strings.TrimSpace(files["docs.jsonl"])), &d); err != nil {
+		t.Fatal(err)
+	}
+	k, e, o := ask.asked[0], ask.asked[1], ask.asked[2]
+	zero, half, three := 0.0, 0.5, int64(3)
+	s, _ := newSchemas("").get("invoice")
+	want := eval.Request{Model: "a", Provider: "openai", Endpoint: "http://127.0.0.1:9/v1", Name: "x", Item: "doc-1",
+		System:   render(files["kernel.txt"], s),
+		Messages: []eval.Message{{Role: "user", Content: d.Text}},
+		Schema:   &eval.Schema{Name: "extractions", Strict: true, JSON: s.answerSchema()},
+		Sampling: eval.Sampling{Temperature: &zero, TopP: &half, Seed: &three}, MaxTokens: 99, Allowance: 8,
+		Reasoning: eval.Reasoning{Effort: "low", Budget: 7}}
+	if d := cmp.Diff(want, k); d != "" {
+		t.Errorf("to the model (-want +got)\n%s", d)
+	}
+	var p payload
+	if err := json.Unmarshal(e.Payload, &p); err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(payload{"doc-1", d.Text, "invoice", s.Fields}, p); d != "" {
+		t.Errorf("to the pipeline (-want +got)\n%s", d)
+	}
+	if e.Model != "arm:e" || e.Provider != "exec" || e.Endpoint != "cat -" || e.Item != "doc-1" || e.Messages != nil {
+		t.Errorf("to the pipeline: %+v", e)
+	}
+	if o.Model != "arm:o" || o.Provider != "outputs" || o.Endpoint != "answers.jsonl" || o.Item != "doc-1" || o.Payload != nil {
+		t.Errorf("to the file of answers: %+v", o)
+	}
+	if !slices.Equal(ask.steps, []string{"extract", "extract", "extract"}) {
+		t.Errorf("steps %v", ask.steps)
+	}
+}
+
+func TestToolRequest(t *testing.T) {
+	files := studyOf("  - {name: k, path: kernel.txt, models: [a]}\n")
+	files["study.yaml"] = strings.Replace(files["study.yaml"], "name: x}", "name: x, structured: tool}", 1)
+	b := mustOpen(t, files)
+	ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
+		return eval.Response{Stop: eval.StopTool, ToolCalls: []eval.ToolCall{{Name: toolName, Arguments: json.RawMessage(extractions())}}}, nil
+	}}
+	o, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: "k", Replicate: 1}, ask)
+	if err != nil || o.Kind != eval.OK || string(o.Data) != extractions() {
+		t.Errorf("%+v, %v", o, err)
+	}
+	r := ask.asked[0]
+	if r.Schema != nil || r.Force != toolName || len(r.Tools) != 1 || r.Tools[0].Name != toolName || !json.Valid(r.Tools[0].Parameters) {
+		t.Errorf("asked %+v", r)
+	}
+}
+
+func TestRefusalIsAnOutcome(t *testing.T) {
+	b := mustOpen(t, studyOf("  - {name: k, path: kernel.txt, models: [a]}\n"))
+	ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
+		return eval.Response{Stop: eval.StopRefused, Refusal: "I can't help with that."}, nil
+	}}
+	o, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: "k", Replicate: 1}, ask)
+	if err != nil || o.Kind != eval.Refused || o.Detail != "I can't help with that." || o.Reason == "" {
+		t.Errorf("%+v, %v", o, err)
+	}
+}
+
+// A schema in the study's folder is used instead of a shipped one of its name.
+func TestOwnSchemaComesFirst(t *testing.T) {
+	files := studyOf("  - {name: h, builtin: heuristic}\n")
+	files["schemas/invoice.json"] = `{"name":"invoice","fields":[{"name":"other","type":"string","description":""}]}`
+	dir := t.TempDir()
+	write(t, dir, files)
+	if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), `field "total_amount": schema invoice has no such field`) {
+		t.Errorf("%v", err)
+	}
+	if err := os.Remove(filepath.Join(dir, "schemas/invoice.json")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := open(t, dir); err != nil {
+		t.Errorf("%v", err)
+	}
+}
+
+// The starter study is good as it is, and is never written over another.
+func TestInit(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "my study")
+	files, err := Init(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if files[0] != filepath.Join(dir, "study.yaml") || !slices.Contains(files, filepath.Join(dir, "kernels", "ctn_extraction.txt")) {
+		t.Errorf("wrote %v", files)
+	}
+	b, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := len(b.Items()); n < 15 || b.study.Name != "my-study" {
+		t.Errorf("study %q of %d documents", b.study.Name, n)
+	}
+	if err := os.Remove(files[0]); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Init(dir); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("written over another: %v", err)
+	}
+	if _, err := os.Stat(files[0]); err == nil {
+		t.Error("written in part")
+	}
+}
