@@ -69,8 +69,8 @@ func (e *Endpoint) Base(own string, endings ...string) (string, error) {
 }
 
 // Client is the HTTP client to give to an SDK. It keeps what comes back in the
-// [Exchange] of the request's context and follows no redirect, so that a
-// request goes to its endpoint or nowhere.
+// [Exchange] of the request's context, redirects included: they are not
+// followed, so that a request goes to its endpoint or nowhere.
 func (e *Endpoint) Client() *http.Client {
 	c := http.Client{}
 	if e.HTTP != nil {
@@ -80,7 +80,6 @@ func (e *Endpoint) Client() *http.Client {
 		c.Transport = NewTransport(64)
 	}
 	c.Transport = &tap{next: c.Transport}
-	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &c
 }
 

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -198,5 +199,42 @@ func TestRefusalsByStatus(t *testing.T) {
 				t.Errorf("%s, %s: got %+v, %v; want refused with reason %q", f.name, test.name, r, err, test.reason)
 			}
 		}
+	}
+}
+
+// Many calls at once, all of which learn the same.
+func TestLearnsConcurrently(t *testing.T) {
+	server := wiretest.NewServer(t)
+	client := open(t, 1, server.URL)
+	refuse(server, `"temperature"`, complaints[0].body, formats[1].answer)
+	var group sync.WaitGroup
+	for range 32 {
+		group.Go(func() {
+			if r, err := client.Complete(t.Context(), full()); err != nil || !slices.Contains(r.Adapted, "temperature dropped") {
+				t.Errorf("got %+v, %v", r, err)
+			}
+		})
+	}
+	group.Wait()
+	if n := len(server.Requests()); n < 33 || n > 64 {
+		t.Errorf("sent %d requests for 32 calls, want at most two each", n)
+	}
+	if _, err := client.Complete(t.Context(), full()); err != nil || len(server.Requests()) != 1 {
+		t.Errorf("after learning: %v, want one request", err)
+	}
+}
+
+// What is learnt of one model is not held against another.
+func TestLearnsPerModel(t *testing.T) {
+	server := wiretest.NewServer(t)
+	client := open(t, 1, server.URL)
+	refuse(server, `"some-model"`, complaints[0].body, formats[1].answer)
+	_, err := client.Complete(t.Context(), full())
+	failure(t, err)
+	other := full()
+	other.Name = "another-model"
+	r, err := client.Complete(t.Context(), other)
+	if err != nil || len(r.Adapted) != 0 {
+		t.Errorf("adapted %q, %v; want nothing", r.Adapted, err)
 	}
 }

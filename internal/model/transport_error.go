@@ -300,6 +300,9 @@ func unsent(ctx context.Context, x *Exchange, err error) *Error {
 	}
 	if x.Err == nil && x.Status == 0 && ctx.Err() == nil {
 		// The SDK refused the request before it was sent.
+		if err == nil {
+			err = errors.New("the client sent no request")
+		}
 		return &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
 	}
 	e := FromTransport(ctx, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"pgregory.net/rapid"
@@ -106,6 +107,17 @@ func TestComplaintForms(t *testing.T) {
 		if got := readComplaint([]byte(test.body)); got != test.want {
 			t.Errorf("%s: got %+v, want %+v", test.name, got, test.want)
 		}
+	}
+}
+
+// Google says in the body how long to wait.
+func TestWaitInTheBody(t *testing.T) {
+	c := readComplaint([]byte(`{"error":{"code":429,"message":"quota","details":[{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"34.5s"}]}}`))
+	if e := c.failure(&Exchange{Status: 429, Header: http.Header{}}, "", "m"); e.RetryAfter != 34500*time.Millisecond {
+		t.Errorf("wait %v, want 34.5s", e.RetryAfter)
+	}
+	if e := c.failure(&Exchange{Status: 429, Header: http.Header{"Retry-After": {"3"}}}, "", "m"); e.RetryAfter != 3*time.Second {
+		t.Errorf("wait %v, want the header's 3s", e.RetryAfter)
 	}
 }
 

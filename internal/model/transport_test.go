@@ -258,8 +258,8 @@ func TestTooLargeBody(t *testing.T) {
 		}
 	})
 	_, err := open(t, 1, server.URL).Complete(t.Context(), request())
-	if e := failure(t, err); e.Kind != eval.ErrMalformed {
-		t.Errorf("got %s, want malformed", e.Kind)
+	if e := failure(t, err); e.Kind != eval.ErrMalformed || !strings.Contains(e.Message, "32 MiB") {
+		t.Errorf("got %s (%s), want malformed and the limit", e.Kind, e.Message)
 	}
 }
 
@@ -301,5 +301,24 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	if n := len(server.Requests()); n != 42 {
 		t.Errorf("sent %d requests for 42 errors", n)
+	}
+}
+
+// What an SDK refuses to send is the study's mistake.
+func TestRefusedBeforeSending(t *testing.T) {
+	server := wiretest.NewServer(t)
+	r := request()
+	r.Name = "../files"
+	_, err := open(t, 3, server.URL).Complete(t.Context(), r)
+	if e := failure(t, err); e.Kind != eval.ErrBadRequest || len(server.Requests()) != 0 {
+		t.Errorf("got %s (%v), want a bad request and nothing sent", e.Kind, e)
+	}
+	for i, f := range formats {
+		r := request()
+		r.Schema = &eval.Schema{Name: "answer", JSON: []byte("{")}
+		_, err := open(t, i, server.URL).Complete(t.Context(), r)
+		if e := failure(t, err); e.Kind != eval.ErrBadRequest || e.Remedy == "" || len(server.Requests()) != 0 {
+			t.Errorf("%s: got %s (%v), want a bad request and nothing sent", f.name, e.Kind, e)
+		}
 	}
 }
