@@ -1,0 +1,257 @@
+// Package outputs answers requests from a file of answers made elsewhere, so
+// that what another program or an earlier study produced is journalled and
+// scored like any other arm.
+//
+// The file is JSON Lines as package dataset reads it (gzip, byte order marks
+// and blank lines are fine); a line is one answer:
+//
+//	{"document_id": "doc-17", "output": "…"}
+//	{"item": "doc-17", "replicate": 2, "output": {"extractions": []}, "model": "my-pipeline 1.4", "usage": {"input_tokens": 812, "output_tokens": 93}}
+//
+// "document_id" and "item" are two names for one key, and "output" is the text
+// a model gave, byte for byte, or an object or a list, which stands for its
+// JSON as it is written in the file. "replicate" counts from 1, which is the
+// default. Everything is checked when the file is opened, and what is wrong is
+// listed together.
+//
+// Texts stay on disk; memory holds the ids and where their answers stand.
+//
+// The package must not know any suite, nor what the answers are about.
+package outputs
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// A Client answers from one file. It implements [model.Client]. Close it.
+type Client struct {
+	lines *dataset.Lines
+	index map[key]int // record of the answer
+	items []string    // that have an answer, in the file's order
+}
+
+var _ model.Client = (*Client)(nil)
+
+// A key is what an answer is an answer to.
+type key struct {
+	item      string
+	replicate int
+}
+
+func (k key) String() string { return fmt.Sprintf("item %q replicate %d", k.item, k.replicate) }
+
+// A record is one line.
+type record struct {
+	DocumentID *string        `json:"document_id"`
+	Item       *string        `json:"item"`
+	Replicate  *int           `json:"replicate"`
+	Output     jsontext.Value `json:"output"`
+	Usage      usage          `json:"usage"`
+	Model      string         `json:"model"`
+}
+
+type usage struct {
+	Input  int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+}
+
+// key checks a record and says what it is an answer to.
+func (r *record) key() (key, error) {
+	k := key{replicate: 1}
+	switch {
+	case r.Item != nil && r.DocumentID != nil && *r.Item != *r.DocumentID:
+		return k, fmt.Errorf(`"item" is %q and "document_id" %q: they mean the same, give one of them`, *r.Item, *r.DocumentID)
+	case r.Item != nil:
+		k.item = *r.Item
+	case r.DocumentID != nil:
+		k.item = *r.DocumentID
+	}
+	if r.Replicate != nil {
+		k.replicate = *r.Replicate
+	}
+	switch kind := r.Output.Kind(); {
+	case k.item == "":
+		return k, errors.New(`whose answer is this? Give the item's id as "document_id" or "item"`)
+	case k.replicate < 1:
+		return k, fmt.Errorf("replicate %d: replicates count from 1", k.replicate)
+	case len(r.Output) == 0:
+		return k, errors.New(`there is no "output": give what the model answered, and "" where it answered nothing`)
+	case kind != '"' && kind != '{' && kind != '[':
+		return k, fmt.Errorf(`"output" is %s: want a text, an object or a list`, r.Output)
+	case r.Usage.Input < 0 || r.Usage.Output < 0:
+		return k, errors.New("usage: a number of tokens cannot be negative")
+	}
+	return k, nil
+}
+
+// text is the answer as the model gave it.
+func (r *record) text() (string, error) {
+	if r.Output.Kind() != '"' {
+		return string(r.Output), nil
+	}
+	var s string
+	err := json.Unmarshal(r.Output, &s)
+	return s, err
+}
+
+// Open reads a file from its start to its end and checks it. Errors begin with
+// file and line.
+func Open(path string) (*Client, error) {
+	lines, err := dataset.OpenLines(path)
+	if err != nil {
+		return nil, err
+	}
+	c := &Client{lines: lines, index: make(map[key]int, lines.Len())}
+	if err := c.load(); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+// maxListed is how many mistakes are worth reading before mending the file.
+const maxListed = 20
+
+func (c *Client) load() error {
+	var (
+		mistakes []error
+		more     int
+		buf      []byte
+		known    = map[string]bool{}
+	)
+	for i := range c.lines.Len() {
+		var k key
+		var err error
+		if k, buf, err = c.add(i, buf); err != nil {
+			if len(mistakes) < maxListed {
+				mistakes = append(mistakes, err)
+			} else {
+				more++
+			}
+			continue
+		}
+		if !known[k.item] {
+			known[k.item] = true
+			c.items = append(c.items, k.item)
+		}
+	}
+	if more > 0 {
+		mistakes = append(mistakes, fmt.Errorf("%s: and %d more", c.lines.Path(), more))
+	}
+	return errors.Join(mistakes...)
+}
+
+// add checks record i and enters it in the index.
+func (c *Client) add(i int, buf []byte) (key, []byte, error) {
+	var r record
+	buf, err := c.lines.Decode(i, buf, &r)
+	if err != nil {
+		return key{}, buf, err
+	}
+	k, err := r.key()
+	if err != nil {
+		return k, buf, c.lines.Locate(i, err)
+	}
+	if first, ok := c.index[k]; ok {
+		return k, buf, c.lines.Errorf(i, "%v is answered in line %d already: give each answer once, or number replicates", k, c.lines.Line(first))
+	}
+	c.index[k] = i
+	return k, buf, nil
+}
+
+// Complete answers with what the file holds for the request's item and
+// replicate; nothing else of the request counts.
+func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return eval.Response{}, model.FromTransport(ctx, err)
+	}
+	k := key{r.Item, max(1, r.Replicate)}
+	i, ok := c.index[k]
+	if !ok {
+		return eval.Response{}, c.missing(k)
+	}
+	var rec record
+	_, err := c.lines.Decode(i, nil, &rec)
+	var found key
+	if err == nil {
+		found, err = rec.key()
+	}
+	if err == nil && found != k {
+		err = c.lines.Errorf(i, "the line is about %v now", found)
+	}
+	var text string
+	if err == nil {
+		text, err = rec.text()
+	}
+	if err != nil {
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, RetryAfter: atOnce,
+			Message: fmt.Sprintf("reading the answer for %v: %v", k, err), Remedy: "do not change the file under a run"}
+	}
+	return eval.Response{
+		Text: text, Stop: eval.StopEnd, ModelVersion: rec.Model,
+		RequestID: filepath.Base(c.lines.Path()) + ":" + strconv.Itoa(c.lines.Line(i)),
+		Usage:     eval.Usage{Input: rec.Usage.Input, Output: rec.Usage.Output},
+	}, nil
+}
+
+// atOnce is how long to wait before asking a file again: it will not change its
+// mind, so the study's schedule of retries would only cost time.
+const atOnce = time.Nanosecond
+
+// missing is the error for an item without an answer. It leaves the trial
+// failed and the run alone, unlike a bad request would.
+func (c *Client) missing(k key) error {
+	return &model.Error{Kind: eval.ErrUnavailable, RetryAfter: atOnce,
+		Message: fmt.Sprintf("no answer for item %s replicate %d in %s", k.item, k.replicate, c.lines.Path()),
+		Remedy:  "add a line for it, or leave the item out of the study"}
+}
+
+// Missing lists the answers a study with these items and replicates would not
+// find, in the items' order: as an id, or with several replicates as
+// "id replicate 2".
+func (c *Client) Missing(items []string, replicates int) []string {
+	var list []string
+	for _, item := range items {
+		for replicate := 1; replicate <= replicates; replicate++ {
+			if _, ok := c.index[key{item, replicate}]; ok {
+				continue
+			}
+			name := item
+			if replicates > 1 {
+				name = fmt.Sprintf("%s replicate %d", item, replicate)
+			}
+			list = append(list, name)
+		}
+	}
+	return list
+}
+
+// Unknown lists the items the file has answers for and a study does not, in
+// the file's order.
+func (c *Client) Unknown(items []string) []string {
+	known := make(map[string]bool, len(items))
+	for _, item := range items {
+		known[item] = true
+	}
+	var list []string
+	for _, item := range c.items {
+		if !known[item] {
+			list = append(list, item)
+		}
+	}
+	return list
+}
+
+// Close closes the file.
+func (c *Client) Close() error { return c.lines.Close() }
