@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,27 +51,36 @@ func Open(file string) (*Cassette, error) {
 	}
 	c := &Cassette{file: file, waiting: map[string][]*cassette.Interaction{}, played: map[string]int{}}
 	for n, i := range raw.Interactions {
-		format, base, err := formatOf(i.Request.URL)
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("cassette %s, exchange %d: %w", file, n, err)
-		case n == 0:
-			c.format, c.base = format, base
-		case format != c.format || base != c.base:
-			return nil, fmt.Errorf("cassette %s, exchange %d: is in format %s at %s, and those before are in %s at %s; keep one endpoint in a cassette",
-				file, n, format, base, c.format, c.base)
-		}
-		u, err := url.Parse(i.Request.URL)
-		if err != nil {
+		if err := c.add(i); err != nil {
 			return nil, fmt.Errorf("cassette %s, exchange %d: %w", file, n, err)
 		}
-		key := keyOf(u.Path, []byte(i.Request.Body))
-		c.waiting[key] = append(c.waiting[key], i)
 	}
 	if c.format == "" {
 		return nil, fmt.Errorf("cassette %s: holds no exchange", file)
 	}
 	return c, nil
+}
+
+func (c *Cassette) add(i *cassette.Interaction) error {
+	if i == nil {
+		return errors.New("is empty")
+	}
+	u, err := url.Parse(i.Request.URL)
+	if err != nil {
+		return err
+	}
+	format, base, err := formatOf(*u)
+	switch {
+	case err != nil:
+		return err
+	case c.format == "":
+		c.format, c.base = format, base
+	case format != c.format || base != c.base:
+		return fmt.Errorf("is in format %s at %s, and those before are in %s at %s; keep one endpoint in a cassette", format, base, c.format, c.base)
+	}
+	key := keyOf(u.Path, []byte(i.Request.Body))
+	c.waiting[key] = append(c.waiting[key], i)
+	return nil
 }
 
 // Format is the wire format of the recordings: openai, openai_responses,
@@ -81,12 +91,11 @@ func (c *Cassette) Format() string { return c.format }
 func (c *Cassette) BaseURL() string { return c.base }
 
 // formatOf tells format and base URL by the path of a request.
-func formatOf(recorded string) (format, base string, err error) {
-	u, err := url.Parse(recorded)
-	if err != nil {
-		return "", "", err
+func formatOf(u url.URL) (format, base string, err error) {
+	if u.Host == "" {
+		return "", "", fmt.Errorf("its URL %q names no host", u.String())
 	}
-	u.RawQuery, u.Fragment = "", ""
+	u.RawQuery, u.Fragment, u.RawPath, u.User = "", "", "", nil
 	for _, f := range []struct{ ending, format string }{
 		{"/chat/completions", "openai"}, {"/responses", "openai_responses"}, {"/v1/messages", "anthropic"}, {"/messages", "anthropic"},
 	} {
@@ -99,7 +108,7 @@ func formatOf(recorded string) (format, base string, err error) {
 		u.Path = path
 		return "google", u.String(), nil
 	}
-	return "", "", fmt.Errorf("%s is in none of the formats openai, openai_responses, anthropic, google", u)
+	return "", "", fmt.Errorf("%s is in none of the formats openai, openai_responses, anthropic, google", &u)
 }
 
 // keyOf identifies a request: its path, and its body whatever the order of the

@@ -206,6 +206,7 @@ func TestCassettesThatCannotBeUsed(t *testing.T) {
 		{"empty", write(t), "holds no exchange"},
 		{"two formats", write(t, exchange(chatURL, chatBody, 200, ""), exchange("https://api.example.com/v1/messages", "{}", 200, "")), "exchange 1"},
 		{"no completion", write(t, exchange("https://api.example.com/v1/embeddings", "{}", 200, "")), "/v1/embeddings"},
+		{"no host", write(t, exchange("/v1/messages", "{}", 200, "")), "names no host"},
 		{"no YAML", write(t, "\t- {"), "a.cassette"},
 	}
 	for _, test := range tests {
