@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,7 +19,9 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-var update = flagUpdate()
+// updating reports whether golden files are to be rewritten; the flag is
+// wiretest's, which tests of this package import.
+func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"scruple": main})
@@ -29,7 +32,7 @@ func TestScripts(t *testing.T) {
 	fakellm := buildFake(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
-		UpdateScripts: *update,
+		UpdateScripts: updating(),
 		Setup: func(e *testscript.Env) error {
 			repo, err := filepath.Abs(filepath.Join("..", ".."))
 			if err != nil {

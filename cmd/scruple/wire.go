@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"path/filepath"
 
@@ -93,7 +94,7 @@ func costOf(m study.Model) func(eval.Usage) float64 {
 	p, known := priceOf(m)
 	return func(u eval.Usage) float64 {
 		if !known {
-			return price.Unknown()
+			return math.NaN()
 		}
 		return p.Cost(u)
 	}
