@@ -1,0 +1,243 @@
+// Package simulated is a model that is none: it writes the right answer with
+// errors put in at stated rates. It serves demonstrations without a key, tests,
+// and power studies, in which the true difference between arms must be known.
+//
+// What it produces says nothing about any model. Everything that shows such
+// answers, or a number computed from them, must label them simulated; the
+// suites mark the arms (eval.Arm.Simulated), and answers carry the model
+// version "simulated-1".
+//
+// The suite that knows the gold puts a [Sheet] into the request's payload when,
+// and only when, the model's provider is simulated. A sheet cuts an answer into
+// parts and says for each what the right text is and what each kind of error
+// would have written instead. Whether a part goes wrong is drawn from a stream
+// of numbers that is indexed and not consumed: the draw for part i depends on
+// the seed, the model's id, the request's key and i, and on nothing else. So
+// answers do not change with order, concurrency or interruptions, equal
+// requests get equal answers, and replicates are independent of each other.
+//
+// The package must not know any suite: what the parts mean is not its affair.
+package simulated
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+)
+
+// Version is what answers give as the version of the model. It changes when
+// the same request would be answered otherwise.
+const Version = "simulated-1"
+
+// The kinds of error a part can have, in the order in which they are tried.
+const (
+	Miss      = "miss"      // something there is called missing
+	Wrong     = "wrong"     // something there is read wrong
+	Invent    = "invent"    // something is given where there is nothing
+	Fabricate = "fabricate" // a quote is made up
+)
+
+// A Skill says how often a simulated model errs. Rates are probabilities: the
+// first four of a part for which the error is possible, the last of an answer.
+//
+// Errors of one part exclude each other, so each happens at its stated rate as
+// long as the rates of those that are possible add up to at most 1; beyond
+// that the later ones in the list get what is left. [Skill.Check] refuses it.
+type Skill struct {
+	Miss      float64
+	Wrong     float64
+	Invent    float64
+	Fabricate float64
+	Malformed float64 // the answer cannot be read
+}
+
+// rates lists the errors of a part in the order in which they are tried.
+func (s *Skill) rates() []rate {
+	return []rate{{Miss, s.Miss}, {Wrong, s.Wrong}, {Invent, s.Invent}, {Fabricate, s.Fabricate}}
+}
+
+type rate struct {
+	kind string
+	p    float64
+}
+
+// Check reports rates that are no probabilities, and rates of errors of
+// something that is there (miss, wrong, fabricate) that cannot all hold.
+func (s Skill) Check() error {
+	for _, r := range append(s.rates(), rate{"malformed", s.Malformed}) {
+		if !(r.p >= 0 && r.p <= 1) { // NaN is neither
+			return fmt.Errorf("skill: %s is %v: want a probability from 0 to 1", r.kind, r.p)
+		}
+	}
+	const rounding = 1e-9 // 0.7 + 0.2 + 0.1 is meant to be 1
+	if sum := s.Miss + s.Wrong + s.Fabricate; sum > 1+rounding {
+		return fmt.Errorf("skill: miss, wrong and fabricate exclude each other and add up to %.6g: want at most 1", sum)
+	}
+	return nil
+}
+
+// A Sheet is the right answer in parts, with the errors that can be made.
+type Sheet struct {
+	Prefix    string `json:"prefix,omitempty"`
+	Separator string `json:"separator,omitempty"` // between parts
+	Suffix    string `json:"suffix,omitempty"`
+	Parts     []Part `json:"parts,omitempty"`
+	// Malformed is an answer that cannot be read. Without one, a malformed
+	// answer is one that is cut off.
+	Malformed string `json:"malformed,omitempty"`
+}
+
+// A Part is one piece of an answer, such as a field.
+type Part struct {
+	Right string `json:"right"`
+	// Alternatives are what is written instead, by kind of error. A kind that
+	// makes no sense for the part is not there.
+	Alternatives map[string]string `json:"alternatives,omitempty"`
+}
+
+// Encode writes a sheet as the payload of a request. It panics when a part has
+// an alternative of a kind that is none, since that would never be written.
+func Encode(s Sheet) json.RawMessage {
+	for i, p := range s.Parts {
+		for kind := range p.Alternatives {
+			if !slices.Contains([]string{Miss, Wrong, Invent, Fabricate}, kind) {
+				panic(fmt.Sprintf("simulated: part %d has an alternative of kind %q, which is none", i, kind))
+			}
+		}
+	}
+	b, err := model.EncodeJSON(s)
+	if err != nil {
+		panic("simulated: " + err.Error()) // strings always encode
+	}
+	return b
+}
+
+// A Client answers as one simulated model. It implements [model.Client].
+type Client struct {
+	skill Skill
+	seed  int64
+}
+
+var _ model.Client = (*Client)(nil)
+
+// New returns a model of that skill. Another seed is another run of the same
+// model.
+func New(skill Skill, seed int64) *Client { return &Client{skill, seed} }
+
+// Complete fills in the request's sheet. Tokens are estimated at four bytes
+// each.
+func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	if err := ctx.Err(); err != nil {
+		return eval.Response{}, model.FromTransport(ctx, err)
+	}
+	sheet, err := decode(r.Payload)
+	if err != nil {
+		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Err: err,
+			Message: fmt.Sprintf("model %q is simulated, and the request about item %q has no answer sheet to go by: %v", r.Model, r.Item, err),
+			Remedy:  "give this part of the study a real model: the suite does not simulate it"}
+	}
+	key := r.Key()
+	text := c.write(&sheet, newStream(c.seed, r.Model, key))
+	return eval.Response{
+		Text: text, Stop: eval.StopEnd, StopReason: "end", ModelVersion: Version, RequestID: "simulated-" + key,
+		Usage: eval.Usage{Input: tokens(inputBytes(r)), Output: tokens(len(text))},
+	}, nil
+}
+
+func decode(payload json.RawMessage) (Sheet, error) {
+	var s Sheet
+	if len(payload) == 0 {
+		return s, errors.New("there is no payload")
+	}
+	if err := dataset.DecodeStrict(payload, &s); err != nil { // a pipeline's payload is no sheet
+		return s, fmt.Errorf("reading the payload: %w", err)
+	}
+	return s, nil
+}
+
+// write joins the parts, each right or wrong as drawn.
+func (c *Client) write(s *Sheet, draws stream) string {
+	malformed := draws.at("malformed", 0) < c.skill.Malformed
+	if malformed && s.Malformed != "" {
+		return s.Malformed
+	}
+	var b strings.Builder
+	b.WriteString(s.Prefix)
+	for i := range s.Parts {
+		if i > 0 {
+			b.WriteString(s.Separator)
+		}
+		b.WriteString(c.choose(&s.Parts[i], draws.at("part", i)))
+	}
+	b.WriteString(s.Suffix)
+	if malformed {
+		return cut(b.String(), draws.at("cut", 0))
+	}
+	return b.String()
+}
+
+// choose gives the text of a part for a number drawn from [0, 1): the errors
+// that are possible take up intervals one after the other, from 0 on.
+func (c *Client) choose(p *Part, u float64) string {
+	for _, r := range c.skill.rates() {
+		text, possible := p.Alternatives[r.kind]
+		if !possible {
+			continue
+		}
+		if u < r.p {
+			return text
+		}
+		u -= r.p
+	}
+	return p.Right
+}
+
+// cut drops the end of a text, at least its last character, at a place given
+// as a number from [0, 1).
+func cut(text string, u float64) string {
+	end := max(0, min(int(u*float64(len(text))), len(text)-1)) // the product may be rounded up
+	for end > 0 && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end]
+}
+
+func inputBytes(r *eval.Request) int {
+	n := len(r.System)
+	for _, m := range r.Messages {
+		n += len(m.Content)
+	}
+	return n
+}
+
+func tokens(bytes int) int { return (bytes + 3) / 4 }
+
+// A stream is an endless table of numbers drawn uniformly from [0, 1).
+type stream [sha256.Size]byte
+
+func newStream(seed int64, modelID, key string) stream {
+	var b []byte
+	b = binary.BigEndian.AppendUint64(b, uint64(seed))
+	for _, s := range []string{Version, modelID, key} {
+		b = binary.BigEndian.AppendUint64(b, uint64(len(s)))
+		b = append(b, s...)
+	}
+	return sha256.Sum256(b)
+}
+
+// at is the number of that purpose and index: the first 53 bits of a hash.
+func (s stream) at(purpose string, index int) float64 {
+	b := binary.BigEndian.AppendUint64(s[:], uint64(index))
+	h := sha256.Sum256(append(b, purpose...))
+	return float64(binary.BigEndian.Uint64(h[:8])>>11) / (1 << 53)
+}
