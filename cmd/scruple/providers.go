@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model/google"
 	"github.com/scruple-eval/scruple/internal/model/openai"
 	"github.com/scruple-eval/scruple/internal/model/recorded"
+	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -53,7 +53,8 @@ func newClient(m study.Model, getenv func(string) string, transport http.RoundTr
 	case "recorded":
 		return newRecorded(m)
 	case "simulated":
-		return nil, "", errors.New("provider simulated is not wired yet")
+		c, err := newSimulated(m)
+		return c, "simulated", err
 	}
 	p, ok := findPreset(m.Provider)
 	if !ok {
@@ -119,6 +120,22 @@ func newRecorded(m study.Model) (model.Client, string, error) {
 		return nil, "", err
 	}
 	return recorded.NewClient(inner), cassette.Format(), nil
+}
+
+// newSimulated makes a model that is none, with the skill the study states.
+func newSimulated(m study.Model) (model.Client, error) {
+	var skill simulated.Skill
+	if m.Skill != nil {
+		skill = simulated.Skill(*m.Skill)
+	}
+	if err := skill.Check(); err != nil {
+		return nil, fmt.Errorf("model %s: %w", m.ID, err)
+	}
+	seed := int64(42)
+	if m.Seed != nil {
+		seed = *m.Seed
+	}
+	return simulated.New(skill, seed), nil
 }
 
 func findPreset(name string) (preset, bool) {

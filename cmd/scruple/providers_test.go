@@ -112,12 +112,21 @@ func TestProvidersThatCannotBeUsed(t *testing.T) {
 		{study.Model{Provider: "simulate", Name: "m"}, "simulated"},
 		{study.Model{Provider: "openai", BaseURL: "http://127.0.0.1/v1"}, "name"},
 		{study.Model{Provider: "openai", Name: "m", BaseURL: "localhost:8080"}, "localhost:8080"},
+		{study.Model{Provider: "simulated", Skill: &study.Skill{Miss: 2}}, "miss"},
 		{study.Model{Provider: "recorded", Name: "m"}, "cassette"},
 		{study.Model{Provider: "recorded", Name: "m", Cassette: "nowhere.yaml"}, "nowhere.yaml"},
 	}
 	for _, test := range tests {
 		if _, _, err := newClient(test.model, env("OPENAI_API_KEY", "k"), http.DefaultTransport); err == nil || !strings.Contains(err.Error(), test.want) {
 			t.Errorf("%+v: got %v, want an error with %q", test.model, err, test.want)
+		}
+	}
+}
+
+func TestSimulatedProvider(t *testing.T) {
+	for _, skill := range []*study.Skill{nil, {Miss: 0.1}} {
+		if c, wire, err := newClient(study.Model{ID: "a", Provider: "simulated", Skill: skill}, env(), nil); err != nil || wire != "simulated" || c == nil {
+			t.Errorf("skill %+v: format %q, %v", skill, wire, err)
 		}
 	}
 }
