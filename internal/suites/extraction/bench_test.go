@@ -173,3 +173,6 @@ func TestMemory(t *testing.T) {
 	}
 	runtime.KeepAlive(b)
 }
+
+// testContext is for code that has no test at hand to take one from.
+var testContext = context.Background()

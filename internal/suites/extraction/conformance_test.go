@@ -1,0 +1,52 @@
+package extraction
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+)
+
+// Every arm there is, with a judge, over the documents of the starter study.
+func TestConformance(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir, map[string]string{
+		"answers.jsonl": "{}\n",
+		"study.yaml": `name: t
+suite: extraction
+documents: {source: jsonl, path: data/contracts.jsonl}
+models:
+  - {id: m, provider: openai, name: x}
+  - {id: s, provider: anthropic, name: y, structured: schema}
+  - {id: tool, provider: google, name: z, structured: tool}
+  - {id: sim, provider: simulated, skill: {wrong: 0.2}}
+  - {id: judge, provider: openai, name: j}
+judge_model: judge
+kernels:
+  - {name: k, path: kernels/ctn_extraction.txt}
+  - {name: no-v1, of: k, remove: [v1], models: [m]}
+  - {name: rules, builtin: heuristic}
+  - {name: o, outputs: answers.jsonl}
+  - {name: e, exec: cat}
+`})
+	b, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	suitetest.Bench(t, Suite(), b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
+		if stage == eval.StageJudge {
+			_, quote, _ := strings.Cut(r.Messages[0].Content, "Text: ")
+			return eval.Response{Text: quote, Stop: eval.StopEnd}, nil
+		}
+		// What the rules would answer, so that there are quotes to judge.
+		d, err := b.document(r.Item)
+		if err != nil {
+			return eval.Response{}, err
+		}
+		return eval.Response{Text: heuristicAnswer(d.ready()), Stop: eval.StopEnd}, nil
+	})
+}
