@@ -221,13 +221,14 @@ func (h *heuristic) values(t text.Type) []span {
 func (h *heuristic) fit(l *label, s span) float64 {
 	line := lower(h.lineBefore(s.start))
 	before := lower(h.before(s.start, 90)) + " " + lower(h.above(s.start))
-	after := lower(h.after(s.end, 40))
+	definition, _, _ := strings.Cut(lower(h.after(s.end, 60)), ")")
+	defined := strings.HasPrefix(strings.TrimLeft(definition, " ,"), "(")
 	score := 0.0
 	for _, c := range l.specific {
 		switch {
 		case c.in(line):
 			score += 4
-		case c.in(after) && strings.HasPrefix(strings.TrimLeft(after, " ,"), "("):
+		case defined && c.in(definition):
 			score += 4
 		case c.in(before):
 			score += 2
@@ -349,7 +350,7 @@ func (h *heuristic) identifier(l *label) (span, bool) {
 	case strings.Contains(l.name, "phone") || strings.Contains(l.name, "telephone"):
 		return h.first(phone)
 	}
-	best, bestScore := span{}, 3.0 // a specific word in the line, or near and with the kind
+	best, bestScore := span{}, 3.0 // more than a specific word somewhere before
 	for _, p := range h.index.Pages() {
 		for _, m := range code.FindAllStringIndex(h.Text[p.Start:p.End], -1) {
 			s := span{p.Start + m[0], p.Start + m[1]}
@@ -380,10 +381,14 @@ func (h *heuristic) fitCode(l *label, s span) float64 {
 	if near == "" {
 		near = lower(h.above(s.start))
 	}
+	last := near[strings.LastIndexByte(near, ' ')+1:]
 	score := 0.0
 	for _, c := range l.specific {
 		if c.in(near) {
 			score += 3
+		}
+		if c.in(last) { // right behind it
+			score++
 		}
 	}
 	for _, c := range l.kind {
