@@ -89,35 +89,16 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 			e.drop(w)
 			continue // a new process has answered nothing yet, so this ends
 		}
-		response, err := e.read(w, line, id, err)
+		var response eval.Response
+		if err == nil {
+			response, err = w.read(line, id)
+		}
+		if err != nil {
+			err = e.explain(w, err)
+		}
 		e.release(w)
 		return response, err
 	}
-}
-
-// read reads an answer line. One that shows the process to be out of step with
-// its requests breaks the worker.
-func (e *Exec) read(w *worker, line []byte, id string, err error) (eval.Response, error) {
-	var response eval.Response
-	if err == nil {
-		var a answer
-		a, err = decode(line)
-		inStep := string(a.ID) == id || a.ID == "" && a.complaint() != ""
-		w.broken = w.broken || !inStep
-		switch {
-		case err != nil:
-		case !inStep && a.ID == "":
-			err = model.Malformed(`the answer has no "id", the request had %q: %s`, id, shorten(line))
-		case !inStep:
-			err = model.Malformed(`the answer has the "id" %q, the request had %q: %s`, shorten([]byte(a.ID)), id, shorten(line))
-		default:
-			response, err = a.response()
-		}
-	}
-	if err != nil {
-		return eval.Response{}, e.explain(w, err)
-	}
-	return response, nil
 }
 
 // explain adds to an error what the process wrote to standard error, and what
@@ -127,13 +108,14 @@ func (e *Exec) explain(w *worker, err error) error {
 	if !errors.As(err, &failure) {
 		failure = &model.Error{Kind: eval.ErrMalformed, Message: err.Error(), Err: err}
 	}
-	said := w.stderr.String()
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = failure.Err.Error()
 	}
-	if text := oneLine(e.env.clean(said)); text != "" {
+	said := w.stderr.String()
+	if text := oneLine(said); text != "" {
 		failure.Message += "; its standard error: " + text
 	}
+	failure.Message = e.env.clean(failure.Message)
 	switch name := e.env.missed(said); {
 	case name != "":
 		failure.Remedy = name + " is kept from commands, as keys of model providers are: have the command read it from a file of its own"

@@ -98,7 +98,7 @@ func readBody(data []byte, id string) (eval.Response, error) {
 		return eval.Response{}, err
 	}
 	if a.ID != "" && string(a.ID) != id {
-		return eval.Response{}, model.Malformed(`the answer has the "id" %q, the request had %q: %s`, shorten([]byte(a.ID)), id, shorten(data))
+		return eval.Response{}, otherID(a.ID, id, data)
 	}
 	return a.response()
 }

@@ -141,6 +141,14 @@ func noOutput(data []byte, output jsontext.Value) error {
 	return model.Malformed(`the answer has no "output", it has %s%s`, strings.Join(names, ", "), more)
 }
 
+// otherID is the error of an answer that is not to this request.
+func otherID(got model.Word, want string, data []byte) error {
+	if got == "" {
+		return model.Malformed(`the answer has no "id", the request had %q: %s`, want, shorten(data))
+	}
+	return model.Malformed(`the answer has the "id" %q, the request had %q: %s`, shorten([]byte(got)), want, shorten(data))
+}
+
 // complaint is why the pipeline could not answer, "" when it could.
 func (a *answer) complaint() string {
 	if !model.Present(json.RawMessage(a.Error)) {

@@ -183,6 +183,21 @@ func (w *worker) ask(ctx context.Context, request []byte) ([]byte, error) {
 	return nil, w.death(line, ended)
 }
 
+// read reads an answer line. One that shows the process to be out of step with
+// its requests breaks the worker.
+func (w *worker) read(line []byte, id string) (eval.Response, error) {
+	a, err := decode(line)
+	inStep := string(a.ID) == id || a.ID == "" && a.complaint() != ""
+	w.broken = w.broken || !inStep
+	switch {
+	case err != nil:
+		return eval.Response{}, err
+	case !inStep:
+		return eval.Response{}, otherID(a.ID, id, line)
+	}
+	return a.response()
+}
+
 // death is the error of a process that ended, or closed its standard output,
 // without an answer. rest is what it wrote last.
 func (w *worker) death(rest []byte, ended bool) error {
