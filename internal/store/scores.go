@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -45,29 +46,41 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 	return explain(db.path, tx.Commit())
 }
 
-// appendScores writes scores in the form the scores table describes.
+// appendScores writes scores in the form the scores table describes. Scores of
+// one unit come together.
 func appendScores(b []byte, scores []eval.Score) []byte {
-	b = append(b, '[')
+	b = append(b, '{')
 	for i, s := range scores {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(b, '[')
-		b = appendString(b, s.Unit)
-		b = append(b, ',')
-		b = appendString(b, s.Metric)
-		if s.Unscored != "" {
-			b = append(b, ",null,null,"...)
-			b = appendString(b, s.Unscored)
+		if i == 0 || scores[i-1].Unit != s.Unit {
+			if i > 0 {
+				b = append(b, '}', ',')
+			}
+			b = append(appendString(b, s.Unit), ':', '{')
 		} else {
 			b = append(b, ',')
-			b = strconv.AppendFloat(b, s.Num, 'g', -1, 64)
-			b = append(b, ',')
-			b = strconv.AppendFloat(b, s.Den, 'g', -1, 64)
 		}
-		b = append(b, ']')
+		b = append(appendString(b, s.Metric), ':')
+		switch {
+		case s.Unscored != "":
+			b = appendString(b, s.Unscored)
+		case s.Den == 1:
+			b = appendNumber(b, s.Num)
+		default:
+			b = appendNumber(append(b, '['), s.Num)
+			b = append(appendNumber(append(b, ','), s.Den), ']')
+		}
 	}
-	return append(b, ']')
+	if len(scores) > 0 {
+		b = append(b, '}')
+	}
+	return append(b, '}')
+}
+
+func appendNumber(b []byte, f float64) []byte {
+	if i := int64(f); float64(i) == f && i >= 0 && i < 10 { // nearly all
+		return append(b, byte('0'+i))
+	}
+	return strconv.AppendFloat(b, f, 'g', -1, 64)
 }
 
 // appendString writes a JSON string; names that need no escapes, which are
@@ -84,27 +97,58 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// decodeScores reads what appendScores wrote, in its order.
 func decodeScores(data string) ([]eval.Score, error) {
-	var rows [][]any
-	if err := json.Unmarshal([]byte(data), &rows); err != nil {
+	d := json.NewDecoder(strings.NewReader(data))
+	var scores []eval.Score
+	err := eachKey(d, func(unit string) error {
+		return eachKey(d, func(metric string) error {
+			s := eval.Score{Unit: unit, Metric: metric, Den: 1}
+			var v any
+			if err := d.Decode(&v); err != nil {
+				return err
+			}
+			switch v := v.(type) {
+			case float64:
+				s.Num = v
+			case string:
+				s.Den, s.Unscored = 0, v
+			case []any:
+				if len(v) != 2 {
+					return fmt.Errorf("%s of %q is a list of %d", metric, unit, len(v))
+				}
+				s.Num, _ = v[0].(float64)
+				s.Den, _ = v[1].(float64)
+			default:
+				return fmt.Errorf("%s of %q is %v", metric, unit, v)
+			}
+			scores = append(scores, s)
+			return nil
+		})
+	})
+	if err != nil {
 		return nil, fmt.Errorf("reading stored scores: %w", err)
 	}
-	scores := make([]eval.Score, 0, len(rows))
-	for _, r := range rows {
-		if len(r) < 4 {
-			return nil, fmt.Errorf("reading stored scores: an entry of %d values", len(r))
-		}
-		var s eval.Score
-		s.Unit, _ = r[0].(string)
-		s.Metric, _ = r[1].(string)
-		s.Num, _ = r[2].(float64)
-		s.Den, _ = r[3].(float64)
-		if len(r) > 4 {
-			s.Unscored, _ = r[4].(string)
-		}
-		scores = append(scores, s)
-	}
 	return scores, nil
+}
+
+// eachKey reads an object and calls f at the value of each key, in order.
+func eachKey(d *json.Decoder, f func(key string) error) error {
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return errors.Join(err, fmt.Errorf("want an object, got %v", t))
+	}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := t.(string)
+		if err := f(key); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
 }
 
 // Scores gives the scores of every scored trial of a run, in plan order. The

@@ -301,7 +301,8 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 func TestScoresReadBackAsWritten(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 2, 1)
-	want := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Metric: "rate", Num: 0, Den: 7}, {Unit: "g", Metric: "evidence", Unscored: "judge failed"}}
+	want := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Unit: "f \"q\" é", Metric: "rate", Num: 2.5, Den: 7},
+		{Unit: "g", Metric: "evidence", Unscored: "judge failed"}, {Metric: "small", Num: -1e-300, Den: 1}, {Metric: "zero", Num: 0, Den: 3}}
 	write := func(scores []eval.Score) error {
 		return db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
 			_ = yield(eval.Scored{Trial: p.Trial(0), Outcome: eval.Outcome{Kind: eval.OK}, Scores: scores}, nil) &&

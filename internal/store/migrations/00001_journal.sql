@@ -87,8 +87,8 @@ CREATE TABLE verdicts (
 -- Trials whose judging is over, with or without verdicts.
 CREATE TABLE judged (trial INTEGER PRIMARY KEY REFERENCES trials (id));
 
--- Scores of one trial: a JSON list of [unit, metric, num, den], or of
--- [unit, metric, null, null, reason] where there is no score.
+-- Scores of one trial: JSON, {unit: {metric: score}}. A score is a number x,
+-- which is x/1, or [num, den], or the reason in words why there is none.
 CREATE TABLE scores (
   trial INTEGER PRIMARY KEY REFERENCES trials (id),
   data  TEXT NOT NULL
