@@ -53,7 +53,10 @@ func (h *heuristic) entry(i int) writtenEntry {
 	}
 	c := citation{value: text.Minimal(h.Text[value.start:value.end]), quote: h.Text[quote.start:quote.end], page: h.index.PageAt(quote.start)}
 	if !h.index.Has(c.quote) { // the passage holds a page marker
-		c.quote = c.value
+		c.quote, c.page = c.value, h.index.PageAt(value.start)
+	}
+	if !h.index.Has(c.value) {
+		return missingEntry(f.Name)
 	}
 	return okEntry(f.Name, c)
 }

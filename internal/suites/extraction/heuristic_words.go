@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // words finds a string by what the field's name says it is, and else behind a
@@ -232,7 +233,7 @@ func (h *heuristic) lines(n int) []span {
 				end = start + i
 			}
 			t := h.Text[start:end]
-			left := start + len(t) - len(strings.TrimLeft(t, " \t\r"))
+			left := start + len(t) - len(strings.TrimLeftFunc(t, unicode.IsSpace))
 			if t = strings.TrimSpace(t); t != "" {
 				out = append(out, span{left, left + len(t)})
 			}

@@ -394,3 +394,33 @@ func TestInit(t *testing.T) {
 		t.Error("written in part")
 	}
 }
+
+// The starter study's documents are documents of the shipped example, and all
+// of that can be opened.
+func TestShippedExample(t *testing.T) {
+	example := filepath.Join("..", "..", "..", "examples", "contracts")
+	all, err := os.ReadFile(filepath.Join(example, "data", "contracts.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	starter, err := template.ReadFile("template/data/contracts.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, line := range strings.SplitAfter(string(starter), "\n") {
+		if !strings.Contains(string(all), line) {
+			t.Errorf("line %d of the starter's documents is not in the example's", i+1)
+		}
+	}
+	schema, err := os.ReadFile(filepath.Join(example, "schemas", "cuad.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := mustOpen(t, map[string]string{
+		"study.yaml":        "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: contracts.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+		"contracts.jsonl":   string(all),
+		"schemas/cuad.json": string(schema)})
+	if len(b.Items()) != 40 {
+		t.Errorf("%d contracts, want 40", len(b.Items()))
+	}
+}

@@ -1,6 +1,9 @@
 package extraction
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestPreflight(t *testing.T) {
 	results, err := Preflight("")
@@ -11,8 +14,70 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%d cases, want the ten of the plan's §3.11", len(results))
 	}
 	for _, r := range results {
+		if r.Scenario == "" {
+			t.Errorf("%s does not say what it tries", r.Case)
+		}
 		for _, w := range r.Wrong {
 			t.Errorf("%s: %s", r.Case, w)
 		}
+	}
+}
+
+const ownCase = `{
+  "scenario": "a total with a currency in front",
+  "document": "Total: RM 60.30\n",
+  "schema": {"name": "receipt", "fields": [{"name": "total", "type": "money", "description": "Total"}, {"name": "day", "type": "date", "description": "Day"}]},
+  "gold": [{"field": "total", "exists_in_document": true, "correct_value": "60.30"}, {"field": "day", "exists_in_document": false}],
+  "answer": "Sure! [{\"field\":\"total\",\"value\":\"RM 60.30\",\"evidence\":{\"quote\":\"Total: RM 60.30\",\"page\":1},\"status\":\"ok\"}]",
+  "expect": {"value": 1, "composite": 1, "repaired": 0},
+  "expect_max": {"extra_field": 0}
+}`
+
+// Cases of the user's own run after the shipped ones; one that is wrong says
+// what it is about, and a file that is no case is an error with its name.
+func TestOwnPreflightCases(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"a.json":   ownCase,
+		"b.json":   strings.NewReplacer(`"value": 1`, `"value": 0.5, "page": 1`, `"extra_field": 0`, `"status": 0.5, "no_such": 1`).Replace(ownCase),
+		"c.json":   strings.Replace(ownCase, `"expect"`, `"field": "day", "expect"`, 1),
+		"note.txt": "not a case",
+	})
+	results, err := Preflight(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]string{}
+	for _, r := range results[10:] {
+		got[r.Case] = strings.Join(r.Wrong, "; ")
+	}
+	want := map[string]string{
+		"a": "",
+		"b": "value is 1, expected 0.5; no_such: there is no such score; status is 1, expected at most 0.5",
+		"c": "composite is 0, expected 1; value is 0, expected 1",
+	}
+	for name, w := range want {
+		if g, ok := got[name]; !ok || g != w {
+			t.Errorf("%s: %q, want %q", name, g, w)
+		}
+	}
+
+	for change, want := range map[[2]string]string{
+		{`"scenario"`, `"scenaro"`}:                                    `did you mean "scenario"`,
+		{`"correct_value": "60.30"`, `"page": 1`}:                      "has no correct_value",
+		{`"type": "money"`, `"type": "euro"`}:                          `fields[0].type is "euro"`,
+		{`"fields": [`, `"fields": [], "x": [`}:                        "x",
+		{`"expect": {"value": 1, "composite": 1, "repaired": 0},`, ``}: "",
+		{`{"value": 1, "composite": 1, "repaired": 0}`, `{}`}:          "",
+	} {
+		bad := t.TempDir()
+		write(t, bad, map[string]string{"bad.json": strings.Replace(ownCase, change[0], change[1], 1)})
+		_, err := Preflight(bad)
+		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bad.json")) {
+			t.Errorf("%v: %v, want %q", change, err, want)
+		}
+	}
+	if results, err := Preflight(dir + "/nowhere"); err != nil || len(results) != 10 {
+		t.Errorf("a folder that is not there: %d results, %v", len(results), err)
 	}
 }

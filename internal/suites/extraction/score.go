@@ -50,6 +50,7 @@ func (m mix) ofCandidate() mix {
 type point struct {
 	field Field
 	gold  *Gold
+	text  string // of the document
 	index *text.Index
 }
 
@@ -251,11 +252,21 @@ func (p *point) page(e *Entry) float64 {
 	return indicator(p.standsOn(e.Quote, e.Page))
 }
 
+// standsOn reports whether a page is one the quote begins on. Where a quote
+// repeats itself across a page break, the index finds the places from left to
+// right and may pass over one that lies within the page; so the page is looked
+// at by itself before the answer is no.
 func (p *point) standsOn(quote Scalar, page PageRef) bool {
-	if !quote.Given || !page.Given || page.Bad {
+	if quote.blank() || !page.Given || page.Bad {
 		return false
 	}
-	return slices.ContainsFunc(p.index.Find(quote.Text), func(o text.Occurrence) bool { return o.Page == page.Number })
+	if slices.ContainsFunc(p.index.Find(quote.Text), func(o text.Occurrence) bool { return o.Page == page.Number }) {
+		return true
+	}
+	minimal := text.Minimal(quote.Text)
+	return slices.ContainsFunc(p.index.Pages(), func(g text.Page) bool {
+		return g.Number == page.Number && strings.Contains(text.Minimal(p.text[g.Start:g.End]), minimal)
+	})
 }
 
 // status is the status score: is it the one gold calls for?

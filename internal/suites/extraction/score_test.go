@@ -220,6 +220,17 @@ func TestScore(t *testing.T) {
 	}
 }
 
+// A quote that repeats itself over a page break stands on both pages, though
+// its places overlap.
+func TestPageOfOverlappingQuotes(t *testing.T) {
+	d := prepare(text.String, "---PAGE 1---\nA 1\n---PAGE 2---\nA 1 A 1\n", presentGold("A 1"))
+	for page, want := range map[string]float64{"1": 1, "2": 1, "3": 0} {
+		if got := scoresOf(d, extractions(ok("A 1", "A 1 A 1", page)))[metricPage].Num; got != want {
+			t.Errorf("page %s scores %v, want %v", page, got, want)
+		}
+	}
+}
+
 // The rates of X4.9, as hits and opportunities; "–" where there is none.
 func TestRates(t *testing.T) {
 	real, fake := "Invoice INV-7", "Bill INV-7"

@@ -1,0 +1,95 @@
+package suites
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Every suite keeps what the command relies on: its starter study loads and
+// opens, its schema can be made, its pre-flight passes, and its defaults are
+// metrics of its own.
+func TestEntries(t *testing.T) {
+	names := map[string]bool{}
+	for _, e := range All() {
+		t.Run(e.Suite.Name, func(t *testing.T) {
+			if names[e.Suite.Name] {
+				t.Error("the name is there twice")
+			}
+			names[e.Suite.Name] = true
+			for _, name := range append(e.Primary, e.Secondary...) {
+				if _, ok := e.Suite.Metric(name); !ok {
+					t.Errorf("%s is reported by default and is no metric", name)
+				}
+			}
+			dir := filepath.Join(t.TempDir(), "starter")
+			files, err := e.Init(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := e.Init(dir); err == nil {
+				t.Error("the starter study is written over itself")
+			}
+			own, common := e.NewStudy()
+			f, err := study.Load(files[0], nil, own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if common.Suite != e.Suite.Name || common.Name != "starter" {
+				t.Errorf("the common part is not the study's: %+v", common)
+			}
+			b, err := e.Open(f, own)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer b.Close()
+			if len(b.Items()) == 0 || len(b.Arms()) < 2 {
+				t.Errorf("%d items, %d arms", len(b.Items()), len(b.Arms()))
+			}
+			if _, ok := b.(eval.Tabler); !ok {
+				t.Error("the bench's tables are lost on the way")
+			}
+			if _, ok := b.(eval.Calibrator); !ok {
+				t.Error("the bench's calibration is lost on the way")
+			}
+			schema, err := study.Schema(own, "https://example.org/s.json", e.Suite.Title)
+			if err != nil || !strings.Contains(string(schema), `"documents"`) {
+				t.Errorf("schema: %v", err)
+			}
+			results, err := e.Preflight(filepath.Join(dir, "preflight"))
+			if err != nil || len(results) == 0 {
+				t.Fatalf("pre-flight: %d cases, %v", len(results), err)
+			}
+			for _, r := range results {
+				if !r.OK() {
+					t.Errorf("%s: %v", r.Name, r.Wrong)
+				}
+			}
+		})
+	}
+}
+
+func TestPipelinesComeThrough(t *testing.T) {
+	e := All()[0]
+	dir := t.TempDir()
+	files, err := e.Init(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := e.NewStudy()
+	f, err := study.Load(files[0], []string{"kernels[heuristic].builtin=", "kernels[heuristic].exec=cat -"}, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := e.Open(f, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Close()
+	if p := b.Pipelines(); len(p) != 1 || p[0] != (Pipeline{"arm:heuristic", "exec", "cat -"}) {
+		t.Errorf("%+v", p)
+	}
+}
