@@ -17,14 +17,14 @@ import (
 // first refusal would let a provider that refuses at random stall a run). It
 // starts at the ceiling: a provider that takes everything is not made to wait.
 type gate struct {
-	mu       sync.Mutex
-	ceiling  int
-	limit    int
-	inside   int
-	good     int // answers in this window
-	refused  int
-	opened   time.Time // when the window began
-	waiting  []*waiter // first come, first served
+	mu      sync.Mutex
+	ceiling int
+	limit   int
+	inside  int
+	good    int // answers in this window
+	refused int
+	opened  time.Time // when the window began
+	waiting []*waiter // first come, first served
 }
 
 // A waiter waits for a place, which is handed to it by closing the channel.

@@ -13,7 +13,7 @@ import (
 
 // batch is how many trials a worker takes at a time: enough that handing them
 // over costs nothing, few enough that memory stays flat.
-const batch = 128
+const batch = 32
 
 // All scores trials on all cores and gives them in the order they came. Trials
 // that failed pass through without scores.
@@ -21,7 +21,7 @@ func All(s eval.Scorer, judged iter.Seq2[eval.Judged, error]) iter.Seq2[eval.Sco
 	return func(yield func(eval.Scored, error) bool) {
 		workers := runtime.GOMAXPROCS(0)
 		todo := make(chan *work)
-		inOrder := make(chan *work, 2*workers)
+		inOrder := make(chan *work, workers)
 		quit := make(chan struct{})
 		var wg sync.WaitGroup
 		for range workers {

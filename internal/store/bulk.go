@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"database/sql"
-	"strings"
 )
 
 // A bulk inserts rows many a statement, which costs a third of one by one.
@@ -50,7 +49,4 @@ func (b *bulk) flush(ctx context.Context) error {
 	return err
 }
 
-func (b *bulk) statement() string {
-	row := "(" + strings.TrimSuffix(strings.Repeat("?,", b.columns), ",") + ")"
-	return b.head + strings.TrimSuffix(strings.Repeat(row+",", b.rows), ",")
-}
+func (b *bulk) statement() string { return b.head + placeholders(b.rows, b.columns) }

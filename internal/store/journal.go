@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -18,7 +19,7 @@ type Journal struct {
 	db   *DB
 	run  *Run
 	conn *sql.Conn
-	stmt struct{ call, outcome, verdict, judged *sql.Stmt }
+	stmt struct{ call, calls, outcome, outcomes, verdict, judged *sql.Stmt }
 
 	mu      sync.Mutex
 	next    *group // what the next commit writes
@@ -72,8 +73,8 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 		stmt **sql.Stmt
 		text string
 	}{
-		{&j.stmt.call, upsertCall}, {&j.stmt.outcome, upsertOutcome},
-		{&j.stmt.verdict, upsertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
+		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
+		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, upsertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			conn.Close()
@@ -84,10 +85,23 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	return j, nil
 }
 
-const upsertCall = `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
+// atOnce is how many rows one statement writes where that many have queued,
+// which costs half of writing them one by one.
+const atOnce = 8
+
+// placeholders is a list of rows of question marks.
+func placeholders(rows, columns int) string {
+	row := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
+	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
+}
+
+const callColumnCount = 26
+
+func upsertCall(rows int) string {
+	return `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
   reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error)
-VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)
+VALUES ` + placeholders(rows, callColumnCount) + `
 ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
   reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error) =
@@ -97,10 +111,15 @@ ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, mod
   excluded.reasoning_tokens, excluded.usage_flags, excluded.cost_usd, excluded.latency_ms,
   calls.attempts + excluded.attempts, excluded.error_kind, excluded.error)
 WHERE calls.error_kind <> ''`
+}
 
-const upsertOutcome = `INSERT INTO outcomes (trial, kind, reason, notes, detail, data) VALUES (?,?,?,?,?,?)
+const outcomeColumnCount = 6
+
+func upsertOutcome(rows int) string {
+	return `INSERT INTO outcomes (trial, kind, reason, notes, detail, data) VALUES ` + placeholders(rows, outcomeColumnCount) + `
 ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
  (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data)`
+}
 
 const upsertVerdict = `INSERT INTO verdicts (trial, step, source, judge, data, error) VALUES (?,?,?,?,?,?)
 ON CONFLICT (trial, step) DO UPDATE SET (source, judge, data, error) =
@@ -209,20 +228,12 @@ func (j *Journal) commit(g *group) error {
 }
 
 func (j *Journal) insert(ctx context.Context, g *group) error {
-	for _, c := range g.calls {
-		if err := j.insertCall(ctx, c); err != nil {
-			return err
-		}
+	err := inRows(ctx, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
+	if err == nil {
+		err = inRows(ctx, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
 	}
-	for _, o := range g.outcomes {
-		notes, err := jsonOrNull(o.outcome.Notes)
-		if err != nil {
-			return err
-		}
-		if _, err := j.stmt.outcome.ExecContext(ctx, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes,
-			o.outcome.Detail, o.outcome.Data); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	for _, v := range g.verdicts {
 		for _, w := range v.verdicts {
@@ -237,29 +248,56 @@ func (j *Journal) insert(ctx context.Context, g *group) error {
 	return nil
 }
 
-func (j *Journal) insertCall(ctx context.Context, c *eval.Call) error {
+// inRows writes entries, several a statement while there are enough.
+func inRows[T any](ctx context.Context, one, many *sql.Stmt, entries []T, row func([]any, T) ([]any, error)) error {
+	var args []any
+	for len(entries) > 0 {
+		stmt, n := many, atOnce
+		if len(entries) < atOnce {
+			stmt, n = one, 1
+		}
+		args = args[:0]
+		var err error
+		for _, e := range entries[:n] {
+			if args, err = row(args, e); err != nil {
+				return err
+			}
+		}
+		if _, err := stmt.ExecContext(ctx, args...); err != nil {
+			return err
+		}
+		entries = entries[n:]
+	}
+	return nil
+}
+
+func outcomeRow(args []any, o stored) ([]any, error) {
+	notes, err := jsonOrNull(o.outcome.Notes)
+	return append(args, o.trial, string(o.outcome.Kind), o.outcome.Reason, notes, o.outcome.Detail, o.outcome.Data), err
+}
+
+func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 	id, err := j.run.id(c.Trial)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	r := &c.Response
 	tools, err := jsonOrNull(toolRows(r.ToolCalls))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	adapted, err := jsonOrNull(r.Adapted)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	var cost any
 	if !math.IsNaN(c.CostUSD) {
 		cost = c.CostUSD
 	}
-	_, err = j.stmt.call.ExecContext(ctx, id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
+	return append(args, id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
 		r.ModelVersion, r.RequestID, r.Text, tools, string(r.Stop), r.StopReason, r.Refusal, adapted,
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
-		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err)
-	return err
+		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err), nil
 }
 
 // A toolRow is a tool call as it is stored: the arguments are text, because
@@ -314,7 +352,7 @@ func (j *Journal) Close() error {
 	default:
 	}
 	<-j.done
-	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.outcome, j.stmt.verdict, j.stmt.judged} {
+	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged} {
 		s.Close()
 	}
 	j.mu.Lock()

@@ -22,7 +22,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -110,11 +109,37 @@ func run(dir, program string, args ...string) measured {
 	var errs bytes.Buffer
 	c.Stderr, c.Stdout = &errs, io.Discard
 	begun := time.Now()
-	if err := c.Run(); err != nil {
+	check(c.Start())
+	peak := make(chan float64)
+	over := make(chan struct{})
+	go func() { peak <- watch(c.Process.Pid, over) }()
+	err := c.Wait()
+	close(over)
+	if err != nil {
 		log.Fatalf("%s %s: %v\n%s", program, strings.Join(args, " "), err, errs.String())
 	}
-	u := c.ProcessState.SysUsage().(*syscall.Rusage)
-	return measured{wall: time.Since(begun), cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(), peak: float64(u.Maxrss) / 1024}
+	return measured{wall: time.Since(begun), cpu: c.ProcessState.UserTime() + c.ProcessState.SystemTime(), peak: <-peak}
+}
+
+// watch reads the peak memory of a process, in MB, until it ends. What wait
+// reports would count the memory of this program too, from before the exec.
+func watch(pid int, over chan struct{}) float64 {
+	var peak float64
+	for {
+		if b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)); err == nil {
+			var kb float64
+			if _, line, ok := strings.Cut(string(b), "VmHWM:"); ok {
+				if _, err := fmt.Sscan(line, &kb); err == nil {
+					peak = max(peak, kb/1024)
+				}
+			}
+		}
+		select {
+		case <-over:
+			return peak
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
 }
 
 // A server is a fakellm process.
