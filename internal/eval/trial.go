@@ -1,6 +1,10 @@
 package eval
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+)
 
 // A Level is one setting of one named factor, such as kernel=ctn or
 // doc_type=invoice. Lists of levels keep the order they were given in.
@@ -26,8 +30,58 @@ type Item struct {
 	Split   string  // "dev", "test" or "" where the data have no split
 	Strata  []Level // doc type, difficulty, group …: what results are broken down by
 	Cluster string  // items of one cluster are resampled together; "" means the item is its own
-	Input   string  // hash of what arms are given
-	Gold    string  // hash of what answers are scored against
+	Input   Hash    // of what arms are given
+	Gold    Hash    // of what answers are scored against
+}
+
+// A Hash tells whether content is what it was. Studies hold tens of thousands
+// of items, so it is a number and not a text.
+type Hash uint64
+
+// String is the hash as 16 hexadecimal digits, as it is stored.
+func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+
+// ParseHash reads what String wrote.
+func ParseHash(s string) (h Hash, err error) {
+	if _, err := fmt.Sscanf(s, "%016x", (*uint64)(&h)); err != nil || len(s) != 16 {
+		return 0, fmt.Errorf("%q is no hash of 16 hexadecimal digits", s)
+	}
+	return h, nil
+}
+
+// An ItemIndex finds items by id, in four bytes an item.
+type ItemIndex struct {
+	items  []Item
+	sorted []int32
+}
+
+// IndexItems makes the index of a list, which must not change afterwards.
+func IndexItems(items []Item) *ItemIndex {
+	x := &ItemIndex{items: items, sorted: make([]int32, len(items))}
+	for i := range x.sorted {
+		x.sorted[i] = int32(i)
+	}
+	slices.SortFunc(x.sorted, func(a, b int32) int { return cmp.Compare(items[a].ID, items[b].ID) })
+	return x
+}
+
+// Find gives the place of an item in the list.
+func (x *ItemIndex) Find(id string) (int, bool) {
+	k, ok := slices.BinarySearchFunc(x.sorted, id, func(i int32, id string) int { return cmp.Compare(x.items[i].ID, id) })
+	if !ok {
+		return 0, false
+	}
+	return int(x.sorted[k]), true
+}
+
+// Duplicate gives the places of two items with one id, if there are such.
+func (x *ItemIndex) Duplicate() (first, second int, ok bool) {
+	for k := 1; k < len(x.sorted); k++ {
+		if a, b := int(x.sorted[k-1]), int(x.sorted[k]); x.items[a].ID == x.items[b].ID {
+			return min(a, b), max(a, b), true
+		}
+	}
+	return 0, 0, false
 }
 
 // ClusterID is the cluster the item belongs to: its own id unless it names one.

@@ -5,6 +5,7 @@ package plan
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -16,31 +17,28 @@ import (
 // shuffle: a run that is stopped early has seen a random sample of the items,
 // each with all arms, so that what it has is already paired.
 type Plan struct {
-	items      []string
-	order      []int // index in the study's list, by position
+	items      []eval.Item
+	index      *eval.ItemIndex
+	order      []int32 // index of the item at a position
+	position   []int32 // its inverse
 	arms       []string
 	replicates int
-	itemIndex  map[string]int32
-	armIndex   map[string]int32
 }
 
-// New makes the plan of a study. Ids must be unique.
+// New makes the plan of a study. Ids must be unique. The list of items must
+// not change afterwards.
 func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan, error) {
-	p := &Plan{replicates: replicates, itemIndex: make(map[string]int32, len(items)), armIndex: make(map[string]int32, len(arms))}
-	p.order = order(len(items), seed)
-	for _, i := range p.order {
-		id := items[i].ID
-		if _, dup := p.itemIndex[id]; dup {
-			return nil, fmt.Errorf("two items have the id %q: ids must be unique in a study", id)
-		}
-		p.itemIndex[id] = int32(len(p.items))
-		p.items = append(p.items, id)
+	p := &Plan{items: items, index: eval.IndexItems(items), order: order(len(items), seed), position: make([]int32, len(items)), replicates: replicates}
+	for k, i := range p.order {
+		p.position[i] = int32(k)
+	}
+	if a, _, dup := p.index.Duplicate(); dup {
+		return nil, fmt.Errorf("two items have the id %q: ids must be unique in a study", items[a].ID)
 	}
 	for _, a := range arms {
-		if _, dup := p.armIndex[a.ID]; dup {
+		if slices.Contains(p.arms, a.ID) {
 			return nil, fmt.Errorf("two arms have the id %q: rename one of them", a.ID)
 		}
-		p.armIndex[a.ID] = int32(len(p.arms))
 		p.arms = append(p.arms, a.ID)
 	}
 	if replicates < 1 {
@@ -50,8 +48,13 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 }
 
 // order is a permutation of 0 … n−1 that depends on n and seed only.
-func order(n int, seed int64) []int {
-	return rand.New(rand.NewPCG(uint64(seed), 0x5c4b1e)).Perm(n)
+func order(n int, seed int64) []int32 {
+	list := make([]int32, n)
+	for i := range list {
+		list[i] = int32(i)
+	}
+	rand.New(rand.NewPCG(uint64(seed), 0x5c4b1e)).Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
+	return list
 }
 
 // Len is the number of trials.
@@ -64,25 +67,28 @@ func (p *Plan) Replicates() int { return p.replicates }
 func (p *Plan) Trial(seq int) eval.Trial {
 	r := seq % p.replicates
 	cell := seq / p.replicates
-	return eval.Trial{Item: p.items[cell/len(p.arms)], Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
+	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
 // Seq is the position of a trial, and whether the plan holds it.
 func (p *Plan) Seq(t eval.Trial) (int, bool) {
-	i, okItem := p.itemIndex[t.Item]
-	a, okArm := p.armIndex[t.Arm]
-	if !okItem || !okArm || t.Replicate < 1 || t.Replicate > p.replicates {
+	k, ok := p.Position(t.Item)
+	a := slices.Index(p.arms, t.Arm)
+	if !ok || a < 0 || t.Replicate < 1 || t.Replicate > p.replicates {
 		return 0, false
 	}
-	return (int(i)*len(p.arms)+int(a))*p.replicates + t.Replicate - 1, true
+	return (k*len(p.arms)+a)*p.replicates + t.Replicate - 1, true
 }
 
 // Position is the place of an item in the plan, from 0, and At the index in
 // the study's list of items of the one at a place.
 func (p *Plan) Position(item string) (int, bool) {
-	i, ok := p.itemIndex[item]
-	return int(i), ok
+	i, ok := p.index.Find(item)
+	if !ok {
+		return 0, false
+	}
+	return int(p.position[i]), true
 }
 
 // At is the inverse of Position, as an index.
-func (p *Plan) At(position int) int { return p.order[position] }
+func (p *Plan) At(position int) int { return int(p.order[position]) }

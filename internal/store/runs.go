@@ -108,7 +108,7 @@ func (db *DB) hasRun(ctx context.Context, tx *sql.Tx, id string) bool {
 func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, n NewRun) error {
 	items := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
 	for _, it := range n.Items {
-		if err := items.add(ctx, run.N, it.ID, it.Input, it.Gold); err != nil {
+		if err := items.add(ctx, run.N, it.ID, it.Input.String(), it.Gold.String()); err != nil {
 			return err
 		}
 	}
@@ -197,8 +197,15 @@ func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error)
 	items := map[string]eval.Item{}
 	for rows.Next() {
 		var it eval.Item
-		if err := rows.Scan(&it.ID, &it.Input, &it.Gold); err != nil {
+		var input, gold string
+		if err := rows.Scan(&it.ID, &input, &gold); err != nil {
 			return nil, explain(db.path, err)
+		}
+		var errInput, errGold error
+		it.Input, errInput = eval.ParseHash(input)
+		it.Gold, errGold = eval.ParseHash(gold)
+		if err := errors.Join(errInput, errGold); err != nil {
+			return nil, fmt.Errorf("store %s: item %s: %w", db.path, it.ID, err)
 		}
 		items[it.ID] = it
 	}
@@ -213,7 +220,7 @@ func (db *DB) SetGold(ctx context.Context, run *Run, items []eval.Item) error {
 	}
 	defer tx.Rollback()
 	for _, it := range items {
-		if _, err := tx.ExecContext(ctx, `UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold, run.N, it.ID); err != nil {
+		if _, err := tx.ExecContext(ctx, `UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID); err != nil {
 			return explain(db.path, err)
 		}
 	}

@@ -23,7 +23,7 @@ func newRun(t testing.TB, db *store.DB, items, replicates int) (*store.Run, *pla
 	t.Helper()
 	var list []eval.Item
 	for i := range items {
-		list = append(list, eval.Item{ID: fmt.Sprintf("doc-%03d", i), Input: "in", Gold: "gold"})
+		list = append(list, eval.Item{ID: fmt.Sprintf("doc-%03d", i), Input: 1, Gold: 2})
 	}
 	p, err := plan.New(list, []eval.Arm{{ID: "a"}, {ID: "b"}}, replicates, 42)
 	if err != nil {

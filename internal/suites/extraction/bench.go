@@ -22,9 +22,10 @@ type Bench struct {
 	schemas *schemas
 	corpus  *corpus
 	items   []eval.Item
-	places  []place // of items
-	byID    map[string]int32
-	hasDev  bool // the documents are split, so that the judge is calibrated on dev
+	places  []place          // of items
+	byID    map[string]int32 // while documents are read
+	index   *eval.ItemIndex  // afterwards
+	hasDev  bool             // the documents are split, so that the judge is calibrated on dev
 	// unannotated counts fields of documents for which there is no gold; they
 	// are asked for and not scored.
 	unannotated int
@@ -76,10 +77,11 @@ type prepared struct {
 
 // document reads a document, or takes it from the cache.
 func (b *Bench) document(id string) (*prepared, error) {
-	item, ok := b.byID[id]
+	place, ok := b.index.Find(id)
 	if !ok {
 		return nil, fmt.Errorf("extraction: there is no document %q in this study", id)
 	}
+	item := int32(place)
 	if d := b.cache.get(item); d != nil {
 		return d, nil
 	}

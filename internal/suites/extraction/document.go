@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -322,11 +324,11 @@ func distinct(values []literal) int {
 
 // inputHash covers what an arm is given of the document, goldHash what answers
 // are scored against, whatever the order of keys or the spacing in the file.
-func (d *Document) inputHash() string {
-	return shortHash(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
+func (d *Document) inputHash() eval.Hash {
+	return numberHash(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
 }
 
-func (d *Document) goldHash() string {
+func (d *Document) goldHash() eval.Hash {
 	b := make([]byte, 0, 1024)
 	for i := range d.Truth {
 		g := &d.Truth[i]
@@ -340,7 +342,7 @@ func (d *Document) goldHash() string {
 			b = appendParts(b, string(v))
 		}
 	}
-	return shortHash(b)
+	return numberHash(b)
 }
 
 // appendParts adds texts with their lengths, so that their borders count.
@@ -358,6 +360,12 @@ func appendParts(b []byte, parts ...string) []byte {
 func shortHash(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:8])
+}
+
+// numberHash is shortHash as a number.
+func numberHash(b []byte) eval.Hash {
+	sum := sha256.Sum256(b)
+	return eval.Hash(binary.BigEndian.Uint64(sum[:8]))
 }
 
 // clip shortens a text for an error message.

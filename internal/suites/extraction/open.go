@@ -32,6 +32,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		b.corpus.close()
 		return nil, err
 	}
+	b.index, b.byID = eval.IndexItems(b.items), nil
 	renderAll(b.arms, b.schemas.used())
 	for _, a := range b.arms {
 		b.byArm[a.ID] = a

@@ -165,7 +165,7 @@ func (c *conformance) documented(t *testing.T) {
 func (c *conformance) identified(t *testing.T) {
 	items, arms := map[string]bool{}, map[string]bool{}
 	for _, it := range c.bench.Items() {
-		if it.ID == "" || items[it.ID] || it.Input == "" || it.Gold == "" {
+		if it.ID == "" || items[it.ID] || it.Input == 0 || it.Gold == 0 {
 			t.Errorf("item %+v has no id of its own, or no hashes", it)
 		}
 		items[it.ID] = true
