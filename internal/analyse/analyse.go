@@ -181,7 +181,7 @@ func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[ArmVersio
 func (c *Collector) estimates(a *Analysis, selections []selection, level float64) error {
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
-			values := c.values(c.armIdx[arm.ID], c.metric[m.Name])
+			values := c.values(&c.a, c.armIdx[arm.ID], c.metric[m.Name])
 			for _, s := range selections {
 				if s.stratum != nil && m.Rank == "other" {
 					continue
@@ -214,7 +214,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, l
 			e.Unscored += n
 		}
 	}
-	num, den := c.clusters.sum(s.items, func(i int) cell { return c.fraction(metric, values[i]) })
+	num, den := c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
 	r, err := stats.RatioOfSums(num, den, level)
 	if err != nil {
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
@@ -266,7 +266,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		if arm.Role != eval.RoleArm {
 			continue
 		}
-		values := c.values(c.armIdx[arm.ID], metric)
+		values := c.values(&c.a, c.armIdx[arm.ID], metric)
 		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
 		if len(ranked) == 1 {

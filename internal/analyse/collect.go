@@ -24,6 +24,9 @@ type Collector struct {
 	tallies  []tally        // by arm
 	clusters clustering
 	problem  error // the first score that no metric declares
+
+	a, b       []cell // space for values
+	sumA, sumB sums
 }
 
 // An Order is the order in which items come: Position of an id, from 0, and
@@ -178,9 +181,10 @@ func counts(m map[string]int) []Count {
 }
 
 // values gives the cells of an arm and metric by index of item, over units and
-// replicates.
-func (c *Collector) values(arm, metric int) []cell {
-	list := make([]cell, len(c.items))
+// replicates. The buffer is used again and again: a study of fifty thousand
+// items would leave a megabyte behind for every metric.
+func (c *Collector) values(buffer *[]cell, arm, metric int) []cell {
+	list := emptied(buffer, len(c.items))
 	position := 0
 	for _, r := range c.columns[arm][metric].runs {
 		for range r.n {
@@ -197,6 +201,16 @@ func (c *Collector) fraction(metric int, v cell) cell {
 		return cell{v.num / v.den, 1}
 	}
 	return v
+}
+
+// emptied gives the buffer with n zero elements, growing it where needed.
+func emptied[T any](buffer *[]T, n int) []T {
+	if cap(*buffer) < n {
+		*buffer = make([]T, n)
+	}
+	*buffer = (*buffer)[:n]
+	clear(*buffer)
+	return *buffer
 }
 
 // A clustering numbers clusters and says which an item is in.
@@ -225,10 +239,13 @@ func clustersOf(items []eval.Item) clustering {
 	return c
 }
 
+// A pair of sums by cluster, whose space is used again.
+type sums struct{ num, den []float64 }
+
 // sum adds up fractions by cluster. Clusters without any have the denominator
 // 0, which does not count.
-func (c clustering) sum(items []int, of func(item int) cell) (num, den []float64) {
-	num, den = make([]float64, c.n), make([]float64, c.n)
+func (c clustering) sum(into *sums, items []int, of func(item int) cell) (num, den []float64) {
+	num, den = emptied(&into.num, c.n), emptied(&into.den, c.n)
 	for _, i := range items {
 		v := of(i)
 		num[c.of[i]] += v.num

@@ -31,7 +31,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			if !okA || !okB || !okM {
 				return fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
 			}
-			match := contest{metric: m, a: c.values(ia, m), b: c.values(ib, m)}
+			match := contest{metric: m, a: c.values(&c.a, ia, m), b: c.values(&c.b, ib, m)}
 			for _, s := range selections {
 				if s.stratum != nil && k > 0 {
 					continue
@@ -86,8 +86,8 @@ func (c *Collector) compare(p Pair, k contest, s selection, level float64) (Comp
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")
 		return r, nil
 	}
-	numA, denA := c.clusters.sum(both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
-	numB, denB := c.clusters.sum(both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	numA, denA := c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
+	numB, denB := c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
 	clustered, err := stats.RatioDifference(numA, denA, numB, denB, level)
 	if err != nil {
 		return r, fmt.Errorf("comparing %s with %s by %s: %w", r.A, r.B, r.Metric, err)
