@@ -221,25 +221,25 @@ func (a *arm) pipelineRequest(d *prepared) eval.Request {
 	return r
 }
 
-// Score turns an outcome into fractions. It is pure: it reads the document and
-// nothing else.
-func (b *Bench) Score(t eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
+// AppendScores turns an outcome into fractions. It is pure: it reads the
+// document and nothing else.
+func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
 	d, err := b.document(t.Item)
 	if err != nil {
-		return []eval.Score{{Metric: metricComposite, Unscored: err.Error()}}
+		return append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
 	}
 	role := eval.RoleArm
 	if arm := b.byArm[t.Arm]; arm != nil {
 		role = arm.Role
 	}
-	return b.score(d.ready(), &o, vs, role)
+	return b.score(dst, d.ready(), &o, vs, role)
 }
 
 // score lists the scores of an outcome in a fixed order: field by field in the
 // schema's, then those of the answer.
-func (b *Bench) score(d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
+func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
 	a, results := b.assess(d, o, vs)
-	m := emitter{scores: make([]eval.Score, 0, 20*(len(results)+1))}
+	m := emitter{scores: dst}
 	for i := range results {
 		m.field(&results[i], b.weights)
 	}

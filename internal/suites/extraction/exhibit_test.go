@@ -85,7 +85,7 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range b.Score(trial("d", arm), o, nil) {
+		for _, s := range b.AppendScores(nil, trial("d", arm), o, nil) {
 			v := sums[arm+" "+s.Metric]
 			sums[arm+" "+s.Metric] = [2]float64{v[0] + s.Num, v[1] + s.Den}
 		}

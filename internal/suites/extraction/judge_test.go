@@ -97,7 +97,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 	}
 
 	scores := map[string]eval.Score{}
-	for _, s := range b.Score(trial("d", "k"), o, vs) {
+	for _, s := range b.AppendScores(nil, trial("d", "k"), o, vs) {
 		scores[s.Unit+"/"+s.Metric] = s
 	}
 	// total_amount: F1 = 2·2/(2+3) = 0.8. Of three candidates the judge reads
@@ -121,7 +121,7 @@ func TestJudgeIsAskedOncePerQuote(t *testing.T) {
 	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/1"}) {
 		t.Fatalf("%v, asked %v", err, ask.steps)
 	}
-	for _, s := range b.Score(trial("d", "k"), o, vs) {
+	for _, s := range b.AppendScores(nil, trial("d", "k"), o, vs) {
 		if s.Unit == "total_amount" && s.Metric == metricEvidence && s.Num != 0.5 {
 			t.Errorf("evidence %v, want 1/2", s.Num)
 		}
@@ -150,9 +150,9 @@ func TestJudgeFailuresAreUnscored(t *testing.T) {
 		if err != nil || len(vs) != 4 || !strings.Contains(vs[0].Err, reason) {
 			t.Fatalf("%s: %v, %+v", reason, err, vs)
 		}
-		checkUnscored(t, b.Score(trial("d", "k"), o, vs), reason)
+		checkUnscored(t, b.AppendScores(nil, trial("d", "k"), o, vs), reason)
 	}
-	checkUnscored(t, b.Score(trial("d", "k"), o, nil), "not judged")
+	checkUnscored(t, b.AppendScores(nil, trial("d", "k"), o, nil), "not judged")
 
 	for _, end := range []error{fmt.Errorf("asking: %w", fatal(true)), context.Canceled, errors.New("stopped")} {
 		ask := &fake{answer: func(string, eval.Request) (eval.Response, error) { return eval.Response{}, end }}
@@ -175,6 +175,18 @@ func checkUnscored(t *testing.T, scores []eval.Score, reason string) {
 		if got := strings.Contains(s.Unscored, reason); got != want {
 			t.Errorf("%s of %q: unscored %q, want that: %v", s.Metric, s.Unit, s.Unscored, want)
 		}
+	}
+}
+
+// Where nothing is split, every document calibrates.
+func TestCalibrationWithoutSplit(t *testing.T) {
+	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
+	o, err := b.Perform(t.Context(), trial("d", calibrationArm), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if a, err := ReadAnswer(string(o.Data)); err != nil || len(a.Entries) != 3 {
+		t.Errorf("%d answers from gold, want 3: %v", len(a.Entries), err)
 	}
 }
 
@@ -271,7 +283,7 @@ func TestMixes(t *testing.T) {
 	} {
 		with := *b
 		with.mix = tt.mix
-		for _, s := range with.Score(trial("d", "k"), o, vs) {
+		for _, s := range with.AppendScores(nil, trial("d", "k"), o, vs) {
 			want := map[string]float64{"invoice_number": tt.number, "total_amount": tt.candidate}
 			if w, ok := want[s.Unit]; ok && s.Metric == metricEvidence && math.Abs(s.Num-w) > 1e-12 {
 				t.Errorf("%+v: evidence of %s is %v, want %v", tt.mix, s.Unit, s.Num, w)
@@ -280,7 +292,7 @@ func TestMixes(t *testing.T) {
 	}
 	with := *b
 	with.mix = withoutJudge
-	for _, s := range with.Score(trial("d", "k"), o, nil) {
+	for _, s := range with.AppendScores(nil, trial("d", "k"), o, nil) {
 		if s.Unscored != "" {
 			t.Errorf("a judge that is left out is missed: %s of %s", s.Metric, s.Unit)
 		}

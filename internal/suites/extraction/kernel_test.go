@@ -86,6 +86,15 @@ func TestAblate(t *testing.T) {
 			t.Errorf("%q is not v1: %v", name, err)
 		}
 	}
+	flat := "Rules:\nv1 = { a }\n# about v1\n  and more\nv2 = { b }\n# about v2\nEnd\n"
+	for remove, want := range map[string]string{
+		"v1": "Rules:\nv2 = { b }\n# about v2\nEnd\n",
+		"v2": "Rules:\nv1 = { a }\n# about v1\n  and more\nEnd\n",
+	} {
+		if got, err := ablate(flat, []string{remove}); err != nil || got != want {
+			t.Errorf("without %s: %v\n%s", remove, err, got)
+		}
+	}
 	for remove, want := range map[string]string{
 		"v8":    `there is no tensor block "v8" to remove: the kernel has v1, v2, v3, v4, v5, v6, v7`,
 		"v1,v₁": `"v₁" is removed twice`,

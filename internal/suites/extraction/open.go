@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -128,12 +129,8 @@ func internSplit(split string) string {
 	return ""
 }
 
-// here is an error text for a place alone.
-type here struct{}
-
-func (here) Error() string { return "this document" }
-
-var errHere error = here{}
+// errHere stands for a document in the text of another error.
+var errHere = errors.New("this document")
 
 // addAll adds an error, or the errors that were joined to it, one by one.
 func addAll(errs *study.Errors, err error) {

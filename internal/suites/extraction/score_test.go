@@ -113,6 +113,7 @@ var scoreTests = []struct {
 	{"right: everything", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"null where there is a value", text.String, presentGold("INV-7"), missing(), Components{Schema: 1}, 0.15},
 	{"another acceptable value", text.String, presentGold("Acme Corporation", "Acme Corp"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
+	{"another acceptable value, written otherwise", text.String, presentGold("Acme Corporation", "ACME corp"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"wrong value, all else right", text.String, presentGold("INV-7"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{Schema: 1}, 0.15},
 	// One letter of eleven is wrong: similarity 1 − 1/11 = 0.909 > 0.9. The
 	// quote holds the value as returned neither raw nor as a word: evidence 0.

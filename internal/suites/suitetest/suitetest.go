@@ -118,7 +118,7 @@ func (c *conformance) perform(tr eval.Trial, known map[string]eval.Call) (done, 
 	if err != nil {
 		return done{}, 0, fmt.Errorf("judging %v: %w", tr, err)
 	}
-	d := done{outcome: o, verdicts: vs, scores: c.bench.Score(tr, o, vs), calls: run.calls}
+	d := done{outcome: o, verdicts: vs, scores: c.bench.AppendScores(nil, tr, o, vs), calls: run.calls}
 	maps.Copy(d.calls, judge.calls)
 	return d, run.fresh + judge.fresh, nil
 }
@@ -280,7 +280,7 @@ func (c *conformance) pure(t *testing.T, trials []eval.Trial, first []done) {
 		o.Data, o.Notes = slices.Clone(o.Data), slices.Clone(o.Notes)
 		vs := slices.Clone(first[i].verdicts)
 		slices.Reverse(vs) // verdicts are found by step, not by position
-		if d := cmp.Diff(first[i].scores, c.bench.Score(trials[i], o, vs)); d != "" {
+		if d := cmp.Diff(first[i].scores, c.bench.AppendScores(nil, trials[i], o, vs)); d != "" {
 			t.Errorf("%v: (-first +again)\n%s", trials[i], d)
 		}
 		if d := cmp.Diff(first[i].outcome, o); d != "" {
@@ -339,7 +339,7 @@ func (c *conformance) anyOutcome(t *testing.T, trials []eval.Trial) {
 			{Kind: eval.Malformed, Reason: "not readable", Data: []byte("sorry")},
 			{Kind: eval.Refused, Reason: "declined"},
 		} {
-			for _, s := range c.bench.Score(tr, o, nil) {
+			for _, s := range c.bench.AppendScores(nil, tr, o, nil) {
 				c.check(t, tr, s)
 			}
 			if _, err := c.bench.Exhibit(tr, o, nil); err != nil {
