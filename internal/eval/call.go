@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"hash"
 	"math"
 	"strconv"
 	"strings"
@@ -83,12 +82,12 @@ func (r *Request) Key() string { return KeyOf(r.Parts()) }
 
 // KeyOf is the key of the request with these parts.
 func KeyOf(parts []Part) string {
-	h := sha256.New()
+	b := make([]byte, 0, 1024)
 	for _, p := range parts {
-		writeDelimited(h, p.Name)
-		writeDelimited(h, p.Value)
+		b = appendDelimited(appendDelimited(b, p.Name), p.Value)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:16])
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:16])
 }
 
 // Parts lists what the request holds, in a fixed order, leaving out what is
@@ -148,18 +147,20 @@ func (r *Request) Parts() []Part {
 // digest hashes strings so that neither their order nor their borders can be
 // confused, and keeps 16 hexadecimal digits: enough to tell pieces apart.
 func digest(texts ...string) string {
-	h := sha256.New()
+	size := 0
 	for _, t := range texts {
-		writeDelimited(h, t)
+		size += 8 + len(t)
 	}
-	return hex.EncodeToString(h.Sum(nil)[:8])
+	b := make([]byte, 0, size)
+	for _, t := range texts {
+		b = appendDelimited(b, t)
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
 }
 
-func writeDelimited(h hash.Hash, s string) {
-	var n [8]byte
-	binary.BigEndian.PutUint64(n[:], uint64(len(s)))
-	h.Write(n[:])
-	h.Write([]byte(s))
+func appendDelimited(b []byte, s string) []byte {
+	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
 }
 
 func optionalFloat(f *float64) string {

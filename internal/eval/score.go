@@ -14,7 +14,8 @@ type Score struct {
 }
 
 // Scored is a trial, what came of it, and what it scored. A trial that failed
-// has no scores.
+// has no scores. Where it comes from a sequence, Scores is good only until the
+// next one.
 type Scored struct {
 	Trial   Trial
 	Outcome Outcome

@@ -41,11 +41,11 @@ type Bench interface {
 	Exhibit(t Trial, o Outcome, vs []Verdict) (Exhibit, error)
 }
 
-// A Scorer turns what is stored into fractions. Score is pure: no model, clock
-// or file beyond the bench's own data is in reach. It is not called for
-// outcomes that failed.
+// A Scorer turns what is stored into fractions, which it appends to dst.
+// AppendScores is pure: no model, clock or file beyond the bench's own data is
+// in reach. It is not called for outcomes that failed.
 type Scorer interface {
-	Score(t Trial, o Outcome, vs []Verdict) []Score
+	AppendScores(dst []Score, t Trial, o Outcome, vs []Verdict) []Score
 }
 
 // An Asker sends a request to the model it names and returns when the answer

@@ -32,7 +32,7 @@ func NewTransport(concurrency int) *http.Transport {
 		IdleConnTimeout:     90 * time.Second,
 		TLSHandshakeTimeout: 15 * time.Second,
 		DisableCompression:  true,
-		WriteBufferSize:     32 << 10,
+		WriteBufferSize:     8 << 10,
 	}
 }
 

@@ -16,45 +16,25 @@ import (
 const batch = 32
 
 // All scores trials on all cores and gives them in the order they came. Trials
-// that failed pass through without scores.
+// that failed pass through without scores. What is given is good until the
+// next is asked for: space is used again.
 func All(s eval.Scorer, judged iter.Seq2[eval.Judged, error]) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
 		workers := runtime.GOMAXPROCS(0)
-		todo := make(chan *work)
-		inOrder := make(chan *work, workers)
-		quit := make(chan struct{})
+		p := pool{todo: make(chan *work), inOrder: make(chan *work, workers), free: make(chan *work, 2*workers+2), quit: make(chan struct{})}
 		var wg sync.WaitGroup
 		for range workers {
 			wg.Go(func() {
-				for w := range todo {
-					w.scored = make([]eval.Scored, len(w.in))
-					for i, j := range w.in {
-						w.scored[i] = one(s, j)
-					}
-					close(w.done)
+				for w := range p.todo {
+					w.score(s)
+					w.done <- struct{}{}
 				}
 			})
 		}
-		wg.Go(func() {
-			defer close(inOrder)
-			defer close(todo)
-			deal(judged, func(w *work) bool {
-				select {
-				case inOrder <- w:
-				case <-quit:
-					return false
-				}
-				select {
-				case todo <- w:
-					return true
-				case <-quit:
-					return false
-				}
-			})
-		})
+		wg.Go(func() { p.deal(judged) })
 		defer wg.Wait()
-		defer close(quit)
-		for w := range inOrder {
+		defer close(p.quit)
+		for w := range p.inOrder {
 			if w.err != nil {
 				yield(eval.Scored{}, w.err)
 				return
@@ -65,43 +45,105 @@ func All(s eval.Scorer, judged iter.Seq2[eval.Judged, error]) iter.Seq2[eval.Sco
 					return
 				}
 			}
+			select {
+			case p.free <- w:
+			default:
+			}
 		}
 	}
 }
 
+// work is a batch on its way from the dealer through a worker to the reader.
 type work struct {
 	in     []eval.Judged
+	scores []eval.Score // of the whole batch
 	scored []eval.Scored
 	done   chan struct{}
 	err    error
 }
 
-// deal cuts the sequence into batches and hands them out until take refuses.
-func deal(judged iter.Seq2[eval.Judged, error], take func(*work) bool) {
-	w := &work{done: make(chan struct{})}
+func (w *work) score(s eval.Scorer) {
+	w.scores, w.scored = w.scores[:0], w.scored[:0]
+	for _, j := range w.in {
+		begin := len(w.scores)
+		if j.Outcome.Kind != eval.Failed {
+			w.scores = s.AppendScores(w.scores, j.Trial, j.Outcome, j.Verdicts)
+		}
+		// The end is fixed afterwards: appending may yet move what came before.
+		w.scored = append(w.scored, eval.Scored{Trial: j.Trial, Outcome: j.Outcome, Scores: w.scores[begin:]})
+	}
+	at := 0
+	for i := range w.scored {
+		if n := len(w.scored[i].Scores); n > 0 {
+			w.scored[i].Scores = w.scores[at : at+n : at+n]
+			at += n
+		} else {
+			w.scored[i].Scores = nil
+		}
+	}
+}
+
+// A pool hands batches round.
+type pool struct {
+	todo    chan *work // to a worker
+	inOrder chan *work // to the reader
+	free    chan *work // back to the dealer
+	quit    chan struct{}
+}
+
+// deal cuts the sequence into batches and hands them out until the reader has
+// gone.
+func (p *pool) deal(judged iter.Seq2[eval.Judged, error]) {
+	defer close(p.inOrder)
+	defer close(p.todo)
+	w := p.empty()
 	for j, err := range judged {
 		if err != nil {
-			if len(w.in) == 0 || take(w) {
-				take(&work{err: err, done: make(chan struct{})})
+			if len(w.in) == 0 || p.hand(w) {
+				p.give(&work{err: err})
 			}
 			return
 		}
 		if w.in = append(w.in, j); len(w.in) == batch {
-			if !take(w) {
+			if !p.hand(w) {
 				return
 			}
-			w = &work{done: make(chan struct{})}
+			w = p.empty()
 		}
 	}
 	if len(w.in) > 0 {
-		take(w)
+		p.hand(w)
 	}
 }
 
-func one(s eval.Scorer, j eval.Judged) eval.Scored {
-	r := eval.Scored{Trial: j.Trial, Outcome: j.Outcome}
-	if j.Outcome.Kind != eval.Failed {
-		r.Scores = s.Score(j.Trial, j.Outcome, j.Verdicts)
+func (p *pool) empty() *work {
+	select {
+	case w := <-p.free:
+		w.in = w.in[:0]
+		return w
+	default:
+		return &work{done: make(chan struct{}, 1)}
 	}
-	return r
+}
+
+// hand gives a batch to the reader, to keep the order, and to a worker.
+func (p *pool) hand(w *work) bool {
+	if !p.give(w) {
+		return false
+	}
+	select {
+	case p.todo <- w:
+		return true
+	case <-p.quit:
+		return false
+	}
+}
+
+func (p *pool) give(w *work) bool {
+	select {
+	case p.inOrder <- w:
+		return true
+	case <-p.quit:
+		return false
+	}
 }

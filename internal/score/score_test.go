@@ -13,8 +13,8 @@ import (
 // length scores an answer by its length.
 type length struct{}
 
-func (length) Score(_ eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
-	return []eval.Score{{Metric: "length", Num: float64(len(o.Data) + len(vs)), Den: 1}}
+func (length) AppendScores(dst []eval.Score, _ eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
+	return append(dst, eval.Score{Metric: "length", Num: float64(len(o.Data) + len(vs)), Den: 1})
 }
 
 func outcomes(n int, fail error) iter.Seq2[eval.Judged, error] {

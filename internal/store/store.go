@@ -96,7 +96,7 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 }
 
 func open(ctx context.Context, path, mode string) (*DB, error) {
-	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-2000)"}}
+	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}}
 	if mode != "ro" {
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 	}

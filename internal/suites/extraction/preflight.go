@@ -114,7 +114,7 @@ func preflight(data []byte) (PreflightResult, error) {
 	}
 	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd)
-	scores := b.score(d.ready(), &o, nil, eval.RoleArm)
+	scores := b.score(nil, d.ready(), &o, nil, eval.RoleArm)
 	return PreflightResult{Scenario: c.Scenario, Wrong: c.compare(scores)}, nil
 }
 

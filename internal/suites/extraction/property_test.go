@@ -134,7 +134,7 @@ func drawAnswer(t *rapid.T, d *prepared) []string {
 
 func scoreAll(d *prepared, answer string, role eval.Role) []eval.Score {
 	o := outcomeOf(answer, eval.StopEnd)
-	return plainBench.score(d, &o, nil, role)
+	return plainBench.score(nil, d, &o, nil, role)
 }
 
 func TestScoresStayInRange(t *testing.T) {

@@ -79,7 +79,7 @@ var plainBench = &Bench{weights: DefaultWeights, mix: trustedJudge}
 func scoresOf(d *prepared, answer string) map[string]eval.Score {
 	o := outcomeOf(answer, eval.StopEnd)
 	byMetric := map[string]eval.Score{}
-	for _, s := range plainBench.score(d, &o, nil, eval.RoleArm) {
+	for _, s := range plainBench.score(nil, d, &o, nil, eval.RoleArm) {
 		byMetric[s.Metric] = s
 	}
 	return byMetric
@@ -283,7 +283,7 @@ func TestUnreadable(t *testing.T) {
 		}
 	}
 	o := eval.Outcome{Kind: eval.Refused, Data: []byte(extractions(ok("INV-7", "Invoice INV-7", "1")))}
-	for _, s := range plainBench.score(d, &o, nil, eval.RoleArm) {
+	for _, s := range plainBench.score(nil, d, &o, nil, eval.RoleArm) {
 		switch s.Metric {
 		case metricParseFailure, metricComposite:
 			if s.Num != 0 {
