@@ -18,7 +18,7 @@ const heuristicVersion = "1"
 // what the field's words say it is. The rules are general; there is none for
 // any particular document or corpus.
 func heuristicAnswer(d *prepared) string {
-	h := heuristic{prepared: d, labels: labelsOf(d.schema)}
+	h := heuristic{prepared: d.ready(), labels: labelsOf(d.schema)}
 	entries := make([]writtenEntry, len(d.schema.Fields))
 	for i := range d.schema.Fields {
 		entries[i] = h.entry(i)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -22,6 +23,9 @@ var shippedSchemas embed.FS
 type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
+
+	null     sync.Once
+	nullText string // the answer that everything is missing
 }
 
 // A Field is one thing to find.

@@ -70,18 +70,22 @@ func jsonText(v any) string {
 
 // nullAnswer calls every field missing: what can be scored for saying nothing.
 func nullAnswer(d *prepared) string {
-	entries := make([]writtenEntry, len(d.schema.Fields))
-	for i, f := range d.schema.Fields {
-		entries[i] = missingEntry(f.Name)
-	}
-	return answerText(entries)
+	s := d.schema
+	s.null.Do(func() {
+		entries := make([]writtenEntry, len(s.Fields))
+		for i, f := range s.Fields {
+			entries[i] = missingEntry(f.Name)
+		}
+		s.nullText = answerText(entries)
+	})
+	return s.nullText
 }
 
 // goldAnswer answers from gold the present fields whose quote shows their
 // value: the cases a judge must get right.
 func goldAnswer(d *prepared) string {
 	entries := []writtenEntry{}
-	for i := range d.points {
+	for i := range d.ready().points {
 		p := &d.points[i]
 		if c, ok := p.goldCitation(); ok {
 			entries = append(entries, okEntry(p.field.Name, c))
