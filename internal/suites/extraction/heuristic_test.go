@@ -33,7 +33,7 @@ func TestHeuristic(t *testing.T) {
 				"Subtotal $ 262.90\nTax 15% on $ 112.90                           $ 16.94\nTotal                                        $ 279.84\nPayment terms: 15 Days\n",
 			map[string]string{"invoice_number": "INV/2023/03/0008", "invoice_date": "03/20/2023", "due_date": "04/04/2023", "total_amount": "$ 279.84", "vendor_name": "Azure Interior Ltd"}},
 		{"a date that is labelled as another field's is not taken", invoiceShipped(t),
-			"---PAGE 1---\nAcme Ltd\nPayment due April 4, 2023\n\n\n\nSpringfield, this March 20, 2023, in the early afternoon and with our kind regards to all of you who read this far\n",
+			"---PAGE 1---\nAcme Ltd\nPayment due April 4, 2023\nWe thank you for the confidence that you have placed in us, and remain at your service for whatever you may need.\nSpringfield, March 20, 2023\n",
 			map[string]string{"invoice_date": "March 20, 2023", "due_date": "April 4, 2023", "vendor_name": "Acme Ltd"}},
 		{"receipt", &Schema{Name: "receipt", Fields: []Field{{Name: "company", Type: text.String}, {Name: "date", Type: text.Date}, {Name: "address", Type: text.String}, {Name: "total", Type: text.Money}}},
 			"---PAGE 1---\nBOOK TA .K(TAMAN DAYA) SDN BHD\n789417-W\nNO.53 55,57 & 59, JALAN SAGU 18,\nTAMAN DAYA,\n81100 JOHOR BAHRU,\nJOHOR.\nDOCUMENT NO : TD01167104\nDATE:  25/12/2018 8:13:39 PM\nCASH BILL\n9556939040116  KF MODELLING CLAY KIDDY FISH\n1 PC  *  9.000  0.00  9.00\nTOTAL:  9.00\nROUNDING ADJUSTMENT:  0.00\nCASH  10.00\nCHANGE  1.00\n",

@@ -218,6 +218,6 @@ func FuzzReadAnswer(f *testing.F) {
 			t.Fatal("read twice, read differently")
 		}
 		o := outcomeOf(answer, eval.StopEnd)
-		checkScores(t, plainBench.score(d, &o, nil, eval.RoleArm))
+		checkScores(t, plainBench.score(nil, d, &o, nil, eval.RoleArm))
 	})
 }
