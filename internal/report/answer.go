@@ -54,11 +54,11 @@ func (b *builder) answer() section {
 	return s
 }
 
-// answers are sentences, one for each primary comparison.
+// answers are sentences, one for each primary comparison on a primary metric.
 func (b *builder) answers() []answer {
 	var list []answer
 	for _, c := range b.a.Comparisons {
-		if c.Primary && c.Stratum == nil {
+		if c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary" {
 			list = append(list, b.sentence(c))
 		}
 	}

@@ -19,8 +19,13 @@ func (b *builder) arms() section {
 	if ms := b.ranked("primary", "secondary"); len(ms) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms)})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.outcomeTable()}, block{Table: b.usageTable()})
+	s.Blocks = append(s.Blocks, block{Table: b.outcomeTable()}, block{Table: b.usageTable(), Detail: !b.asked()})
 	return s
+}
+
+// asked reports whether any arm asked a model.
+func (b *builder) asked() bool {
+	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls > 0 })
 }
 
 // armChart shows one metric of every arm over all items.

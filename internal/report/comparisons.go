@@ -12,10 +12,10 @@ func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
 	for _, name := range factors(whole, func(c analyse.Comparison) string { return c.Metric }) {
-		s.Blocks = append(s.Blocks, block{Chart: b.forest(name, whole)})
+		s.Blocks = append(s.Blocks, block{Chart: b.forest(name, whole), Detail: b.metric(name).Rank != "primary"})
 	}
 	if len(whole) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole)})
+		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
 	}
 	for _, q := range b.questions(whole) {
 		if c := b.strataForest(q); c != nil {

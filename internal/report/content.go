@@ -42,8 +42,9 @@ const (
 	never
 )
 
-// A block is one thing in a section: exactly one field is set.
+// A block is one thing in a section: exactly one field is set, beside Detail.
 type block struct {
+	Detail  bool // left out on a terminal that is not verbose
 	Heading string
 	Prose   string
 	Answers []answer

@@ -24,6 +24,7 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 // Comparisons writes the comparisons of an analysis, as [Terminal] shows them.
 func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	b := builder{a: a, ci: confidence(a.Study.Alpha)}
+	opt.Verbose = true // who asks for comparisons wants all of them
 	s := newScreen(opt)
 	s.section(b.comparisons())
 	return s.writeTo(w, "comparisons")

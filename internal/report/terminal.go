@@ -92,7 +92,9 @@ func (s *screen) section(sec section) {
 	s.blank()
 	s.text(strong, "", strings.ToUpper(sec.Title))
 	for _, b := range sec.Blocks {
-		s.block(b)
+		if !b.Detail || s.verbose {
+			s.block(b)
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ func TestTerminalWithoutColourIsASCII(t *testing.T) {
 
 // Every number of a table is there, however narrow the terminal is.
 func TestTerminalLosesNoColumn(t *testing.T) {
-	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 40}))
+	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 40, Verbose: true}))
 	for _, want := range []string{"118,420", "$0.8084", "$0.0421", "24/6/9", "-1.35", "df = 37", "0.002", "0.003"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("on 40 columns %s is lost", want)

@@ -186,8 +186,7 @@ func (p *planner) modelArms(key string, k *Kernel) {
 	}
 }
 
-// models are the models a kernel runs on: those it names, else all that do not
-// judge, else all.
+// models are the models a kernel runs on: those it names, else all.
 func (p *planner) models(key string, k *Kernel) []*study.Model {
 	all := p.study.Models
 	var list []*study.Model
@@ -206,9 +205,7 @@ func (p *planner) models(key string, k *Kernel) []*study.Model {
 		return list
 	}
 	for i := range all {
-		if all[i].ID != p.study.JudgeModel || len(all) == 1 {
-			list = append(list, &all[i])
-		}
+		list = append(list, &all[i])
 	}
 	if len(list) == 0 {
 		p.fault(key, "kernel %q is a prompt and the study has no models: add one under models, or use builtin: heuristic to try the suite without any", k.Name)

@@ -40,7 +40,7 @@ type Kernel struct {
 	Builtin string   `yaml:"builtin,omitempty" json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
 	Of      string   `yaml:"of,omitempty" json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `yaml:"remove,omitempty" json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`
-	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
+	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
 	Enabled *bool    `yaml:"enabled,omitempty" json:"enabled,omitempty" jsonschema:"description=false leaves the kernel out (default true)"`
 }
 
