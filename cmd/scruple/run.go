@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -32,12 +33,16 @@ Ctrl-C lets the calls that are under way end, a second one breaks them off.`, co
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if there is one of this study")
 	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "try the trials again that failed")
+	c.Flags().StringVar(&opt.record, "record", "", "write what providers are sent and answer to this cassette, for provider: recorded")
 	return c
 }
 
-type runOptions struct{ fresh, retryFailed bool }
+type runOptions struct {
+	fresh, retryFailed bool
+	record             string
+}
 
-func (a *app) run(ctx context.Context, arg string, opt runOptions) error {
+func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	path, err := a.studyPath(ctx, arg)
 	if err != nil {
 		return err
@@ -47,14 +52,17 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) error {
 		return err
 	}
 	defer l.close()
+	if len(l.bench.Items()) > manyItems && a.getenv("GOGC") == "" {
+		debug.SetGCPercent(60)
+	}
 	if err := a.preflight(l); err != nil {
 		return err
 	}
-	models, closeModels, err := a.models(l)
+	models, closeModels, err := a.models(l, opt.record)
 	if err != nil {
 		return err
 	}
-	defer closeModels()
+	defer func() { err = errors.Join(err, closeModels()) }()
 	db, err := store.Open(ctx, a.storeFor(path))
 	if err != nil {
 		return err
@@ -73,6 +81,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) error {
 	}
 	return asked
 }
+
+// manyItems is from where on memory counts for more than the time to collect
+// it: what is kept of each item adds up, and the heap is let grow to a share
+// of it only.
+const manyItems = 20_000
 
 // startOrResume finds the run this study is in, or makes one.
 func (a *app) startOrResume(ctx context.Context, db *store.DB, l *loaded, opt runOptions) (*store.Run, error) {

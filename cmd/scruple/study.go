@@ -160,12 +160,13 @@ What was kept, changed and dropped, and why, is counted and printed.`, cobra.Exa
 	c.Flags().StringVar(&opt.output, "out", "", "file to write (required)")
 	c.Flags().StringVar(&opt.schema, "schema", "", "schema the documents name (default: the format's own)")
 	c.Flags().IntVar(&opt.limit, "limit", 0, "stop after so many documents")
+	c.Flags().IntVar(&opt.maxText, "max-text", 0, "leave out documents with a longer text, in bytes")
 	return c
 }
 
 type importOptions struct {
 	output, schema string
-	limit          int
+	limit, maxText int
 }
 
 func (a *app) importData(format, path string, opt importOptions) error {
@@ -183,7 +184,7 @@ func (a *app) importData(format, path string, opt importOptions) error {
 	}
 	defer in.Close()
 	var b bytes.Buffer
-	report, err := converters[i].Convert(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit})
+	report, err := converters[i].Convert(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -7,38 +7,59 @@ import (
 	"math"
 	"net/http"
 	"path/filepath"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/outputs"
 	"github.com/scruple-eval/scruple/internal/model/price"
 	"github.com/scruple-eval/scruple/internal/model/process"
+	"github.com/scruple-eval/scruple/internal/model/recorded"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 // models makes a client for every model and pipeline the study's arms and
-// judge ask. The function it returns ends what they hold open.
-func (a *app) models(l *loaded) (map[string]*run.Model, func(), error) {
+// judge ask. With record, what is sent and answered is written to that
+// cassette, keys taken out. The function it returns ends what they hold open.
+func (a *app) models(l *loaded, record string) (models map[string]*run.Model, closeAll func() error, err error) {
+	var open []io.Closer
+	closeAll = func() error {
+		var errs []error
+		for _, c := range open {
+			errs = append(errs, c.Close())
+		}
+		return errors.Join(errs...)
+	}
+	defer func() {
+		if err != nil {
+			closeAll()
+		}
+	}()
 	getenv, err := study.DotEnv(filepath.Join(l.file.Dir, ".env"), a.getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	transport := model.NewTransport(l.study.Execution.Concurrency)
-	models := map[string]*run.Model{}
-	var open []io.Closer
-	closeAll := func() {
-		for _, c := range open {
-			c.Close()
+	base := model.NewTransport(l.study.Execution.Concurrency)
+	var transport http.RoundTripper = base
+	if record != "" {
+		recorder, err := recorded.Record(record, base, l.secrets(getenv)...)
+		if err != nil {
+			return nil, nil, err
 		}
-		transport.CloseIdleConnections()
+		transport, open = recorder, append(open, recorder)
 	}
+	models = map[string]*run.Model{}
 	used := l.usedModels()
 	var problems []error
 	for i, m := range l.study.Models {
 		if !used[m.ID] {
 			continue
+		}
+		if m.Cassette != "" {
+			m.Cassette = l.file.Resolve(m.Cassette)
 		}
 		client, wire, err := newClient(m, getenv, transport)
 		if err != nil {
@@ -49,7 +70,7 @@ func (a *app) models(l *loaded) (map[string]*run.Model, func(), error) {
 			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: costOf(m)}
 	}
 	for _, p := range l.bench.Pipelines() {
-		client, err := pipeline(p.Kind, p.Target, l, transport)
+		client, err := a.pipeline(p, l, transport)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -59,11 +80,25 @@ func (a *app) models(l *loaded) (map[string]*run.Model, func(), error) {
 			open = append(open, c)
 		}
 	}
-	if err := errors.Join(problems...); err != nil {
-		closeAll()
-		return nil, nil, err
+	return models, closeAll, errors.Join(problems...)
+}
+
+// secrets are the keys the study's models may use, so that they can be taken
+// out of a recording.
+func (l *loaded) secrets(getenv func(string) string) []string {
+	var list []string
+	for _, m := range l.study.Models {
+		names := []string{m.APIKeyEnv}
+		if p, ok := findPreset(m.Provider); ok {
+			names = append(names, p.keyEnv)
+		}
+		for _, name := range names {
+			if name != "" && getenv(name) != "" {
+				list = append(list, getenv(name))
+			}
+		}
 	}
-	return models, closeAll, nil
+	return list
 }
 
 // usedModels are the ids of the models that arms and the judge ask.
@@ -77,16 +112,43 @@ func (l *loaded) usedModels() map[string]bool {
 }
 
 // pipeline makes the client of an arm that something outside answers for.
-func pipeline(kind, target string, l *loaded, transport *http.Transport) (model.Client, error) {
-	switch kind {
+func (a *app) pipeline(p suites.Pipeline, l *loaded, transport http.RoundTripper) (model.Client, error) {
+	switch p.Kind {
 	case "outputs":
-		return outputs.Open(target)
+		return a.answers(p, l)
 	case "exec":
-		return process.NewExec(target, process.ExecOptions{Dir: l.file.Dir, Slots: l.study.Execution.Concurrency})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: l.file.Dir, Slots: l.study.Execution.Concurrency})
 	case "http":
-		return process.NewHTTP(target, &http.Client{Transport: transport})
+		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
 	}
-	return nil, fmt.Errorf("an arm of kind %q cannot be asked", kind)
+	return nil, fmt.Errorf("an arm of kind %q cannot be asked", p.Kind)
+}
+
+// answers opens a file of answers made elsewhere and says how it fits the
+// study: an item without an answer will count as a failed trial.
+func (a *app) answers(p suites.Pipeline, l *loaded) (model.Client, error) {
+	client, err := outputs.Open(p.Target)
+	if err != nil {
+		return nil, err
+	}
+	var items []string
+	for _, it := range l.bench.Items() {
+		items = append(items, it.ID)
+	}
+	missing, unknown := client.Missing(items, l.study.Execution.Replicates), client.Unknown(items)
+	if len(missing) == l.plan.Replicates()*len(items) {
+		client.Close()
+		return nil, fmt.Errorf("%s has no answer for any of the %d items of the study: its items are %s …", p.Target, len(items), strings.Join(plan.Shorten(unknown, 3), ", "))
+	}
+	if len(missing) > 0 {
+		fmt.Fprintf(a.err, "%s: no answer for %d of %d trials (%s); they will fail\n", p.Target, len(missing),
+			l.plan.Replicates()*len(items), strings.Join(plan.Shorten(missing, 3), ", "))
+	}
+	if len(unknown) > 0 {
+		fmt.Fprintf(a.err, "%s: %d answers are to items the study does not have (%s); they are not used\n", p.Target, len(unknown),
+			strings.Join(plan.Shorten(unknown, 3), ", "))
+	}
+	return client, nil
 }
 
 // costOf prices a model's answers: by the study, else by the shipped list.
