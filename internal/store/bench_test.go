@@ -1,0 +1,69 @@
+package store_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/score"
+)
+
+// constant is a metric that does nothing, so that what is measured is what the
+// machinery takes.
+type constant struct{}
+
+func (constant) AppendScores(dst []eval.Score, _ eval.Trial, o eval.Outcome, _ []eval.Verdict) []eval.Score {
+	return append(dst, eval.Score{Metric: "bytes", Num: float64(len(o.Data)), Den: 1})
+}
+
+// BenchmarkRescore reads stored answers, scores them and writes the scores.
+func BenchmarkRescore(b *testing.B) {
+	const items = 10_000 // by two arms
+	db := open(b, filepath.Join(b.TempDir(), "s.db"))
+	r, p := newRun(b, db, items, 1)
+	j, err := db.Journal(b.Context(), r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for seq := range p.Len() {
+		if err := j.Outcome(p.Trial(seq), eval.Outcome{Kind: eval.OK, Data: fmt.Appendf(nil, `{"answer": "number %d of a few words"}`, seq)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := db.ReplaceScores(b.Context(), r, score.All(constant{}, db.Outcomes(b.Context(), r))); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N)*float64(p.Len())/b.Elapsed().Seconds(), "answers/s")
+}
+
+// BenchmarkJournal appends calls from 64 sides, each waiting until its own is
+// on disk.
+func BenchmarkJournal(b *testing.B) {
+	db := open(b, filepath.Join(b.TempDir(), "s.db"))
+	r, p := newRun(b, db, 5_000, 1)
+	j, err := db.Journal(b.Context(), r)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer j.Close()
+	var n atomic.Int64
+	b.SetParallelism(32)
+	b.ResetTimer()
+	b.RunParallel(func(pb *testing.PB) {
+		for pb.Next() {
+			k := n.Add(1)
+			c := call(p.Trial(int(k)%p.Len()), "an answer of a few words")
+			c.Step = fmt.Sprint("step ", k)
+			if err := j.Append(c); err != nil {
+				b.Error(err)
+			}
+		}
+	})
+}
