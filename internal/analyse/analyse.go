@@ -278,7 +278,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		}
 		pick := func(rank string, items []int) error {
 			for _, i := range items {
-				show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: 1})
+				show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: c.firstReplicate(c.armIdx[arm.ID], i)})
 				if err != nil {
 					return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
 				}
@@ -327,7 +327,11 @@ func warnings(a *Analysis) []string {
 		}
 	}
 	if !a.Run.Complete() {
-		w = append(w, fmt.Sprintf("the run is not finished: %d of %d trials are done; the same command continues it", a.Run.Done, a.Run.Planned))
+		w = append(w, fmt.Sprintf("the run is not finished: %d of %d trials are done, %d wait to be judged; the same command continues it",
+			a.Run.Done, a.Run.Planned, a.Run.Unjudged))
+	}
+	if a.Run.JudgeFails > 0 {
+		w = append(w, fmt.Sprintf("judging failed in some point of %d trials, whose scores are left out; `scruple run --retry-failed` asks again", a.Run.JudgeFails))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
@@ -337,9 +341,13 @@ func warnings(a *Analysis) []string {
 	return w
 }
 
-// FailedShare is the largest share of failed trials of any arm.
+// FailedShare is the largest share of failed trials of any arm, or of trials
+// whose judging failed, if that is larger.
 func (a *Analysis) FailedShare() float64 {
 	worst := 0.0
+	if a.Run.Done > 0 {
+		worst = float64(a.Run.JudgeFails) / float64(a.Run.Done)
+	}
 	for _, arm := range a.Arms {
 		if arm.Planned > 0 {
 			worst = math.Max(worst, float64(arm.Failed)/float64(arm.Planned))

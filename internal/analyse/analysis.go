@@ -81,15 +81,18 @@ type Run struct {
 	Items      int     `json:"items"`
 	Replicates int     `json:"replicates"`
 	Seed       int64   `json:"seed"`
-	Planned    int     `json:"planned"` // trials
-	Done       int     `json:"done"`    // trials with an outcome, failed ones included
-	Failed     int     `json:"failed"`  // of those, trials that failed
+	Planned    int     `json:"planned"`                // trials
+	Done       int     `json:"done"`                   // trials with an outcome, failed ones included
+	Failed     int     `json:"failed"`                 // of those, trials that failed
+	Unjudged   int     `json:"unjudged,omitempty"`     // trials that wait to be judged
+	JudgeFails int     `json:"judge_failed,omitempty"` // trials of which a judge call failed
 	MaxFailed  float64 `json:"max_failed"`
 	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
 }
 
-// Complete reports whether every planned trial has an outcome.
-func (r Run) Complete() bool { return r.Done == r.Planned }
+// Complete reports whether every planned trial has an outcome, and was judged
+// where the study judges.
+func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
 
 // A Metric is a metric of the suite as this study uses it.
 type Metric struct {

@@ -24,6 +24,9 @@ type Collector struct {
 	tallies  []tally        // by arm
 	clusters clustering
 	problem  error // the first score that no metric declares
+	// later notes the first replicate with scores of an arm and item, by place
+	// in the list, where that is not the first.
+	later map[[2]int]int
 
 	a, b       []cell // space for values
 	sumA, sumB sums
@@ -122,7 +125,11 @@ func (c *Collector) Add(s eval.Scored) {
 		c.complain("trial %v is not of this study", s.Trial)
 		return
 	}
+	fresh := position != c.current[a].position
 	c.turn(a, position)
+	if scored := len(s.Scores) > 0; fresh && !scored || s.Trial.Replicate > 1 && scored {
+		c.noteReplicate(a, position, s.Trial.Replicate, scored)
+	}
 	t := &c.tallies[a]
 	t.kinds[s.Outcome.Kind]++
 	if s.Outcome.Kind != eval.OK {
@@ -151,6 +158,31 @@ func (c *Collector) Add(s eval.Scored) {
 		}
 	}
 }
+
+// noteReplicate keeps 0 for an item of which no replicate has scores yet, and
+// then the first that has.
+func (c *Collector) noteReplicate(arm, position, replicate int, scored bool) {
+	key := [2]int{arm, c.order.At(position)}
+	if !scored {
+		if c.later == nil {
+			c.later = map[[2]int]int{}
+		}
+		c.later[key] = 0
+	} else if n, waits := c.later[key]; waits && n == 0 {
+		c.later[key] = replicate
+	}
+}
+
+// firstReplicate is the first replicate of an arm and item that has scores.
+func (c *Collector) firstReplicate(arm, item int) int {
+	if n := c.later[[2]int{arm, item}]; n > 0 {
+		return n
+	}
+	return 1
+}
+
+// Err is what was wrong with the trials so far, nil where nothing was.
+func (c *Collector) Err() error { return c.problem }
 
 func reasonSuffix(reason string) string {
 	if reason == "" {

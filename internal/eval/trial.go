@@ -74,6 +74,9 @@ func (x *ItemIndex) Find(id string) (int, bool) {
 	return int(x.sorted[k]), true
 }
 
+// Sorted lists the places of the items in order of their ids.
+func (x *ItemIndex) Sorted() []int32 { return slices.Clone(x.sorted) }
+
 // Duplicate gives the places of two items with one id, if there are such.
 func (x *ItemIndex) Duplicate() (first, second int, ok bool) {
 	for k := 1; k < len(x.sorted); k++ {

@@ -13,8 +13,9 @@ import (
 // A Plan is every trial of a study: items × arms × replicates. It holds no
 // list of them, so that its size does not grow with replicates and arms.
 //
-// Trials are ordered by item, then arm, then replicate, with items in a seeded
-// shuffle: a run that is stopped early has seen a random sample of the items,
+// Trials are ordered by item, then arm, then replicate. Arms are sorted, and
+// items are sorted and then shuffled by the seed, so that the order in which a
+// study lists them changes nothing: a run that is stopped early has seen a random sample of the items,
 // each with all arms, so that what it has is already paired.
 type Plan struct {
 	items      []eval.Item
@@ -28,7 +29,9 @@ type Plan struct {
 // New makes the plan of a study. Ids must be unique. The list of items must
 // not change afterwards.
 func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan, error) {
-	p := &Plan{items: items, index: eval.IndexItems(items), order: order(len(items), seed), position: make([]int32, len(items)), replicates: replicates}
+	p := &Plan{items: items, index: eval.IndexItems(items), position: make([]int32, len(items)), replicates: replicates}
+	p.order = p.index.Sorted()
+	shuffle(p.order, seed)
 	for k, i := range p.order {
 		p.position[i] = int32(k)
 	}
@@ -41,20 +44,16 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 		}
 		p.arms = append(p.arms, a.ID)
 	}
+	slices.Sort(p.arms)
 	if replicates < 1 {
 		return nil, fmt.Errorf("replicates is %d: an item is given to an arm at least once", replicates)
 	}
 	return p, nil
 }
 
-// order is a permutation of 0 … n−1 that depends on n and seed only.
-func order(n int, seed int64) []int32 {
-	list := make([]int32, n)
-	for i := range list {
-		list[i] = int32(i)
-	}
-	rand.New(rand.NewPCG(uint64(seed), 0x5c4b1e)).Shuffle(n, func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return list
+// shuffle permutes by length and seed only.
+func shuffle(list []int32, seed int64) {
+	rand.New(rand.NewPCG(uint64(seed), 0x5c4b1e)).Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 }
 
 // Len is the number of trials.

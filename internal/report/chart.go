@@ -85,7 +85,7 @@ func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool) 
 	if reference {
 		x.include(0)
 	}
-	if x.high-x.low < noise {
+	if x.high-x.low < 1e-9 { // narrower than any label can tell apart
 		room := max(math.Abs(x.low)/2, 0.05)
 		x.low, x.high = x.low-room, x.high+room
 	}

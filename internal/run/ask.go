@@ -114,6 +114,10 @@ func changed(t eval.Trial, step string, was, now []eval.Part) error {
 		"undo the change, or start again with --new", t, step, strings.Join(eval.DiffParts(was, now), "; "))
 }
 
+// longestWait is how long a provider may make a call wait. One that asks for
+// more is left for later: the trial fails and can be tried again.
+const longestWait = 10 * time.Minute
+
 // send asks until there is an answer, no retry is left, or the run stops, and
 // records what came of it before it returns.
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
@@ -127,9 +131,13 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		if wait <= 0 {
 			wait = e.settings.Retries[try]
 		}
+		if wait > longestWait {
+			return e.giveUp(call, r.Model, failure)
+		}
 		e.watch.event(Event{Kind: "retry", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: failure.Error(), Wait: wait})
 		if !a.seat.park(func() bool { return e.sleep(ctx, wait) }) {
-			return ErrStopped
+			// What was sent counts, also if the run is continued.
+			return errors.Join(ErrStopped, e.journal.Append(asFailed(call, failure)))
 		}
 	}
 }
@@ -139,25 +147,26 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, try int) (*model.Error, error) {
 	e := a.engine
 	g := e.gates[m.Group]
-	if !a.admit(ctx, g, e.paces[r.Model]) {
+	generation, ok := a.admit(ctx, g, e.paces[r.Model])
+	if !ok {
 		return nil, ErrStopped
 	}
+	ended := unsaid
+	defer func() { g.leave(generation, ended) }()
 	select {
 	case e.calls <- struct{}{}:
 	case <-ctx.Done():
-		g.leave(false)
 		return nil, ErrStopped
 	}
 	defer func() { <-e.calls }()
 	if !e.budget.reserve() {
-		g.leave(false)
 		e.Stop("the budget is used up: " + e.budget.String())
 		return nil, ErrStopped
 	}
 	call.Attempts++
 	response, latency, err := e.complete(ctx, m, r)
 	if err == nil {
-		g.leave(false)
+		ended = took
 		call.Response, call.LatencyMS, call.CostUSD = response, latency, costOf(m, response.Usage)
 		e.paces[r.Model].used(response.Usage)
 		e.budget.add(response.Usage, call.CostUSD)
@@ -165,29 +174,48 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		return nil, e.journal.Append(call)
 	}
 	if ctx.Err() != nil { // broken off by us: as if it had not been asked
-		g.leave(false)
 		return nil, ErrStopped
 	}
 	failure := model.FromTransport(ctx, err)
-	g.leave(failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded)
+	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
+		ended = tooMuch
+	}
 	if retryable(failure.Kind) && try < len(e.settings.Retries) {
 		return failure, nil
 	}
-	call.ErrKind, call.Err, call.LatencyMS = failure.Kind, failure.Error(), latency
-	call.Response.RequestID = failure.RequestID
-	final := &CallError{Trial: call.Trial, Step: call.Step, Model: r.Model, Tries: call.Attempts, Err: failure}
+	call.LatencyMS = latency
+	return failure, e.giveUp(call, r.Model, failure)
+}
+
+// giveUp records a call as failed for good and gives the error that says so.
+func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) error {
+	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure}
 	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
-	return failure, errors.Join(final, e.journal.Append(call))
+	return errors.Join(final, e.journal.Append(asFailed(call, failure)))
+}
+
+func asFailed(call *eval.Call, failure *model.Error) *eval.Call {
+	call.ErrKind, call.Err = failure.Kind, failure.Error()
+	call.Response.RequestID = failure.RequestID
+	return call
 }
 
 // admit waits for the model's limits, without holding the trial's place while
 // it has to wait.
-func (a *asker) admit(ctx context.Context, g *gate, p *pace) bool {
-	if p.free() && g.tryEnter() {
-		return true
+func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok bool) {
+	if p.free() {
+		if generation, ok = g.tryEnter(); ok {
+			return generation, true
+		}
 	}
 	stopping := a.engine.stopping
-	return a.seat.park(func() bool { return p.wait(ctx, stopping) && g.enter(ctx, stopping) })
+	a.seat.park(func() bool {
+		if p.wait(ctx, stopping) {
+			generation, ok = g.enter(ctx, stopping)
+		}
+		return ok
+	})
+	return generation, ok
 }
 
 func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.Response, float64, error) {

@@ -11,48 +11,49 @@ import (
 )
 
 // A gate bounds the calls in flight to one provider and adapts the bound by
-// what the provider says in a window of time: halved when more than a tenth of
-// the answers are refusals for load, raised by an eighth when there were none
-// (additive increase would take minutes at high bounds, and halving at the
-// first refusal would let a provider that refuses at random stall a run). It
-// starts at the ceiling: a provider that takes everything is not made to wait.
+// what becomes of a generation: as many calls as are let in at a time, all
+// begun since the bound last moved. More than a tenth refused for load halve
+// it, at once when half are; none refused raise it by an eighth. (Halving at
+// the first refusal would let a provider that refuses at random stall a run.)
+// It starts at the ceiling: a provider that takes everything is not made to
+// wait.
 type gate struct {
-	mu      sync.Mutex
-	ceiling int
-	limit   int
-	inside  int
-	good    int // answers in this window
-	refused int
-	opened  time.Time // when the window began
-	waiting []*waiter // first come, first served
+	mu         sync.Mutex
+	ceiling    int
+	limit      int
+	inside     int
+	generation int
+	good       int // answers of this generation
+	refused    int
+	waiting    []*waiter // first come, first served
 }
 
 // A waiter waits for a place, which is handed to it by closing the channel.
 type waiter struct {
-	turn chan struct{}
-	gone bool
+	turn       chan struct{}
+	generation int
+	gone       bool
 }
-
-const window = time.Second
 
 func newGate(ceiling int) *gate {
 	return &gate{ceiling: ceiling, limit: ceiling}
 }
 
-func (g *gate) tryEnter() bool {
+// tryEnter takes a place if one is free, and tells its generation.
+func (g *gate) tryEnter() (generation int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.inside >= g.limit || len(g.waiting) > 0 {
-		return false
+		return 0, false
 	}
 	g.inside++
-	return true
+	return g.generation, true
 }
 
 // enter waits for a place. It reports false when the run stops first.
-func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) bool {
-	if g.tryEnter() {
-		return true
+func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) (generation int, ok bool) {
+	if n, ok := g.tryEnter(); ok {
+		return n, true
 	}
 	w := &waiter{turn: make(chan struct{})}
 	g.mu.Lock()
@@ -61,7 +62,7 @@ func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) bool {
 	g.mu.Unlock()
 	select {
 	case <-w.turn:
-		return true
+		return w.generation, true
 	case <-stopping:
 	case <-ctx.Done():
 	}
@@ -74,7 +75,7 @@ func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) bool {
 	default:
 		w.gone = true
 	}
-	return false
+	return 0, false
 }
 
 // admit hands free places to those who wait. The lock is held.
@@ -84,40 +85,51 @@ func (g *gate) admit() {
 		g.waiting = g.waiting[1:]
 		if !w.gone {
 			g.inside++
+			w.generation = g.generation
 			close(w.turn)
 		}
 	}
 }
 
-// leave gives the place back; tooMuch says that the provider refused for load.
-func (g *gate) leave(tooMuch bool) {
+// How a call ended, for the gate.
+type ending int
+
+const (
+	unsaid  ending = iota // nothing about load: broken off, another error
+	took                  // an answer
+	tooMuch               // refused for load
+)
+
+// leave gives the place of a call of some generation back.
+func (g *gate) leave(generation int, how ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.inside--
-	if tooMuch {
-		g.refused++
-	} else {
-		g.good++
-	}
-	if tooMuch || g.limit < g.ceiling {
-		g.adapt(time.Now())
+	if generation == g.generation {
+		switch how {
+		case took:
+			g.good++
+		case tooMuch:
+			g.refused++
+		}
+		g.adapt()
 	}
 	g.admit()
 }
 
-// adapt moves the bound at the end of a window, or at once when half of what
-// is let in is refused.
-func (g *gate) adapt(now time.Time) {
-	over := now.Sub(g.opened) >= window
+// adapt moves the bound when enough of the generation is known.
+func (g *gate) adapt() {
+	all := g.good + g.refused
 	switch {
-	case 2*g.refused >= g.limit, over && 10*g.refused > g.good+g.refused:
+	case 2*g.refused >= g.limit, all >= g.limit && 10*g.refused > all:
 		g.limit = max(1, g.limit/2)
-	case over && g.refused == 0 && g.good >= g.limit:
-		g.limit = min(g.ceiling, g.limit+max(1, g.limit/8))
-	case !over:
+	case all < g.limit:
 		return
+	case g.refused == 0:
+		g.limit = min(g.ceiling, g.limit+max(1, g.limit/8))
 	}
-	g.good, g.refused, g.opened = 0, 0, now
+	g.generation++
+	g.good, g.refused = 0, 0
 }
 
 // A pace keeps requests and tokens per minute. Tokens are known only after an

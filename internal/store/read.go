@@ -179,28 +179,39 @@ func (db *DB) verdicts(ctx context.Context, first, end int64) iter.Seq2[verdictR
 
 // Progress says, by sequence number in the plan, what is done.
 type Progress struct {
-	Done   []bool // has an outcome, failed ones included
-	Failed []bool // has the outcome failed
-	Judged []bool
-	Called []bool // has journalled calls: its steps must be looked up
-	Calls  int    // requests sent, retries included
-	Tokens int
-	Cost   float64
+	Done     []bool // has an outcome, failed ones included
+	Failed   []bool // has the outcome failed
+	Judged   []bool
+	Unjudged []bool // its judging failed in some point
+	Called   []bool // has journalled calls: its steps must be looked up
+	Calls    int    // requests sent, retries included
+	Tokens   int
+	Cost     float64
 }
 
-// AllJudged reports whether every trial with something to judge was judged.
-func (p *Progress) AllJudged() bool {
+// ToJudge counts the trials that have an outcome to judge and were not judged.
+func (p *Progress) ToJudge() (n int) {
 	for seq, done := range p.Done {
 		if done && !p.Failed[seq] && !p.Judged[seq] {
-			return false
+			n++
 		}
 	}
-	return true
+	return n
+}
+
+// Count counts what is true of a list.
+func Count(list []bool) (n int) {
+	for _, b := range list {
+		if b {
+			n++
+		}
+	}
+	return n
 }
 
 // Progress reads what the run has done so far.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
-	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
+	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Unjudged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
 	span := []any{run.first, run.first + int64(run.Trials)}
 	mark := func(text string, set func(seq int, failed bool)) error {
 		type row struct {
@@ -222,6 +233,7 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 			p.Done[seq], p.Failed[seq] = true, failed
 		}),
 		mark(`SELECT trial, 0 FROM judged WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Judged[seq] = true }),
+		mark(`SELECT DISTINCT trial, 0 FROM verdicts WHERE trial >= ? AND trial < ? AND error <> ''`, func(seq int, _ bool) { p.Unjudged[seq] = true }),
 		mark(`SELECT DISTINCT trial, 0 FROM calls WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Called[seq] = true }))
 	if err != nil {
 		return nil, err

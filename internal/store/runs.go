@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -21,6 +22,7 @@ type Run struct {
 	Suite      string
 	StudyPath  string
 	StudyJSON  []byte
+	Overrides  []string    // of the study file, from the command line
 	Treatment  []eval.Part // what decides what is asked
 	Replicates int
 	Trials     int
@@ -54,6 +56,7 @@ type NewRun struct {
 	Suite      string
 	StudyPath  string
 	StudyJSON  []byte
+	Overrides  []string
 	Treatment  []eval.Part
 	Replicates int
 	Items      []eval.Item
@@ -69,7 +72,7 @@ func (db *DB) CreateRun(ctx context.Context, n NewRun) (*Run, error) {
 		return nil, explain(db.path, err)
 	}
 	defer tx.Rollback()
-	run := &Run{Study: n.Study, Suite: n.Suite, StudyPath: n.StudyPath, StudyJSON: n.StudyJSON, Treatment: n.Treatment,
+	run := &Run{Study: n.Study, Suite: n.Suite, StudyPath: n.StudyPath, StudyJSON: n.StudyJSON, Overrides: n.Overrides, Treatment: n.Treatment,
 		Replicates: n.Replicates, Trials: n.Plan.Len(), CreatedAt: n.Now.UTC(), Version: n.Version, plan: n.Plan}
 	var ordinal int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) + 1 FROM runs WHERE study = ?`, n.Study).Scan(&ordinal); err != nil {
@@ -80,8 +83,12 @@ func (db *DB) CreateRun(ctx context.Context, n NewRun) (*Run, error) {
 		ordinal++
 		run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(n.Study, " ", "-"), ordinal)
 	}
-	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, treatment, replicates, trials, created_at, version)
-		VALUES (?,?,?,?,?,?,?,?,?,?)`, run.ID, n.Study, n.Suite, n.StudyPath, string(n.StudyJSON), eval.EncodeParts(n.Treatment),
+	overrides, err := json.Marshal(append([]string{}, n.Overrides...))
+	if err != nil {
+		return nil, err
+	}
+	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?)`, run.ID, n.Study, n.Suite, n.StudyPath, string(n.StudyJSON), string(overrides), eval.EncodeParts(n.Treatment),
 		n.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), n.Version)
 	if err != nil {
 		return nil, explain(db.path, err)
@@ -125,18 +132,21 @@ func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, n NewRun) error {
 	return trials.flush(ctx)
 }
 
-const runColumns = `SELECT n, id, study, suite, study_path, study_json, treatment, replicates, trials, created_at, version,
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version,
   (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n) FROM runs `
 
 func scanRun(row interface{ Scan(...any) error }) (*Run, error) {
 	var r Run
-	var studyJSON, treatment, created string
-	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &treatment, &r.Replicates, &r.Trials,
+	var studyJSON, overrides, treatment, created string
+	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
 		&created, &r.Version, &r.first)
 	if err != nil {
 		return nil, err
 	}
 	r.StudyJSON, r.Treatment = []byte(studyJSON), eval.DecodeParts(treatment)
+	if err := json.Unmarshal([]byte(overrides), &r.Overrides); err != nil {
+		return nil, fmt.Errorf("reading run %s: %w", r.ID, err)
+	}
 	r.CreatedAt, err = time.Parse(time.RFC3339, created)
 	return &r, err
 }
@@ -177,11 +187,24 @@ func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
 	return runs, explain(db.path, rows.Err())
 }
 
-// SetPlan gives a run that was read back its plan, which must be the one it
-// was made with.
-func (r *Run) SetPlan(p Plan) error {
+// SetPlan gives a run that was read back its plan. The trials of the plan must
+// be those the run was made with, one by one: answers are filed under their
+// numbers.
+func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
 	if p.Len() != r.Trials {
-		return fmt.Errorf("store: run %s has %d trials, the plan has %d", r.ID, r.Trials, p.Len())
+		return fmt.Errorf("run %s has %d trials, the plan has %d", r.ID, r.Trials, p.Len())
+	}
+	seq := 0
+	for t, err := range query(ctx, db, `SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`, []any{r.N}, func(rows *sql.Rows) (t eval.Trial, err error) {
+		return t, rows.Scan(&t.Item, &t.Arm, &t.Replicate)
+	}) {
+		if err != nil {
+			return err
+		}
+		if seq >= p.Len() || p.Trial(seq) != t {
+			return fmt.Errorf("trial %d of run %s is %v, the plan has another there", seq+1, r.ID, t)
+		}
+		seq++
 	}
 	r.plan = p
 	return nil
@@ -212,17 +235,31 @@ func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error)
 	return items, explain(db.path, rows.Err())
 }
 
-// SetGold records that the run is scored against other gold from now on.
-func (db *DB) SetGold(ctx context.Context, run *Run, items []eval.Item) error {
+// SetGold records that the run is scored against other gold from now on. What
+// followed from the old gold of changed items is dropped: judging, and the
+// outcomes of the arms that answer from gold. Answers of models are kept.
+func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(db.path, err)
 	}
 	defer tx.Rollback()
-	for _, it := range items {
-		if _, err := tx.ExecContext(ctx, `UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID); err != nil {
-			return explain(db.path, err)
+	exec := func(text string, args ...any) {
+		if err == nil {
+			_, err = tx.ExecContext(ctx, text, args...)
 		}
+	}
+	const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
+	for _, it := range changed {
+		exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
+		exec(`DELETE FROM verdicts`+ofItem+`)`, run.N, it.ID)
+		exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
+		for _, arm := range fromGold {
+			exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)
+		}
+	}
+	if err != nil {
+		return explain(db.path, err)
 	}
 	return explain(db.path, tx.Commit())
 }

@@ -194,31 +194,39 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) iter.Seq2[ArmCalls, error]
 }
 
 // SaveAnalysis keeps the analysis of a run and the verdict on it, as JSON.
-func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []byte) error {
+// basis tells what the study said of scoring and analysis then.
+func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []byte, basis string) error {
 	var v any
 	if verdict != nil {
 		v = string(verdict)
 	}
-	_, err := db.sql.ExecContext(ctx, `INSERT INTO analyses (run, analysis, verdict) VALUES (?,?,?)
-		ON CONFLICT (run) DO UPDATE SET (analysis, verdict) = (excluded.analysis, excluded.verdict)`, run.N, string(analysis), v)
+	_, err := db.sql.ExecContext(ctx, `INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
+		ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
+	return explain(db.path, err)
+}
+
+// DropAnalysis forgets the analysis of a run, because answers are about to be
+// added to it.
+func (db *DB) DropAnalysis(ctx context.Context, run *Run) error {
+	_, err := db.sql.ExecContext(ctx, `DELETE FROM analyses WHERE run = ?`, run.N)
 	return explain(db.path, err)
 }
 
 // Analysis reads back what SaveAnalysis kept; verdict is nil without rules.
-func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte, err error) {
+func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte, basis string, err error) {
 	var a string
 	var v sql.NullString
-	err = db.sql.QueryRowContext(ctx, `SELECT analysis, verdict FROM analyses WHERE run = ?`, run.N).Scan(&a, &v)
+	err = db.sql.QueryRowContext(ctx, `SELECT analysis, verdict, basis FROM analyses WHERE run = ?`, run.N).Scan(&a, &v, &basis)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil, fmt.Errorf("an analysis of run %s: %w: finish it with `scruple run`, or `scruple score` it", run.ID, ErrNotFound)
+		return nil, nil, "", fmt.Errorf("an analysis of run %s: %w: finish it with `scruple run`, or `scruple score` it", run.ID, ErrNotFound)
 	}
 	if err != nil {
-		return nil, nil, explain(db.path, err)
+		return nil, nil, "", explain(db.path, err)
 	}
 	if v.Valid {
 		verdict = []byte(v.String)
 	}
-	return []byte(a), verdict, nil
+	return []byte(a), verdict, basis, nil
 }
 
 // Versions counts the calls of each arm by the version of the model that

@@ -29,6 +29,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -58,6 +59,9 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("making the folder of the store: %w", err)
 	}
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real // one lock for all names of a store
+	}
 	lock, err := acquire(ctx, path)
 	if err != nil {
 		return nil, err
@@ -80,7 +84,19 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("store %s: %w: run the study first", path, ErrNotFound)
 	}
-	db, err := open(ctx, path, "ro")
+	db, err := openRead(ctx, path, "ro")
+	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
+		if _, wal := os.Stat(path + "-wal"); wal != nil {
+			// A folder that cannot be written, and nobody who writes: the file
+			// stands as it is.
+			return openRead(ctx, path, "ro&immutable=1")
+		}
+	}
+	return db, err
+}
+
+func openRead(ctx context.Context, path, mode string) (*DB, error) {
+	db, err := open(ctx, path, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +112,11 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 }
 
 func open(ctx context.Context, path, mode string) (*DB, error) {
+	mode, immutable := strings.CutSuffix(mode, "&immutable=1")
 	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}}
+	if immutable {
+		q.Set("immutable", "1")
+	}
 	if mode != "ro" {
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 	}

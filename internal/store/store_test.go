@@ -75,7 +75,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	}
 	outcome := eval.Outcome{Kind: eval.OK, Notes: []string{"repaired"}, Data: []byte("answer")}
 	if err := errors.Join(j.Outcome(first, outcome), j.Outcome(second, eval.Outcome{Kind: eval.Failed, Reason: "timeout"}),
-		j.Judged(first, []eval.Verdict{{Step: "judge/f", Source: "model", Judge: "m", Data: []byte("yes")}}), j.Close()); err != nil {
+		j.Judged(first, []eval.Verdict{{Step: "judge/f", Source: "model", Judge: "m", Data: []byte("yes")}, {Step: "judge/g", Err: "no answer"}}), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -83,7 +83,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := back.SetPlan(p); err != nil {
+	if err := db.SetPlan(t.Context(), back, p); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(r.Treatment, back.Treatment); diff != "" {
@@ -104,14 +104,14 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 		}
 		outcomes = append(outcomes, o)
 	}
-	if len(outcomes) != 2 || len(outcomes[0].Verdicts) != 1 || string(outcomes[0].Outcome.Data) != "answer" || outcomes[1].Verdicts != nil {
+	if len(outcomes) != 2 || len(outcomes[0].Verdicts) != 2 || string(outcomes[0].Outcome.Data) != "answer" || outcomes[1].Verdicts != nil {
 		t.Errorf("outcomes %+v", outcomes)
 	}
 	progress, err := db.Progress(t.Context(), back)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !progress.Done[0] || !progress.Failed[1] || progress.Done[2] || !progress.Judged[0] || !progress.Called[0] || progress.Called[1] {
+	if !progress.Done[0] || !progress.Failed[1] || progress.Done[2] || !progress.Judged[0] || !progress.Unjudged[0] || !progress.Called[0] || progress.Called[1] {
 		t.Errorf("progress %+v", progress)
 	}
 	// 10 input tokens count the cached ones; 5 output tokens do not count the 2 of reasoning.

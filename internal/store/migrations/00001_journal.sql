@@ -6,6 +6,7 @@ CREATE TABLE runs (
   suite       TEXT NOT NULL,
   study_path  TEXT NOT NULL,
   study_json  TEXT NOT NULL,          -- the study as it was resolved, canonical JSON
+  overrides   TEXT NOT NULL,          -- JSON list: what -o changed in the file
   treatment   TEXT NOT NULL,          -- what decides what is asked, "name=value" lines
   replicates  INTEGER NOT NULL,
   trials      INTEGER NOT NULL,       -- planned
@@ -97,7 +98,8 @@ CREATE TABLE scores (
 CREATE TABLE analyses (
   run      INTEGER PRIMARY KEY REFERENCES runs (n),
   analysis TEXT NOT NULL,             -- JSON, see package analyse
-  verdict  TEXT                       -- JSON, see package gate; NULL without rules
+  verdict  TEXT,                      -- JSON, see package gate; NULL without rules
+  basis    TEXT NOT NULL              -- hash of what the study says of scoring and analysis
 );
 
 -- What happened to a run: sessions, retries of failed trials, re-scoring with

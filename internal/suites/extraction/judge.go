@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"slices"
-	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -47,10 +46,9 @@ func (d *docket) question(c claim) *question {
 			return &d.questions[i]
 		}
 	}
-	step := "judge/" + d.field.Name
-	if c.k > 0 {
-		step += "/" + strconv.Itoa(c.k)
-	}
+	// The quote is in the name, so that other gold, or another answer, asks in
+	// a step of its own.
+	step := "judge/" + d.field.Name + "/" + hashOf(minimal)[:8]
 	d.questions = append(d.questions, question{step: step, field: d.field, quote: c.quote})
 	return &d.questions[len(d.questions)-1]
 }

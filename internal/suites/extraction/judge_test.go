@@ -77,7 +77,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 	}
 	// due_date needs no judge; vendor_name has the wrong value; the third
 	// candidate's value is not in its quote, which would be asked once anyway.
-	want := []string{"judge/invoice_number", "judge/invoice_date", "judge/total_amount/1", "judge/total_amount/2"}
+	want := []string{"judge/invoice_number/a121a505", "judge/invoice_date/99dff4ce", "judge/total_amount/f39ba0b1", "judge/total_amount/1144539c"}
 	if d := cmp.Diff(want, ask.steps); d != "" {
 		t.Fatalf("asked (-want +got)\n%s", d)
 	}
@@ -118,7 +118,7 @@ func TestJudgeIsAskedOncePerQuote(t *testing.T) {
 	o := outcomeOf(extractions(strings.Replace(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), `"f"`, `"total_amount"`, 1)), eval.StopEnd)
 	ask := judgeSays(map[string]string{both: "13.50"})
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
-	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/1"}) {
+	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/89f68f56"}) {
 		t.Fatalf("%v, asked %v", err, ask.steps)
 	}
 	for _, s := range b.AppendScores(nil, trial("d", "k"), o, vs) {
@@ -208,7 +208,7 @@ func TestCalibrationArm(t *testing.T) {
 		}
 		judged = append(judged, eval.Judged{Trial: tr, Outcome: o, Verdicts: vs})
 	}
-	if want := []string{"judge/invoice_number", "judge/invoice_date", "judge/vendor_name"}; !slices.Equal(ask.steps, want) {
+	if want := []string{"judge/invoice_number/a121a505", "judge/invoice_date/99dff4ce", "judge/vendor_name/ed3796a9"}; !slices.Equal(ask.steps, want) {
 		t.Fatalf("asked %v, want %v", ask.steps, want)
 	}
 	_, c, err := b.Calibrate(seq(judged))
