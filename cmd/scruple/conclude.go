@@ -28,22 +28,26 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *store.Run, l *loade
 	if err != nil {
 		return err
 	}
+	if !a.json {
+		if err := report.Terminal(a.out, result, a.terminal()); err != nil {
+			return err
+		}
+	}
 	files, err := l.writeReports(ctx, db, r, result)
 	if err != nil {
-		return err
+		return exit(exitInfrastructure, err)
 	}
 	if a.json {
-		return json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.ID, "files": files,
-			"analysis": result.Analysis, "verdict": result.Verdict})
-	}
-	if err := report.Terminal(a.out, result, a.terminal()); err != nil {
-		return err
+		if err := json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.ID, "files": files,
+			"analysis": result.Analysis, "verdict": result.Verdict}); err != nil {
+			return err
+		}
 	}
 	for _, f := range files {
 		a.say("wrote %s", f)
 	}
 	if share := result.Analysis.FailedShare(); share > result.Analysis.Run.MaxFailed {
-		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of an arm's trials failed, the study allows %.1f %%: ask them again with `scruple run --retry-failed %s`",
+		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of trials failed or could not be judged, the study allows %.1f %%: ask them again with `scruple run --retry-failed %s`",
 			100*share, 100*result.Analysis.Run.MaxFailed, l.file.Path))
 	}
 	return nil
@@ -62,6 +66,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 		for s, err := range score.All(scorer, db.Outcomes(ctx, r)) {
 			if err == nil {
 				collector.Add(s)
+				err = collector.Err() // nothing of it is kept then
 			}
 			if !yield(s, err) {
 				return
@@ -71,7 +76,11 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	if err != nil {
 		return none, err
 	}
-	analysis, err := collector.Analyse(l.question(r, calibration), l.sources(ctx, db, r))
+	progress, err := db.Progress(ctx, r)
+	if err != nil {
+		return none, err
+	}
+	analysis, err := collector.Analyse(l.question(r, progress, calibration), l.sources(ctx, db, r))
 	if err != nil {
 		return none, err
 	}
@@ -88,7 +97,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	if err != nil {
 		return none, err
 	}
-	return result, db.SaveAnalysis(ctx, r, kept, verdict)
+	return result, db.SaveAnalysis(ctx, r, kept, verdict, l.basis())
 }
 
 // calibrate measures the judge first, where scoring depends on how good it is.
@@ -111,15 +120,37 @@ func calibrate(ctx context.Context, db *store.DB, r *store.Run, l *loaded) (eval
 	return scorer, &calibration, err
 }
 
-func (l *loaded) question(r *store.Run, calibration *eval.Calibration) analyse.Question {
+func (l *loaded) question(r *store.Run, progress *store.Progress, calibration *eval.Calibration) analyse.Question {
 	s := l.study
-	return analyse.Question{
+	q := analyse.Question{
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: l.entry.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction},
 		Run: analyse.Run{ID: r.ID, Version: version, Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm,
 	}
+	if s.JudgeModel != "" {
+		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)
+	}
+	return q
+}
+
+// basis tells what the study says of scoring and analysis: an analysis made on
+// another basis cannot decide.
+func (l *loaded) basis() string {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(l.file.Canonical(), &keys); err != nil {
+		panic("scruple: the canonical study is no object: " + err.Error()) // we wrote it
+	}
+	var execution struct {
+		MaxFailed json.RawMessage `json:"max_failed"`
+	}
+	_ = json.Unmarshal(keys["execution"], &execution)
+	parts := []eval.Part{{Name: "max_failed", Value: string(execution.MaxFailed)}}
+	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
+		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
+	}
+	return store.Digest(parts)
 }
 
 func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analyse.Sources {
@@ -226,19 +257,24 @@ func writeFile(path string, data []byte) error {
 
 // kept reads back the analysis and verdict of a run.
 func kept(ctx context.Context, db *store.DB, r *store.Run) (report.Report, error) {
-	analysis, verdict, err := db.Analysis(ctx, r)
+	result, _, err := keptOn(ctx, db, r)
+	return result, err
+}
+
+// keptOn also tells the basis of the analysis.
+func keptOn(ctx context.Context, db *store.DB, r *store.Run) (result report.Report, basis string, err error) {
+	analysis, verdict, basis, err := db.Analysis(ctx, r)
 	if err != nil {
-		return report.Report{}, err
+		return result, "", err
 	}
-	var result report.Report
 	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
-		return result, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+		return result, "", fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
 	}
 	if verdict != nil {
 		result.Verdict = &gate.Verdict{}
 		if err := json.Unmarshal(verdict, result.Verdict); err != nil {
-			return result, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
+			return result, "", fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
 		}
 	}
-	return result, nil
+	return result, basis, nil
 }

@@ -98,8 +98,22 @@ func (l *loaded) resolve() error {
 	if len(problems) == 0 {
 		problems = l.compileRules(arms)
 	}
+	if err := l.checkBudget(); err != nil {
+		problems = append(problems, err)
+	}
 	l.treatment = plan.Treatment(s, arms)
 	return errors.Join(problems...)
+}
+
+// checkBudget refuses a bound on cost that could not be kept.
+func (l *loaded) checkBudget() error {
+	used := l.usedModels()
+	for _, m := range l.study.Models {
+		if _, known := priceOf(m); l.study.Execution.MaxCost > 0 && used[m.ID] && !known {
+			return l.file.Errorf("execution.max_cost", "no price is known for model %s (%s %s), so its cost cannot be bounded: give it one with price: {input, output}, in US dollars per million tokens", m.ID, m.Provider, m.Name)
+		}
+	}
+	return nil
 }
 
 func (l *loaded) noMetric(name string) string {
@@ -167,8 +181,8 @@ func isStudyFile(arg string) bool {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		return true
 	}
-	_, err := os.Stat(arg)
-	return err == nil
+	info, err := os.Stat(arg)
+	return err == nil && !info.IsDir()
 }
 
 // findRun finds the run a study file or run id stands for, in a store opened
@@ -182,6 +196,9 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		}
 	}
 	db, err := store.OpenRead(ctx, path)
+	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && !isStudyFile(arg) {
+		return nil, nil, fmt.Errorf("%s is no study file, and to find a run of that id: %w, or name its store with --store", arg, err)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
@@ -218,5 +235,6 @@ func (a *app) studyPath(ctx context.Context, arg string) (string, error) {
 	if a.storePath == "" {
 		a.storePath = db.Path()
 	}
+	a.overrides = append(slices.Clone(run.Overrides), a.overrides...)
 	return run.StudyPath, nil
 }

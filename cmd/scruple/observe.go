@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -133,18 +134,16 @@ func (o *jsonObserver) Progress(p run.Progress) {
 type barObserver struct {
 	progress *mpb.Progress
 	bars     map[string]*mpb.Bar
+	mu       sync.Mutex // bars are drawn from another goroutine
 	arms     map[string]run.ArmPlan
 }
 
 func (o *barObserver) Event(e run.Event) { fmt.Fprintln(o.progress, describe(e)) }
 
 func (o *barObserver) Progress(p run.Progress) {
-	if o.arms == nil {
-		o.arms = map[string]run.ArmPlan{}
-	}
 	for _, a := range p.Arms {
 		key := string(p.Stage) + " " + a.Arm
-		o.arms[key] = a
+		o.set(key, a)
 		bar, ok := o.bars[key]
 		if !ok {
 			bar = o.bar(key, a)
@@ -157,11 +156,26 @@ func (o *barObserver) Progress(p run.Progress) {
 	}
 }
 
+func (o *barObserver) set(key string, a run.ArmPlan) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.arms == nil {
+		o.arms = map[string]run.ArmPlan{}
+	}
+	o.arms[key] = a
+}
+
+func (o *barObserver) get(key string) run.ArmPlan {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.arms[key]
+}
+
 func (o *barObserver) bar(key string, a run.ArmPlan) *mpb.Bar {
 	return o.progress.AddBar(int64(a.Planned),
 		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			arm := o.arms[key]
+			arm := o.get(key)
 			return fmt.Sprintf(" %d failed  $%.4f ", arm.Failed, arm.Cost)
 		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WCSyncSpace)))
 }

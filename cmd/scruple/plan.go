@@ -12,7 +12,7 @@ import (
 )
 
 func planVerb(a *app) *cobra.Command {
-	return verb("plan STUDY", "show what a run would ask and cost, before it does", `
+	return verb("plan STUDY|RUN", "show what a run would ask and cost, before it does", `
 Trials, calls, tokens and cost for each arm, from trying a sample of trials
 without a model. Tokens are estimated with the o200k vocabulary; output is
 counted at its limit, so that the cost is an upper bound for what is foreseen.`, cobra.ExactArgs(1),
@@ -40,7 +40,11 @@ type armPlanned struct {
 	CostUSD *float64 `json:"max_cost_usd"`
 }
 
-func (a *app) plan(ctx context.Context, path string) error {
+func (a *app) plan(ctx context.Context, arg string) error {
+	path, err := a.studyPath(ctx, arg)
+	if err != nil {
+		return err
+	}
 	l, err := a.load(path)
 	if err != nil {
 		return err

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
@@ -46,7 +46,7 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.SetPlan(l.plan); err != nil {
+	if err := db.SetPlan(ctx, r, l.plan); err != nil {
 		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
 	}
 	if err := a.acceptGold(ctx, db, r, l); err != nil {
@@ -75,7 +75,29 @@ func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loa
 	if err := db.AddEvent(ctx, r, store.Event{At: time.Now(), What: "gold changed", Note: note}); err != nil {
 		return err
 	}
-	return db.SetGold(ctx, r, l.bench.Items())
+	changed := map[string]bool{}
+	for _, id := range gold {
+		changed[id] = true
+	}
+	var items []eval.Item
+	for _, it := range l.bench.Items() {
+		if changed[it.ID] {
+			items = append(items, it)
+		}
+	}
+	var fromGold []string
+	for _, arm := range l.bench.Arms() {
+		if arm.Role == eval.RoleCalibration {
+			fromGold = append(fromGold, arm.ID)
+		}
+	}
+	if err := db.SetGold(ctx, r, items, fromGold); err != nil {
+		return err
+	}
+	if l.study.JudgeModel != "" {
+		a.say("the judge has to be asked again about them: `scruple run %s`", l.file.Path)
+	}
+	return nil
 }
 
 func reportVerb(a *app) *cobra.Command {
@@ -176,7 +198,7 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		return err
 	}
 	defer db.Close()
-	result, err := kept(ctx, db, r)
+	result, basis, err := keptOn(ctx, db, r)
 	if err != nil {
 		return err
 	}
@@ -188,6 +210,9 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		defer l.close()
 		if err := sameStudy(ctx, db, r, l); err != nil {
 			return err
+		}
+		if basis != l.basis() {
+			return exit(exitNotAllowed, fmt.Errorf("the study says something else of metrics, comparisons or statistics than when run %s was analysed: analyse it again with `scruple score %s`, which asks nothing", r.ID, arg))
 		}
 		result.Verdict = nil
 		if !l.rules.Empty() {
@@ -225,19 +250,21 @@ out. Nothing is changed; it can be used while a run is under way.`, cobra.Maximu
 }
 
 type runStatus struct {
-	Run       string  `json:"run"`
-	Study     string  `json:"study"`
-	Suite     string  `json:"suite"`
-	File      string  `json:"study_file"`
-	CreatedAt string  `json:"created_at"`
-	State     string  `json:"state"` // started | success | error
-	Trials    int     `json:"trials"`
-	Done      int     `json:"done"`
-	Failed    int     `json:"failed"`
-	Calls     int     `json:"calls"`
-	Tokens    int     `json:"tokens"`
-	CostUSD   float64 `json:"cost_usd"`
-	Events    []event `json:"events,omitempty"`
+	Run         string  `json:"run"`
+	Study       string  `json:"study"`
+	Suite       string  `json:"suite"`
+	File        string  `json:"study_file"`
+	CreatedAt   string  `json:"created_at"`
+	State       string  `json:"state"` // started | success | error
+	Trials      int     `json:"trials"`
+	Done        int     `json:"done"`
+	Failed      int     `json:"failed"`
+	ToJudge     int     `json:"to_judge"`     // trials that wait to be judged
+	JudgeFailed int     `json:"judge_failed"` // trials of which a judge call failed
+	Calls       int     `json:"calls"`
+	Tokens      int     `json:"tokens"`
+	CostUSD     float64 `json:"cost_usd"`
+	Events      []event `json:"events,omitempty"`
 }
 
 type event struct {
@@ -261,10 +288,15 @@ func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error
 		}
 	}
 	s.Calls, s.Tokens, s.CostUSD = p.Calls, p.Tokens, p.Cost
+	for _, part := range r.Treatment {
+		if part.Name == "judge_model" {
+			s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
+		}
+	}
 	switch {
-	case s.Done < s.Trials:
+	case s.Done < s.Trials || s.ToJudge > 0:
 		s.State = "started"
-	case s.Failed > 0:
+	case s.Failed > 0 || s.JudgeFailed > 0:
 		s.State = "error"
 	default:
 		s.State = "success"
@@ -292,6 +324,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 	a.say("run      %s (%s), begun %s", s.Run, s.Suite, s.CreatedAt)
 	a.say("study    %s", s.File)
 	a.say("state    %s: %d of %d trials done, %d failed", s.State, s.Done, s.Trials, s.Failed)
+	if s.ToJudge+s.JudgeFailed > 0 {
+		a.say("judging  %d trials wait, %d failed", s.ToJudge, s.JudgeFailed)
+	}
 	a.say("spent    %d calls, %d tokens, $%.4f", s.Calls, s.Tokens, s.CostUSD)
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At, e.What, e.Note)
@@ -334,7 +369,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		a.say("%-24s %-8s %d/%d done, %d failed, %d calls, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, s.Calls, s.CostUSD, s.CreatedAt)
 	}
 	if len(list) == 0 {
-		fmt.Fprintln(os.Stderr, "no runs yet")
+		a.say("no runs yet")
 	}
 	return nil
 }

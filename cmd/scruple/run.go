@@ -23,7 +23,7 @@ import (
 
 func runVerb(a *app) *cobra.Command {
 	var opt runOptions
-	c := verb("run STUDY", "carry out a study: ask, judge, score, analyse, report", `
+	c := verb("run STUDY|RUN", "carry out a study: ask, judge, score, analyse, report", `
 Every answer is on disk before it is used. Interrupted at any moment, the same
 command goes on where the run stopped and pays for nothing twice. A finished
 run is only scored and reported again. A run whose study changed in what it
@@ -40,12 +40,19 @@ Ctrl-C lets the calls that are under way end, a second one breaks them off.`, co
 type runOptions struct {
 	fresh, retryFailed bool
 	record             string
+	id                 string // of the run to go on with, "" for the study's last
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	path, err := a.studyPath(ctx, arg)
 	if err != nil {
 		return err
+	}
+	if !isStudyFile(arg) {
+		opt.id = arg
+		if opt.fresh {
+			return fmt.Errorf("run %s: --new starts another run of a study: name the study file", arg)
+		}
 	}
 	l, err := a.load(path)
 	if err != nil {
@@ -90,20 +97,28 @@ const manyItems = 20_000
 // startOrResume finds the run this study is in, or makes one.
 func (a *app) startOrResume(ctx context.Context, db *store.DB, l *loaded, opt runOptions) (*store.Run, error) {
 	last, err := db.LastRun(ctx, l.study.Name)
+	if opt.id != "" {
+		last, err = db.Run(ctx, opt.id)
+	}
 	switch {
+	case err != nil && opt.id != "":
+		return nil, err
 	case err != nil && !errors.Is(err, store.ErrNotFound):
 		return nil, err
 	case err == nil && !opt.fresh:
 		if err := sameStudy(ctx, db, last, l); err != nil {
 			return nil, err
 		}
-		return last, last.SetPlan(l.plan)
+		if err := db.SetPlan(ctx, last, l.plan); err != nil {
+			return nil, exit(exitNotAllowed, fmt.Errorf("%w: start another run with --new", err))
+		}
+		return last, nil
 	}
 	absolute, err := filepath.Abs(l.file.Path)
 	if err != nil {
 		return nil, err
 	}
-	return db.CreateRun(ctx, store.NewRun{Study: l.study.Name, Suite: l.study.Suite, StudyPath: absolute, StudyJSON: l.file.Canonical(),
+	return db.CreateRun(ctx, store.NewRun{Study: l.study.Name, Suite: l.study.Suite, StudyPath: absolute, StudyJSON: l.file.Canonical(), Overrides: a.overrides,
 		Treatment: l.treatment, Replicates: l.study.Execution.Replicates, Items: l.bench.Items(), Plan: l.plan, Version: version, Now: time.Now()})
 }
 
@@ -135,8 +150,17 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *store.Run, l *loaded, mo
 	}
 	todo := pending(progress, opt.retryFailed)
 	judges := l.study.JudgeModel != ""
-	if todo == 0 && (!judges || progress.AllJudged()) {
+	if judges {
+		todo += progress.ToJudge()
+		if opt.retryFailed {
+			todo += store.Count(progress.Unjudged)
+		}
+	}
+	if todo == 0 {
 		return nil
+	}
+	if err := db.DropAnalysis(ctx, r); err != nil {
+		return err
 	}
 	journal, err := db.Journal(ctx, r)
 	if err != nil {
@@ -153,13 +177,13 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *store.Run, l *loaded, mo
 
 	err = engine.Perform(ctx, l.bench, armPlans(l, progress, false), runTasks(l.plan, progress, opt.retryFailed))
 	if err == nil && judges {
-		err = a.judge(ctx, db, r, l, engine, journal)
+		err = a.judge(ctx, db, r, l, engine, journal, opt.retryFailed)
 	}
 	return classify(errors.Join(err, journal.Close()))
 }
 
 // judge has everything judged that has an outcome and no verdict yet.
-func (a *app) judge(ctx context.Context, db *store.DB, r *store.Run, l *loaded, engine *run.Engine, journal *store.Journal) error {
+func (a *app) judge(ctx context.Context, db *store.DB, r *store.Run, l *loaded, engine *run.Engine, journal *store.Journal, retryFailed bool) error {
 	if err := journal.Flush(); err != nil {
 		return err
 	}
@@ -167,7 +191,7 @@ func (a *app) judge(ctx context.Context, db *store.DB, r *store.Run, l *loaded, 
 	if err != nil {
 		return err
 	}
-	return engine.Judge(ctx, l.bench, armPlans(l, progress, true), judgeTasks(ctx, db, r, l.plan, progress))
+	return engine.Judge(ctx, l.bench, armPlans(l, progress, true), judgeTasks(ctx, db, r, l.plan, progress, retryFailed))
 }
 
 func runTasks(p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
@@ -183,7 +207,7 @@ func runTasks(p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq
 	}
 }
 
-func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, p *plan.Plan, progress *store.Progress) iter.Seq2[run.Task, error] {
+func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
 	return func(yield func(run.Task, error) bool) {
 		for j, err := range db.Outcomes(ctx, r) {
 			if err != nil {
@@ -191,7 +215,8 @@ func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, p *plan.Plan, p
 				return
 			}
 			seq, ok := p.Seq(j.Trial)
-			if !ok || progress.Judged[seq] || j.Outcome.Kind == eval.Failed {
+			again := ok && retryFailed && progress.Unjudged[seq]
+			if !ok || progress.Judged[seq] && !again || j.Outcome.Kind == eval.Failed {
 				continue
 			}
 			if !yield(run.Task{Trial: j.Trial, Called: progress.Called[seq], Outcome: j.Outcome}, nil) {

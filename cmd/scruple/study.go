@@ -39,11 +39,15 @@ your own data and models stands in it.`, cobra.ExactArgs(2), func(_ *cobra.Comma
 }
 
 func validateVerb(a *app) *cobra.Command {
-	return verb("validate STUDY", "check a study file and everything it names", `
+	return verb("validate STUDY|RUN", "check a study file and everything it names", `
 Reads the study, its data, gold, schemas and prompts, checks the rules, and
 runs the suite's pre-flight cases. Nothing is asked and nothing is written. All
-findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
-		l, err := a.load(args[0])
+findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		path, err := a.studyPath(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		l, err := a.load(path)
 		if err != nil {
 			return err
 		}
@@ -87,10 +91,14 @@ For editors: save it, and begin the study file with
 }
 
 func preflightVerb(a *app) *cobra.Command {
-	return verb("preflight STUDY", "run the suite's scorer on cases whose score is known", `
+	return verb("preflight STUDY|RUN", "run the suite's scorer on cases whose score is known", `
 The same check runs before every run; one wrong case stops it before a call is
-spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
-		l, err := a.load(args[0])
+spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		path, err := a.studyPath(c.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		l, err := a.load(path)
 		if err != nil {
 			return err
 		}

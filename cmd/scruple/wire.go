@@ -26,7 +26,7 @@ import (
 // cassette, keys taken out. The function it returns ends what they hold open.
 func (a *app) models(l *loaded, record string) (models map[string]*run.Model, closeAll func() error, err error) {
 	var open []io.Closer
-	closeAll = func() error {
+	shut := func() error {
 		var errs []error
 		for _, c := range open {
 			errs = append(errs, c.Close())
@@ -35,7 +35,7 @@ func (a *app) models(l *loaded, record string) (models map[string]*run.Model, cl
 	}
 	defer func() {
 		if err != nil {
-			closeAll()
+			shut()
 		}
 	}()
 	getenv, err := study.DotEnv(filepath.Join(l.file.Dir, ".env"), a.getenv)
@@ -80,7 +80,7 @@ func (a *app) models(l *loaded, record string) (models map[string]*run.Model, cl
 			open = append(open, c)
 		}
 	}
-	return models, closeAll, errors.Join(problems...)
+	return models, shut, errors.Join(problems...)
 }
 
 // secrets are the keys the study's models may use, so that they can be taken
