@@ -80,7 +80,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	if err != nil {
 		return none, err
 	}
-	analysis, err := collector.Analyse(l.question(r, progress, calibration), l.sources(ctx, db, r))
+	analysis, err := collector.Analyse(l.question(r, progress, calibration), l.sources(ctx, db, r, scorer))
 	if err != nil {
 		return none, err
 	}
@@ -103,7 +103,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 // calibrate measures the judge first, where scoring depends on how good it is.
 func calibrate(ctx context.Context, db *store.DB, r *store.Run, l *loaded) (eval.Scorer, *eval.Calibration, error) {
 	bench, ok := l.bench.(eval.Calibrator)
-	if !ok || l.study.JudgeModel == "" {
+	if !ok {
 		return l.bench, nil, nil
 	}
 	calibrating := map[string]bool{}
@@ -153,7 +153,13 @@ func (l *loaded) basis() string {
 	return store.Digest(parts)
 }
 
-func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analyse.Sources {
+func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer eval.Scorer) analyse.Sources {
+	show := l.bench.Exhibit
+	if calibrated, ok := scorer.(interface {
+		Exhibit(eval.Trial, eval.Outcome, []eval.Verdict) (eval.Exhibit, error)
+	}); ok {
+		show = calibrated.Exhibit // samples are scored as everything else
+	}
 	from := analyse.Sources{
 		Calls: mapped(db.ArmCalls(ctx, r), func(c store.ArmCalls) analyse.ArmCalls {
 			return analyse.ArmCalls{Arm: c.Arm, Judge: c.Stage == eval.StageJudge, Calls: c.Calls, Requests: c.Requests, Input: c.Input,
@@ -167,7 +173,7 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run) analys
 			if err != nil {
 				return eval.Exhibit{}, err
 			}
-			return l.bench.Exhibit(t, j.Outcome, j.Verdicts)
+			return show(t, j.Outcome, j.Verdicts)
 		},
 	}
 	if t, ok := l.bench.(eval.Tabler); ok {
@@ -222,12 +228,18 @@ func (l *loaded) writeReports(ctx context.Context, db *store.DB, r *store.Run, r
 	if !l.study.Output.SaveRaw {
 		return files, nil
 	}
-	path := filepath.Join(dir, "outcomes.jsonl")
-	var b bytes.Buffer
-	if err := exportTable(ctx, &b, db, r, "outcomes", "jsonl"); err != nil {
-		return nil, err
+	for _, table := range []string{"outcomes", "scores"} {
+		path := filepath.Join(dir, table+".jsonl")
+		var b bytes.Buffer
+		if err := exportTable(ctx, &b, db, r, table, "jsonl"); err != nil {
+			return nil, err
+		}
+		if err := writeFile(path, b.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
 	}
-	return append(files, path), writeFile(path, b.Bytes())
+	return files, nil
 }
 
 // writeFile replaces a file at once, so that a reader or a crash never meets

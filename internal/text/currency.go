@@ -16,11 +16,11 @@ func isCurrency(word string, in scope) bool {
 		code = strings.ToUpper(word)
 	}
 	switch code {
-	case "AED", "ARS", "AUD", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK",
-		"DKK", "EGP", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KES",
-		"KRW", "KWD", "MXN", "MYR", "NGN", "NOK", "NZD", "OMR", "PEN", "PHP", "PKR", "PLN",
-		"QAR", "RMB", "RON", "RSD", "RUB", "SAR", "SEK", "SGD", "THB", "TRY", "TWD", "UAH",
-		"USD", "UYU", "VND", "ZAR":
+	case "AED", "AMD", "ARS", "AUD", "AZN", "BDT", "BGN", "BRL", "CAD", "CHF", "CLP", "CNY", "COP", "CZK",
+		"DKK", "DZD", "EGP", "ETB", "GEL", "GHS", "EUR", "GBP", "HKD", "HUF", "IDR", "ILS", "INR", "ISK", "JPY", "KES",
+		"JOD", "KRW", "KWD", "KZT", "LBP", "LKR", "MAD", "MXN", "MYR", "NGN", "NOK", "NZD", "OMR", "PEN", "PHP", "PKR", "PLN",
+		"QAR", "RMB", "RON", "RSD", "RUB", "SAR", "SEK", "SGD", "THB", "TND", "TRY", "TWD", "UAH",
+		"USD", "UYU", "UZS", "VND", "XAF", "XOF", "ZAR":
 		return true
 	case "BHD":
 		return in == whole // names of Malaysian companies end in it

@@ -100,7 +100,15 @@ func containsDate(quote, value string) bool {
 	}
 	found := false
 	eachDate(quote, func(start, end int, r DateReading) bool {
-		found = v.precision == toDay && r == v.DateReading && (!r.Ambiguous || Fold(quote[start:end]) == Fold(value))
+		switch {
+		case v.precision != toDay:
+		case !r.Ambiguous:
+			found = r == v.DateReading
+		case v.Ambiguous:
+			found = r == v.DateReading && Fold(quote[start:end]) == Fold(value)
+		default: // the day is one of the two the quote can mean
+			found = r.MonthFirst == v.MonthFirst || r.DayFirst == v.DayFirst
+		}
 		return !found
 	})
 	return found

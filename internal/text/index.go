@@ -65,7 +65,7 @@ func (x *Index) Pages() []Page { return x.pages }
 // Has reports whether the quote stands in the document: whether its minimal
 // form is part of the document's. An empty quote stands nowhere.
 func (x *Index) Has(quote string) bool {
-	q := Minimal(quote)
+	q := Minimal(unmarked(quote))
 	return q != "" && strings.Contains(x.text, q)
 }
 
@@ -74,7 +74,7 @@ func (x *Index) Has(quote string) bool {
 // begins or ends inside a character that has several in its normal form (a
 // ligature, a fraction) is taken to cover the whole character.
 func (x *Index) Find(quote string) []Occurrence {
-	q := Minimal(quote)
+	q := Minimal(unmarked(quote))
 	if q == "" {
 		return nil
 	}

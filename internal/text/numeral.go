@@ -14,6 +14,7 @@ type numeral struct {
 	negative   bool
 	exponent   int  // of ten, from unit words and powers
 	currency   bool // it has a currency sign, code or word
+	sign, word bool // which: a sign and a word may stand together, as in USD $5
 	dots       bool // a currency whose countries group thousands by full stops
 	percent    bool
 }
@@ -108,14 +109,14 @@ func (n *numeral) before(s string, floor int, in scope) (paren bool) {
 			signed, n.negative = true, true
 		case r == '+' && !signed && (near || in == whole):
 			signed = true
-		case unicode.Is(unicode.Sc, r) && !n.currency:
+		case unicode.Is(unicode.Sc, r) && !n.sign:
 			sign := left[currencyStart(left):]
 			size = len(sign)
-			n.currency, n.dots = true, groupsByDots(sign)
-		case (unicode.IsLetter(r) || r == '.') && !n.currency && isCurrency(lastWord(left), in):
+			n.currency, n.sign, n.dots = true, true, n.dots || groupsByDots(sign)
+		case (unicode.IsLetter(r) || r == '.') && !n.word && isCurrency(lastWord(left), in):
 			word := lastWord(left)
 			size = len(word)
-			n.currency, n.dots = true, groupsByDots(word)
+			n.currency, n.word, n.dots = true, true, n.dots || groupsByDots(word)
 		default:
 			return in == whole && near && r == '('
 		}
@@ -152,8 +153,8 @@ func (n *numeral) after(s string, in scope) {
 			n.percent = true
 		case isMinus(r) && gap == 0 && !n.negative && n.trailingMinus(right[size:], in):
 			n.negative = true
-		case unicode.Is(unicode.Sc, r) && !n.currency && !numberFollows(right[size:]):
-			currency, n.currency = true, true
+		case unicode.Is(unicode.Sc, r) && !n.sign && !numberFollows(right[size:]):
+			currency, n.currency, n.sign = true, true, true
 			n.dots = n.dots || groupsByDots(right[:size])
 		case unicode.IsLetter(r):
 			word := firstWord(right)

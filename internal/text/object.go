@@ -46,7 +46,11 @@ var (
 // Valid means valid for [encoding/json]: of two equal keys a decoder takes the
 // last, bytes that are not UTF-8 and lone surrogates become U+FFFD when
 // decoded, and nesting is at most 10000 deep.
-func ReadObject(answer string) (Reading, error) {
+func ReadObject(answer string) (Reading, error) { return ReadObjectWith(answer, "") }
+
+// ReadObjectWith is as [ReadObject], but prefers the first valid object that
+// has the key to one that comes before it.
+func ReadObjectWith(answer, key string) (Reading, error) {
 	if len(answer) > maxAnswer {
 		return Reading{}, fmt.Errorf("reading the answer's JSON: %w: %d bytes, at most %d", ErrTooLong, len(answer), maxAnswer)
 	}
@@ -54,7 +58,7 @@ func ReadObject(answer string) (Reading, error) {
 	if len(text) > 0 && text[0] == '{' && json.Valid(text) {
 		return Reading{JSON: text}, nil
 	}
-	r, err := searchObject(skipReasoning(text))
+	r, err := searchObject(skipReasoning(text), key)
 	if err != nil {
 		return Reading{}, fmt.Errorf("reading the answer's JSON: %w", err)
 	}
@@ -73,9 +77,11 @@ func skipReasoning(text []byte) []byte {
 }
 
 // searchObject finds the object in a text that is not plain JSON.
-func searchObject(text []byte) (Reading, error) {
+func searchObject(text []byte, key string) (Reading, error) {
 	broken := -1 // where the first object that is not valid begins
 	empty := -1
+	var other *Reading // the first valid object, without the key
+	array := false     // an array of objects came before it
 	for i := nextStart(text, 0); i >= 0; {
 		end, _ := balanced(text[i:])
 		if end < 0 {
@@ -90,7 +96,13 @@ func searchObject(text []byte) (Reading, error) {
 				broken = i
 			}
 		case body[0] == '[':
-			return Reading{}, ErrArray
+			if other == nil && !array {
+				array = true
+			}
+		case key != "" && !hasKey(body, key):
+			if other == nil && !isBlank(string(body[1:len(body)-1])) {
+				other = &Reading{JSON: body, Trailing: trails(text[i+end:])}
+			}
 		case isBlank(string(body[1 : len(body)-1])):
 			if empty < 0 {
 				empty = i
@@ -101,6 +113,10 @@ func searchObject(text []byte) (Reading, error) {
 		i = nextStart(text, i+end)
 	}
 	switch {
+	case array:
+		return Reading{}, ErrArray
+	case other != nil:
+		return *other, nil
 	case broken >= 0:
 		return repair(text[broken:])
 	case empty >= 0:
@@ -108,6 +124,19 @@ func searchObject(text []byte) (Reading, error) {
 		return Reading{JSON: text[empty : empty+end], Trailing: trails(text[empty+end:])}, nil
 	}
 	return Reading{}, ErrNoObject
+}
+
+// hasKey reports whether an object has the key at its top.
+func hasKey(object []byte, key string) bool {
+	if !bytes.Contains(object, []byte(`"`+key+`"`)) {
+		return false
+	}
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(object, &keys) != nil {
+		return false
+	}
+	_, ok := keys[key]
+	return ok
 }
 
 // nextStart is where the next object, or array of objects, may begin; -1 if

@@ -185,3 +185,17 @@ func BenchmarkReadObject(b *testing.B) {
 		}
 	}
 }
+
+// What is asked for is found behind an object that only looks like it.
+func TestReadObjectWithPrefersTheKey(t *testing.T) {
+	const right = `{"extractions": [{"field": "f"}]}`
+	for _, before := range []string{"", `I will use {"field": "f"} entries.` + "\n", `{"name": "mix"}` + "\n", `Fields: [{"name": "f"}]` + "\n", `{"note": "no \"extractions\" here"} `} {
+		r, err := ReadObjectWith(before+right, "extractions")
+		if err != nil || string(r.JSON) != right {
+			t.Errorf("after %q: %s, %v", before, r.JSON, err)
+		}
+	}
+	if r, err := ReadObjectWith(`so: {"a": 1} and {"b": 2}`, "extractions"); err != nil || string(r.JSON) != `{"a": 1}` {
+		t.Errorf("without the key: %s, %v; want the first object", r.JSON, err)
+	}
+}

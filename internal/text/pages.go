@@ -3,6 +3,7 @@ package text
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -90,4 +91,17 @@ func clip(s string) string {
 		cut = i
 	}
 	return s[:cut] + "…"
+}
+
+// unmarked takes the lines that mark pages out of a quote that was copied
+// over a page break: they are no part of the text that is searched.
+func unmarked(quote string) string {
+	if !strings.Contains(quote, markerPrefix) {
+		return quote
+	}
+	lines := strings.Split(quote, "\n")
+	return strings.Join(slices.DeleteFunc(lines, func(line string) bool {
+		_, err := readMarker(strings.TrimRight(line, "\r"))
+		return strings.HasPrefix(line, markerPrefix) && err == nil
+	}), "\n")
 }

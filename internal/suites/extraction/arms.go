@@ -98,10 +98,13 @@ func (p *planner) names() {
 func (p *planner) kernel(i int) {
 	k := &p.study.Kernels[i]
 	key := fmt.Sprintf("kernels[%d]", i)
+	if len(k.kinds()) == 0 {
+		p.byName(k)
+	}
 	what := k.kinds()
 	switch {
 	case len(what) == 0:
-		p.fault(key, "kernel %q is nothing yet: give it one of path, builtin, of, outputs, exec, http", k.Name)
+		p.fault(key, "kernel %[1]q is nothing yet: there is no kernels/%[1]s.txt; give it one of path, builtin, of, outputs, exec, http", k.Name)
 		return
 	case len(what) > 1:
 		p.fault(key, "kernel %q has %s: want exactly one of them", k.Name, strings.Join(what, " and "))
@@ -128,6 +131,17 @@ func (p *planner) kernel(i int) {
 		p.arms = append(p.arms, &arm{local: heuristicAnswer, Arm: eval.Arm{ID: k.Name, Levels: levels(k.Name, ""), Hash: hashOf("heuristic", heuristicVersion)}})
 	default:
 		p.modelArms(key, k)
+	}
+}
+
+// byName finds a kernel of which only the name is given: the file
+// kernels/NAME.txt beside the study, else what ships under that name.
+func (p *planner) byName(k *Kernel) {
+	path := "kernels/" + k.Name + ".txt"
+	if _, err := os.Stat(p.resolve(path)); err == nil && kernelName.MatchString(k.Name) {
+		k.Path = path
+	} else if k.Name == nullBaseline || k.Name == heuristicName || slices.Contains(shippedKernelNames, k.Name) {
+		k.Builtin = k.Name
 	}
 }
 

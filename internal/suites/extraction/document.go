@@ -246,13 +246,17 @@ func (d *Document) check(s *Schema) error {
 		} else if slices.ContainsFunc(d.Truth[:i], func(o Gold) bool { return o.Field == name }) {
 			fault("field %q: there is gold for it twice", name)
 		}
-		g.check(index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
+		fieldType := text.String
+		if at := s.field(name); at >= 0 {
+			fieldType = s.Fields[at].Type
+		}
+		g.check(fieldType, index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
 	}
 	return errors.Join(errs...)
 }
 
 // check refuses gold that no answer could be right by.
-func (g *Gold) check(index *text.Index, fault func(format string, args ...any)) {
+func (g *Gold) check(t text.Type, index *text.Index, fault func(format string, args ...any)) {
 	switch {
 	case g.Exists == nil:
 		fault("exists_in_document is not given: write true or false")
@@ -260,22 +264,27 @@ func (g *Gold) check(index *text.Index, fault func(format string, args ...any)) 
 		g.checkMissing(fault)
 		return
 	case g.Ambiguous:
-		if n := distinct(g.Candidates); n < 2 {
+		if n := distinct(t, g.Candidates); n < 2 {
 			fault("is ambiguous but has %d distinct candidate_values: list at least two, or make it a field with one correct_value", n)
 		}
 		if g.Correct != "" {
 			fault("is ambiguous and has the correct_value %q: it is one or the other", g.Correct)
 		}
 	default:
-		if g.Correct == "" {
+		if blank(g.Correct) {
 			fault("exists in the document but has no correct_value")
 		}
 		if len(g.Candidates) > 0 {
 			fault("has candidate_values but is not ambiguous: set is_ambiguous, or move them to acceptable_values")
 		}
 	}
+	if slices.ContainsFunc(g.Acceptable, blank) || slices.ContainsFunc(g.Candidates, blank) {
+		fault("has an empty value among acceptable_values or candidate_values: remove it")
+	}
 	g.checkEvidence(index, fault)
 }
+
+func blank(v literal) bool { return strings.TrimSpace(string(v)) == "" }
 
 func (g *Gold) checkMissing(fault func(format string, args ...any)) {
 	switch {
@@ -311,11 +320,13 @@ func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args .
 	}
 }
 
-// distinct counts the values that differ by more than case and spacing.
-func distinct(values []literal) int {
+// distinct counts the values that are not equal for the type.
+func distinct(t text.Type, values []literal) int {
 	n := 0
 	for i, v := range values {
-		if !slices.ContainsFunc(values[:i], func(w literal) bool { return text.Fold(string(w)) == text.Fold(string(v)) }) {
+		if !slices.ContainsFunc(values[:i], func(w literal) bool {
+			return text.Fold(string(w)) == text.Fold(string(v)) || text.Equal(t, string(w), string(v))
+		}) {
 			n++
 		}
 	}

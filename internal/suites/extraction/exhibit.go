@@ -144,7 +144,7 @@ func (d *prepared) pages(results []result) []eval.ExhibitPage {
 	}
 	for i := range results {
 		r := &results[i]
-		d.mark(pages, "gold", r.field.Name, Scalar{r.gold.Quote, r.gold.Quote != ""}, PageRef{Number: r.gold.Page, Given: r.gold.Page != 0})
+		d.mark(pages, "gold", r.field.Name, Scalar{Text: r.gold.Quote, Given: r.gold.Quote != ""}, PageRef{Number: r.gold.Page, Given: r.gold.Page != 0})
 		for _, e := range r.entries {
 			d.mark(pages, "answer", r.field.Name, e.Quote, e.Page)
 			for _, c := range e.Candidates {

@@ -18,7 +18,7 @@ const deterministicJudge = "deterministic"
 
 func deterministic(p *point) judge {
 	return func(c claim) opinion {
-		return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, c.quote, c.value))}
+		return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
 	}
 }
 
@@ -162,6 +162,7 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 	type tally struct{ right, cases float64 }
 	tallies := map[int32]tally{}
 	var right, cases float64
+	failed := 0
 	for j, err := range judged {
 		if err != nil {
 			return nil, eval.Calibration{}, err
@@ -171,7 +172,9 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 			return nil, eval.Calibration{}, err
 		}
 		n := tallies[d.item]
-		for _, ok := range b.opinions(d.ready(), &j) {
+		opinions, without := b.opinions(d.ready(), &j)
+		failed += without
+		for _, ok := range opinions {
 			n.right += ok
 			n.cases++
 			right += ok
@@ -191,14 +194,13 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 		}
 	}
 	calibrated := *b
-	calibrated.mix, c.Effect = trust(right, cases)
+	calibrated.mix, c.Effect = trust(right, cases, failed)
 	return &calibrated, c, nil
 }
 
-// opinions are the judge's opinions on the quotes of a trial that it gave any
-// on.
-func (b *Bench) opinions(d *prepared, j *eval.Judged) []float64 {
-	var scores []float64
+// opinions are the judge's opinions on the quotes of a trial, and how many
+// quotes it gave none on.
+func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed int) {
 	judges := b.judges(j.Verdicts)
 	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point) judge {
 		of := judges(p)
@@ -206,21 +208,29 @@ func (b *Bench) opinions(d *prepared, j *eval.Judged) []float64 {
 			o := of(c)
 			if o.failed == "" {
 				scores = append(scores, o.score)
+			} else {
+				failed++
 			}
 			return o
 		}
 	})
-	return scores
+	return scores, failed
 }
 
 // trust is the mix that a judge with this accuracy has earned, and what that
 // means, in words.
-func trust(right, cases float64) (mix, string) {
+func trust(right, cases float64, failed int) (mix, string) {
+	if cases == 0 && failed > 0 {
+		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %d gold quotes: evidence that needs it is unscored", failed)
+	}
 	if cases == 0 {
 		return withoutJudge, "the judge could not be calibrated, since no gold has an evidence_quote that holds its value: it is left out, evidence = token"
 	}
 	accuracy := right / cases
 	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)", right, cases, 100*accuracy)
+	if failed > 0 {
+		on += fmt.Sprintf(" and gave no verdict on %d more", failed)
+	}
 	switch {
 	case accuracy >= judgeAccuracy.trusted:
 		return trustedJudge, on + ", 95 % or more: evidence = 0.3·token + 0.7·judge"

@@ -254,7 +254,7 @@ func TestTrust(t *testing.T) {
 		{0, 0, withoutJudge, "could not be calibrated"},
 	}
 	for _, tt := range tests {
-		got, effect := trust(tt.right, tt.cases)
+		got, effect := trust(tt.right, tt.cases, 0)
 		if got != tt.want || !strings.Contains(effect, tt.effect) {
 			t.Errorf("%g of %g: %+v, %s", tt.right, tt.cases, got, effect)
 		}
@@ -308,5 +308,16 @@ func TestDeterministicJudgeIsNamed(t *testing.T) {
 	s, c, err := b.Calibrate(seq(nil))
 	if s != eval.Scorer(b) || err != nil || c.Judge != "deterministic" || len(c.Cases) != 0 {
 		t.Errorf("%+v %v", c, err)
+	}
+}
+
+// A judge that is down has not been found bad: what needs it stays unscored.
+func TestAJudgeWithoutVerdictsIsNotLeftOut(t *testing.T) {
+	got, effect := trust(0, 0, 12)
+	if got != trustedJudge || !strings.Contains(effect, "no verdict on any of 12") {
+		t.Errorf("%+v, %s", got, effect)
+	}
+	if _, effect := trust(17, 17, 3); !strings.Contains(effect, "no verdict on 3 more") {
+		t.Error(effect)
 	}
 }

@@ -60,6 +60,7 @@ type Candidate struct {
 type Scalar struct {
 	Text  string
 	Given bool // false: null, or not there
+	Bad   bool // given, but a list or an object: never right
 }
 
 // A PageRef is a page as an answer names it. Null and what is no whole number
@@ -93,7 +94,7 @@ func ReadAnswer(answer string) (Answer, error) {
 	if !utf8.ValidString(answer) {
 		answer = strings.ToValidUTF8(answer, "\uFFFD")
 	}
-	r, err := text.ReadObject(answer)
+	r, err := text.ReadObjectWith(answer, "extractions")
 	if errors.Is(err, text.ErrArray) || errors.Is(err, text.ErrNoObject) && strings.TrimSpace(answer)[0] == '[' {
 		r, err = text.ReadObject(wrapList(answer))
 	}
@@ -237,7 +238,7 @@ func (c *cursor) entry(e *Entry) {
 func (c *cursor) string(e *Entry, name string) Scalar {
 	switch c.peek() {
 	case '"':
-		return Scalar{c.text(), true}
+		return Scalar{Text: c.text(), Given: true}
 	case 'n':
 		c.null()
 		return Scalar{}
@@ -254,9 +255,9 @@ func (c *cursor) value(e *Entry, name string) Scalar {
 	s, null, ok := c.scalar()
 	if !ok {
 		e.fault("%s is not a string, number or boolean", name)
-		return Scalar{string(c.b[start:c.i]), true}
+		return Scalar{Text: string(c.b[start:c.i]), Given: true, Bad: true}
 	}
-	return Scalar{s, !null}
+	return Scalar{Text: s, Given: !null}
 }
 
 func (c *cursor) evidence(e *Entry, keys int) int {

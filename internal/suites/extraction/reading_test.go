@@ -13,7 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-func given(s string) Scalar { return Scalar{s, true} }
+func given(s string) Scalar { return Scalar{Text: s, Given: true} }
 func onPage(n int) PageRef  { return PageRef{Number: n, Given: true} }
 
 func TestReadAnswer(t *testing.T) {

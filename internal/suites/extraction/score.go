@@ -82,7 +82,7 @@ func (p *point) value(e *Entry) float64 {
 		return p.candidatesF1(e.Candidates)
 	case p.gold.missing():
 		return indicator(!e.Value.Given && e.Status == statusMissing)
-	case !e.Value.Given:
+	case !e.Value.Given, e.Value.Bad:
 		return 0
 	case p.gold.matches(p.field.Type, e.Value.Text):
 		return 1
@@ -96,9 +96,9 @@ func (p *point) value(e *Entry) float64 {
 // being the same when they are equal for the field's type.
 func (p *point) candidatesF1(candidates []Candidate) float64 {
 	var claimed []string
-	void := 0 // candidates without a value are one wrong member of the set
+	void := 0 // candidates without a readable value are one wrong member of the set
 	for _, c := range candidates {
-		if c.Value.Given {
+		if c.Value.Given && !c.Value.Bad {
 			claimed = append(claimed, c.Value.Text)
 		} else {
 			void = 1
@@ -144,7 +144,7 @@ func (p *point) supports(value string, quote Scalar) support {
 	v := text.Minimal(value)
 	s.holds = v != "" && strings.Contains(text.Minimal(quote.Text), v)
 	if !s.holds {
-		s.holds = text.Contains(p.field.Type, quote.Text, value)
+		s.holds = text.Contains(p.field.Type, text.Minimal(quote.Text), value)
 		s.typed = s.holds
 	}
 	return s

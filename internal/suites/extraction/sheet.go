@@ -140,7 +140,7 @@ var strangers = map[text.Type][]string{
 
 // wrong reports a value that scores nothing.
 func (p *point) wrong(value string) bool {
-	e := Entry{Field: p.field.Name, Value: Scalar{value, true}, Status: statusOK}
+	e := Entry{Field: p.field.Name, Value: Scalar{Text: value, Given: true}, Status: statusOK}
 	return p.value(&e) == 0
 }
 

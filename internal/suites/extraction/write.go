@@ -107,7 +107,7 @@ func (p *point) goldCitation() (citation, bool) {
 	if p.gold.Page != 0 {
 		page = p.gold.Page
 	}
-	quote := Scalar{p.gold.Quote, true}
+	quote := Scalar{Text: p.gold.Quote, Given: true}
 	for _, value := range p.rightValues() {
 		if p.supports(value, quote).holds {
 			return citation{value, p.gold.Quote, page}, true
