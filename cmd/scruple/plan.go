@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 )
 
@@ -68,7 +69,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("\nNo price is known for some model: give it one with `price:` in the study to bound the cost.")
 	}
 	if l.study.JudgeModel != "" {
-		a.say("\nJudge calls are counted for the calibration arm; other arms need at most as many each.")
+		a.say("\nJudge calls are counted as for right answers; answers with more candidates need more.")
 	}
 	return nil
 }
@@ -87,9 +88,14 @@ func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
 	}
 	p := &planned{Study: l.study.Name, Items: len(l.bench.Items()), Arms: len(l.bench.Arms()), Replicates: l.study.Execution.Replicates,
 		Trials: l.plan.Len(), PerArm: []armPlanned{}}
-	total := 0.0
+	total, gold := 0.0, ""
 	for _, arm := range l.bench.Arms() {
-		e, err := plan.EstimateArm(ctx, l.bench, arm, p.Replicates, sampledTrials, countTokens(), price)
+		if arm.Role == eval.RoleCalibration {
+			gold = arm.ID
+		}
+	}
+	for _, arm := range l.bench.Arms() {
+		e, err := plan.EstimateArm(ctx, l.bench, arm, gold, p.Replicates, sampledTrials, countTokens(), price)
 		if err != nil {
 			return nil, err
 		}

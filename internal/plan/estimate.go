@@ -33,22 +33,29 @@ type Counter func(text string) int
 const assumedOutput = 1024
 
 // EstimateArm tries at most sample trials of an arm.
-func EstimateArm(ctx context.Context, bench eval.Bench, arm eval.Arm, replicates, sample int, count Counter, price Pricer) (Estimate, error) {
+//
+// What a judge would be asked is foreseen from gold: as much as it is asked of
+// the arm that answers from gold, named by gold; "" means there is no judge.
+func EstimateArm(ctx context.Context, bench eval.Bench, arm eval.Arm, gold string, replicates, sample int, count Counter, price Pricer) (Estimate, error) {
 	items := bench.Items()
 	e := Estimate{Arm: arm.ID, Trials: len(items) * replicates}
 	step := max(1, len(items)/max(1, sample))
 	tally := &dryAsker{count: count, price: price}
 	for i := 0; i < len(items); i += step {
 		t := eval.Trial{Item: items[i].ID, Arm: arm.ID, Replicate: 1}
-		o, err := bench.Perform(ctx, t, tally)
-		if err != nil {
+		if _, err := bench.Perform(ctx, t, tally); err != nil {
 			return e, fmt.Errorf("trying %v without a model: %w", t, err)
 		}
 		e.Sampled++
-		if arm.Role == eval.RoleCalibration {
-			if _, err := bench.Judge(ctx, t, o, tally); err != nil {
-				return e, fmt.Errorf("trying to judge %v without a model: %w", t, err)
-			}
+		if gold == "" || arm.Role == eval.RoleBaseline {
+			continue
+		}
+		right, err := bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: gold, Replicate: 1}, tally)
+		if err == nil {
+			_, err = bench.Judge(ctx, t, right, tally)
+		}
+		if err != nil {
+			return e, fmt.Errorf("trying to judge %v without a model: %w", t, err)
 		}
 	}
 	if e.Sampled == 0 {

@@ -57,7 +57,7 @@ var ErrNotFound = errors.New("not found")
 // writes to it, or when a newer program made it.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("making the folder of the store: %w", err)
+		return nil, fmt.Errorf("store %s: making its folder: %w", path, err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // one lock for all names of a store

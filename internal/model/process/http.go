@@ -36,6 +36,8 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 		return nil, fmt.Errorf("address %q: want a URL such as http://127.0.0.1:8080/extract", withoutUser(address))
 	case u.User != nil:
 		return nil, fmt.Errorf("address %q: a user or password in an address ends up in records: have a proxy on this machine add it", u.Redacted())
+	case keyParameter(u) != "":
+		return nil, fmt.Errorf("address of %s: what is given as %s ends up in records: have a proxy on this machine add it", u.Host, keyParameter(u))
 	case u.Fragment != "":
 		return nil, fmt.Errorf("address %q: what follows the # would not be sent: leave it out", address)
 	}
@@ -45,6 +47,17 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 	}
 	h.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return h, nil
+}
+
+// keyParameter is the query parameter that looks like a key, "" if none does.
+func keyParameter(u *url.URL) string {
+	for name := range u.Query() {
+		switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
+		case "key", "apikey", "token", "accesstoken", "secret", "password", "auth", "sig", "signature":
+			return name
+		}
+	}
+	return ""
 }
 
 // withoutUser hides what could be a password in an address that is no URL.

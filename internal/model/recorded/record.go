@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"gopkg.in/dnaeon/go-vcr.v4/pkg/cassette"
@@ -22,6 +23,9 @@ type Recorder struct{ vcr *recorder.Recorder }
 func Record(file string, next http.RoundTripper, secrets ...string) (*Recorder, error) {
 	if _, err := os.Stat(file); err == nil {
 		return nil, fmt.Errorf("recording to %s: the file exists; remove it or name another", file)
+	}
+	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
+		return nil, fmt.Errorf("recording to %s: there is no such folder", file)
 	}
 	vcr, err := recorder.New(file,
 		recorder.WithMode(recorder.ModeRecordOnly),
