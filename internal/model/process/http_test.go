@@ -23,7 +23,7 @@ func service(t *testing.T, answer http.HandlerFunc) *HTTP {
 	t.Helper()
 	server := httptest.NewServer(answer)
 	t.Cleanup(server.Close)
-	h, err := NewHTTP(server.URL+"/extract?token=secret", server.Client())
+	h, err := NewHTTP(server.URL+"/extract?tenant=secret", server.Client())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,7 +41,7 @@ func TestHTTPAsks(t *testing.T) {
 		if string(body) != want {
 			t.Errorf("body %s, want %s", body, want)
 		}
-		if got := req.Method + " " + req.URL.String() + " " + req.Header.Get("Content-Type"); got != "POST /extract?token=secret application/json" {
+		if got := req.Method + " " + req.URL.String() + " " + req.Header.Get("Content-Type"); got != "POST /extract?tenant=secret application/json" {
 			t.Errorf("request %q", got)
 		}
 		w.Header().Set("X-Request-Id", "req-7")
@@ -205,6 +205,18 @@ func TestNewHTTPChecksTheAddress(t *testing.T) {
 		}
 	}
 	if _, err := NewHTTP("https://host/x?y=1", nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// A key in an address would be kept with every request.
+func TestHTTPRefusesKeysInAddresses(t *testing.T) {
+	for _, address := range []string{"http://host/x?api_key=SECRET", "http://host/?a=1&Access-Token=SECRET", "https://host/x?key=SECRET"} {
+		if _, err := NewHTTP(address, nil); err == nil || strings.Contains(err.Error(), "SECRET") {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if _, err := NewHTTP("http://host/x?lang=en", nil); err != nil {
 		t.Error(err)
 	}
 }
