@@ -191,7 +191,7 @@ func (a *app) judge(ctx context.Context, db *store.DB, r *store.Run, l *loaded, 
 	if err != nil {
 		return err
 	}
-	return engine.Judge(ctx, l.bench, armPlans(l, progress, true), judgeTasks(ctx, db, r, l.plan, progress, retryFailed))
+	return engine.Judge(ctx, l.bench, armPlans(l, progress, true), judgeTasks(ctx, db, r, l, progress, retryFailed))
 }
 
 func runTasks(p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
@@ -207,20 +207,28 @@ func runTasks(p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq
 	}
 }
 
-func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, p *plan.Plan, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
+// judgeTasks lists what is to be judged: the arms that measure the judge
+// first, so that what it is worth is known before the rest is paid for.
+func judgeTasks(ctx context.Context, db *store.DB, r *store.Run, l *loaded, progress *store.Progress, retryFailed bool) iter.Seq2[run.Task, error] {
+	measures := map[string]bool{}
+	for _, arm := range l.bench.Arms() {
+		measures[arm.ID] = arm.Role == eval.RoleCalibration
+	}
 	return func(yield func(run.Task, error) bool) {
-		for j, err := range db.Outcomes(ctx, r) {
-			if err != nil {
-				yield(run.Task{}, err)
-				return
-			}
-			seq, ok := p.Seq(j.Trial)
-			again := ok && retryFailed && progress.Unjudged[seq]
-			if !ok || progress.Judged[seq] && !again || j.Outcome.Kind == eval.Failed {
-				continue
-			}
-			if !yield(run.Task{Trial: j.Trial, Called: progress.Called[seq], Outcome: j.Outcome}, nil) {
-				return
+		for _, measuring := range []bool{true, false} {
+			for j, err := range db.Outcomes(ctx, r) {
+				if err != nil {
+					yield(run.Task{}, err)
+					return
+				}
+				seq, ok := l.plan.Seq(j.Trial)
+				again := ok && retryFailed && progress.Unjudged[seq]
+				if !ok || measures[j.Trial.Arm] != measuring || progress.Judged[seq] && !again || j.Outcome.Kind == eval.Failed {
+					continue
+				}
+				if !yield(run.Task{Trial: j.Trial, Called: progress.Called[seq], Outcome: j.Outcome}, nil) {
+					return
+				}
 			}
 		}
 	}
