@@ -77,9 +77,9 @@ func (d StudentT) Survival(x float64) float64 {
 	case x < 0:
 		return 1 - d.Survival(-x)
 	}
-	// Where x² is far below DF the complement loses no digits and the beta
-	// function's argument would be rounded to 1.
-	if x*x < d.DF {
+	// In the middle the complement loses no digits, and the other form's
+	// argument would be rounded to 1.
+	if x < 1 {
 		return 0.5 - 0.5*mathext.RegIncBeta(0.5, d.DF/2, x*x/(d.DF+x*x))
 	}
 	return 0.5 * mathext.RegIncBeta(d.DF/2, 0.5, d.DF/(d.DF+x*x))

@@ -47,7 +47,7 @@ func (d NoncentralT) Quantile(p float64) float64 {
 }
 
 const (
-	panels = 12
+	panels = 16
 	nodes  = 24
 )
 
@@ -59,8 +59,7 @@ func legendre() (x, w [nodes]float64) {
 }
 
 // integrate is ∫ tail(x·s − NCP) f(s) ds. The integrand is log-concave: its
-// mode is found, then where it has fallen by e⁻⁴², and between them it is
-// summed by Gauss-Legendre panels.
+// mode is found, then where it has fallen by e⁻⁴² on either side.
 func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 	if !(d.DF > 0) || math.IsNaN(x) || math.IsNaN(d.NCP) {
 		return math.NaN()
@@ -99,16 +98,21 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 		}
 		return out
 	}
-	lo, hi := edge(-1), edge(1)
+	g := func(u float64) float64 { return math.Exp(logf(u) - top) }
+	return math.Min(1, (panelled(g, edge(-1), mode)+panelled(g, mode, edge(1)))*math.Exp(top))
+}
+
+// panelled integrates over equal Gauss-Legendre panels.
+func panelled(f func(float64) float64, lo, hi float64) float64 {
 	width := (hi - lo) / panels
 	var total float64
 	for i := range panels {
 		mid := lo + (float64(i)+0.5)*width
 		for k := range nodes {
-			total += legendreW[k] * math.Exp(logf(mid+legendreX[k]*width/2)-top)
+			total += legendreW[k] * f(mid+legendreX[k]*width/2)
 		}
 	}
-	return math.Min(1, total*width/2*math.Exp(top))
+	return total * width / 2
 }
 
 // peak finds the maximum of a log-concave function of u = log s by golden
@@ -117,7 +121,7 @@ func peak(f func(float64) float64) (float64, bool) {
 	const g = 0.6180339887498949
 	// A grid first: far from its mass the function is −Inf and shows no slope.
 	best, at := math.Inf(-1), 0.0
-	for u := -40.0; u <= 8; u += 0.05 {
+	for u := -40.0; u <= 8; u += 0.25 {
 		if v := f(u); v > best {
 			best, at = v, u
 		}
@@ -125,10 +129,10 @@ func peak(f func(float64) float64) (float64, bool) {
 	if math.IsInf(best, -1) {
 		return 0, false
 	}
-	lo, hi := at-0.05, at+0.05
+	lo, hi := at-0.25, at+0.25
 	a, b := hi-g*(hi-lo), lo+g*(hi-lo)
 	fa, fb := f(a), f(b)
-	for range 40 {
+	for range 50 {
 		if fa > fb {
 			hi, b, fb = b, a, fa
 			a = hi - g*(hi-lo)
