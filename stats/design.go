@@ -1,0 +1,178 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// A Design is the matrix of the fixed effects: an intercept, numbers as they
+// are, and factors in treatment contrasts (one column a level but the first,
+// which is the reference). It is never laid out: rows are made on request.
+type Design struct {
+	Names   []string // of columns, as R names them: "(Intercept)", "kernelctn"
+	Terms   []Term
+	Dropped []string // columns that others make up, the later one of each
+
+	n int
+}
+
+// A Term is one effect and its columns.
+type Term struct {
+	Name    string
+	Columns []int     // where each is in Names; -1: dropped
+	Factor  *Factor   // nil: a number
+	Number  []float64 // nil: a factor
+}
+
+// NewDesign makes the design of a formula's fixed effects. Columns that are
+// linear combinations of earlier ones are dropped and listed.
+func NewDesign(f *Frame, fixed []string) (*Design, error) {
+	d := &Design{Names: []string{"(Intercept)"}, n: f.n}
+	if f.n == 0 {
+		return nil, errEmpty
+	}
+	for _, name := range fixed {
+		t := Term{Name: name}
+		if xs, ok := f.numbers[name]; ok {
+			t.Number = xs
+			t.Columns = []int{len(d.Names)}
+			d.Names = append(d.Names, name)
+		} else {
+			factor, err := f.Factor(name)
+			if err != nil {
+				return nil, err
+			}
+			if len(factor.Levels) < 2 {
+				return nil, fmt.Errorf("stats: factor %s has the one level %q: there is nothing to compare", name, strings.Join(factor.Levels, ""))
+			}
+			t.Factor = &factor
+			for _, level := range factor.Levels[1:] {
+				t.Columns = append(t.Columns, len(d.Names))
+				d.Names = append(d.Names, name+level)
+			}
+		}
+		d.Terms = append(d.Terms, t)
+	}
+	d.dropAliased()
+	return d, nil
+}
+
+// Columns is the number of columns, the intercept included.
+func (d *Design) Columns() int { return len(d.Names) }
+
+// Rows is the number of rows.
+func (d *Design) Rows() int { return d.n }
+
+// Row writes row i's columns to dst.
+func (d *Design) Row(i int, dst []float64) {
+	clear(dst)
+	d.each(i, func(col int, x float64) { dst[col] = x })
+}
+
+// each gives the columns of a row that are not 0, in order.
+func (d *Design) each(i int, visit func(col int, x float64)) {
+	visit(0, 1)
+	for k := range d.Terms {
+		t := &d.Terms[k]
+		if t.Factor == nil {
+			if t.Columns[0] >= 0 && t.Number[i] != 0 {
+				visit(t.Columns[0], t.Number[i])
+			}
+		} else if c := t.Factor.Codes[i]; c > 0 && t.Columns[c-1] >= 0 {
+			visit(t.Columns[c-1], 1)
+		}
+	}
+}
+
+// aliased is how much of a column's centred sum of squares must be left after
+// the columns before it for it to say something of its own; lm() and lme4
+// compare norms with 1e-7.
+const aliased = 1e-12
+
+// dropAliased goes through the cross-products of the centred, scaled columns,
+// eliminating one column after the other.
+func (d *Design) dropAliased() {
+	p := len(d.Names) - 1
+	if p == 0 {
+		return
+	}
+	mean, scale := d.moments()
+	gram := make([]float64, p*p)
+	row := make([]float64, p+1)
+	for i := range d.n {
+		d.Row(i, row)
+		for a := range p {
+			x := (row[a+1] - mean[a+1]) / scale[a+1]
+			for b := range a + 1 {
+				gram[a*p+b] += x * (row[b+1] - mean[b+1]) / scale[b+1]
+			}
+		}
+	}
+	own := make([]float64, p)
+	for a := range p {
+		own[a] = gram[a*p+a]
+	}
+	drop := make([]bool, p+1)
+	for a := range p {
+		pivot := gram[a*p+a]
+		if !(pivot > aliased*own[a]) || own[a] == 0 {
+			drop[a+1] = true
+			continue
+		}
+		for b := a + 1; b < p; b++ {
+			w := gram[b*p+a] / pivot
+			for c := a + 1; c <= b; c++ {
+				gram[b*p+c] -= w * gram[c*p+a]
+			}
+		}
+	}
+	d.drop(drop)
+}
+
+// moments gives each column's mean and root mean square deviation; the scale
+// of a constant column is 1.
+func (d *Design) moments() (mean, scale []float64) {
+	p := len(d.Names)
+	mean, scale = make([]float64, p), make([]float64, p)
+	for i := range d.n {
+		d.each(i, func(c int, x float64) { mean[c] += x })
+	}
+	n := float64(d.n)
+	for c := range mean {
+		mean[c] /= n
+	}
+	row := make([]float64, p)
+	for i := range d.n {
+		d.Row(i, row)
+		for c, x := range row {
+			scale[c] += (x - mean[c]) * (x - mean[c])
+		}
+	}
+	for c := range scale {
+		if scale[c] = math.Sqrt(scale[c] / n); negligible(scale[c], mean[c]) {
+			scale[c] = 1
+		}
+	}
+	return mean, scale
+}
+
+func (d *Design) drop(drop []bool) {
+	to := make([]int, len(drop))
+	var names []string
+	for c, name := range d.Names {
+		to[c] = len(names)
+		if drop[c] {
+			to[c] = -1
+			d.Dropped = append(d.Dropped, name)
+		} else {
+			names = append(names, name)
+		}
+	}
+	d.Names = names
+	for k := range d.Terms {
+		for i, c := range d.Terms[k].Columns {
+			d.Terms[k].Columns[i] = to[c]
+		}
+	}
+}

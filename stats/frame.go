@@ -1,0 +1,189 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A Frame is a table of equally long columns that a model formula names.
+type Frame struct {
+	n       int
+	numbers map[string][]float64
+	factors map[string]Factor
+}
+
+// A Factor is a column of labels: Codes[i] is the index of row i's level.
+type Factor struct {
+	Levels []string
+	Codes  []int32
+}
+
+// NewFrame makes an empty frame of n rows.
+func NewFrame(n int) *Frame {
+	return &Frame{n: n, numbers: map[string][]float64{}, factors: map[string]Factor{}}
+}
+
+// Rows is the number of rows.
+func (f *Frame) Rows() int { return f.n }
+
+// AddNumbers adds a numeric column. NaN and infinities are refused.
+func (f *Frame) AddNumbers(name string, xs []float64) error {
+	if err := f.addable(name, len(xs)); err != nil {
+		return err
+	}
+	if err := checkFinite(name, xs); err != nil {
+		return err
+	}
+	f.numbers[name] = xs
+	return nil
+}
+
+// AddFactor adds a column of labels. The first of levels is the reference of
+// contrasts; a label that is not among them is refused, a level that no row
+// has is dropped. Without levels they are those found, sorted, numbers by
+// value.
+func (f *Frame) AddFactor(name string, labels, levels []string) error {
+	if err := f.addable(name, len(labels)); err != nil {
+		return err
+	}
+	given := levels != nil
+	index := map[string]int32{}
+	if given {
+		for _, l := range levels {
+			if _, twice := index[l]; twice {
+				return fmt.Errorf("stats: factor %s: level %q is listed twice", name, l)
+			}
+			index[l] = int32(len(index))
+		}
+	}
+	codes := make([]int32, len(labels))
+	count := make([]int, len(levels))
+	for i, l := range labels {
+		c, ok := index[l]
+		if !ok {
+			if given {
+				return fmt.Errorf("stats: factor %s: row %d has %q, which is none of its levels %q", name, i, l, levels)
+			}
+			c = int32(len(index))
+			index[l] = c
+			levels = append(levels, l)
+			count = append(count, 0)
+		}
+		codes[i] = c
+		count[c]++
+	}
+	f.factors[name] = arranged(levels, codes, count, !given)
+	return nil
+}
+
+func (f *Frame) addable(name string, n int) error {
+	switch {
+	case n != f.n:
+		return fmt.Errorf("stats: column %s has %d rows, the frame has %d", name, n, f.n)
+	case f.Has(name):
+		return fmt.Errorf("stats: two columns are called %s", name)
+	}
+	return nil
+}
+
+// arranged drops empty levels, and sorts them where their order is ours.
+func arranged(levels []string, codes []int32, count []int, sorted bool) Factor {
+	var order []int
+	for k := range levels {
+		if count[k] > 0 {
+			order = append(order, k)
+		}
+	}
+	if sorted {
+		slices.SortFunc(order, func(a, b int) int { return compareLabels(levels[a], levels[b]) })
+	}
+	to := make([]int32, len(levels))
+	out := Factor{Levels: make([]string, len(order)), Codes: codes}
+	for k, old := range order {
+		out.Levels[k], to[old] = levels[old], int32(k)
+	}
+	for i, c := range codes {
+		codes[i] = to[c]
+	}
+	return out
+}
+
+// compareLabels orders numbers by value and before text.
+func compareLabels(a, b string) int {
+	x, errX := strconv.ParseFloat(a, 64)
+	y, errY := strconv.ParseFloat(b, 64)
+	switch {
+	case errX == nil && errY == nil && x != y:
+		return cmp.Compare(x, y)
+	case errX == nil && errY != nil:
+		return -1
+	case errX != nil && errY == nil:
+		return 1
+	}
+	return strings.Compare(a, b)
+}
+
+// Has reports whether there is a column of the name.
+func (f *Frame) Has(name string) bool {
+	_, number := f.numbers[name]
+	_, factor := f.factors[name]
+	return number || factor
+}
+
+// Factor gives a factor, also that of combined levels, "a:b".
+func (f *Frame) Factor(name string) (Factor, error) {
+	if v, ok := f.factors[name]; ok {
+		return v, nil
+	}
+	parts := strings.Split(name, ":")
+	if len(parts) < 2 {
+		if _, ok := f.numbers[name]; ok {
+			return Factor{}, fmt.Errorf("stats: %s is a column of numbers, a grouping needs labels", name)
+		}
+		return Factor{}, fmt.Errorf("stats: no column %s", name)
+	}
+	v, err := f.Factor(parts[0])
+	for _, p := range parts[1:] {
+		var w Factor
+		if err == nil {
+			w, err = f.Factor(p)
+		}
+		if err == nil {
+			v = crossed(v, w)
+		}
+	}
+	return v, err
+}
+
+// crossed is the factor of the combinations that occur, in order.
+func crossed(a, b Factor) Factor {
+	width := int64(len(b.Levels))
+	seen := map[int64]int32{}
+	var keys []int64
+	codes := make([]int32, len(a.Codes))
+	for i := range a.Codes {
+		key := int64(a.Codes[i])*width + int64(b.Codes[i])
+		c, ok := seen[key]
+		if !ok {
+			c = int32(len(keys))
+			seen[key] = c
+			keys = append(keys, key)
+		}
+		codes[i] = c
+	}
+	order := slices.Clone(keys)
+	slices.Sort(order)
+	to := make([]int32, len(keys))
+	out := Factor{Levels: make([]string, len(keys)), Codes: codes}
+	for k, key := range order {
+		to[seen[key]] = int32(k)
+		out.Levels[k] = a.Levels[key/width] + ":" + b.Levels[key%width]
+	}
+	for i, c := range codes {
+		codes[i] = to[c]
+	}
+	return out
+}
