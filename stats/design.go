@@ -102,10 +102,16 @@ func (d *Design) dropAliased() {
 	row := make([]float64, p+1)
 	for i := range d.n {
 		d.Row(i, row)
+		for c := range row {
+			if row[c] -= mean[c]; scale[c] > 0 {
+				row[c] /= scale[c]
+			} else {
+				row[c] = 0
+			}
+		}
 		for a := range p {
-			x := (row[a+1] - mean[a+1]) / scale[a+1]
 			for b := range a + 1 {
-				gram[a*p+b] += x * (row[b+1] - mean[b+1]) / scale[b+1]
+				gram[a*p+b] += row[a+1] * row[b+1]
 			}
 		}
 	}
@@ -130,8 +136,8 @@ func (d *Design) dropAliased() {
 	d.drop(drop)
 }
 
-// moments gives each column's mean and root mean square deviation; the scale
-// of a constant column is 1.
+// moments gives each column's mean and root mean square deviation, which is 0
+// for a constant column.
 func (d *Design) moments() (mean, scale []float64) {
 	p := len(d.Names)
 	mean, scale = make([]float64, p), make([]float64, p)
@@ -151,7 +157,7 @@ func (d *Design) moments() (mean, scale []float64) {
 	}
 	for c := range scale {
 		if scale[c] = math.Sqrt(scale[c] / n); negligible(scale[c], mean[c]) {
-			scale[c] = 1
+			scale[c] = 0
 		}
 	}
 	return mean, scale

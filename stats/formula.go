@@ -26,13 +26,16 @@ func (f Formula) String() string {
 	}
 	for _, g := range f.Random {
 		var parts []string
-		for _, p := range strings.Split(g, ":") {
+		for _, p := range GroupColumns(g) {
 			parts = append(parts, quoteName(p))
 		}
 		terms = append(terms, "(1|"+strings.Join(parts, ":")+")")
 	}
 	return quoteName(f.Response) + " ~ " + strings.Join(terms, " + ")
 }
+
+// GroupColumns are the columns of a grouping such as "document:kernel".
+func GroupColumns(group string) []string { return strings.Split(group, ":") }
 
 var plainName = regexp.MustCompile(`^[\p{L}.][\p{L}\p{N}._]*$`)
 

@@ -79,6 +79,34 @@ func (o Object) Flag(field string, otherwise bool) (bool, error) {
 	return binary(o.path(field), o.fields[field])
 }
 
+// Len is the length of a list.
+func (o Object) Len(field string) (int, error) {
+	v := o.fields[field]
+	if v == nil {
+		return 0, fmt.Errorf("%s is missing", o.path(field))
+	}
+	switch v := v.(type) {
+	case []any:
+		return len(v), nil
+	case []float64:
+		return len(v), nil
+	case []string:
+		return len(v), nil
+	}
+	return 0, fmt.Errorf("%s is %s, expected a list", o.path(field), kind(v))
+}
+
+// Textual reports whether a list holds text, and so cannot be numbers.
+func (o Object) Textual(field string) bool {
+	switch v := o.fields[field].(type) {
+	case []string:
+		return true
+	case []any:
+		return slices.ContainsFunc(v, func(x any) bool { _, text := x.(string); return text })
+	}
+	return false
+}
+
 // Numbers reads a list of finite numbers.
 func (o Object) Numbers(field string) ([]float64, error) {
 	return list(o, field, number)

@@ -1,0 +1,380 @@
+package stats
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Mixed is a fitted linear mixed model with random intercepts,
+//
+//	y = Xβ + Σ Zₖbₖ + ε,  bₖ ~ N(0, (θₖσ)²),  ε ~ N(0, σ²).
+type Mixed struct {
+	Formula     Formula
+	REML        bool // else maximum likelihood
+	N           int
+	Names       []string // of the fixed effects
+	Beta, SE    []float64
+	Vcov        [][]float64 // of Beta
+	Random      []RandomTerm
+	Sigma       float64
+	Criterion   float64 // −2 log-likelihood, REML's or ML's
+	LogLik      float64
+	Parameters  int // fixed effects, variances and σ
+	AIC, BIC    float64
+	Singular    bool     // some variance is estimated as 0
+	Dropped     []string // columns of X that others make up
+	Evaluations int      // of the criterion
+	Warnings    []string
+
+	frame  *Frame
+	design *Design
+	scaled *scaledDesign
+	system *system
+	theta  []float64 // by block of system
+	order  []int     // block of each term of Formula.Random
+	joint  *jointCovariance
+}
+
+// RandomTerm is one random intercept.
+type RandomTerm struct {
+	Name         string
+	Levels       []string
+	Theta        float64   // sd / σ
+	SD, Variance float64   // of the random effect
+	Modes        []float64 // conditional modes (BLUPs), by level
+}
+
+// singularTheta is lme4's bound below which a variance counts as 0.
+const singularTheta = 1e-5
+
+// maxDense bounds the dense part of the equations, as columns.
+const maxDense = 6000
+
+// FitMixed fits a linear mixed model with random intercepts, crossed, nested
+// or both, by restricted maximum likelihood or, for comparing fixed effects by
+// likelihood ratio, by maximum likelihood.
+//
+// It refuses what has no solution: a grouping factor with one level or as many
+// levels as rows, two that group alike, a response without variation, fewer
+// rows than columns. It drops columns of X that earlier ones make up, and says
+// so. A variance estimated as 0 (Singular) is a result, with a warning.
+//
+// Reference: R lme4 (Bates et al. 2015, J. Stat. Softw. 67/1) for definitions,
+// MixedModels.jl for the blocked Cholesky factorisation, lmerTest for tests.
+// The profiled criterion is minimised in θ with its analytic gradient; only
+// cross-products are kept, nothing of the size of the data.
+func FitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
+	if len(formula.Random) == 0 {
+		return nil, errors.New("stats: a mixed model needs a random term, such as (1|document)")
+	}
+	return fitMixed(f, formula, reml)
+}
+
+func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
+	y, ok := f.numbers[formula.Response]
+	if !ok {
+		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
+	}
+	design, err := NewDesign(f, formula.Fixed)
+	if err != nil {
+		return nil, err
+	}
+	if f.n <= design.Columns() {
+		return nil, fmt.Errorf("stats: %d rows for %d fixed effects: nothing is left to estimate a variance from", f.n, design.Columns())
+	}
+	terms, order, err := groupings(f, formula.Random)
+	if err != nil {
+		return nil, err
+	}
+	scaled := newScaledDesign(design, y)
+	if negligible(scaled.ySD, scaled.yMean) {
+		return nil, fmt.Errorf("stats: the response %s is constant", formula.Response)
+	}
+	m := &Mixed{Formula: formula, REML: reml, N: f.n, Names: design.Names, Dropped: design.Dropped,
+		frame: f, design: design, scaled: scaled, order: order}
+	m.system = newSystem(terms, scaled, scaled.response(y))
+	if m.system.m > maxDense {
+		return nil, fmt.Errorf("stats: crossed grouping factors make %d equations that hang together, more than %d: aggregate, or leave the smaller one out", m.system.m, maxDense)
+	}
+	m.system.allocate()
+	m.system.gatherDense(terms, scaled, scaled.response(y))
+	if m.theta, err = m.search(); err != nil {
+		return nil, err
+	}
+	m.finish(terms)
+	m.warn()
+	return m, nil
+}
+
+// groupings gives the grouping factors sorted by levels, most first, and where
+// each named one went.
+func groupings(f *Frame, names []string) ([]Factor, []int, error) {
+	factors := make([]Factor, len(names))
+	for k, name := range names {
+		v, err := f.Factor(name)
+		if err != nil {
+			return nil, nil, err
+		}
+		switch {
+		case len(v.Levels) < 2:
+			return nil, nil, fmt.Errorf("stats: grouping factor %s has one level (%s): its variance is not identified; leave it out", name, strings.Join(v.Levels, ""))
+		case len(v.Levels) >= f.n:
+			return nil, nil, fmt.Errorf("stats: grouping factor %s has as many levels as there are rows (%d): its variance and the residual one are confounded", name, f.n)
+		}
+		for other := range k {
+			if len(factors[other].Levels) == len(v.Levels) && len(crossed(factors[other], v).Levels) == len(v.Levels) {
+				return nil, nil, fmt.Errorf("stats: grouping factors %s and %s group the rows alike: leave one out", names[other], name)
+			}
+		}
+		factors[k] = v
+	}
+	by := make([]int, len(names))
+	for k := range by {
+		by[k] = k
+	}
+	slices.SortStableFunc(by, func(a, b int) int { return cmp.Compare(len(factors[b].Levels), len(factors[a].Levels)) })
+	sorted, order := make([]Factor, len(names)), make([]int, len(names))
+	for b, k := range by {
+		sorted[b], order[k] = factors[k], b
+	}
+	return sorted, order, nil
+}
+
+// A scaledDesign is a design whose numbers are centred and scaled, as is the
+// response, which keeps the cross-products well conditioned.
+type scaledDesign struct {
+	*Design
+	mean, scale []float64 // of columns; 0 and 1 for those of factors
+	yMean, ySD  float64
+}
+
+func newScaledDesign(d *Design, y []float64) *scaledDesign {
+	mean, scale := d.moments()
+	s := &scaledDesign{Design: d, mean: make([]float64, d.Columns()), scale: make([]float64, d.Columns())}
+	for c := range s.scale {
+		s.scale[c] = 1
+	}
+	for _, t := range d.Terms {
+		if c := t.Columns[0]; t.Number != nil && c >= 0 {
+			s.mean[c], s.scale[c] = mean[c], scale[c]
+		}
+	}
+	n := float64(len(y))
+	s.yMean = sum(y) / n
+	s.ySD = math.Sqrt(sumSquares(y, s.yMean) / n)
+	return s
+}
+
+func (s *scaledDesign) columns() int { return s.Columns() }
+
+func (s *scaledDesign) each(i int, visit func(int, float64)) {
+	visit(0, 1)
+	for k := range s.Terms {
+		t := &s.Terms[k]
+		if t.Factor == nil {
+			if c := t.Columns[0]; c >= 0 {
+				visit(c, (t.Number[i]-s.mean[c])/s.scale[c])
+			}
+		} else if l := t.Factor.Codes[i]; l > 0 && t.Columns[l-1] >= 0 {
+			visit(t.Columns[l-1], 1)
+		}
+	}
+}
+
+// response gives the scaled response, row by row.
+func (s *scaledDesign) response(y []float64) func(int) float64 {
+	return func(i int) float64 { return (y[i] - s.yMean) / s.ySD }
+}
+
+// back turns coefficients of the scaled problem into those of the data; as a
+// matrix it also turns covariances.
+func (s *scaledDesign) back() [][]float64 {
+	p := s.columns()
+	b := square(p)
+	for c := range p {
+		b[c][c] = s.ySD / s.scale[c]
+		b[0][c] -= b[c][c] * s.mean[c]
+	}
+	return b
+}
+
+func square(n int) [][]float64 {
+	m := make([][]float64, n)
+	for i := range m {
+		m[i] = make([]float64, n)
+	}
+	return m
+}
+
+// df is what the residual variance is divided by.
+func (m *Mixed) df() float64 {
+	if m.REML {
+		return float64(m.N - m.system.p)
+	}
+	return float64(m.N)
+}
+
+// criterion is −2 log-likelihood with β and σ at their best for θ; infinite
+// where it cannot be computed.
+func (m *Mixed) criterion(theta []float64) float64 {
+	m.Evaluations++
+	s := m.system
+	if !s.factor(theta) {
+		return math.Inf(1)
+	}
+	df := m.df()
+	v := s.logDetZ + df*(1+math.Log(2*math.Pi*s.rss*m.scaled.ySD*m.scaled.ySD/df))
+	if m.REML {
+		v += s.logDetX
+		for _, w := range m.scaled.scale {
+			v += 2 * math.Log(w)
+		}
+	}
+	return v
+}
+
+// slope gives the gradient of the criterion at the θ last factored, for the
+// residual variance given, in the units of the scaled problem: with V = I +
+// Σ θₖ²ZₖZₖᵀ, ∂log|V|/∂θₖ = 2(qₖ − tr Cₖₖ)/θₖ, where C is the inverse of the
+// equations, and ∂rss/∂θₖ = −2|uₖ|²/θₖ. curve is a first guess of the second
+// derivative.
+func (m *Mixed) slope(variance float64) (grad, curve []float64) {
+	s := m.system
+	traces := s.traces(m.REML)
+	grad, curve = make([]float64, len(traces)), make([]float64, len(traces))
+	for b, k := range s.blocks {
+		t := s.theta[b]
+		if math.Abs(t) < 1e-9 {
+			curve[b] = 1
+			continue // even in θ
+		}
+		free := float64(k.levels) - traces[b]
+		var squares float64
+		for _, u := range s.x[k.offset : k.offset+k.levels] {
+			squares += u * u
+		}
+		grad[b] = 2 * (free - squares/variance) / t
+		curve[b] = 4 * free / (t * t)
+	}
+	return grad, curve
+}
+
+// finish fills in what is reported at the optimum.
+func (m *Mixed) finish(terms []Factor) {
+	m.Criterion = m.criterion(m.theta)
+	s := m.system
+	variance := s.rss / m.df()
+	m.Sigma = math.Sqrt(variance) * m.scaled.ySD
+	m.LogLik = -m.Criterion / 2
+	m.Parameters = s.p + len(s.blocks) + 1
+	m.AIC = m.Criterion + 2*float64(m.Parameters)
+	m.BIC = m.Criterion + math.Log(float64(m.N))*float64(m.Parameters)
+	back := m.scaled.back()
+	m.Beta = make([]float64, s.p)
+	for r := range back {
+		for c, b := range s.x[s.q:] {
+			m.Beta[r] += back[r][c] * b
+		}
+	}
+	m.Beta[0] += m.scaled.yMean
+	for k, name := range m.Formula.Random {
+		b := m.order[k]
+		theta := m.theta[b]
+		sd := theta * m.Sigma
+		t := RandomTerm{Name: name, Levels: terms[b].Levels, Theta: theta, SD: sd, Variance: sd * sd}
+		for _, u := range s.x[s.blocks[b].offset : s.blocks[b].offset+s.blocks[b].levels] {
+			t.Modes = append(t.Modes, theta*u*m.scaled.ySD)
+		}
+		m.Random = append(m.Random, t)
+		m.Singular = m.Singular || theta < singularTheta
+	}
+	m.Vcov = sandwich(back, m.fixedInverse(s.fixedColumns()), variance)
+	m.SE = make([]float64, s.p)
+	for c := range m.SE {
+		m.SE[c] = math.Sqrt(m.Vcov[c][c])
+	}
+}
+
+// fixedInverse is (XᵀV⁻¹X)⁻¹ of the scaled problem.
+func (m *Mixed) fixedInverse(columns [][]float64) [][]float64 {
+	s := m.system
+	out := square(s.p)
+	for a := range s.p {
+		for b := range s.p {
+			out[a][b] = (columns[b][s.q+a] + columns[a][s.q+b]) / 2
+		}
+	}
+	return out
+}
+
+// sandwich is w·B M Bᵀ.
+func sandwich(b, m [][]float64, w float64) [][]float64 {
+	n := len(b)
+	half, out := square(n), square(n)
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				half[i][j] += b[i][k] * m[k][j]
+			}
+		}
+	}
+	for i := range n {
+		for j := range n {
+			for k := range n {
+				out[i][j] += w * half[i][k] * b[j][k]
+			}
+		}
+	}
+	return out
+}
+
+func (m *Mixed) warn() {
+	for _, name := range m.Dropped {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("column %s is made up of earlier ones and was dropped", name))
+	}
+	for _, t := range m.Random {
+		if t.Theta >= singularTheta {
+			continue
+		}
+		w := fmt.Sprintf("the variance of %s is estimated as 0 (singular fit)", t.Name)
+		if len(t.Levels) <= fewLevels {
+			w += fmt.Sprintf(": %d levels can hardly show one; consider it as a fixed effect", len(t.Levels))
+		}
+		m.Warnings = append(m.Warnings, w)
+	}
+	m.warnReplicated()
+}
+
+// fewLevels is the number of levels up to which a grouping factor is offered
+// as a fixed effect.
+const fewLevels = 6
+
+// warnReplicated looks for a fixed factor that varies within the largest
+// group with several rows in each combination: without a random effect of the
+// combination those count as independent and its standard error is too small.
+func (m *Mixed) warnReplicated() {
+	if len(m.Formula.Random) == 0 {
+		return
+	}
+	group := m.Formula.Random[slices.Index(m.order, 0)]
+	g, err := m.frame.Factor(group)
+	if err != nil {
+		return
+	}
+	for _, t := range m.design.Terms {
+		if t.Factor == nil || slices.ContainsFunc(m.Formula.Random, func(r string) bool {
+			return slices.Contains(strings.Split(r, ":"), t.Name)
+		}) {
+			continue
+		}
+		cells := len(crossed(g, *t.Factor).Levels)
+		if cells > len(g.Levels)*5/4 && m.N > cells*3/2 {
+			m.Warnings = append(m.Warnings, fmt.Sprintf("%d rows in %d combinations of %s and %s: without (1|%s:%s) the standard error of %s is too small; add it, or aggregate",
+				m.N, cells, group, t.Name, group, t.Name, t.Name))
+		}
+	}
+}

@@ -1,0 +1,432 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Estimate is a fixed effect or a contrast of them with its t-test.
+type Estimate struct {
+	Name      string
+	Value, SE float64
+	DF        float64 // Satterthwaite
+	T, P      float64 // two-sided, of Value = 0
+	CI        Interval
+}
+
+// TermTest is an F test that all columns of a fixed effect are 0.
+type TermTest struct {
+	Term         string
+	F            float64
+	NumDF, DenDF float64
+	P            float64
+}
+
+// PairEstimate is the difference of two levels of a factor, a − b.
+type PairEstimate struct {
+	A, B string
+	Estimate
+	PHolm, PBonferroni float64 // over all pairs
+}
+
+// LikelihoodRatio compares two nested models.
+type LikelihoodRatio struct {
+	Dropped    string
+	LogLikNull float64
+	Chi2, DF   float64
+	P          float64
+}
+
+// jointCovariance is what Satterthwaite's degrees of freedom need: the
+// covariance of (θ, σ) and how that of β changes with them.
+type jointCovariance struct {
+	cov [][]float64
+	jac [][][]float64
+}
+
+// Coefficients tests each fixed effect.
+func (m *Mixed) Coefficients(level float64) ([]Estimate, error) {
+	out := make([]Estimate, len(m.Names))
+	for c, name := range m.Names {
+		w := make([]float64, len(m.Names))
+		w[c] = 1
+		var err error
+		if out[c], err = m.Contrast(name, w, level); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Contrast estimates Σ weightⱼβⱼ with degrees of freedom after Satterthwaite,
+// as lmerTest computes them (Kuznetsova et al. 2017, J. Stat. Softw. 82/13):
+// 2·var²/(gᵀAg), g the gradient of the contrast's variance in (θ, σ), A their
+// asymptotic covariance. Derivatives are taken in θ, the standard-deviation
+// scale, so that a θ of 0 contributes none.
+func (m *Mixed) Contrast(name string, weights []float64, level float64) (Estimate, error) {
+	if err := checkLevel(level); err != nil {
+		return Estimate{}, err
+	}
+	if len(weights) != len(m.Beta) {
+		return Estimate{}, fmt.Errorf("stats: contrast %s has %d weights for %d fixed effects", name, len(weights), len(m.Beta))
+	}
+	e := Estimate{Name: name, DF: math.NaN(), T: math.NaN(), P: math.NaN(), CI: undefinedInterval(level)}
+	for c, w := range weights {
+		e.Value += w * m.Beta[c]
+	}
+	variance := quadratic(weights, m.Vcov)
+	e.SE = math.Sqrt(variance)
+	e.DF = m.satterthwaite(weights, variance)
+	if !(e.SE > 0) || !(e.DF > 0) {
+		return e, nil
+	}
+	t := dist.StudentT{DF: e.DF}
+	e.T = e.Value / e.SE
+	e.P = 2 * t.Survival(math.Abs(e.T))
+	half := t.UpperQuantile((1-level)/2) * e.SE
+	e.CI = Interval{e.Value - half, e.Value + half, level}
+	return e, nil
+}
+
+// quadratic is wᵀMw.
+func quadratic(w []float64, m [][]float64) float64 {
+	var v float64
+	for a, x := range w {
+		if x == 0 {
+			continue
+		}
+		for b, y := range w {
+			v += x * y * m[a][b]
+		}
+	}
+	return v
+}
+
+func (m *Mixed) satterthwaite(weights []float64, variance float64) float64 {
+	if m.joint == nil {
+		m.joint = m.jointCovariance()
+	}
+	g := make([]float64, len(m.joint.jac))
+	for k, jac := range m.joint.jac {
+		g[k] = quadratic(weights, jac)
+	}
+	return 2 * variance * variance / quadratic(g, m.joint.cov)
+}
+
+// jointCovariance takes the Hessian of the criterion in (θ, σ), σ not profiled
+// out, by central differences of its analytic gradient in θ and exactly in σ,
+// all in the units of the scaled problem.
+func (m *Mixed) jointCovariance() *jointCovariance {
+	s := m.system
+	k := len(s.blocks)
+	df := m.df()
+	s.factor(m.theta)
+	variance := s.rss / df
+	sigma := math.Sqrt(variance)
+	hessian := square(k + 1)
+	hessian[k][k] = 4 * df / variance
+	for b := range s.blocks {
+		hessian[b][k] = 4 * s.squares(b) / (m.theta[b] * variance * sigma)
+		if m.theta[b] < singularTheta {
+			hessian[b][k] = 0
+		}
+		hessian[k][b] = hessian[b][k]
+	}
+	j := &jointCovariance{jac: m.jacobian(variance)}
+	for b := range s.blocks {
+		if m.theta[b] < singularTheta {
+			continue // even: no slope, nothing in common with the others
+		}
+		h := 1e-4 * m.theta[b]
+		up, down := m.slopeAt(b, h, variance), m.slopeAt(b, -h, variance)
+		for c := range k {
+			d := (up[c] - down[c]) / (4 * h)
+			hessian[b][c] += d
+			hessian[c][b] += d
+		}
+	}
+	j.cov = pseudoInverse(hessian)
+	s.factor(m.theta)
+	return j
+}
+
+func (m *Mixed) slopeAt(b int, h, variance float64) []float64 {
+	theta := slices.Clone(m.theta)
+	theta[b] += h
+	m.system.factor(theta)
+	grad, _ := m.slope(variance)
+	return grad
+}
+
+// squares is |u|² of a block at the θ last factored.
+func (s *system) squares(b int) float64 {
+	var v float64
+	for _, u := range s.x[s.blocks[b].offset : s.blocks[b].offset+s.blocks[b].levels] {
+		v += u * u
+	}
+	return v
+}
+
+// jacobian is the derivative of the covariance of β in each θ and in σ. With C
+// the inverse of the equations, ∂(XᵀV⁻¹X)⁻¹/∂θₖ = 2 CₖₓᵀCₖₓ/θₖ.
+func (m *Mixed) jacobian(variance float64) [][][]float64 {
+	s := m.system
+	columns := s.fixedColumns()
+	back := m.scaled.back()
+	out := make([][][]float64, 0, len(s.blocks)+1)
+	for b, k := range s.blocks {
+		inner := square(s.p)
+		if m.theta[b] >= singularTheta {
+			for r := range s.p {
+				for c := range s.p {
+					for j := k.offset; j < k.offset+k.levels; j++ {
+						inner[r][c] += columns[r][j] * columns[c][j]
+					}
+				}
+			}
+			out = append(out, sandwich(back, inner, 2*variance/m.theta[b]))
+		} else {
+			out = append(out, inner)
+		}
+	}
+	return append(out, sandwich(back, m.fixedInverse(columns), 2*math.Sqrt(variance)))
+}
+
+// pseudoInverse is 2H⁻¹ without the directions in which the criterion is flat
+// or falls, as lmerTest leaves them out.
+func pseudoInverse(h [][]float64) [][]float64 {
+	n := len(h)
+	sym := mat.NewSymDense(n, nil)
+	for a := range n {
+		for b := a; b < n; b++ {
+			sym.SetSym(a, b, h[a][b])
+		}
+	}
+	out := square(n)
+	var eig mat.EigenSym
+	if !eig.Factorize(sym, true) {
+		return out
+	}
+	var vectors mat.Dense
+	eig.VectorsTo(&vectors)
+	for k, v := range eig.Values(nil) {
+		if v <= 1e-8 {
+			continue
+		}
+		for a := range n {
+			for b := range n {
+				out[a][b] += 2 / v * vectors.At(a, k) * vectors.At(b, k)
+			}
+		}
+	}
+	return out
+}
+
+// Anova tests each fixed effect by F with denominator degrees of freedom after
+// Satterthwaite, each given all others (type III), as lmerTest's anova.
+func (m *Mixed) Anova() []TermTest {
+	var out []TermTest
+	for _, t := range m.design.Terms {
+		var cols []int
+		for _, c := range t.Columns {
+			if c >= 0 {
+				cols = append(cols, c)
+			}
+		}
+		if len(cols) > 0 {
+			out = append(out, m.termTest(t.Name, cols))
+		}
+	}
+	return out
+}
+
+// termTest splits the covariance of the columns into independent contrasts:
+// F is the mean of their squared t; their degrees of freedom are put together
+// so that the mean of F is right (Fai & Cornelius 1996).
+func (m *Mixed) termTest(name string, cols []int) TermTest {
+	q := len(cols)
+	r := TermTest{Term: name, NumDF: float64(q), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
+	sym := mat.NewSymDense(q, nil)
+	for a, c := range cols {
+		for b := a; b < q; b++ {
+			sym.SetSym(a, b, m.Vcov[c][cols[b]])
+		}
+	}
+	var eig mat.EigenSym
+	if !eig.Factorize(sym, true) {
+		return r
+	}
+	var vectors mat.Dense
+	eig.VectorsTo(&vectors)
+	dfs := make([]float64, q)
+	r.F = 0
+	for k, v := range eig.Values(nil) {
+		w := make([]float64, len(m.Beta))
+		var value float64
+		for a, c := range cols {
+			w[c] = vectors.At(a, k)
+			value += w[c] * m.Beta[c]
+		}
+		r.F += value * value / v / float64(q)
+		dfs[k] = m.satterthwaite(w, quadratic(w, m.Vcov))
+	}
+	r.DenDF = jointDF(dfs)
+	r.P = dist.F{DF1: r.NumDF, DF2: r.DenDF}.Survival(r.F)
+	return r
+}
+
+func jointDF(dfs []float64) float64 {
+	low, high := slices.Min(dfs), slices.Max(dfs)
+	if high-low < 1e-8 {
+		return mean(dfs)
+	}
+	if low <= 2 {
+		return 2
+	}
+	var e float64
+	for _, v := range dfs {
+		e += v / (v - 2)
+	}
+	return 2 * e / (e - float64(len(dfs)))
+}
+
+// MarginalMeans estimates the response at each level of a factor, other
+// factors averaged over their levels with equal weights, numbers at their
+// means (as R emmeans). It is an error where columns were dropped: the means
+// may then not be estimable.
+func (m *Mixed) MarginalMeans(factor string, level float64) ([]Estimate, error) {
+	t, err := m.term(factor)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Estimate, len(t.Factor.Levels))
+	for l, name := range t.Factor.Levels {
+		if out[l], err = m.Contrast(name, m.gridRow(t, l), level); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// Pairwise estimates all differences (level i) − (level j), i < j.
+func (m *Mixed) Pairwise(factor string, level float64) ([]PairEstimate, error) {
+	t, err := m.term(factor)
+	if err != nil {
+		return nil, err
+	}
+	var out []PairEstimate
+	var ps []float64
+	for a, nameA := range t.Factor.Levels {
+		for b := a + 1; b < len(t.Factor.Levels); b++ {
+			w := make([]float64, len(m.Beta))
+			if a > 0 {
+				w[t.Columns[a-1]] = 1
+			}
+			w[t.Columns[b-1]] = -1
+			nameB := t.Factor.Levels[b]
+			e, err := m.Contrast(nameA+" - "+nameB, w, level)
+			if err != nil {
+				return nil, err
+			}
+			out = append(out, PairEstimate{A: nameA, B: nameB, Estimate: e})
+			ps = append(ps, e.P)
+		}
+	}
+	holm, bonferroni := Holm(ps), Bonferroni(ps)
+	for k := range out {
+		out[k].PHolm, out[k].PBonferroni = holm[k], bonferroni[k]
+	}
+	return out, nil
+}
+
+// IsFactor reports whether a fixed effect is a factor.
+func (m *Mixed) IsFactor(name string) bool {
+	return slices.ContainsFunc(m.design.Terms, func(t Term) bool { return t.Name == name && t.Factor != nil })
+}
+
+func (m *Mixed) term(factor string) (*Term, error) {
+	k := slices.IndexFunc(m.design.Terms, func(t Term) bool { return t.Name == factor })
+	if k < 0 || m.design.Terms[k].Factor == nil {
+		return nil, fmt.Errorf("stats: %s is no factor among the fixed effects", factor)
+	}
+	if len(m.Dropped) > 0 {
+		return nil, fmt.Errorf("stats: means of %s cannot be estimated: %v made up of other columns", factor, m.Dropped)
+	}
+	return &m.design.Terms[k], nil
+}
+
+// gridRow is the average row of the reference grid at a level of a factor.
+func (m *Mixed) gridRow(at *Term, level int) []float64 {
+	w := make([]float64, len(m.Beta))
+	w[0] = 1
+	for k := range m.design.Terms {
+		t := &m.design.Terms[k]
+		switch {
+		case t.Factor == nil:
+			w[t.Columns[0]] = m.scaled.mean[t.Columns[0]]
+		case t.Name == at.Name:
+			if level > 0 {
+				w[t.Columns[level-1]] = 1
+			}
+		default:
+			for _, c := range t.Columns {
+				w[c] = 1 / float64(len(t.Factor.Levels))
+			}
+		}
+	}
+	return w
+}
+
+// WithoutFixed refits without a fixed effect and compares by likelihood ratio,
+// both by maximum likelihood: REML criteria of models with different fixed
+// effects are not comparable.
+func (m *Mixed) WithoutFixed(name string) (LikelihoodRatio, error) {
+	full, err := m.refit(m.Formula, false)
+	if err != nil {
+		return LikelihoodRatio{}, err
+	}
+	null := m.Formula
+	null.Fixed = slices.DeleteFunc(slices.Clone(null.Fixed), func(t string) bool { return t == name })
+	if len(null.Fixed) == len(m.Formula.Fixed) {
+		return LikelihoodRatio{}, fmt.Errorf("stats: %s is no fixed effect of the model", name)
+	}
+	less, err := m.refit(null, false)
+	if err != nil {
+		return LikelihoodRatio{}, err
+	}
+	return full.against(less, name), nil
+}
+
+// WithoutRandom refits without a random term and compares by likelihood ratio.
+// The p-value is that of χ²(1) and too large by up to a factor of two, the
+// null lying on the boundary (Self & Liang 1987).
+func (m *Mixed) WithoutRandom(name string) (LikelihoodRatio, error) {
+	null := m.Formula
+	null.Random = slices.DeleteFunc(slices.Clone(null.Random), func(t string) bool { return t == name })
+	if len(null.Random) == len(m.Formula.Random) {
+		return LikelihoodRatio{}, fmt.Errorf("stats: (1|%s) is no random term of the model", name)
+	}
+	less, err := m.refit(null, m.REML)
+	if err != nil {
+		return LikelihoodRatio{}, err
+	}
+	return m.against(less, name), nil
+}
+
+func (m *Mixed) refit(formula Formula, reml bool) (*Mixed, error) {
+	if reml == m.REML && len(formula.Fixed) == len(m.Formula.Fixed) && len(formula.Random) == len(m.Formula.Random) {
+		return m, nil
+	}
+	return fitMixed(m.frame, formula, reml)
+}
+
+func (m *Mixed) against(null *Mixed, dropped string) LikelihoodRatio {
+	r := LikelihoodRatio{Dropped: dropped, LogLikNull: null.LogLik, Chi2: 2 * (m.LogLik - null.LogLik), DF: float64(m.Parameters - null.Parameters)}
+	r.P = dist.ChiSquared{DF: r.DF}.Survival(r.Chi2)
+	return r
+}
