@@ -240,27 +240,29 @@ func (m *Mixed) criterion(theta []float64) float64 {
 // slope gives the gradient of the criterion at the θ last factored, for the
 // residual variance given, in the units of the scaled problem: with V = I +
 // Σ θₖ²ZₖZₖᵀ, ∂log|V|/∂θₖ = 2(qₖ − tr Cₖₖ)/θₖ, where C is the inverse of the
-// equations, and ∂rss/∂θₖ = −2|uₖ|²/θₖ. curve is a first guess of the second
-// derivative.
-func (m *Mixed) slope(variance float64) (grad, curve []float64) {
+// equations, and ∂rss/∂θₖ = −2|uₖ|²/θₖ. free is qₖ − tr Cₖₖ, the degrees of
+// freedom that a term's random effects use.
+func (m *Mixed) slope(variance float64) (grad, free []float64) {
 	s := m.system
 	traces := s.traces(m.REML)
-	grad, curve = make([]float64, len(traces)), make([]float64, len(traces))
+	grad, free = make([]float64, len(traces)), make([]float64, len(traces))
 	for b, k := range s.blocks {
 		t := s.theta[b]
 		if math.Abs(t) < 1e-9 {
-			curve[b] = 1
 			continue // even in θ
 		}
-		free := float64(k.levels) - traces[b]
-		var squares float64
-		for _, u := range s.x[k.offset : k.offset+k.levels] {
-			squares += u * u
-		}
-		grad[b] = 2 * (free - squares/variance) / t
-		curve[b] = 4 * free / (t * t)
+		free[b] = float64(k.levels) - traces[b]
+		grad[b] = 2 * (free[b] - squares(s.effects(b))/variance) / t
 	}
-	return grad, curve
+	return grad, free
+}
+
+func squares(xs []float64) float64 {
+	var v float64
+	for _, x := range xs {
+		v += x * x
+	}
+	return v
 }
 
 // finish fills in what is reported at the optimum.
@@ -286,7 +288,7 @@ func (m *Mixed) finish(terms []Factor) {
 		theta := m.theta[b]
 		sd := theta * m.Sigma
 		t := RandomTerm{Name: name, Levels: terms[b].Levels, Theta: theta, SD: sd, Variance: sd * sd}
-		for _, u := range s.x[s.blocks[b].offset : s.blocks[b].offset+s.blocks[b].levels] {
+		for _, u := range s.effects(b) {
 			t.Modes = append(t.Modes, theta*u*m.scaled.ySD)
 		}
 		m.Random = append(m.Random, t)

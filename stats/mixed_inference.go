@@ -131,7 +131,7 @@ func (m *Mixed) jointCovariance() *jointCovariance {
 	hessian := square(k + 1)
 	hessian[k][k] = 4 * df / variance
 	for b := range s.blocks {
-		hessian[b][k] = 4 * s.squares(b) / (m.theta[b] * variance * sigma)
+		hessian[b][k] = 4 * squares(s.effects(b)) / (m.theta[b] * variance * sigma)
 		if m.theta[b] < singularTheta {
 			hessian[b][k] = 0
 		}
@@ -161,15 +161,6 @@ func (m *Mixed) slopeAt(b int, h, variance float64) []float64 {
 	m.system.factor(theta)
 	grad, _ := m.slope(variance)
 	return grad
-}
-
-// squares is |u|² of a block at the θ last factored.
-func (s *system) squares(b int) float64 {
-	var v float64
-	for _, u := range s.x[s.blocks[b].offset : s.blocks[b].offset+s.blocks[b].levels] {
-		v += u * u
-	}
-	return v
 }
 
 // jacobian is the derivative of the covariance of β in each θ and in σ. With C

@@ -12,14 +12,11 @@ const smallSystem = 200
 
 // search minimises the criterion in θ. It is even in each θₖ, so the search is
 // unconstrained and |θ| taken; then each θₖ = 0 is tried, which a search never
-// hits exactly. It starts from 1 and from 0.1.
+// hits exactly. It starts from 1 and, where that costs little, from 0.1 too.
 func (m *Mixed) search() ([]float64, error) {
 	k := len(m.system.blocks)
 	starts := [][]float64{slices.Repeat([]float64{1}, k), slices.Repeat([]float64{0.1}, k)}
-	if m.system.m > smallSystem && k > 0 {
-		if m.criterion(starts[1]) < m.criterion(starts[0]) {
-			starts[0] = starts[1]
-		}
+	if m.system.m > smallSystem {
 		starts = starts[:1]
 	}
 	var best []float64
@@ -52,50 +49,116 @@ func (m *Mixed) search() ([]float64, error) {
 
 const (
 	maxSteps = 100
-	stepSize = 1e-7 // relative to θ: where the search ends
+	stepSize = 1e-6 // relative to θ: where the search ends
 )
 
-// descend is a quasi-Newton search (BFGS) whose first curvature is that of a
-// balanced one-way layout. A θₖ that starts at 0 stays there, the criterion
-// being even.
+// descend searches from a start: one step of the fixed-point iteration, which
+// is the better one from far away, then quasi-Newton steps whose curvature is
+// the average information at each place, corrected by what the gradients of
+// the last steps showed (BFGS). A θₖ that starts at 0 stays there, the
+// criterion being even.
 func (m *Mixed) descend(theta []float64) ([]float64, float64) {
-	theta = slices.Clone(theta)
 	v := m.criterion(theta)
 	if math.IsInf(v, 1) {
 		return theta, v
 	}
-	grad, curve := m.slope(m.system.rss / m.df())
-	h := square(len(theta))
-	for k := range h {
-		h[k][k] = 1 / math.Max(curve[k], 1e-6)
-	}
-	for range maxSteps {
-		step, largest := newtonStep(h, grad, theta)
-		if largest < stepSize {
+	grad, free := m.slope(m.system.rss / m.df())
+	var history []secant
+	for k := range maxSteps {
+		var step []float64
+		if k == 0 {
+			step = fixedPoint(theta, grad, free)
+		} else {
+			step = newtonStep(inverseHessian(m.averageInformation(), history), grad, theta)
+		}
+		if relative(step, theta) < stepSize {
 			break
 		}
 		next, nv, ok := m.advance(theta, v, grad, step)
 		if !ok {
 			break
 		}
-		ngrad, ncurve := m.slope(m.system.rss / m.df())
-		if !update(h, theta, next, grad, ngrad) {
-			for k := range h {
-				clear(h[k])
-				h[k][k] = 1 / math.Max(ncurve[k], 1e-6)
-			}
+		var ngrad []float64
+		ngrad, free = m.slope(m.system.rss / m.df())
+		if k > 0 {
+			history = append(history, newSecant(theta, next, grad, ngrad))
 		}
 		theta, v, grad = next, nv, ngrad
 	}
+	theta = slices.Clone(theta)
 	for k := range theta {
 		theta[k] = math.Abs(theta[k])
 	}
 	return theta, v
 }
 
-// newtonStep is −H·grad, kept within reach, and its largest relative part.
-func newtonStep(h [][]float64, grad, theta []float64) (step []float64, largest float64) {
-	step = make([]float64, len(theta))
+// fixedPoint goes to the θ at which each gradient would be 0 if the random
+// effects and their degrees of freedom stayed as they are, θₖ²·|uₖ|²/σ²/freeₖ
+// (Harville 1977; Schall 1991). As grad = 2(free − |u|²/σ²)/θ, the ratio is
+// 1 − grad·θ/(2·free).
+func fixedPoint(theta, grad, free []float64) []float64 {
+	step := make([]float64, len(theta))
+	for k, t := range theta {
+		if t != 0 {
+			ratio := math.Max(1-grad[k]*t/(2*free[k]), 1e-4)
+			step[k] = t * (math.Sqrt(ratio) - 1)
+		}
+	}
+	return step
+}
+
+// averageInformation is the second derivative of the criterion in θ with its
+// traces replaced by their estimates (Gilmour, Thompson & Cullis 1995): for the
+// price of one solution a term,
+//
+//	4/(θₖθₗ)·[uₖᵀ(δₖₗI − Cₖₗ)uₗ/σ² − |uₖ|²|uₗ|²/(νσ⁴)].
+func (m *Mixed) averageInformation() [][]float64 {
+	s := m.system
+	variance := s.rss / m.df()
+	h := square(len(s.blocks))
+	for l, b := range s.blocks {
+		if math.Abs(s.theta[l]) < 1e-9 {
+			continue
+		}
+		x := make([]float64, s.q+s.p)
+		copy(x[b.offset:], s.effects(l))
+		s.solve(x)
+		for k, c := range s.blocks {
+			if math.Abs(s.theta[k]) < 1e-9 {
+				continue
+			}
+			var v float64
+			for j, u := range s.effects(k) {
+				v -= u * x[c.offset+j]
+			}
+			if k == l {
+				v += squares(s.effects(k))
+			}
+			v -= squares(s.effects(k)) * squares(s.effects(l)) / (m.df() * variance)
+			h[k][l] = 4 * v / (s.theta[k] * s.theta[l] * variance)
+		}
+	}
+	return h
+}
+
+// inverseHessian inverts the curvature, directions without one left out, and
+// applies the history.
+func inverseHessian(information [][]float64, history []secant) [][]float64 {
+	h := pseudoInverse(information)
+	for k := range h {
+		for l := range h {
+			h[k][l] /= 2
+		}
+	}
+	for _, c := range history {
+		c.update(h)
+	}
+	return h
+}
+
+// newtonStep is −H·grad, kept within reach.
+func newtonStep(h [][]float64, grad, theta []float64) []float64 {
+	step := make([]float64, len(theta))
 	shrink := 1.0
 	for k := range step {
 		for l := range grad {
@@ -107,9 +170,17 @@ func newtonStep(h [][]float64, grad, theta []float64) (step []float64, largest f
 	}
 	for k := range step {
 		step[k] *= shrink
+	}
+	return step
+}
+
+// relative is the largest part of a step, relative to where it starts.
+func relative(step, theta []float64) float64 {
+	var largest float64
+	for k := range step {
 		largest = math.Max(largest, math.Abs(step[k])/(math.Abs(theta[k])+1e-3))
 	}
-	return step, largest
+	return largest
 }
 
 // advance goes along the step as far as the criterion falls enough (Armijo),
@@ -132,29 +203,36 @@ func (m *Mixed) advance(theta []float64, v float64, grad, step []float64) ([]flo
 	return nil, v, false
 }
 
-// update is the BFGS update of the inverse Hessian; false where the step does
-// not show positive curvature.
-func update(h [][]float64, from, to, gradFrom, gradTo []float64) bool {
-	n := len(from)
-	s, y, hy := make([]float64, n), make([]float64, n), make([]float64, n)
+// A secant is a step and the change of the gradient along it.
+type secant struct{ step, change []float64 }
+
+func newSecant(from, to, gradFrom, gradTo []float64) secant {
+	c := secant{make([]float64, len(from)), make([]float64, len(from))}
+	for k := range from {
+		c.step[k], c.change[k] = to[k]-from[k], gradTo[k]-gradFrom[k]
+	}
+	return c
+}
+
+// update is the BFGS update of an inverse Hessian. A step that does not show
+// positive curvature is left out.
+func (c secant) update(h [][]float64) {
+	n := len(h)
+	s, y, hy := c.step, c.change, make([]float64, n)
 	var sy, yhy float64
 	for k := range n {
-		s[k], y[k] = to[k]-from[k], gradTo[k]-gradFrom[k]
 		sy += s[k] * y[k]
-	}
-	if !(sy > 0) {
-		return false
-	}
-	for k := range n {
 		for l := range n {
 			hy[k] += h[k][l] * y[l]
 		}
 		yhy += y[k] * hy[k]
+	}
+	if !(sy > 0) {
+		return
 	}
 	for k := range n {
 		for l := range n {
 			h[k][l] += (1+yhy/sy)*s[k]*s[l]/sy - (hy[k]*s[l]+s[k]*hy[l])/sy
 		}
 	}
-	return true
 }

@@ -52,7 +52,6 @@ type block struct {
 	rows           []sparse  // only of diagonal blocks
 
 	pivot []float64 // at θ, after elimination
-	y     []float64
 	inv   []float64 // diagonal of the inverse
 }
 
@@ -115,7 +114,7 @@ func (s *system) gatherDiagonal(terms []Factor, x *scaledDesign) {
 	}
 	for b := range s.blocks[:s.diag] {
 		k := &s.blocks[b]
-		k.pivot, k.y, k.inv = make([]float64, k.levels), make([]float64, k.levels), make([]float64, k.levels)
+		k.pivot, k.inv = make([]float64, k.levels), make([]float64, k.levels)
 		for j := range k.rows {
 			k.rows[j].cur = make([]float64, len(k.rows[j].col))
 			k.rows[j].inv = make([]float64, len(k.rows[j].col))
@@ -251,20 +250,14 @@ func (s *system) factor(theta []float64) bool {
 		s.scale[s.q+c] = 1
 	}
 	s.assemble()
-	s.logDetZ = 0
-	s.rss = s.yy
-	rhs := s.x[s.from:]
-	for c := range rhs {
-		rhs[c] = s.scale[s.from+c] * s.rhs[c]
-	}
+	s.logDetZ, s.logDetX = 0, 0
 	for b := range s.blocks[:s.diag] {
-		s.eliminate(b, rhs)
+		s.eliminate(b)
 	}
 	sym := blas64.Symmetric{N: s.m, Stride: s.m, Data: s.upper, Uplo: blas.Upper}
 	if _, ok := lapack64.Potrf(sym); !ok {
 		return false
 	}
-	s.logDetX = 0
 	for c := range s.m {
 		l := 2 * math.Log(s.upper[c*s.m+c])
 		if s.from+c < s.q {
@@ -273,14 +266,55 @@ func (s *system) factor(theta []float64) bool {
 			s.logDetX += l
 		}
 	}
-	v := blas64.Vector{N: s.m, Inc: 1, Data: rhs}
+	for b, k := range s.blocks[:s.diag] {
+		for j, v := range k.zy {
+			s.x[k.offset+j] = theta[b] * v
+		}
+	}
+	for c, v := range s.rhs {
+		s.x[s.from+c] = s.scale[s.from+c] * v
+	}
+	s.rss = s.yy - s.solve(s.x)
+	return s.rss > 0 && !math.IsInf(s.logDetZ, 0) && !math.IsNaN(s.logDetZ+s.logDetX)
+}
+
+// solve replaces a right-hand side by the solution and gives their inner
+// product.
+func (s *system) solve(x []float64) float64 {
+	var product float64
+	for b := range s.blocks[:s.diag] {
+		k := &s.blocks[b]
+		for j := range k.rows {
+			v := x[k.offset+j]
+			if v == 0 {
+				continue
+			}
+			w := v / k.pivot[j]
+			product += w * v
+			r := &k.rows[j]
+			for e, c := range r.col {
+				x[c] -= w * r.cur[e]
+			}
+		}
+	}
+	v := blas64.Vector{N: s.m, Inc: 1, Data: x[s.from:]}
 	blas64.Trsv(blas.Trans, s.triangle(s.m), v)
-	for _, z := range rhs {
-		s.rss -= z * z
+	for _, z := range v.Data {
+		product += z * z
 	}
 	blas64.Trsv(blas.NoTrans, s.triangle(s.m), v)
-	s.substitute(s.x, func(b int) []float64 { return s.blocks[b].y })
-	return s.rss > 0 && !math.IsInf(s.logDetZ, 0) && !math.IsNaN(s.logDetZ+s.logDetX)
+	for b := s.diag - 1; b >= 0; b-- {
+		k := &s.blocks[b]
+		for j := range k.rows {
+			v := x[k.offset+j]
+			r := &k.rows[j]
+			for e, c := range r.col {
+				v -= r.cur[e] * x[c]
+			}
+			x[k.offset+j] = v / k.pivot[j]
+		}
+	}
+	return product
 }
 
 func (s *system) triangle(n int) blas64.Triangular {
@@ -294,7 +328,6 @@ func (s *system) assemble() {
 		t := s.theta[b]
 		for j := range k.rows {
 			k.pivot[j] = t*t*k.count[j] + 1
-			k.y[j] = t * k.zy[j]
 			r := &k.rows[j]
 			for e, c := range r.col {
 				r.cur[e] = t * s.scale[c] * r.cross[e]
@@ -314,18 +347,16 @@ func (s *system) assemble() {
 }
 
 // eliminate takes a diagonal block out of what comes after it.
-func (s *system) eliminate(b int, rhs []float64) {
+func (s *system) eliminate(b int) {
 	k := &s.blocks[b]
 	for j := range k.rows {
 		r := &k.rows[j]
 		s.logDetZ += math.Log(k.pivot[j])
 		w := 1 / k.pivot[j]
-		s.rss -= w * k.y[j] * k.y[j]
 		for e, c := range r.col {
 			f := w * r.cur[e]
 			if int(c) >= s.from {
 				at := int(c) - s.from
-				rhs[at] -= f * k.y[j]
 				row := s.upper[at*s.m : (at+1)*s.m]
 				for g := e; g < len(r.col); g++ {
 					row[int(r.col[g])-s.from] -= f * r.cur[g]
@@ -336,7 +367,6 @@ func (s *system) eliminate(b int, rhs []float64) {
 			l := &s.blocks[later]
 			i := int(c) - l.offset
 			l.pivot[i] -= f * r.cur[e]
-			l.y[i] -= f * k.y[j]
 			into := &l.rows[i]
 			at := 0
 			for g := e + 1; g < len(r.col); g++ {
@@ -354,25 +384,6 @@ func (s *system) blockOf(col int32, from int) int {
 		from++
 	}
 	return from
-}
-
-// substitute completes a solution whose dense part is in x already.
-func (s *system) substitute(x []float64, rhs func(block int) []float64) {
-	for b := s.diag - 1; b >= 0; b-- {
-		k := &s.blocks[b]
-		y := rhs(b)
-		for j := range k.rows {
-			v := 0.0
-			if y != nil {
-				v = y[j]
-			}
-			r := &k.rows[j]
-			for e, c := range r.col {
-				v -= r.cur[e] * x[c]
-			}
-			x[k.offset+j] = v / k.pivot[j]
-		}
-	}
 }
 
 // traces gives for each term the trace of its block of the inverse of the
@@ -456,13 +467,15 @@ func (s *system) inverseAt(a, c int32) float64 {
 func (s *system) fixedColumns() [][]float64 {
 	out := make([][]float64, s.p)
 	for c := range out {
-		x := make([]float64, s.q+s.p)
-		x[s.q+c] = 1
-		v := blas64.Vector{N: s.m, Inc: 1, Data: x[s.from:]}
-		blas64.Trsv(blas.Trans, s.triangle(s.m), v)
-		blas64.Trsv(blas.NoTrans, s.triangle(s.m), v)
-		s.substitute(x, func(int) []float64 { return nil })
-		out[c] = x
+		out[c] = make([]float64, s.q+s.p)
+		out[c][s.q+c] = 1
+		s.solve(out[c])
 	}
 	return out
+}
+
+// effects gives the spherical random effects of a block.
+func (s *system) effects(b int) []float64 {
+	k := s.blocks[b]
+	return s.x[k.offset : k.offset+k.levels]
 }
