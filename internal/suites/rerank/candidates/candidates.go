@@ -1,0 +1,169 @@
+// Package candidates decides what a method is shown: which items compete with
+// gold, in which order, and how much of their reviews.
+//
+// Everything is drawn by name (package stable): a set depends on the run's
+// seed, the request and N, never on the order of the data, on other requests,
+// or on how often an item is somebody's gold. Sets are nested over N, so that
+// a scaling curve compares like with like.
+//
+// The package must not know what a request means, nor any method or prompt.
+package candidates
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+)
+
+// Draw chooses the candidates of a request: gold and n-1 others of items,
+// those with the smallest hash of run seed, request and item. The set of a
+// smaller n is part of the set of a larger one. They come in the order in
+// which items lists them, each once, gold included even if items does not list
+// it (then last). Of fewer than n items all are drawn. It is nil for n < 1.
+func Draw(runSeed uint64, requestID, gold string, items []string, n int) []string {
+	if n < 1 {
+		return nil
+	}
+	rivals := smallest(runSeed, requestID, gold, items, n-1)
+	chosen := map[string]bool{gold: true}
+	for _, r := range rivals {
+		chosen[r.id] = true
+	}
+	list := make([]string, 0, len(chosen))
+	for _, id := range items {
+		if chosen[id] {
+			list = append(list, id)
+			delete(chosen, id)
+		}
+	}
+	if chosen[gold] {
+		list = append(list, gold)
+	}
+	return list
+}
+
+// A rival is an item with its place in the request's order.
+type rival struct {
+	hash uint64
+	id   string
+}
+
+func (a rival) compare(b rival) int {
+	return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.id, b.id))
+}
+
+// smallest keeps the n rivals that come first. Nearly all of thousands of
+// items fall behind the last one kept and cost one comparison.
+func smallest(runSeed uint64, requestID, gold string, items []string, n int) []rival {
+	prefix := stable.Seed(runSeed, "draw", requestID)
+	kept := make([]rival, 0, n+1)
+	for _, id := range items {
+		r := rival{stable.Seed(prefix, id), id}
+		if id == gold || (len(kept) == n && (n == 0 || r.compare(kept[n-1]) > 0)) {
+			continue
+		}
+		at, there := slices.BinarySearchFunc(kept, r, rival.compare)
+		if there {
+			continue // listed twice
+		}
+		kept = slices.Insert(kept, at, r)
+		kept = kept[:min(len(kept), n)]
+	}
+	return kept
+}
+
+// A Shuffle says how candidates are ordered.
+type Shuffle string
+
+// The orders there are.
+const (
+	None     Shuffle = "none"     // as the data list them
+	Middle   Shuffle = "middle"   // gold in the middle, position n/2 from 0; the others drawn
+	Random   Shuffle = "random"   // all drawn
+	Balanced Shuffle = "balanced" // gold moves through the positions over requests; the others drawn
+)
+
+// Shuffles lists them, the default first.
+func Shuffles() []Shuffle { return []Shuffle{Balanced, None, Middle, Random} }
+
+// ParseShuffle reads the name of a shuffle; "" is the default, balanced.
+func ParseShuffle(s string) (Shuffle, error) {
+	if s == "" {
+		return Balanced, nil
+	}
+	if !slices.Contains(Shuffles(), Shuffle(s)) {
+		return "", fmt.Errorf("shuffle %q: want balanced, none, middle or random", s)
+	}
+	return Shuffle(s), nil
+}
+
+// An Arranger orders the candidates of the requests of a study.
+type Arranger struct {
+	seed    uint64
+	shuffle Shuffle
+	ranks   map[string]int // of requests, in a drawn order
+}
+
+// NewArranger takes all requests of the study, in any order: balance is over
+// them, at every N, so that a request that is left out at one N must be left
+// out at all. They are ranked by hash and not by id: ids often go through the
+// groups in turn, and gold of one group would always stand in one place.
+func NewArranger(runSeed uint64, s Shuffle, requests []string) *Arranger {
+	prefix := stable.Seed(runSeed, "rank")
+	sorted := make([]rival, len(requests))
+	for i, id := range requests {
+		sorted[i] = rival{stable.Seed(prefix, id), id}
+	}
+	slices.SortFunc(sorted, rival.compare)
+	ranks := make(map[string]int, len(sorted))
+	for i, r := range slices.Compact(sorted) {
+		ranks[r.id] = i
+	}
+	return &Arranger{runSeed, s, ranks}
+}
+
+// Arrange orders what was drawn for a request, which holds gold. Candidates
+// other than gold keep their order among each other from one N to the next.
+func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
+	if a.shuffle == None {
+		return slices.Clone(drawn)
+	}
+	order := a.mixed(requestID, drawn)
+	if a.shuffle == Random {
+		return order
+	}
+	at := slices.Index(order, gold)
+	if at < 0 {
+		return order
+	}
+	order = slices.Delete(order, at, at+1)
+	return slices.Insert(order, a.position(requestID, len(drawn)), gold)
+}
+
+// position is where gold goes among n, from 0. The offset is drawn for each N,
+// so that a request's gold is not early at every N.
+func (a *Arranger) position(requestID string, n int) int {
+	if a.shuffle == Middle {
+		return n / 2
+	}
+	offset := stable.NewStream(a.seed, "balance", fmt.Sprint(n)).IntN(n)
+	return (a.ranks[requestID] + offset) % n
+}
+
+// mixed is the seeded order of a request's candidates.
+func (a *Arranger) mixed(requestID string, drawn []string) []string {
+	prefix := stable.Seed(a.seed, "order", requestID)
+	order := make([]rival, len(drawn))
+	for i, id := range drawn {
+		order[i] = rival{stable.Seed(prefix, id), id}
+	}
+	slices.SortFunc(order, rival.compare)
+	ids := make([]string, len(order))
+	for i, r := range order {
+		ids[i] = r.id
+	}
+	return ids
+}
