@@ -38,6 +38,8 @@ var rules = []struct {
 		"a study file is read before anything is opened"},
 	{"internal/model", []string{"internal/eval", "internal/model", "internal/dataset", "internal/study"}, []string{"database"},
 		"clients know the vocabulary and whom they ask; no journal, no suite"},
+	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
+		"a model's SQL runs on tables in memory and knows neither data nor suite"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
 		[]string{"net", "database", "time"},
 		"suites know their task: they cannot reach the store, a network, a clock or statistics"},

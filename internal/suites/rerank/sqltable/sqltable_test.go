@@ -1,0 +1,235 @@
+package sqltable_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
+)
+
+func open(t *testing.T, limits sqltable.Limits) *sqltable.DB {
+	t.Helper()
+	db, err := sqltable.Open(t.Context(), limits, sqltable.Table{Name: "items", Columns: []string{"item", "name", "stars", "open"}, Rows: [][]any{
+		{1, "Luna", 4.5, true}, {2, "Sol; \"x\"", 3.0, false}, {3, nil, nil, nil},
+	}}, sqltable.Table{Name: "empty", Columns: []string{"a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+// column joins the first column of a result.
+func column(t *testing.T, db *sqltable.DB, query string) string {
+	t.Helper()
+	r, err := db.Query(t.Context(), query)
+	if err != nil {
+		t.Fatalf("%s: %v", query, err)
+	}
+	var cells []string
+	for _, row := range r.Rows {
+		if row[0].Null {
+			cells = append(cells, "NULL")
+		} else {
+			cells = append(cells, row[0].Text)
+		}
+	}
+	return strings.Join(cells, "|")
+}
+
+func TestWhatModelsMayAsk(t *testing.T) {
+	db := open(t, sqltable.Limits{})
+	for _, c := range []struct{ query, want string }{
+		{"SELECT item FROM items WHERE name LIKE 'lu%'", "1"},
+		{"SELECT name FROM items ORDER BY item;", `Luna|Sol; "x"|NULL`},
+		{"SELECT stars FROM items ORDER BY item -- ; not another\n", "4.5|3|NULL"},
+		{"SELECT count(*) FROM items WHERE name = 'a;b'", "0"},
+		{"/* one; two */ SELECT open FROM items WHERE item < 3 ; ", "1|0"},
+		{"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 4) SELECT i FROM n", "1|2|3|4"},
+		{"SELECT item FROM items ORDER BY min(1, max(0, coalesce(stars, 0))) DESC, lower(name) LIMIT 1", "1"},
+		{"SELECT row_number() OVER (ORDER BY item DESC) FROM items", "1|2|3"},
+		{"SELECT 'a' FROM empty", ""},
+	} {
+		if got := column(t, db, c.query); got != c.want {
+			t.Errorf("%s gives %q, want %q", c.query, got, c.want)
+		}
+	}
+}
+
+func TestWhatModelsMayNot(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	db := open(t, sqltable.Limits{})
+	file := filepath.Join(dir, "leak.db")
+	for _, query := range []string{
+		"INSERT INTO items VALUES (9, 'x', 1, 1)",
+		"UPDATE items SET name = 'x'",
+		"DELETE FROM items",
+		"WITH x AS (SELECT 1) DELETE FROM items",
+		"DROP TABLE items",
+		"CREATE TABLE t (a)",
+		"CREATE TEMP TABLE t (a)",
+		"CREATE TEMP VIEW v AS SELECT 1",
+		"CREATE VIRTUAL TABLE t USING fts5(a)",
+		"ALTER TABLE items RENAME TO x",
+		"ATTACH '" + file + "' AS leak",
+		"ATTACH ':memory:' AS leak",
+		"DETACH main",
+		"VACUUM INTO '" + file + "'",
+		"VACUUM",
+		"PRAGMA query_only = OFF",
+		"PRAGMA query_only",
+		"SELECT * FROM pragma_table_info('items')",
+		"BEGIN", "COMMIT", "SAVEPOINT s",
+		"REINDEX", "ANALYZE",
+		"EXPLAIN DELETE FROM items",
+		"SELECT load_extension('x')",
+		"SELECT random()", "SELECT randomblob(9)", "SELECT date('now')", "SELECT julianday()",
+		"SELECT CURRENT_TIMESTAMP",
+		"SELECT 1; DELETE FROM items",
+		"SELECT 1; PRAGMA query_only = OFF; DELETE FROM items",
+		"SELECT ';' ; SELECT 2",
+		"SELECT 1 /* ; */ ; /* */ DELETE FROM items",
+		"", " ; -- nothing\n", "SELEC 1", "SELECT nothing FROM items", "SELECT 1 WHERE 'open", "\x00", "SELECT '\xff'",
+	} {
+		r, err := db.Query(t.Context(), query)
+		var refused *sqltable.Error
+		if !errors.As(err, &refused) {
+			t.Errorf("%q is not refused: %v, %v", query, r, err)
+		}
+	}
+	if got := column(t, db, "SELECT count(*) || ' ' || total(item) FROM items"); got != "3 6.0" {
+		t.Errorf("the table holds %s afterwards", got)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
+		t.Errorf("files were written: %v, %v", left, err)
+	}
+}
+
+func TestEndlessQueriesAreStopped(t *testing.T) {
+	db := open(t, sqltable.Limits{Time: 200 * time.Millisecond})
+	for _, query := range []string{
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n WHERE i < 0",
+		"SELECT count(*) FROM items a" + strings.Repeat(", items", 40),
+	} {
+		begin := time.Now()
+		_, err := db.Query(t.Context(), query)
+		var stopped *sqltable.Error
+		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "200ms") {
+			t.Errorf("%.40s… ended with %v", query, err)
+		}
+		if took := time.Since(begin); took > 5*time.Second {
+			t.Errorf("%.40s… was stopped after %v only", query, took)
+		}
+	}
+	if got := column(t, db, "SELECT count(*) FROM items"); got != "3" {
+		t.Errorf("after a query was stopped the table counts %s", got)
+	}
+}
+
+func TestHugeResultsAreCut(t *testing.T) {
+	db := open(t, sqltable.Limits{Rows: 10, Bytes: 100})
+	endless := "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT %s FROM n"
+	for _, c := range []struct {
+		what string
+		rows int
+	}{
+		{"i", 10},
+		{"printf('%040d', i)", 2}, // 100 bytes hold two of 40
+		{"printf('%0500d', i)", 0},
+	} {
+		r, err := db.Query(t.Context(), fmt.Sprintf(endless, c.what))
+		if err != nil || !r.Truncated || len(r.Rows) != c.rows {
+			t.Errorf("%s: %d rows, truncated %v, %v", c.what, len(r.Rows), r.Truncated, err)
+		}
+	}
+	for _, bomb := range []string{"SELECT length(zeroblob(1000000000))", "SELECT length(printf('%.*c', 100000000, 'x'))", "SELECT replace(printf('%.*c', 1000000, 'x'), 'x', 'xxxxxxxxxx')"} {
+		if r, err := db.Query(t.Context(), bomb); err == nil && len(r.Rows) > 0 && len(r.Rows[0][0].Text) > 10 {
+			t.Errorf("%s gives %v", bomb, r)
+		}
+	}
+	if r, err := db.Query(t.Context(), "SELECT item FROM items"); err != nil || r.Truncated || len(r.Rows) != 3 {
+		t.Errorf("a small result: %v, %v", r, err)
+	}
+}
+
+func TestAddBetweenQueries(t *testing.T) {
+	db := open(t, sqltable.Limits{})
+	if err := db.Add(t.Context(), sqltable.Table{Name: "an \"odd\" name", Columns: []string{"x y"}, Rows: [][]any{{"z"}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := column(t, db, `SELECT "x y" FROM "an ""odd"" name"`); got != "z" {
+		t.Errorf("the added table gives %q", got)
+	}
+	if _, err := db.Query(t.Context(), "DELETE FROM items"); err == nil {
+		t.Error("after a table was added the database can be written")
+	}
+	if err := db.Add(t.Context(), sqltable.Table{Name: "items", Columns: []string{"a"}}); err == nil {
+		t.Error("a table is added twice")
+	}
+	if _, err := db.Query(t.Context(), "DELETE FROM items"); err == nil {
+		t.Error("after a table was not added the database can be written")
+	}
+}
+
+func TestTheEndOfTheContextIsNotTheQuerysFault(t *testing.T) {
+	db := open(t, sqltable.Limits{})
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := db.Query(ctx, "SELECT 1")
+	var fault *sqltable.Error
+	if !errors.Is(err, context.Canceled) || errors.As(err, &fault) {
+		t.Errorf("a cancelled query ends with %v", err)
+	}
+}
+
+func TestDatabasesAreApart(t *testing.T) {
+	a, b := open(t, sqltable.Limits{}), open(t, sqltable.Limits{})
+	if err := a.Add(t.Context(), sqltable.Table{Name: "mine", Columns: []string{"x"}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Query(t.Context(), "SELECT * FROM mine"); err == nil {
+		t.Error("one database sees another's table")
+	}
+}
+
+func TestOpenRefusesWhatItCannotFill(t *testing.T) {
+	_, err := sqltable.Open(t.Context(), sqltable.Limits{}, sqltable.Table{Name: "t", Columns: []string{"a", "b"}, Rows: [][]any{{1}}})
+	if err == nil {
+		t.Error("a row that is too short is filled in")
+	}
+}
+
+func FuzzQuery(f *testing.F) {
+	for _, q := range []string{"SELECT 1", "SELECT 1;", "'", "\"", "/*", "--", "[", ";;", "SELECT ';'; x", "PRAGMA x"} {
+		f.Add(q)
+	}
+	db, err := sqltable.Open(context.Background(), sqltable.Limits{Time: 100 * time.Millisecond}, sqltable.Table{Name: "items", Columns: []string{"item"}, Rows: [][]any{{1}}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Cleanup(func() { _ = db.Close() })
+	f.Fuzz(func(t *testing.T, query string) {
+		_, err := db.Query(context.Background(), query)
+		var fault *sqltable.Error
+		if err != nil && !errors.As(err, &fault) {
+			t.Fatalf("%q: %v is not about the query", query, err)
+		}
+		r, err := db.Query(context.Background(), "SELECT item FROM items")
+		if err != nil || !slices.Equal(r.Rows[0], []sqltable.Cell{{Text: "1"}}) {
+			t.Fatalf("after %q the table is %v, %v", query, r, err)
+		}
+	})
+}
