@@ -1,0 +1,185 @@
+package attack
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+)
+
+// All lists the attacks in the order in which tables show them.
+func All() []Attack {
+	t := load()
+	return []Attack{
+		typo("typo_10", 0.10),
+		typo("typo_20", 0.20),
+		inject("inject_override", "Override", "tells the model to forget its task", t.InjectOverride),
+		inject("inject_fake_sys", "Fake system message", "imitates messages of the system or of tools", t.InjectFakeSys),
+		inject("inject_hidden", "Hidden instruction", "hides an instruction in markup or odd characters", t.InjectHidden),
+		fake("fake_positive", "Fake praise", "adds glowing reviews that state nothing", 5, t.FakePositive),
+		fake("fake_negative", "Fake blame", "adds damning reviews that state nothing", 1, t.FakeNegative),
+		sarcastic("sarcastic_wifi", t.Sarcastic, "wifi"),
+		sarcastic("sarcastic_noise", t.Sarcastic, "noise"),
+		sarcastic("sarcastic_outdoor", t.Sarcastic, "outdoor"),
+		sarcastic("sarcastic_all", t.Sarcastic, "wifi", "noise", "outdoor"),
+		heterogeneity(t.Heterogeneity),
+	}
+}
+
+// Names lists the names of all attacks.
+func Names() []string {
+	var names []string
+	for _, a := range All() {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// Parse reads what a user asks for: "none" or "" is no attack, "all" is every
+// one, else names apart by commas, each once, in the order of [All].
+func Parse(s string) ([]Attack, error) {
+	all := All()
+	switch s {
+	case "", "none":
+		return nil, nil
+	case "all":
+		return all, nil
+	}
+	asked := strings.Split(s, ",")
+	for i := range asked {
+		asked[i] = strings.TrimSpace(asked[i])
+		if !slices.ContainsFunc(all, func(a Attack) bool { return a.Name == asked[i] }) {
+			return nil, fmt.Errorf("there is no attack %q: want none, all, or some of %s", asked[i], strings.Join(Names(), ", "))
+		}
+	}
+	return slices.DeleteFunc(all, func(a Attack) bool { return !slices.Contains(asked, a.Name) }), nil
+}
+
+// typo swaps two neighbouring letters, with probability p, in each word of
+// more than three letters.
+func typo(name string, p float64) Attack {
+	return Attack{Name: name, Title: fmt.Sprintf("Typos, %.0f %%", 100*p), Category: Noise,
+		Doc: fmt.Sprintf("swaps two neighbouring letters in %.0f %% of the words of more than three letters", 100*p),
+		apply: func(w *work) {
+			for _, at := range w.some(w.count(len(w.reviews))) {
+				text, swaps := w.misspell(w.reviews[at].Text, min(1, p*w.options.strength()))
+				w.edit(at, text, swaps)
+			}
+		}}
+}
+
+func (w *work) misspell(text string, p float64) (string, int) {
+	letters, swaps := []rune(text), 0
+	for begin := 0; begin < len(letters); {
+		end := begin
+		for end < len(letters) && unicode.IsLetter(letters[end]) {
+			end++
+		}
+		if end-begin > 3 && w.draws.Float64() < p && w.swap(letters[begin:end]) {
+			swaps++
+		}
+		begin = max(end, begin+1)
+	}
+	return string(letters), swaps
+}
+
+// swap exchanges two neighbours that differ, if the word has such.
+func (w *work) swap(word []rune) bool {
+	var places []int
+	for i := 1; i < len(word); i++ {
+		if word[i-1] != word[i] {
+			places = append(places, i)
+		}
+	}
+	if len(places) == 0 {
+		return false
+	}
+	i := places[w.draws.IntN(len(places))]
+	word[i-1], word[i] = word[i], word[i-1]
+	return true
+}
+
+// inject writes instructions to the model into reviews that are there, or into
+// a new one where there are none.
+func inject(name, title, doc string, variants []string) Attack {
+	return Attack{Name: name, Title: title, Doc: doc, Category: Injection, apply: func(w *work) {
+		if len(w.reviews) == 0 {
+			text, n := w.write(variants, "")
+			w.add(text, 5, n)
+			return
+		}
+		for _, at := range w.some(w.count(1)) {
+			text, n := w.write(variants, "")
+			w.edit(at, w.reviews[at].Text+"\n"+text, n)
+		}
+	}}
+}
+
+// fake adds reviews that judge and state nothing.
+func fake(name, title, doc string, stars float64, variants []string) Attack {
+	return Attack{Name: name, Title: title, Doc: doc, Category: Deception, apply: func(w *work) {
+		for range w.count(1) {
+			text, n := w.write(variants, "")
+			w.add(text, stars, n)
+		}
+	}}
+}
+
+// sarcastic adds reviews that state facts of the item in the tone of their
+// opposite. An item that has none of the attributes is left as it is.
+func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
+	return Attack{Name: name, Title: "Sarcasm: " + strings.Join(facts, ", "), Category: Deception,
+		Doc: "adds reviews that state true facts of the item in the tone of their opposite",
+		apply: func(w *work) {
+			for _, fact := range facts {
+				to, value, ok := all[fact].of(w.item)
+				if !ok {
+					continue
+				}
+				for range w.count(1) {
+					text, n := w.write(to.Variants, value)
+					w.add(text, to.Stars, n)
+				}
+			}
+		}}
+}
+
+// of finds what is true of an item: the first path with a value decides.
+func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
+	for _, path := range t.Paths {
+		v := item.At(path)
+		if v.IsZero() {
+			continue
+		}
+		value = v.String()
+		for _, c := range t.Cases {
+			if slices.ContainsFunc(c.Values, func(s string) bool { return strings.EqualFold(s, value) }) {
+				return c, value, true
+			}
+		}
+		return twistedTo{}, "", false
+	}
+	return twistedTo{}, "", false
+}
+
+// heterogeneity makes texts of very unequal length: each review gets from 1 to
+// 15 × strength sentences that say nothing. The square of a drawn number makes
+// half of them few and some very many.
+func heterogeneity(fillers []string) Attack {
+	return Attack{Name: "heterogeneity", Title: "Unequal length", Category: Heterogeneity,
+		Doc: "lengthens reviews by sentences that say nothing, most by few and some by many",
+		apply: func(w *work) {
+			most := 15 * w.options.strength()
+			for _, at := range w.some(w.count(len(w.reviews))) {
+				u := w.draws.Float64()
+				n := 1 + int(u*u*most)
+				text := []string{w.reviews[at].Text}
+				for range n {
+					text = append(text, fillers[w.draws.IntN(len(fillers))])
+				}
+				w.edit(at, strings.Join(text, " "), n)
+			}
+		}}
+}

@@ -1,0 +1,217 @@
+// Package attack puts noise, injected instructions and deception into the
+// reviews that a method is shown of candidates other than gold. Truth is
+// computed from the data as they are, so an attack changes what is read and
+// never what is right.
+//
+// An attack is a pure function of reviews, item, options and a seed, and
+// counts what it changed, so that one that found nothing to change (an item
+// without the attribute a sarcastic review would twist) is seen and not taken
+// for robustness. What attacks write is data: templates.yaml.
+//
+// The package must not know any method, prompt or model, nor what a request
+// asks for.
+package attack
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+)
+
+// Options say how hard and how often. A zero takes the default.
+type Options struct {
+	// Strength, default 1, multiplies what the attack has most of: the
+	// probability of a typo (at most 1), the number of template texts put into
+	// one review, the number of filler sentences.
+	Strength float64
+	// Reviews is how many reviews of an item are changed or added. The
+	// default is all for noise and heterogeneity, and one for the others.
+	Reviews int
+	// Promote names the item that injections speak for; by default the item
+	// itself.
+	Promote string
+}
+
+func (o Options) strength() float64 {
+	if o.Strength <= 0 {
+		return 1
+	}
+	return o.Strength
+}
+
+// Check reports options that are none.
+func (o Options) Check() error {
+	if o.Strength < 0 || math.IsNaN(o.Strength) || math.IsInf(o.Strength, 0) {
+		return fmt.Errorf("attack strength %v: want a number above 0", o.Strength)
+	}
+	if o.Reviews < 0 {
+		return fmt.Errorf("attack on %d reviews: want 0 or more", o.Reviews)
+	}
+	return nil
+}
+
+// A Change counts what an attack did to the reviews of one item.
+type Change struct {
+	Edited int `json:"edited"` // reviews whose text is another
+	Added  int `json:"added"`  // reviews that were not there
+	Edits  int `json:"edits"`  // swaps, or template texts written
+}
+
+// Any reports that something was changed.
+func (c Change) Any() bool { return c.Edited+c.Added > 0 }
+
+// A Category groups attacks by what they aim at.
+type Category string
+
+// The categories of the seed's table, and the one of the specification.
+const (
+	Noise         Category = "noise"         // input quality
+	Injection     Category = "injection"     // following instructions
+	Deception     Category = "deception"     // trust in content
+	Heterogeneity Category = "heterogeneity" // length of texts
+)
+
+// An Attack is a value that documents itself.
+type Attack struct {
+	Name     string
+	Title    string
+	Doc      string
+	Category Category
+	apply    func(w *work)
+}
+
+// Apply gives the reviews as the attack leaves them. What it was given is not
+// changed.
+func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64) ([]catalog.Review, Change) {
+	w := &work{reviews: slices.Clone(reviews), item: item, options: o, name: a.Name,
+		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
+	a.apply(w)
+	return w.reviews, w.change
+}
+
+// A Plan is an attack on one request's candidates.
+type Plan struct {
+	Attack  *Attack
+	Options Options
+	Seed    uint64 // of the run
+	Request string // the request's id
+	Gold    string // the id of the item that is left alone
+}
+
+// A Report says what a plan did.
+type Report struct {
+	Promoted int      // place of the promoted candidate, from 0; -1 if the attack promotes none
+	Changes  []Change // of each candidate
+}
+
+// Run attacks the reviews of every candidate but gold. An injection speaks
+// everywhere for one candidate, drawn by the seed from those that are not
+// gold, so that chance alone would put it first once in N-1 wrong answers.
+func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
+	seed := stable.Seed(p.Seed, "attack", p.Request)
+	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}
+	if p.Attack.Category == Injection {
+		report.Promoted = promoted(seed, p.Gold, items)
+		if report.Promoted >= 0 && o.Promote == "" {
+			o.Promote = items[report.Promoted].Name
+		}
+	}
+	attacked := make([][]catalog.Review, len(items))
+	for i, item := range items {
+		attacked[i] = reviews[i]
+		if item.ID != p.Gold {
+			attacked[i], report.Changes[i] = p.Attack.Apply(reviews[i], item, o, seed)
+		}
+	}
+	return attacked, report
+}
+
+// promoted draws a candidate that is not gold, whatever their order: the one
+// with the smallest hash.
+func promoted(seed uint64, gold string, items []*catalog.Item) int {
+	at, least := -1, uint64(0)
+	for i, item := range items {
+		if h := stable.Seed(seed, "promote", item.ID); item.ID != gold && (at < 0 || h < least) {
+			at, least = i, h
+		}
+	}
+	return at
+}
+
+// work is one application of an attack.
+type work struct {
+	name    string
+	reviews []catalog.Review
+	item    *catalog.Item
+	options Options
+	draws   *stable.Stream
+	change  Change
+}
+
+// count is how many reviews are meant, where the attack's own default is given.
+func (w *work) count(byDefault int) int {
+	if w.options.Reviews > 0 {
+		return w.options.Reviews
+	}
+	return byDefault
+}
+
+// some draws n places among the reviews, all if there are no more, in order.
+func (w *work) some(n int) []int {
+	order := make([]int, len(w.reviews))
+	for i := range order {
+		order[i] = i
+	}
+	for i := len(order) - 1; i > 0; i-- { // Fisher-Yates
+		j := w.draws.IntN(i + 1)
+		order[i], order[j] = order[j], order[i]
+	}
+	order = order[:min(n, len(order))]
+	slices.Sort(order)
+	return order
+}
+
+// edit changes the text of a review.
+func (w *work) edit(at int, text string, edits int) {
+	if text == w.reviews[at].Text {
+		return
+	}
+	w.reviews[at].Text = text
+	w.change.Edited++
+	w.change.Edits += edits
+}
+
+// add puts a review by a stranger among the others, with the date of one that
+// is there.
+func (w *work) add(text string, stars float64, edits int) {
+	at := w.draws.IntN(len(w.reviews) + 1)
+	date := ""
+	if len(w.reviews) > 0 {
+		date = w.reviews[w.draws.IntN(len(w.reviews))].Date
+	}
+	id := fmt.Sprintf("%016x", w.draws.Uint64())
+	w.reviews = slices.Insert(w.reviews, at, catalog.Review{ID: id, ItemID: w.item.ID, UserID: "visitor-" + id[:6], Stars: stars, Text: text, Date: date})
+	w.change.Added++
+	w.change.Edits += edits
+}
+
+// write joins as many variants as the strength asks for, no two alike until
+// all are used, with the holes filled.
+func (w *work) write(variants []string, value string) (text string, n int) {
+	n = max(1, int(math.Round(w.options.strength())))
+	name := w.item.Name
+	if w.options.Promote != "" {
+		name = w.options.Promote
+	}
+	fill := strings.NewReplacer("{name}", name, "{value}", value)
+	first := w.draws.IntN(len(variants))
+	texts := make([]string, n)
+	for i := range texts {
+		texts[i] = fill.Replace(variants[(first+i)%len(variants)])
+	}
+	return strings.Join(texts, " "), n
+}

@@ -1,0 +1,158 @@
+package method
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+)
+
+// layers sorts steps so that each comes after what it depends on: steps of one
+// layer depend on earlier layers only. Steps that depend on what is not there,
+// or in a circle, are left over with the reason.
+func layers(steps []anotStep) (list [][]int, left map[int]string) {
+	left = map[int]string{}
+	layer := map[string]int{} // of the steps that are placed
+	known := func(id string) bool { return slices.ContainsFunc(steps, func(s anotStep) bool { return s.ID == id }) }
+	for len(layer) < len(steps) {
+		var next []int
+		for i, s := range steps {
+			if _, placed := layer[s.ID]; !placed && !slices.ContainsFunc(s.After, func(id string) bool { _, ok := layer[id]; return !ok }) {
+				next = append(next, i)
+			}
+		}
+		if len(next) == 0 {
+			break
+		}
+		for _, i := range next {
+			layer[steps[i].ID] = len(list)
+		}
+		list = append(list, next)
+	}
+	for i, s := range steps {
+		if _, placed := layer[s.ID]; !placed {
+			left[i] = "it depends on itself"
+			for _, id := range s.After {
+				if !known(id) {
+					left[i] = fmt.Sprintf("it comes after %s, which is no step", ellipsis(id, 40))
+				}
+			}
+		}
+	}
+	return list, left
+}
+
+// execute carries out the steps, a layer at once. A step that fails, by an
+// answer that cannot be read or by its place in the graph, leaves its
+// condition unknown.
+func (n *network) execute(ctx context.Context) error {
+	list, left := layers(n.steps)
+	for i := range n.steps {
+		if reason, ok := left[i]; ok {
+			n.note("execute", "fault", "step %s is not done: %s", n.steps[i].ID, reason)
+		}
+	}
+	for k, layer := range list {
+		if err := n.layer(ctx, fmt.Sprintf("execute/L%d", k+1), layer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A job is a step with what it is still about when its turn comes.
+type job struct {
+	step   *anotStep
+	name   string
+	asked  []int // candidates
+	answer Answer
+}
+
+// layer carries out steps that do not depend on each other.
+func (n *network) layer(ctx context.Context, name string, steps []int) error {
+	open := n.open()
+	var jobs []job
+	for _, i := range steps {
+		j := job{step: &n.steps[i], name: name + "/" + n.steps[i].ID}
+		j.asked = slices.DeleteFunc(slices.Clone(j.step.Candidates), func(c int) bool { return !slices.Contains(open, c) })
+		if n.byPeople(&j); len(j.asked) > 0 {
+			jobs = append(jobs, j)
+		} else {
+			n.note(j.name, "note", "nobody is left to ask about")
+		}
+	}
+	// The prompts are made before anything is asked: what one step finds must
+	// not change what another of its layer asks.
+	prompts := make([]Prompt, len(jobs))
+	for i := range jobs {
+		prompts[i] = n.stepPrompt(&jobs[i])
+	}
+	err := inParallel(len(jobs), func(i int) (err error) {
+		jobs[i].answer, err = n.put(ctx, jobs[i].name, prompts[i])
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for i := range jobs {
+		j := &jobs[i]
+		n.answered(j.name, j.answer)
+		n.learn(j, n.readTruths(j.name, j.answer, j.asked))
+	}
+	return nil
+}
+
+// learn keeps what a step found. What a later step does not know stays as an
+// earlier one found it.
+func (n *network) learn(j *job, truths []evidence.Truth) {
+	condition := n.truths[n.condition(j.step.Condition)]
+	marks := make([]string, len(truths))
+	for i, t := range truths {
+		if t != evidence.Unknown {
+			condition[j.asked[i]-1] = t
+		}
+		marks[i] = fmt.Sprintf("%d %s", j.asked[i], mark(t))
+	}
+	n.note(j.name, "truth", "%s: %s", j.step.Condition, strings.Join(marks, ", "))
+}
+
+// byPeople decides without a model where a condition is about people none of
+// whom wrote a review: then it fails.
+func (n *network) byPeople(j *job) {
+	c := &n.conditions[n.condition(j.step.Condition)]
+	if c.Kind != kindSocial {
+		return
+	}
+	people := n.Society.within(c.Names, c.Hops)
+	j.asked = slices.DeleteFunc(j.asked, func(i int) bool {
+		if n.cards.hasReviewBy(i, people) {
+			return false
+		}
+		n.truths[n.condition(c.ID)][i-1] = evidence.False
+		n.note(j.name, "truth", "%s: %d no, none of them wrote a review", c.ID, i)
+		return true
+	})
+}
+
+// stepPrompt asks about one condition.
+func (n *network) stepPrompt(j *job) Prompt {
+	at := n.condition(j.step.Condition)
+	c := &n.conditions[at]
+	shown := n.reviewsOf(j.asked)
+	if c.Kind == kindSocial {
+		shown = n.reviewsBy(j.asked, n.Society.within(c.Names, c.Hops))
+	}
+	question := "The question, asked of each candidate: " + j.step.Question
+	if j.step.Question != c.Text {
+		question += "\nIt is part of finding out: " + c.Text
+	}
+	p := Prompt{System: anotSystem, Schema: truthsSchema, Optional: true, Messages: ask1(question, shown, truthsTask)}
+	return truthsRight(p, n.session, j.asked, func(i int) evidence.Truth {
+		if leaves := n.sheet.leaves(); at < len(leaves) {
+			return n.sheet.leaf(leaves[at], i)
+		}
+		return evidence.Unknown
+	})
+}

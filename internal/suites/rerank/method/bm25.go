@@ -1,0 +1,83 @@
+package method
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"strings"
+	"unicode"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// The usual parameters of BM25: how soon repetitions stop counting, and how
+// much long documents are held back.
+const (
+	bm25K1 = 1.2
+	bm25B  = 0.75
+)
+
+// BM25 ranks by word overlap. A candidate is one document: the text that
+// methods which ask models are shown of it. Words are runs of letters or
+// digits, case folded, names in camel case taken apart; there are no stop
+// words and no stems. Document frequencies are counted over the candidates.
+// The weight of a word in n of N documents is ln(1 + (N-n+0.5)/(n+0.5)), which
+// is never negative.
+func BM25() Method {
+	return Method{
+		Name: "bm25", Title: "BM25",
+		Doc:    "Ranks by the words that request and candidate share (k1 = 1.2, b = 0.75).",
+		Source: "Robertson and Zaragoza, Foundations and Trends in IR 3(4), 2009",
+		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
+			documents := make([][]string, len(s.Candidates))
+			for i := range documents {
+				documents[i] = words(s.cards.whole(i + 1))
+			}
+			scores := bm25(words(s.Text), documents)
+			return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
+		}),
+	}
+}
+
+// bm25 scores documents for a query; a word that the query repeats counts as
+// often.
+func bm25(query []string, documents [][]string) []float64 {
+	count := make([]map[string]float64, len(documents))
+	in := map[string]float64{} // documents that hold a word
+	length := 0.0
+	for i, d := range documents {
+		count[i] = map[string]float64{}
+		for _, w := range d {
+			if count[i][w]++; count[i][w] == 1 {
+				in[w]++
+			}
+		}
+		length += float64(len(d))
+	}
+	n := float64(len(documents))
+	mean := length / n
+	scores := make([]float64, len(documents))
+	for i, d := range documents {
+		for _, w := range query {
+			if f := count[i][w]; f > 0 {
+				idf := math.Log(1 + (n-in[w]+0.5)/(in[w]+0.5))
+				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(len(d))/mean))
+			}
+		}
+	}
+	return scores
+}
+
+// words cuts text into words.
+func words(s string) []string {
+	var spread strings.Builder
+	last := ' '
+	for _, r := range s {
+		if unicode.IsUpper(r) && unicode.IsLower(last) {
+			spread.WriteByte(' ')
+		}
+		spread.WriteRune(r)
+		last = r
+	}
+	return strings.FieldsFunc(text.Fold(spread.String()), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) })
+}

@@ -1,0 +1,375 @@
+package method_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+)
+
+func find(t *testing.T, name string) method.Method {
+	t.Helper()
+	m, err := method.Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// steps answers by the name of the step, and rightly where nothing is said.
+func steps(answers map[string]string) *script {
+	return &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+		if a, ok := answers[step]; ok {
+			return said(a)
+		}
+		return right(step, p)
+	}}
+}
+
+func trace(r method.Result) string {
+	var b strings.Builder
+	for _, e := range r.Trace {
+		fmt.Fprintf(&b, "%s %s %s\n", e.Step, e.Kind, e.Text)
+	}
+	return b.String()
+}
+
+// With 400 requests gold is first 1 in 10 times: 40, SD 6.
+func TestRandomIsEvenAndStable(t *testing.T) {
+	m, hits := find(t, "random"), 0
+	for i := range 400 {
+		task := scene(10)
+		task.ID = fmt.Sprint("R", i)
+		r := perform(t, m, task, &script{answer: right})
+		if !r.Full {
+			t.Fatal("random does not rank all")
+		}
+		if r.Ranking[0] == gold {
+			hits++
+		}
+		slices.Reverse(task.Candidates) // the order of items stays, under other numbers
+		turned := perform(t, m, task, &script{answer: right})
+		if turned.Ranking[0] != 11-r.Ranking[0] {
+			t.Fatal("chance depends on the order of the candidates")
+		}
+	}
+	if math.Abs(float64(hits)-40) > 24 {
+		t.Errorf("gold is first in %d of 400", hits)
+	}
+}
+
+func TestOracle(t *testing.T) {
+	for name, task := range tasks() {
+		if r := perform(t, find(t, "oracle"), task, &script{answer: right}); r.Ranking[0] != gold || !r.Full {
+			t.Errorf("%s: %v", name, r.Ranking)
+		}
+	}
+	blind := scene(10)
+	blind.Structure = nil
+	if r := perform(t, find(t, "oracle"), blind, &script{answer: right}); r.Invalid != method.InvalidRequest {
+		t.Errorf("without a structure: %v", r)
+	}
+}
+
+func TestBM25FindsWords(t *testing.T) {
+	task := scene(10)
+	task.Text = "purple piano"
+	task.Candidates[4].Reviews = []catalog.Review{{Text: "There is a Purple PIANO."}}
+	if r := perform(t, find(t, "bm25"), task, &script{answer: right}); r.Ranking[0] != 5 || r.Ranking[1] != 1 {
+		t.Errorf("ranking %v: want 5 and then the order of the list", r.Ranking)
+	}
+}
+
+func TestListwiseKeepsWhatAnAnswerLeavesOut(t *testing.T) {
+	r := perform(t, find(t, "listwise"), scene(6), steps(map[string]string{"pass1/window1": "Ranking: 5, 2"}))
+	if want := []int{5, 2, 1, 3, 4, 6}; !slices.Equal(r.Ranking, want) {
+		t.Errorf("ranking %v, want %v", r.Ranking, want)
+	}
+}
+
+func TestListwiseWithoutAWindowIsNoPrediction(t *testing.T) {
+	r := perform(t, find(t, "listwise"), scene(25), steps(map[string]string{"pass1/window1": "I like them all."}))
+	if r.Invalid != method.InvalidNoRanking {
+		t.Errorf("ranking %v, reason %q", r.Ranking, r.Invalid)
+	}
+}
+
+func TestPlanActActs(t *testing.T) {
+	s := steps(map[string]string{
+		"act/01": `{"action":"hours","argument":"someday"}`,
+		"act/02": `Let me see: {"action":"reviews","candidate":2} and so on`,
+		"act/03": `{"action":"reviews","candidate":99}`,
+		"act/04": `{"action":"dance"}`,
+		"act/05": `hm`,
+		"act/06": `{"action":"search","argument":"(["}`,
+		"act/07": `{"action":"people","argument":"Alice"}`,
+		"act/08": `{"action":"people","argument":"Nobody"}`,
+		"act/09": `{"action":"finish","ranking":[7,1]}`,
+	})
+	r := perform(t, find(t, "plan_act"), social(8), s)
+	if !slices.Equal(r.Ranking, []int{7, 1}) {
+		t.Fatalf("ranking %v, %s", r.Ranking, r.Detail)
+	}
+	for _, want := range []string{`"someday" is no day`, "Coffee was fine", "no candidate 99", `no action "dance"`, "That was no action", "No review holds it",
+		"Alice (a): Bob (b)", "Guest7 (u7)", `Nobody is called "Nobody"`} {
+		if !strings.Contains(s.prompts["act/09"], want) {
+			t.Errorf("the model was not told %q", want)
+		}
+	}
+}
+
+func TestPlanActEnds(t *testing.T) {
+	endless := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+		if step == "plan" {
+			return right(step, p)
+		}
+		return said(`{"action":"attribute","argument":"WiFi"}`)
+	}}
+	r := perform(t, find(t, "plan_act"), scene(8), endless)
+	if r.Invalid != method.InvalidUnfinished || len(endless.prompts) != 14 {
+		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
+	}
+	for _, bad := range []string{`{"action":"finish","ranking":[7,7]}`, `{"action":"finish","ranking":[0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
+		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad})); r.Invalid == "" {
+			t.Errorf("%s gives %v", bad, r.Ranking)
+		}
+	}
+}
+
+func TestWeaverMendsQueries(t *testing.T) {
+	s := steps(map[string]string{
+		"plan":        `{"sql": "DELETE FROM items", "questions": []}`,
+		"plan/retry1": `{"sql": "SELECT name FROM items", "questions": []}`,
+		"plan/retry2": `{"sql": "SELECT i.item FROM items i JOIN attributes a ON a.item = i.item WHERE a.path = 'attributes.WiFi' AND lower(a.value) = 'free'", "questions": [{"id":"x","question":"Is it cozy?"},{"id":"x","question":"Is it loud?"}]}`,
+		"text/q2/1":   `no idea`,
+		"order":       `{"sql": "SELECT item FROM answers WHERE question = 'q1' ORDER BY truth DESC, item"}`,
+	})
+	r := perform(t, find(t, "weaver"), scene(10), s)
+	if r.Invalid != "" || r.Ranking[0] != gold {
+		t.Fatalf("ranking %v, %s %s", r.Ranking, r.Invalid, r.Detail)
+	}
+	if p := s.prompts["plan/retry2"]; !strings.Contains(p, "refused: only SELECT") || !strings.Contains(p, `no column "item"`) {
+		t.Errorf("the model was not told what was wrong:\n%s", p)
+	}
+	if _, ok := s.prompts["text/q2/1"]; !ok {
+		t.Errorf("two questions of one name were not told apart: %v", s.steps())
+	}
+}
+
+func TestWeaverGivesUp(t *testing.T) {
+	for _, sql := range []string{"SELECT item FROM items WHERE 0", "SELECT 99 AS item", "SELECT 'x' AS item", "SELECT NULL AS item", "PRAGMA query_only = 0",
+		"ATTACH 'x' AS y", "nonsense"} {
+		r := perform(t, find(t, "weaver"), scene(10), &script{answer: func(string, method.Prompt) (method.Answer, error) {
+			return said(fmt.Sprintf(`{"sql": %q, "questions": []}`, sql))
+		}})
+		if r.Invalid != method.InvalidQuery {
+			t.Errorf("%s gives %v, %q", sql, r.Ranking, r.Invalid)
+		}
+	}
+}
+
+const twoConditions = `{"conditions": [
+{"id":"W","kind":"ATTR","path":"attributes.WiFi","test":"is","value":"FREE","text":"free WiFi"},
+{"id":"C","kind":"REVIEW","text":"guests call it cozy"},
+{"id":"F","kind":"REVIEW","text":"coffee is fine"}], "logic": "AND(W, C, F)"}`
+
+func TestANoTPrunesAndLayers(t *testing.T) {
+	var mu sync.Mutex
+	var order []string
+	s := &script{}
+	s.answer = func(step string, p method.Prompt) (method.Answer, error) {
+		mu.Lock()
+		order = append(order, step)
+		mu.Unlock()
+		switch step {
+		case "plan":
+			return said(twoConditions)
+		case "expand/01":
+			return said(`{"tool":"set","step":{"id":"S2","after":["S1"]}}`)
+		case "expand/02":
+			return said(`{"tool":"done"}`)
+		case "execute/L1/S1":
+			return said(`{"yes":[7],"no":[3,6]}`)
+		case "execute/L2/S2":
+			return said(`{"yes":[7],"no":[]}`)
+		}
+		return method.Answer{}, fmt.Errorf("step %s is not expected", step)
+	}
+	r := perform(t, find(t, "anot"), scene(9), s)
+	if r.Invalid != "" || r.Ranking[0] != gold {
+		t.Fatalf("ranking %v, %s %s", r.Ranking, r.Invalid, r.Detail)
+	}
+	if want := []string{"plan", "expand/01", "expand/02", "execute/L1/S1", "execute/L2/S2"}; !slices.Equal(order, want) {
+		t.Errorf("steps %v, want %v", order, want)
+	}
+	first, second := s.prompts["execute/L1/S1"], s.prompts["execute/L2/S2"]
+	if !strings.Contains(first, "[3] Place C") || strings.Contains(first, "[1] Place A") {
+		t.Error("the first layer is not asked about what attributes left")
+	}
+	if !strings.Contains(second, "[7] Place G") || strings.Contains(second, "[3] Place C") {
+		t.Error("the second layer is asked about what the first ruled out")
+	}
+	if !strings.Contains(trace(r), "1 is out: W no") {
+		t.Errorf("the trace does not say why 1 is out:\n%s", trace(r))
+	}
+}
+
+// A layer is done at once: its steps wait for each other here, and would wait
+// for ever one after the other.
+func TestANoTLayersRunAtOnce(t *testing.T) {
+	var both sync.WaitGroup
+	both.Add(2)
+	s := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+		switch step {
+		case "plan":
+			return said(twoConditions)
+		case "expand/01":
+			return said(`{"tool":"done"}`)
+		case "execute/L1/S1", "execute/L1/S2":
+			both.Done()
+			met := make(chan struct{})
+			go func() { both.Wait(); close(met) }()
+			select {
+			case <-met:
+			case <-time.After(10 * time.Second):
+				return method.Answer{}, errors.New("the other step of the layer was not asked")
+			}
+			return said(`{"yes":[7],"no":[]}`)
+		}
+		return right(step, p)
+	}}
+	if r := perform(t, find(t, "anot"), scene(9), s); r.Ranking[0] != gold {
+		t.Errorf("ranking %v", r.Ranking)
+	}
+}
+
+func TestANoTStepsThatFailAreUnknown(t *testing.T) {
+	for name, answer := range map[string]func() (method.Answer, error){
+		"garbage": func() (method.Answer, error) { return said("I cannot tell.") },
+		"refused": func() (method.Answer, error) { return refusal("", method.Prompt{}) },
+		"failed":  func() (method.Answer, error) { return method.Answer{Failed: "overloaded"}, nil },
+		"both":    func() (method.Answer, error) { return said(`{"yes":[7],"no":[7]}`) },
+		"others":  func() (method.Answer, error) { return said(`{"yes":[55],"no":[-1]}`) },
+	} {
+		s := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+			switch step {
+			case "plan":
+				return said(twoConditions)
+			case "execute/L1/S1":
+				return answer()
+			case "execute/L1/S2":
+				return said(`{"yes":[7],"no":[3,6]}`)
+			case "decide":
+				t.Errorf("%s: one candidate is ahead, there is nothing to decide", name)
+			}
+			return right(step, p)
+		}}
+		if r := perform(t, find(t, "anot"), scene(9), s); r.Invalid != "" || r.Ranking[0] != gold {
+			t.Errorf("%s: ranking %v, %s\n%s", name, r.Ranking, r.Detail, trace(r))
+		}
+	}
+}
+
+func TestANoTGraphFaults(t *testing.T) {
+	s := steps(map[string]string{
+		"plan":          twoConditions,
+		"expand/01":     `{"tool":"insert","step":{"id":"X","condition":"C","candidates":[3,3,7],"question":"","after":["Y"]}}`,
+		"expand/02":     `{"tool":"insert","step":{"id":"Y","condition":"C","candidates":[7],"question":"Cozy?","after":["X"]}}`,
+		"expand/03":     `{"tool":"insert","step":{"id":"Z","condition":"F","candidates":[7],"question":"Fine?","after":["missing"]}}`,
+		"expand/04":     `{"tool":"insert","step":{"id":"S1","condition":"C","candidates":[7]}}`,
+		"expand/05":     `{"tool":"insert","step":{"id":"V","condition":"W","candidates":[7]}}`,
+		"expand/06":     `{"tool":"set","step":{"id":"S2","candidates":[77]}}`,
+		"expand/07":     `{"tool":"read","candidate":7}`,
+		"expand/08":     `{"tool":"list"}`,
+		"execute/L1/S1": `{"yes":[7],"no":[3,6]}`,
+		"execute/L1/S2": `{"yes":[7],"no":[]}`,
+	})
+	r := perform(t, find(t, "anot"), scene(9), s)
+	if r.Invalid != "" || r.Ranking[0] != gold {
+		t.Fatalf("ranking %v, %s %s", r.Ranking, r.Invalid, r.Detail)
+	}
+	for _, want := range []string{"step X is not done: it depends on itself", "step Y is not done: it depends on itself", "step Z is not done: it comes after missing, which is no step",
+		"There is a step S1 already", `"W" is no condition of kind REVIEW or SOCIAL`, "there is no candidate 77", "8 rounds are over"} {
+		if !strings.Contains(trace(r), want) {
+			t.Errorf("the trace does not say %q:\n%s", want, trace(r))
+		}
+	}
+}
+
+func TestANoTPlansThatCannotBeUsed(t *testing.T) {
+	for what, plan := range map[string]string{
+		"no condition":      `{"conditions": [], "logic": ""}`,
+		"unknown kind":      `{"conditions": [{"id":"A","kind":"MOOD","text":"x"}], "logic": "A"}`,
+		"bad logic":         `{"conditions": [{"id":"A","kind":"REVIEW","text":"x"}], "logic": "XOR(A"}`,
+		"unknown condition": `{"conditions": [{"id":"A","kind":"REVIEW","text":"x"}], "logic": "AND(A, B)"}`,
+		"ids twice":         `{"conditions": [{"id":"A","kind":"REVIEW","text":"x"},{"id":"A","kind":"REVIEW","text":"y"}], "logic": "A"}`,
+		"no day":            `{"conditions": [{"id":"A","kind":"HOURS","day":"Noday","from":"09:00","to":"10:00","text":"x"}], "logic": "A"}`,
+		"no test":           `{"conditions": [{"id":"A","kind":"ATTR","path":"attributes.WiFi","text":"x"}], "logic": "A"}`,
+		"nobody":            `{"conditions": [{"id":"A","kind":"SOCIAL","hops":1,"text":"x"}], "logic": "A"}`,
+		"too far":           `{"conditions": [{"id":"A","kind":"SOCIAL","names":["Alice"],"hops":3,"text":"x"}], "logic": "A"}`,
+	} {
+		r := perform(t, find(t, "anot"), scene(9), steps(map[string]string{"plan": plan, "plan/retry1": plan}))
+		if r.Invalid != method.InvalidPlan {
+			t.Errorf("%s: ranking %v, reason %q", what, r.Ranking, r.Invalid)
+		}
+		mended := steps(map[string]string{"plan": plan})
+		if r := perform(t, find(t, "anot"), scene(9), mended); r.Invalid != "" || r.Ranking[0] != gold {
+			t.Errorf("%s: mended, the ranking is %v, %s", what, r.Ranking, r.Detail)
+		}
+		if !strings.Contains(mended.prompts["plan/retry1"], "That plan cannot be used") {
+			t.Errorf("%s: the model is not told", what)
+		}
+	}
+}
+
+func TestANoTDecidesWhatIsEqual(t *testing.T) {
+	plan := `{"conditions": [{"id":"F","kind":"ATTR","path":"city","test":"is","value":"mannheim","text":"in Mannheim"}], "logic": "F"}`
+	r := perform(t, find(t, "anot"), scene(12), steps(map[string]string{"plan": plan, "decide": "Ranking: 7, 1"}))
+	if r.Invalid != "" || !slices.Equal(r.Ranking[:3], []int{7, 1, 2}) || !r.Full {
+		t.Errorf("ranking %v, %s", r.Ranking, r.Detail)
+	}
+	r = perform(t, find(t, "anot"), scene(12), steps(map[string]string{"plan": plan, "decide": "All are good."}))
+	if r.Invalid != method.InvalidNoRanking {
+		t.Errorf("undecided, the ranking is %v", r.Ranking)
+	}
+}
+
+func TestANoTAsksNobodyWhereNoFriendWrote(t *testing.T) {
+	s := &script{answer: right}
+	r := perform(t, find(t, "anot"), social(12), s)
+	if p := s.prompts["execute/L1/S1"]; !strings.Contains(p, "[7] Place G") || strings.Contains(p, "[1] Place A") || strings.Contains(p, "Coffee was fine") {
+		t.Errorf("asked about others than those whom somebody near Alice reviewed:\n%s", p)
+	}
+	if !strings.Contains(trace(r), "none of them wrote a review") {
+		t.Error("the trace does not say why others are out")
+	}
+}
+
+// An error of the asker ends the trial even where another step of the layer
+// was answered.
+func TestErrorsOfTheAskerArePassedOn(t *testing.T) {
+	down := errors.New("the provider is down")
+	for _, m := range asking() {
+		whole := &script{answer: right}
+		perform(t, m, scene(10), whole)
+		for _, broken := range whole.steps() {
+			s := &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+				if step == broken {
+					return method.Answer{}, down
+				}
+				return right(step, p)
+			}}
+			if r, err := m.Rank(context.Background(), scene(10), s.ask); !errors.Is(err, down) || r.Ranking != nil {
+				t.Errorf("%s: the error of step %s ends as %v, %v", m.Name, broken, r.Ranking, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,26 @@
+package method
+
+import (
+	"cmp"
+	"context"
+)
+
+// Oracle evaluates the request's structure on the items as the data have
+// them: the upper bound, and the check that the data are right.
+func Oracle() Method {
+	return Method{
+		Name: "oracle", Title: "Oracle",
+		Doc:    "Evaluates the request's hidden structure on the data as they are, attacks and budgets left aside.",
+		Source: "definition",
+		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
+			if s.Structure == nil {
+				return nil, fault(InvalidRequest, "request %s has no structure to evaluate", s.ID)
+			}
+			truths, err := s.sheet.truths()
+			if err != nil {
+				return nil, err
+			}
+			return s.sorted(func(a, b int) int { return cmp.Compare(truths[b-1], truths[a-1]) }), nil
+		}),
+	}
+}

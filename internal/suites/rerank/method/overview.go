@@ -1,0 +1,72 @@
+package method
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+)
+
+// listedValues is how many values of a path the overview lists.
+const listedValues = 8
+
+// schemaText says what data there are, without saying of whom: for steps that
+// plan before they see a candidate.
+func (s *session) schemaText() string {
+	at := map[string]map[string]bool{}
+	note := func(path, value string) {
+		if at[path] == nil {
+			at[path] = map[string]bool{}
+		}
+		at[path][value] = true
+	}
+	for _, c := range s.Candidates {
+		for _, path := range pathsOf(c.Item) {
+			if path != "name" {
+				noteValue(note, path, c.Item.At(path))
+			}
+		}
+		for day := range hoursOf(c.Item) {
+			note("hours."+weekdays[day], "")
+		}
+		for _, r := range c.Reviews {
+			for _, f := range reviewFields(&r) {
+				note("reviews: "+f.name, "")
+			}
+		}
+	}
+	var b strings.Builder
+	b.WriteString("What is known of candidates, where it is known:\n")
+	for _, path := range slices.Sorted(maps.Keys(at)) {
+		list := slices.Sorted(maps.Keys(at[path]))
+		switch {
+		case len(list) == 1 && list[0] == "":
+			fmt.Fprintf(&b, "- %s\n", path)
+		case len(list) > listedValues:
+			fmt.Fprintf(&b, "- %s: %s, … (%d values)\n", path, strings.Join(list[:listedValues], ", "), len(list))
+		default:
+			fmt.Fprintf(&b, "- %s: %s\n", path, strings.Join(list, ", "))
+		}
+	}
+	b.WriteString("- reviews: text, stars, date and who wrote them")
+	return b.String()
+}
+
+// noteValue notes the values at a path; of lists the elements, of sets of flags
+// the flags.
+func noteValue(note func(path, value string), path string, v catalog.Value) {
+	switch v.Kind() {
+	case catalog.List:
+		for _, e := range v.List() {
+			note(path+" (list)", ellipsis(valueText(e), 40))
+		}
+	case catalog.Map:
+		for _, key := range v.Keys() {
+			note(path+" (flags)", ellipsis(key, 40))
+		}
+	default:
+		note(path, ellipsis(valueText(v), 40))
+	}
+}

@@ -1,0 +1,38 @@
+package method
+
+import "context"
+
+// PlanAndSolve asks twice: for a plan from the request alone, and for its
+// execution on the candidates.
+func PlanAndSolve() Method {
+	return Method{
+		Name: "ps", Title: "Plan and solve",
+		Doc:    "Two prompts: a plan made from the request and the data's schema, then the plan carried out on all candidates.",
+		Source: "Wang et al., ACL 2023",
+		Asks:   true,
+		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
+			plan, err := s.query(ctx, "plan", planRight(Prompt{System: rankSystem, Messages: ask1(s.request(), s.schemaText(), psPlan)}))
+			if err != nil {
+				return nil, err
+			}
+			if err := refused(plan); err != nil {
+				return nil, err
+			}
+			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}
+			a, err := s.query(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)))
+			if err != nil {
+				return nil, err
+			}
+			return readRanking(a, len(s.Candidates), false)
+		}),
+	}
+}
+
+const (
+	psPlan = `You do not see the candidates yet. Understand the request and write a plan for finding the one candidate that satisfies it:
+- each condition on a line of its own, with where to look for it (which attribute, which day's hours, the text of reviews, who wrote a review) and what counts as fulfilled;
+- how the conditions combine: all of them, one of several, nested, negated;
+- in which order to check them, cheap and selective ones first.
+Write the plan and nothing else.`
+	psSolve = `Carry out the plan on the candidates, one step after the other. Note after each step which candidates are still possible and why others are out. Where the plan turns out wrong, follow the request.`
+)
