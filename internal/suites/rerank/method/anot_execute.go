@@ -118,14 +118,27 @@ func (n *network) learn(j *job, truths []evidence.Truth) {
 	n.note(j.name, "truth", "%s: %s", j.step.Condition, strings.Join(marks, ", "))
 }
 
+// writers is whose reviews a condition is about; nil is everybody. Where the
+// plan names somebody who is not known, the model has to see for itself.
+func (n *network) writers(c *condition) map[string]bool {
+	if c.Kind != kindSocial {
+		return nil
+	}
+	people := n.Society.within(c.Names, c.Hops)
+	if len(people) == 0 {
+		return nil
+	}
+	return people
+}
+
 // byPeople decides without a model where a condition is about people none of
 // whom wrote a review: then it fails.
 func (n *network) byPeople(j *job) {
 	c := &n.conditions[n.condition(j.step.Condition)]
-	if c.Kind != kindSocial {
+	people := n.writers(c)
+	if people == nil {
 		return
 	}
-	people := n.Society.within(c.Names, c.Hops)
 	j.asked = slices.DeleteFunc(j.asked, func(i int) bool {
 		if n.cards.hasReviewBy(i, people) {
 			return false
@@ -140,10 +153,7 @@ func (n *network) byPeople(j *job) {
 func (n *network) stepPrompt(j *job) Prompt {
 	at := n.condition(j.step.Condition)
 	c := &n.conditions[at]
-	shown := n.reviewsOf(j.asked)
-	if c.Kind == kindSocial {
-		shown = n.reviewsBy(j.asked, n.Society.within(c.Names, c.Hops))
-	}
+	shown := n.reviewsBy(j.asked, n.writers(c))
 	question := "The question, asked of each candidate: " + j.step.Question
 	if j.step.Question != c.Text {
 		question += "\nIt is part of finding out: " + c.Text

@@ -55,13 +55,18 @@ func (s *session) people(list []int) string {
 	if len(named) == 0 {
 		return ""
 	}
-	writers := map[string]bool{}
+	return s.Society.describe(named, s.cards.writers(list))
+}
+
+// writers are the people who wrote a review of these candidates.
+func (c *cards) writers(list []int) map[string]bool {
+	people := map[string]bool{}
 	for _, i := range list {
-		for _, r := range s.Candidates[i-1].Reviews {
-			writers[r.UserID] = true
+		for _, r := range c.task.Candidates[i-1].Reviews {
+			people[r.UserID] = true
 		}
 	}
-	return s.Society.describe(named, writers)
+	return people
 }
 
 // names lists the candidates by name alone.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -99,5 +100,41 @@ func TestFence(t *testing.T) {
 		if got := fence(in); got != want {
 			t.Errorf("%q is fenced as %q", in, got)
 		}
+	}
+}
+
+func TestSocietyFindsWhoIsMentioned(t *testing.T) {
+	s := NewSociety(map[string]*catalog.User{
+		"1": {ID: "1", Name: "Alice"}, "2": {ID: "2", Name: "Bob B."}, "3": {ID: "3", Name: "May"}, "4": {ID: "4", Name: "Conor O'Brien"},
+		"5": {ID: "5", Name: "Alice"}, "6": {ID: "6", Name: "Jean-Luc"},
+	})
+	for text, want := range map[string]string{
+		"What Alice's friends may like.":        "1 5",
+		"May and Bob B. like it":                "2 3",
+		"ask Conor O'Brien, or Jean-Luc.":       "4 6",
+		"Alicen't, alice, Bob, OBrien, nothing": "",
+		"ALICE":                                 "",
+	} {
+		if got := strings.Join(s.mentioned(text), " "); got != want {
+			t.Errorf("%q mentions %q, want %q", text, got, want)
+		}
+	}
+	var nobody *Society
+	if nobody.mentioned("Alice") != nil || len(nobody.within([]string{"Alice"}, 2)) > 0 || nobody.name("1") != "1" {
+		t.Error("a nil society knows somebody")
+	}
+}
+
+func TestSocietyIsSymmetric(t *testing.T) {
+	s := NewSociety(map[string]*catalog.User{"a": {ID: "a", Name: "A", Friends: []string{"b"}}, "b": {ID: "b", Name: "B"}, "c": {ID: "c", Name: "C", Friends: []string{"b"}}})
+	for hops, want := range []int{1, 2, 3} {
+		for _, name := range []string{"a", "A", "c"} { // by id, by name
+			if got := s.within([]string{name}, hops); len(got) != want {
+				t.Errorf("%d hops from %s: %v", hops, name, got)
+			}
+		}
+	}
+	if got := s.describe([]string{"a"}, map[string]bool{"c": true}); !strings.Contains(got, "- A (a): B (b)\n  - friends of B (b) who wrote reviews here: C (c)") {
+		t.Errorf("of A it says\n%s", got)
 	}
 }

@@ -157,7 +157,7 @@ func (l *planActLoop) do(a planActAction) string {
 		l.shows([]int{a.Candidate})
 		return limit(c.reviews(a.Candidate, a.Candidate))
 	case "people":
-		return limit(l.Society.around(a.Argument))
+		return limit(l.Society.around(a.Argument, c.writers(l.everyone())))
 	}
 	return fmt.Sprintf("There is no action %q.", a.Action)
 }
@@ -242,7 +242,7 @@ Actions, with what they need:
 - "hours", argument: a day such as Monday: the opening hours of every candidate on it
 - "search", argument: words or a regular expression: where reviews hold it, with a line of context
 - "reviews", candidate: a number: all reviews of that candidate, with who wrote them
-- "people", argument: a name: the friends of the people of that name, and theirs
+- "people", argument: a name: the friends of the people of that name, and which friends of these wrote reviews
 - "finish", ranking: the numbers of your best candidates, best first
 
 You have at most %d look-ups. Check every condition of the request, then finish. Candidates are numbered from 1 to %d.`

@@ -14,7 +14,7 @@ import (
 // tasks of a study; it is safe for concurrent use. A nil Society knows nobody.
 type Society struct {
 	names  map[string]string   // of people by id
-	ids    map[string][]string // of people by name in lower case, sorted
+	ids    map[string][]string // of people by name in lower case, without a last dot, sorted
 	know   map[string][]string // ids of friends by id, sorted, both ways
 	length int                 // words in the longest name
 }
@@ -26,7 +26,7 @@ func NewSociety(users map[string]*catalog.User) *Society {
 	for _, id := range slices.Sorted(maps.Keys(users)) {
 		u := users[id]
 		s.names[id] = u.Name
-		key := strings.ToLower(u.Name)
+		key := strings.ToLower(unpossessed(u.Name))
 		s.ids[key] = append(s.ids[key], id)
 		s.length = max(s.length, len(strings.Fields(u.Name)))
 		for _, friend := range u.Friends {
@@ -56,20 +56,26 @@ func (s *Society) mentioned(text string) []string {
 		return nil
 	}
 	words := strings.FieldsFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '-' && r != '.' && r != '_'
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-._'’", r)
 	})
 	var found []string
 	for i := range words {
 		for n := 1; n <= min(s.length, len(words)-i); n++ {
-			said := strings.TrimRight(strings.Join(words[i:i+n], " "), ".-")
+			said := unpossessed(strings.Join(words[i:i+n], " "))
 			for _, id := range s.ids[strings.ToLower(said)] {
-				if s.names[id] == said {
+				if unpossessed(s.names[id]) == said {
 					found = append(found, id)
 				}
 			}
 		}
 	}
 	return slices.Compact(slices.Sorted(slices.Values(found)))
+}
+
+// unpossessed drops what can follow a name in a sentence.
+func unpossessed(s string) string {
+	s = strings.TrimRight(s, ".-'’")
+	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
 }
 
 // within is the people of these names (or ids), and those up to so many
@@ -80,7 +86,7 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 		return people
 	}
 	for _, name := range names {
-		for _, id := range s.ids[strings.ToLower(strings.TrimSpace(name))] {
+		for _, id := range s.ids[strings.ToLower(unpossessed(strings.TrimSpace(name)))] {
 			people[id] = true
 		}
 		if _, ok := s.names[name]; ok {
@@ -97,28 +103,44 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 	return people
 }
 
-// listedFriends is how many friends of one person are shown.
-const listedFriends = 60
+// How much is told of people: friends of one person, and people of one name or
+// several who are near a review.
+const (
+	listedFriends = 60
+	listedPeople  = 20
+)
 
 // describe tells of people who their friends are, and which friends of these
-// are among some others.
-func (s *Society) describe(ids []string, others map[string]bool) string {
+// are among the writers of reviews. Where many have one name, it tells of those
+// who are at most two friendships away from a writer.
+func (s *Society) describe(ids []string, writers map[string]bool) string {
+	near := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.reaches(id, writers, 2) })
+	if len(near) == 0 {
+		near = ids
+	}
+	left := len(ids) - min(len(near), listedPeople)
 	var b strings.Builder
 	b.WriteString("People and their friends:\n")
-	for _, id := range ids {
+	for _, id := range near[:min(len(near), listedPeople)] {
 		fmt.Fprintf(&b, "- %s: %s\n", s.name(id), s.list(s.know[id]))
 		for _, friend := range s.know[id] {
-			further := slices.DeleteFunc(slices.Clone(s.know[friend]), func(f string) bool { return f == id || !others[f] })
+			further := slices.DeleteFunc(slices.Clone(s.know[friend]), func(f string) bool { return f == id || !writers[f] })
 			if len(further) > 0 {
 				fmt.Fprintf(&b, "  - friends of %s who wrote reviews here: %s\n", s.name(friend), s.list(further))
 			}
 		}
 	}
-	return oneFence(b.String())
+	if left > 0 {
+		fmt.Fprintf(&b, "- and %d more of these names\n", left)
+	}
+	return strings.TrimRight(fence(b.String()), "\n")
 }
 
-// oneFence makes names harmless as reviews are.
-func oneFence(s string) string { return strings.TrimRight(fence(s), "\n") }
+// reaches reports that a person is one of some others or at most so many
+// friendships away from one.
+func (s *Society) reaches(id string, others map[string]bool, hops int) bool {
+	return others[id] || hops > 0 && slices.ContainsFunc(s.know[id], func(f string) bool { return s.reaches(f, others, hops-1) })
+}
 
 func (s *Society) list(ids []string) string {
 	names := make([]string, 0, len(ids))
@@ -134,21 +156,10 @@ func (s *Society) list(ids []string) string {
 	return strings.Join(names, ", ")
 }
 
-// around tells of the people of a name who their friends are and who theirs.
-func (s *Society) around(name string) string {
-	var ids []string
-	if s != nil {
-		for id := range s.within([]string{name}, 0) {
-			ids = append(ids, id)
-		}
+// around tells of the people of a name who their friends are.
+func (s *Society) around(name string, writers map[string]bool) string {
+	if ids := slices.Sorted(maps.Keys(s.within([]string{name}, 0))); len(ids) > 0 {
+		return s.describe(ids, writers)
 	}
-	if len(ids) == 0 {
-		return fmt.Sprintf("Nobody is called %q.", ellipsis(name, 60))
-	}
-	slices.Sort(ids)
-	all := map[string]bool{}
-	for id := range s.names {
-		all[id] = true
-	}
-	return s.describe(ids, all)
+	return fmt.Sprintf("Nobody is called %q.", ellipsis(name, 60))
 }

@@ -18,6 +18,7 @@ const (
 	weaverAttempts  = 3  // at each query, the first included
 	weaverBatch     = 10 // candidates whose reviews one prompt shows
 	weaverQuestions = 8  // at most
+	weaverRows      = 5000
 )
 
 // Weaver weaves SQL and model calls: a query over attributes, hours, reviewers
@@ -62,7 +63,7 @@ var (
 )
 
 func weaver(ctx context.Context, s *session) (ranking []int, err error) {
-	db, err := sqltable.Open(ctx, sqltable.Limits{}, s.cards.tables()...)
+	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows}, s.cards.tables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +149,9 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 	}
 	if err != nil {
 		return nil, "", err
+	}
+	if r.Truncated {
+		return nil, fmt.Sprintf("the result is too large (more than %d rows): list every candidate once", len(r.Rows)), nil
 	}
 	column := slices.IndexFunc(r.Columns, func(c string) bool { return strings.EqualFold(c, "item") })
 	if column < 0 {
