@@ -80,7 +80,7 @@ const anotDecide = 10
 // are equal at the top. An answer to that which cannot be read is no
 // prediction: the order in which candidates happen to stand is none.
 func (n *network) conclude(ctx context.Context) ([]int, error) {
-	n.note("conclude", "truth", "%s", n.table())
+	n.record("conclude", "truth", n.table())
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(n.all(b), n.all(a)), cmp.Compare(n.balance(b), n.balance(a)))
 	}

@@ -100,7 +100,7 @@ func (n *network) expand(ctx context.Context) error {
 			seen = n.use(&tool)
 			injected = injected || tool.Tool == "read" && n.isCandidate(tool.Candidate) && n.Candidates[tool.Candidate-1].Injected
 		}
-		n.note(step, "action", "%s", seen)
+		n.record(step, "action", seen)
 		messages = append(messages, eval.Message{Role: "assistant", Content: orDots(a.Text)}, eval.Message{Role: "user", Content: "Result:\n" + seen})
 	}
 	n.note("expand", "note", "%d rounds are over: the steps stay as they are", anotRounds)

@@ -154,7 +154,7 @@ func (n *network) prune(step string) {
 			n.truths[i][k] = evaluator.Leaf(e, n.Candidates[k].Item)
 		}
 	}
-	n.note(step, "plan", "%s", n.describe())
+	n.record(step, "plan", n.describe())
 	open := n.open()
 	out := slices.DeleteFunc(n.everyone(), func(i int) bool { return slices.Contains(open, i) })
 	for _, i := range out {

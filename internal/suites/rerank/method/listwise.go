@@ -83,7 +83,7 @@ func (s *session) window(ctx context.Context, step string, shown []int) ([]int, 
 			sorted = append(sorted, i)
 		}
 	}
-	s.note(step, "order", "%s", join(sorted))
+	s.record(step, "order", join(sorted))
 	return sorted, nil
 }
 

@@ -166,7 +166,7 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 		var f *Fault
 		switch {
 		case errors.As(err, &f):
-			s.note("", "fault", f.Error())
+			s.record("", "fault", f.Error())
 			return Result{Invalid: f.Reason, Detail: f.Detail, Trace: s.events}, nil
 		case err != nil:
 			return Result{Trace: s.events}, err
@@ -199,20 +199,20 @@ func (s *session) query(ctx context.Context, step string, p Prompt) (Answer, err
 func (s *session) answered(step string, a Answer) {
 	switch {
 	case a.Failed != "":
-		s.note(step, "fault", a.Failed)
+		s.record(step, "fault", a.Failed)
 	case a.Stop == eval.StopRefused:
-		s.note(step, "fault", "refused: "+a.Text)
+		s.record(step, "fault", "refused: "+a.Text)
 	default:
-		s.note(step, "answer", a.Text)
+		s.record(step, "answer", a.Text)
 	}
 }
 
+func (s *session) record(step, kind, text string) {
+	s.events = append(s.events, Event{Step: step, Kind: kind, Text: text})
+}
+
 func (s *session) note(step, kind, format string, args ...any) {
-	text := format
-	if len(args) > 0 {
-		text = fmt.Sprintf(format, args...)
-	}
-	s.events = append(s.events, Event{step, kind, text})
+	s.record(step, kind, fmt.Sprintf(format, args...))
 }
 
 // ask1 is the messages of a prompt of one turn.

@@ -115,7 +115,7 @@ func indices(list []any) []string {
 }
 
 func (l *planActLoop) observe(step string, a Answer, text string) {
-	l.note(step, "action", "%s", text)
+	l.record(step, "action", text)
 	l.messages = append(l.messages[:len(l.messages):len(l.messages)],
 		eval.Message{Role: "assistant", Content: orDots(a.Text)}, eval.Message{Role: "user", Content: "Observation:\n" + text})
 }

@@ -125,7 +125,7 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 		if found, last, err = w.try(ctx, name, a); err != nil || last == "" {
 			return a, found, err
 		}
-		w.note(name, "fault", "%s", last)
+		w.record(name, "fault", last)
 		p.Messages = append(p.Messages[:len(p.Messages):len(p.Messages)], eval.Message{Role: "assistant", Content: orDots(a.Text)},
 			eval.Message{Role: "user", Content: "That did not work: " + last + "\nAnswer again with the whole JSON object."})
 	}
@@ -141,7 +141,7 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 	if err := decode(a, "sql", &q); err != nil {
 		return nil, err.Error(), nil
 	}
-	w.note(step, "sql", "%s", q.SQL)
+	w.record(step, "sql", q.SQL)
 	r, err := w.db.Query(ctx, q.SQL)
 	var bad *sqltable.Error
 	if errors.As(err, &bad) {
@@ -169,7 +169,7 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 	if len(found) == 0 {
 		return nil, "the query finds no candidate; keep those of which it is open whether they satisfy the request", nil
 	}
-	w.note(step, "order", "%s", join(found))
+	w.record(step, "order", join(found))
 	return found, "", nil
 }
 
