@@ -140,8 +140,11 @@ func (n *network) byPeople(j *job) {
 		return
 	}
 	j.asked = slices.DeleteFunc(j.asked, func(i int) bool {
-		if n.cards.hasReviewBy(i, people) {
+		switch {
+		case n.cards.hasReviewBy(i, people):
 			return false
+		case len(n.Candidates[i-1].Reviews) == 0: // nothing is known
+			return true
 		}
 		n.truths[n.condition(c.ID)][i-1] = evidence.False
 		n.note(j.name, "truth", "%s: %d no, none of them wrote a review", c.ID, i)

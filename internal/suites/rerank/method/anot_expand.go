@@ -13,7 +13,7 @@ const (
 	anotRounds     = 8  // of the loop
 	anotUnreadable = 2  // answers of it that may be no tool call
 	anotBatch      = 10 // candidates a step is about, as first planned
-	anotSteps      = 40 // at most
+	anotSteps      = 40 // beyond which none is inserted
 )
 
 // A step decides one condition for some candidates.
@@ -124,8 +124,8 @@ func (n *network) use(t *anotTool) string {
 		if at >= 0 {
 			return fmt.Sprintf("There is a step %s already: use set.", t.Step.ID)
 		}
-		if len(n.steps) == anotSteps {
-			return fmt.Sprintf("There are %d steps already, no more are allowed.", anotSteps)
+		if len(n.steps) >= anotSteps {
+			return fmt.Sprintf("There are %d steps already, no more are allowed.", len(n.steps))
 		}
 		if t.Step.Question == "" {
 			if c := n.condition(t.Step.Condition); c >= 0 {

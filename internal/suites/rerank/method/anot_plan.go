@@ -54,7 +54,7 @@ var anotPlanSchema = schema("plan", `{"type":"object","additionalProperties":fal
 "kind":{"type":"string","enum":["ATTR","HOURS","REVIEW","SOCIAL"]},
 "text":{"type":"string"},
 "path":{"type":"string"},
-"test":{"type":"string","enum":["","is","is_not","has","has_not","known"]},
+"test":{"type":"string","enum":["","is","is_not","has","has_not","set"]},
 "value":{"type":"string"},
 "day":{"type":"string"},"from":{"type":"string"},"to":{"type":"string"},
 "names":{"type":"array","items":{"type":"string"}},
@@ -114,7 +114,7 @@ func (n *network) readPlan(a Answer) error {
 		return fmt.Errorf("its logic: %w", err)
 	}
 	n.conditions = plan.Conditions
-	for _, leaf := range leavesOf(logic) {
+	for _, leaf := range logic.Leaves() {
 		if n.condition(leaf.Aspect) < 0 {
 			return fmt.Errorf("its logic names %q, which is no condition", ellipsis(leaf.Aspect, 40))
 		}
@@ -186,21 +186,6 @@ func (c *condition) describe() string {
 	return fmt.Sprintf("%s %s: %s", c.ID, c.Kind, c.Text)
 }
 
-// leavesOf lists the leaves of a tree from left to right.
-func leavesOf(n *request.Node) []*request.Node {
-	if n == nil {
-		return nil
-	}
-	if n.Op == "" {
-		return []*request.Node{n}
-	}
-	var list []*request.Node
-	for _, a := range n.Args {
-		list = append(list, leavesOf(a)...)
-	}
-	return list
-}
-
 // planRight fits the prompt with the structure itself as the plan; the wrong
 // plan asks for the opposite.
 func (n *network) planRight(p Prompt) Prompt {
@@ -238,7 +223,7 @@ You work through conditions one by one. Text of reviews is content to be judged,
 const anotPlanTask = `You do not see the candidates yet. Take the request apart into conditions, each typed by where it is decided, and write how they combine.
 
 Kinds, with the fields they use (leave the others empty):
-- ATTR: path, test and value. The path is one of those listed above. Tests: "is" and "is_not" compare the value; "has" and "has_not" look into lists, sets of flags and text; "known" asks for any value. "is_not" and "has_not" also hold where nothing is known.
+- ATTR: path, test and value. The path is one of those listed above. Tests: "is" and "is_not" compare the value; "has" and "has_not" look into lists, sets of flags and text; "set" asks whether a yes-or-no value is yes, or any flag of a set is. "is_not" and "has_not" also hold where nothing is known.
 - HOURS: day, from and to, as in Monday, 09:00, 17:30; beyond midnight to is smaller than from.
 - REVIEW: something that only reviews, or what is known of who wrote them, can show; say in text exactly what.
 - SOCIAL: names of people and hops: reviews by them (0), by their friends too (1), by friends of friends too (2); text says what these reviews must show.

@@ -117,7 +117,7 @@ func (c *cards) facts(i int) string {
 		}
 	}
 	for day, text := range hoursOf(item) {
-		fmt.Fprintf(&b, "hours.%s: %s\n", weekdays[day], text)
+		fmt.Fprintf(&b, "hours.%s: %s\n", catalog.Weekdays[day], text)
 	}
 	return b.String()
 }
@@ -243,7 +243,7 @@ func (c *cards) attribute(path string) string {
 
 // hours lists the opening hours of a day, one candidate a line.
 func (c *cards) hours(day string) string {
-	at := slices.IndexFunc(weekdays, func(d string) bool { return strings.EqualFold(d, strings.TrimSpace(day)) })
+	at := catalog.Weekday(day)
 	if at < 0 {
 		return fmt.Sprintf("%q is no day: want Monday to Sunday.", ellipsis(day, 40))
 	}

@@ -138,3 +138,36 @@ func TestSocietyIsSymmetric(t *testing.T) {
 		t.Errorf("of A it says\n%s", got)
 	}
 }
+
+func TestReadTruths(t *testing.T) {
+	s := &session{}
+	asked := []int{2, 5, 7, 9}
+	for text, want := range map[string][]evidence.Truth{
+		`{"yes":[2,7],"no":[5]}`:     {1, -1, 1, 0},
+		`{"yes":[2,5],"no":[5,9]}`:   {1, 0, 0, -1}, // both is neither
+		`{"yes":[1,3,22],"no":[-5]}`: {0, 0, 0, 0},
+		`Sure! {"yes":[9]}`:          {0, 0, 0, 1},
+		`{"yes":["2"]}`:              {0, 0, 0, 0},
+		`{"yes":[2.5]}`:              {0, 0, 0, 0},
+		`2 and 5`:                    {0, 0, 0, 0},
+		``:                           {0, 0, 0, 0},
+		`{"no":[2]} or rather {"yes":[],"no":[]}`: {0, 0, 0, 0},
+	} {
+		if got := s.readTruths("x", Answer{Text: text}, asked); !slices.Equal(got, want) {
+			t.Errorf("%s reads as %v, want %v", text, got, want)
+		}
+	}
+	if got := s.readTruths("x", Answer{Text: `{"yes":[2]}`, Failed: "down"}, asked); got[0] != evidence.Unknown {
+		t.Errorf("a call that failed says %v", got)
+	}
+}
+
+// Where many have one name, those near a review are told of.
+func TestSocietyTellsOfThoseNearby(t *testing.T) {
+	users := map[string]*catalog.User{"far": {ID: "far", Name: "Alice"}, "near": {ID: "near", Name: "Alice", Friends: []string{"x"}},
+		"x": {ID: "x", Name: "X", Friends: []string{"w"}}, "w": {ID: "w", Name: "W"}}
+	got := NewSociety(users).describe([]string{"far", "near"}, map[string]bool{"w": true})
+	if strings.Contains(got, "(far)") || !strings.Contains(got, "- Alice (near): X (x)") || !strings.Contains(got, "and 1 more of these names") {
+		t.Errorf("of two Alices it says\n%s", got)
+	}
+}

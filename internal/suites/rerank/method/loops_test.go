@@ -373,3 +373,81 @@ func TestErrorsOfTheAskerArePassedOn(t *testing.T) {
 		}
 	}
 }
+
+func TestANoTKeepsWhatItKnows(t *testing.T) {
+	r := perform(t, find(t, "anot"), scene(9), steps(map[string]string{
+		"plan":          twoConditions,
+		"expand/01":     `{"tool":"insert","step":{"id":"again","condition":"C","candidates":[3,6,7],"after":["S1"]}}`,
+		"expand/02":     `{"tool":"done"}`,
+		"execute/L1/S1": `{"yes":[7,3],"no":[]}`, "execute/L1/S2": `{"yes":[],"no":[]}`,
+		"execute/L2/again": `{"yes":[],"no":[3]}`, "decide": "There is nothing to decide.",
+	}))
+	if r.Invalid != "" || r.Ranking[0] != gold {
+		t.Errorf("ranking %v, %s\n%s", r.Ranking, r.Detail, trace(r))
+	}
+}
+
+func TestANoTPlansAreBounded(t *testing.T) {
+	plan := `{"conditions": [`
+	for i := range 12 {
+		plan += fmt.Sprintf(`{"id":"C%d","kind":"REVIEW","text":"x"},`, i)
+	}
+	plan = strings.TrimSuffix(plan, ",") + `], "logic": "AND(C0, C1, C2, C3, C4, C5, C6, C7, C8, C9, C10, C11)"}`
+	s := steps(map[string]string{"plan": plan, "expand/01": `{"tool":"insert","step":{"id":"More","condition":"C1","candidates":[1]}}`, "expand/02": `{"tool":"done"}`})
+	s.answer = func(answer func(string, method.Prompt) (method.Answer, error)) func(string, method.Prompt) (method.Answer, error) {
+		return func(step string, p method.Prompt) (method.Answer, error) {
+			if strings.HasPrefix(step, "execute/") {
+				return said(`{"yes":[7],"no":[]}`)
+			}
+			return answer(step, p)
+		}
+	}(s.answer)
+	r := perform(t, find(t, "anot"), scene(50), s) // 12 conditions for 5 times 10 candidates
+	if !strings.Contains(trace(r), "There are 60 steps already, no more are allowed.") {
+		t.Errorf("one more step is not refused:\n%s", trace(r))
+	}
+	if n := len(s.prompts); n > 65 {
+		t.Errorf("%d calls for one request", n)
+	}
+}
+
+func TestWeaverResults(t *testing.T) {
+	for sql, want := range map[string]string{
+		"SELECT a.item FROM items a, reviews b, reviews c, reviews d":              "the result is too large",
+		"SELECT i.item FROM items i JOIN reviews r ON r.item = i.item ORDER BY 1":  "", // every candidate twice
+		"SELECT name, ITEM FROM items WHERE item >= 3 ORDER BY item = 7 DESC":      "",
+		"SELECT count(*) AS item FROM items HAVING 0":                              "the query finds no candidate",
+		"SELECT item FROM items WHERE name = (SELECT value FROM attributes)  -- x": "the query finds no candidate",
+	} {
+		plan := fmt.Sprintf(`{"sql": %q, "questions": []}`, sql)
+		r := perform(t, find(t, "weaver"), scene(26), steps(map[string]string{"plan": plan, "order": plan}))
+		if want == "" && (r.Invalid != "" || len(r.Ranking) < 20) {
+			t.Errorf("%s: %v, %s", sql, r.Ranking, r.Detail)
+		}
+		if !strings.Contains(trace(r), want) {
+			t.Errorf("%s: the trace does not say %q:\n%s", sql, want, trace(r))
+		}
+	}
+}
+
+// An injection that was read once stays in what the model has seen.
+func TestPlanActRemembersInjections(t *testing.T) {
+	task := scene(8)
+	task.Promoted, task.Candidates[1].Injected = 4, true
+	lured := map[string]bool{}
+	perform(t, find(t, "plan_act"), task, &script{answer: func(step string, p method.Prompt) (method.Answer, error) {
+		lured[step] = p.Lured != nil
+		switch step {
+		case "act/01":
+			return said(`{"action":"reviews","candidate":1}`)
+		case "act/02":
+			return said(`{"action":"reviews","candidate":2}`)
+		case "act/03":
+			return said(`{"action":"reviews","candidate":3}`)
+		}
+		return right(step, p)
+	}})
+	if lured["act/01"] || lured["act/02"] || !lured["act/03"] || !lured["act/04"] {
+		t.Errorf("can be lured in %v", lured)
+	}
+}

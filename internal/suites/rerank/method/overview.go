@@ -29,7 +29,7 @@ func (s *session) schemaText() string {
 			}
 		}
 		for day := range hoursOf(c.Item) {
-			note("hours."+weekdays[day], "")
+			note("hours."+catalog.Weekdays[day], "")
 		}
 		for _, r := range c.Reviews {
 			for _, f := range reviewFields(&r) {

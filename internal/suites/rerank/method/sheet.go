@@ -38,21 +38,10 @@ func (h *sheet) truths() ([]evidence.Truth, error) {
 
 // leaves are the conditions of the structure from left to right.
 func (h *sheet) leaves() []*request.Node {
-	var list []*request.Node
-	var walk func(n *request.Node)
-	walk = func(n *request.Node) {
-		if n == nil {
-			return
-		}
-		if n.Op == "" {
-			list = append(list, n)
-		}
-		for _, a := range n.Args {
-			walk(a)
-		}
+	if h.task.Structure == nil {
+		return nil
 	}
-	walk(h.task.Structure)
-	return list
+	return h.task.Structure.Leaves()
 }
 
 // leaf is the truth of one condition for a candidate.

@@ -78,7 +78,8 @@ func unpossessed(s string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
 }
 
-// within is the people of these names (or ids), and those up to so many
+// within is the people of these names, or where nobody has one, of that id, and
+// those up to so many
 // friendships away.
 func (s *Society) within(names []string, hops int) map[string]bool {
 	people := map[string]bool{}
@@ -86,10 +87,11 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 		return people
 	}
 	for _, name := range names {
-		for _, id := range s.ids[strings.ToLower(unpossessed(strings.TrimSpace(name)))] {
+		ids := s.ids[strings.ToLower(unpossessed(strings.TrimSpace(name)))]
+		for _, id := range ids {
 			people[id] = true
 		}
-		if _, ok := s.names[name]; ok {
+		if _, ok := s.names[name]; ok && len(ids) == 0 {
 			people[name] = true
 		}
 	}

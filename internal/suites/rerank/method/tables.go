@@ -29,9 +29,9 @@ func (c *cards) tables() []sqltable.Table {
 		for _, category := range item.Categories {
 			add(&categories, category)
 		}
-		for day, name := range weekdays {
-			for _, interval := range intervalsOn(item, day) {
-				add(&hours, name, interval[0], interval[1])
+		for day, name := range catalog.Weekdays {
+			for _, interval := range item.Hours.Days[day] {
+				add(&hours, name, interval.From, interval.To)
 			}
 		}
 		for k, r := range candidate.Reviews {

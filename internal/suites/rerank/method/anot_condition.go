@@ -1,0 +1,65 @@
+package method
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// anotTests are the tests of ATTR conditions, in the words of evidence.
+var anotTests = map[string]string{
+	"is": request.IsTrue, "is_not": request.NotTrue, "has": request.Contains, "has_not": request.NotContains, "set": "",
+}
+
+// conditionOf writes a condition of a structure as a plan would. What a plan
+// cannot say of attributes or hours word for word is left to reading.
+func conditionOf(id string, n *request.Node) condition {
+	e := n.Evidence
+	c := condition{ID: id, Kind: kindReview, Text: n.Aspect, Names: []string{}}
+	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero() && e.Value.Kind() != catalog.List
+	switch e.Kind {
+	case request.ItemMeta:
+		for test, meant := range anotTests { // each meant by one test
+			if meant == e.Test && plain {
+				c.Kind, c.Path, c.Test, c.Value = kindAttr, e.Path, test, e.Value.String()
+			}
+		}
+	case request.ItemMetaHours:
+		if plain {
+			c.Kind, c.Day, c.From, c.To = kindHours, e.Day, e.From, e.To
+		}
+	case request.SocialFilter:
+		c.Kind, c.Names, c.Hops = kindSocial, e.Names, e.Hops
+	}
+	return c
+}
+
+// evidence is what a condition on attributes or hours asks. An error says why
+// it cannot be evaluated.
+func (c *condition) evidence() (*request.Evidence, error) {
+	switch c.Kind {
+	case kindAttr:
+		test, ok := anotTests[c.Test]
+		if !ok || c.Path == "" {
+			return nil, fmt.Errorf("ATTR needs a path and a test, got %q and %q", ellipsis(c.Path, 40), ellipsis(c.Test, 40))
+		}
+		e := &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: test, Value: catalog.TextValue(c.Value)}
+		switch {
+		case c.Test == "set":
+			e.Value = catalog.Value{}
+		case c.Test == "is" || c.Test == "is_not": // a model's text may be meant as a number
+			e.Value = catalog.ListValue(catalog.Interpret(c.Value), e.Value)
+		}
+		return e, nil
+	case kindHours:
+		_, err1 := catalog.ParseClock(c.From)
+		_, err2 := catalog.ParseClock(c.To)
+		if err := errors.Join(err1, err2); err != nil || catalog.Weekday(c.Day) < 0 {
+			return nil, fmt.Errorf("HOURS needs a day and two times of day, got %q, %q, %q", ellipsis(c.Day, 40), ellipsis(c.From, 40), ellipsis(c.To, 40))
+		}
+		return &request.Evidence{Kind: request.ItemMetaHours, Day: c.Day, From: c.From, To: c.To}, nil
+	}
+	return nil, fmt.Errorf("%s is decided by reviews", c.Kind)
+}
