@@ -18,7 +18,7 @@ var anotTests = map[string]string{
 func conditionOf(id string, n *request.Node) condition {
 	e := n.Evidence
 	c := condition{ID: id, Kind: kindReview, Text: n.Aspect, Names: []string{}}
-	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero() && e.Value.Kind() != catalog.List
+	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero() && e.Value.Kind() != catalog.List && e.Value.Kind() != catalog.Map
 	switch e.Kind {
 	case request.ItemMeta:
 		for test, meant := range anotTests { // each meant by one test
@@ -46,11 +46,8 @@ func (c *condition) evidence() (*request.Evidence, error) {
 			return nil, fmt.Errorf("ATTR needs a path and a test, got %q and %q", ellipsis(c.Path, 40), ellipsis(c.Test, 40))
 		}
 		e := &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: test, Value: catalog.TextValue(c.Value)}
-		switch {
-		case c.Test == "set":
+		if c.Test == "set" {
 			e.Value = catalog.Value{}
-		case c.Test == "is" || c.Test == "is_not": // a model's text may be meant as a number
-			e.Value = catalog.ListValue(catalog.Interpret(c.Value), e.Value)
 		}
 		return e, nil
 	case kindHours:

@@ -105,6 +105,7 @@ func (n *network) readPlan(a Answer) error {
 		if !idForm.MatchString(c.ID) || slices.ContainsFunc(plan.Conditions[:i], func(o condition) bool { return o.ID == c.ID }) {
 			return fmt.Errorf("condition id %q is no name or is there twice", ellipsis(c.ID, 40))
 		}
+		n.resolve(c)
 		if err := c.check(); err != nil {
 			return fmt.Errorf("condition %s: %w", c.ID, err)
 		}
@@ -121,6 +122,16 @@ func (n *network) readPlan(a Answer) error {
 	}
 	n.logic = logic
 	return nil
+}
+
+// resolve completes a path that is written without "attributes.".
+func (n *network) resolve(c *condition) {
+	known := func(path string) bool {
+		return slices.ContainsFunc(n.Candidates, func(k Candidate) bool { return !k.Item.At(path).IsZero() })
+	}
+	if long := "attributes." + c.Path; c.Kind == kindAttr && !known(c.Path) && known(long) {
+		c.Path = long
+	}
 }
 
 func (c *condition) check() error {

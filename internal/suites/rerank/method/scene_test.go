@@ -24,6 +24,7 @@ func scene(n int) method.Task {
 		ID: "R1", Text: "Somewhere with free WiFi, open early on Monday, that guests call cozy or that has tables outside.",
 		K: 3, Seed: 42, Structure: and(
 			leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}),
+			leaf("open on Monday at nine", &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}),
 			or(
 				leaf("guests call it cozy", &request.Evidence{Kind: request.ReviewText, Pattern: "cozy"}),
 				leaf("has tables outside", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.OutdoorSeating", Test: "true", Value: catalog.BoolValue(true)}),
@@ -41,6 +42,12 @@ func scene(n int) method.Task {
 			Categories: []string{"Cafe", "Food"},
 			Fields:     map[string]catalog.Value{"city": catalog.TextValue("Mannheim"), "stars": catalog.NumberValue(3.5)},
 		}
+		opens := 8 + i%2*4
+		if i == gold {
+			opens = 8
+		}
+		item.Hours.Set(0, catalog.Interval{From: 60 * opens, To: 60 * 26})
+		item.Hours.Set(6)
 		word := "lively"
 		if i == gold || i%3 == 1 {
 			word = "cozy"

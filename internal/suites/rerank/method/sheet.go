@@ -19,7 +19,6 @@ type sheet struct {
 	once      sync.Once
 	truth     []evidence.Truth
 	err       error
-	mu        sync.Mutex // the steps of a layer ask at once
 }
 
 func newSheet(t *Task) *sheet { return &sheet{task: t} }
@@ -47,8 +46,6 @@ func (h *sheet) leaves() []*request.Node {
 // leaf is the truth of one condition for a candidate.
 func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 	_, _ = h.truths() // makes the evaluator
-	h.mu.Lock()
-	defer h.mu.Unlock()
 	return h.evaluator.Evaluate(n, h.task.Candidates[candidate-1].Item)
 }
 

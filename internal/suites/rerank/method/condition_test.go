@@ -1,0 +1,74 @@
+package method
+
+import (
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"pgregory.net/rapid"
+)
+
+// What a plan says of attributes and hours is evaluated as the condition it
+// stands for; what it cannot say is left to reading. Items whose text looks like
+// a number or a bool are left out: a plan's values have no type.
+func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
+	values := []catalog.Value{{}, catalog.BoolValue(true), catalog.BoolValue(false), catalog.NumberValue(1), catalog.NumberValue(2.5), catalog.TextValue("free"),
+		catalog.TextValue("1"), catalog.TextValue("True"), catalog.TextValue(""), catalog.ListValue(catalog.TextValue("free"), catalog.NumberValue(1)),
+		catalog.MapValue(map[string]catalog.Value{"free": catalog.BoolValue(true), "paid": catalog.BoolValue(false)})}
+	tests := []string{request.IsTrue, request.IsFalse, request.NotTrue, request.Contains, request.NotContains, request.IsNeutral, ""}
+	rapid.Check(t, func(t *rapid.T) {
+		e := &request.Evidence{Kind: request.ItemMeta, Path: "attributes.A", Test: rapid.SampledFrom(tests).Draw(t, "test")}
+		if e.Test != "" {
+			e.Value = rapid.SampledFrom(values[1:]).Draw(t, "value")
+		}
+		e.Missing = rapid.SampledFrom([]int8{0, 0, -1, 1}).Draw(t, "missing")
+		if rapid.Bool().Draw(t, "hours") {
+			e = &request.Evidence{Kind: request.ItemMetaHours, Day: rapid.SampledFrom(catalog.Weekdays).Draw(t, "day"), From: "22:00", To: "1:00", Missing: e.Missing}
+		}
+		has := rapid.SampledFrom(values).Draw(t, "has")
+		if meant := catalog.Interpret(has.Text()); has.Kind() == catalog.Text && !meant.Equal(has) {
+			return
+		}
+		item := &catalog.Item{Attributes: map[string]catalog.Value{"A": has}}
+		if rapid.Bool().Draw(t, "open") {
+			item.Hours.Set(rapid.IntRange(0, 6).Draw(t, "on"), catalog.Interval{From: 20 * 60, To: 26 * 60})
+		}
+		c := conditionOf("C1", &request.Node{Aspect: "x", Evidence: e})
+		if c.Kind == kindReview {
+			return
+		}
+		again, err := c.evidence()
+		if err != nil {
+			t.Fatalf("%+v is written as %+v: %v", e, c, err)
+		}
+		evaluator := evidence.New(nil)
+		if was, is := evaluator.Leaf(e, item), evaluator.Leaf(again, item); was != is {
+			t.Fatalf("%+v is %v and, written as %+v, %v", e, was, c, is)
+		}
+	})
+}
+
+func TestConditionsThatPlansCannotSay(t *testing.T) {
+	for want, list := range map[string][]*request.Evidence{
+		kindAttr: {
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.TextValue("x")},
+			{Kind: request.ItemMeta, Path: "attributes.A"},
+		},
+		kindHours:  {{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}},
+		kindSocial: {{Kind: request.SocialFilter, Names: []string{"Alice"}, Hops: 1}},
+		kindReview: {
+			{Kind: request.ReviewText, Pattern: "x"},
+			{Kind: request.ReviewMeta, Path: "user.elite", Test: request.NotEmpty},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.TextValue("x"), Missing: 1},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.ListValue(catalog.TextValue("x"))},
+			{Kind: request.ItemMeta, Path: "city", Test: request.IsFalse, Value: catalog.TextValue("x")},
+		},
+	} {
+		for _, e := range list {
+			if c := conditionOf("C1", &request.Node{Aspect: "x", Evidence: e}); c.Kind != want {
+				t.Errorf("%+v is written as %s, want %s", e, c.Kind, want)
+			}
+		}
+	}
+}
