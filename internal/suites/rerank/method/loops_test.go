@@ -451,3 +451,38 @@ func TestPlanActRemembersInjections(t *testing.T) {
 		t.Errorf("can be lured in %v", lured)
 	}
 }
+
+// Of an item without reviews it is not known what people think of it.
+func TestANoTKnowsNothingWithoutReviews(t *testing.T) {
+	task := social(8)
+	task.Candidates[0].Reviews = nil
+	r := perform(t, find(t, "anot"), task, &script{answer: right})
+	if s := trace(r); strings.Contains(s, "C1: 1 no") || !strings.Contains(s, "1: C1 unknown") || !strings.Contains(s, "C1: 2 no, none of them wrote a review") {
+		t.Errorf("of the candidate without reviews:\n%s", s)
+	}
+}
+
+func TestPathsNeedNoPrefix(t *testing.T) {
+	plan := `{"conditions": [{"id":"W","kind":"ATTR","path":"WiFi","test":"is","value":"free","text":"free WiFi"}, {"id":"N","kind":"ATTR","path":"city","test":"is","value":"Mannheim","text":"x"}], "logic": "AND(W, N)"}`
+	r := perform(t, find(t, "anot"), scene(8), steps(map[string]string{"plan": plan}))
+	if s := trace(r); !strings.Contains(s, "1: W no, N yes; all: no") || !strings.Contains(s, "7: W yes, N yes; all: yes") {
+		t.Errorf("truths are\n%s", s)
+	}
+	s := steps(map[string]string{"act/01": `{"action":"attribute","argument":"WiFi"}`, "act/02": `{"action":"attribute","argument":"nothing"}`})
+	perform(t, find(t, "plan_act"), scene(8), s)
+	if p := s.prompts["act/03"]; !strings.Contains(p, "[1] paid\n[2] no\n[3] free") || !strings.Contains(p, "[8] not known") {
+		t.Errorf("the model was told\n%s", p)
+	}
+}
+
+func TestOverviewsAreShort(t *testing.T) {
+	s := &script{answer: right}
+	task := scene(12)
+	for i := range task.Candidates {
+		task.Candidates[i].Item.Fields["street"] = catalog.TextValue(fmt.Sprintf("Street %02d", i))
+	}
+	perform(t, find(t, "ps"), task, s)
+	if p := s.prompts["plan"]; !strings.Contains(p, "- street: Street 00, Street 01, Street 02, Street 03, Street 04, Street 05, Street 06, Street 07, … (12 values)") || strings.Contains(p, "Place A") {
+		t.Errorf("the overview is\n%s", p)
+	}
+}
