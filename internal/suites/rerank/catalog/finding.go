@@ -1,0 +1,38 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Finding is something wrong with the data. A warning is something that may
+// be meant.
+type Finding struct {
+	File    string
+	Line    int // from 1; 0 for the file as a whole
+	Text    string
+	Warning bool
+}
+
+// Error writes file:line: text.
+func (f Finding) Error() string {
+	if f.Line == 0 {
+		return f.File + ": " + f.Text
+	}
+	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
+}
+
+// Errors leaves out the warnings.
+func Errors(findings []Finding) []Finding {
+	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Warning })
+}
+
+// SortFindings puts findings in the order of files and lines, those of one
+// line as they were found.
+func SortFindings(findings []Finding) {
+	slices.SortStableFunc(findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))
+	})
+}

@@ -1,0 +1,99 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Graph is who is whose friend. Friendship is mutual, whoever states it. A
+// nil Graph knows nobody. It is safe for concurrent use while Users stay as
+// they are.
+type Graph struct {
+	Users map[string]*User
+
+	once    sync.Once
+	names   map[string][]string // ids by name in lower case
+	friends map[string][]string // ids by id, both ways; of people who are not listed too
+}
+
+func (g *Graph) build() {
+	g.names, g.friends = map[string][]string{}, map[string][]string{}
+	for id, u := range g.Users {
+		name := foldName(u.Name)
+		g.names[name] = append(g.names[name], id)
+		for _, friend := range u.Friends {
+			if friend == id {
+				continue
+			}
+			g.friends[id] = append(g.friends[id], friend)
+			g.friends[friend] = append(g.friends[friend], id)
+		}
+	}
+	for id, list := range g.friends {
+		slices.Sort(list)
+		g.friends[id] = slices.Compact(list)
+	}
+}
+
+func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
+
+// Knows reports that somebody has this name, or failing that this id.
+func (g *Graph) Knows(name string) bool { return len(g.Within(name, 0)) > 0 }
+
+// Within is the set of ids of the people of a name, in whatever case, and of
+// all who are up to so many friendships away from one of them: 0 the people of
+// that name alone, 1 their friends too, 2 those friends' friends too. Where
+// nobody has the name, whose id it is counts. The set is empty if nobody is.
+func (g *Graph) Within(name string, hops int) map[string]bool {
+	people := map[string]bool{}
+	if g == nil {
+		return people
+	}
+	g.once.Do(g.build)
+	frontier := g.names[foldName(name)]
+	if len(frontier) == 0 && g.Users[name] != nil {
+		frontier = []string{name}
+	}
+	for _, id := range frontier {
+		people[id] = true
+	}
+	for range hops {
+		var next []string
+		for _, id := range frontier {
+			for _, friend := range g.friends[id] {
+				if !people[friend] {
+					people[friend] = true
+					next = append(next, friend)
+				}
+			}
+		}
+		frontier = next
+	}
+	return people
+}
+
+// symmetrize makes friendship mutual among users that are listed, and tells
+// how many friendships only one side stated.
+func symmetrize(users map[string]*User) (oneSided int) {
+	type edge struct{ a, b string }
+	stated := map[edge]bool{}
+	for id, u := range users {
+		for _, friend := range u.Friends {
+			stated[edge{id, friend}] = true
+		}
+	}
+	for e := range stated {
+		friend := users[e.b]
+		if friend == nil || stated[edge{e.b, e.a}] {
+			continue
+		}
+		oneSided++
+		friend.Friends = append(friend.Friends, e.a)
+	}
+	for _, u := range users {
+		slices.Sort(u.Friends)
+		u.Friends = slices.Compact(u.Friends)
+	}
+	return oneSided
+}

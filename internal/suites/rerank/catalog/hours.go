@@ -1,0 +1,232 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Weekdays names the days in the order of [Hours].
+var Weekdays = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+
+// Weekday is the index of a day's name in [Weekdays], in whatever case, or -1.
+func Weekday(name string) int {
+	return slices.IndexFunc(Weekdays, func(d string) bool { return strings.EqualFold(d, strings.TrimSpace(name)) })
+}
+
+// Day is how many minutes a day has.
+const Day = 24 * 60
+
+// An Interval is a time of being open, in minutes after the midnight that
+// begins its day. It ends after that day's end if it goes past midnight:
+// 0 ≤ From < Day and From < To ≤ From + Day.
+type Interval struct{ From, To int }
+
+// String writes 17:00-01:30.
+func (i Interval) String() string { return Clock(i.From) + "-" + Clock(i.To) }
+
+// Clock writes minutes after midnight as on a clock; the end of the day is
+// 24:00, and what is later that of the day after.
+func Clock(minutes int) string {
+	if minutes > Day {
+		minutes -= Day
+	}
+	return fmt.Sprintf("%02d:%02d", minutes/60, minutes%60)
+}
+
+var interval = regexp.MustCompile(`^\s*(\d{1,2}):(\d{1,2})\s*[-–]\s*(\d{1,2}):(\d{1,2})\s*$`)
+
+// ParseInterval reads "H:M-H:M", with or without leading zeros: 8:0-17:30. An
+// end that is not after its start is on the next day. 0:0-0:0 is the whole day,
+// as Yelp writes it; any other interval without length is an error.
+func ParseInterval(s string) (Interval, error) {
+	m := interval.FindStringSubmatch(s)
+	if m == nil {
+		return Interval{}, fmt.Errorf("%q is no interval: want hours and minutes such as 8:00-17:30", s)
+	}
+	from, err := minutes(m[1], m[2])
+	if err != nil {
+		return Interval{}, fmt.Errorf("%q: %w", s, err)
+	}
+	to, err := minutes(m[3], m[4])
+	switch {
+	case err != nil:
+		return Interval{}, fmt.Errorf("%q: %w", s, err)
+	case from == Day:
+		return Interval{}, fmt.Errorf("%q starts at the end of the day: write 0:00 of the next", s)
+	case from == 0 && to == 0:
+		return Interval{0, Day}, nil
+	case from == to:
+		return Interval{}, fmt.Errorf("%q has no length: 0:00-24:00 is a whole day, an empty list a closed one", s)
+	case to < from:
+		to += Day
+	}
+	return Interval{from, to}, nil
+}
+
+// ParseClock reads a time of day "H:M" up to 24:00 as minutes after midnight.
+func ParseClock(s string) (int, error) {
+	h, m, _ := strings.Cut(strings.TrimSpace(s), ":")
+	return minutes(h, m)
+}
+
+func minutes(hour, minute string) (int, error) {
+	h, err1 := strconv.ParseUint(hour, 10, 8)
+	m, err2 := strconv.ParseUint(minute, 10, 8)
+	if err1 != nil || err2 != nil || m > 59 || h > 24 || (h == 24 && m > 0) {
+		return 0, fmt.Errorf("%s:%s is no time of day", hour, minute)
+	}
+	return int(h*60 + m), nil
+}
+
+// Hours are the opening hours of a week. A day is known or not; one that is
+// known and has no interval is closed. The zero Hours know nothing.
+type Hours struct {
+	Days  [7][]Interval // sorted by their start
+	Known [7]bool
+}
+
+// Set makes a day known, with these intervals or, without any, closed.
+func (h *Hours) Set(day int, intervals ...Interval) {
+	h.Known[day] = true
+	h.Days[day] = slices.Clone(intervals)
+	slices.SortFunc(h.Days[day], func(a, b Interval) int { return cmp.Or(a.From-b.From, a.To-b.To) })
+}
+
+// IsZero reports that no day is known.
+func (h *Hours) IsZero() bool { return h.Known == [7]bool{} }
+
+// Contains reports whether it is open all the time from one minute after a
+// day's midnight to another, and whether that is known. An end that is not
+// after the start is on the next day; 0 to 0 is the whole day.
+//
+// Intervals of the day before that go past midnight count, and so do those of
+// the next day where the asked time goes on into it; intervals that touch are
+// one. Where that does not cover the asked time and the day's hours are not
+// known, it is not known.
+func (h *Hours) Contains(day, from, to int) (open, known bool) {
+	if day < 0 || day >= len(h.Days) {
+		return false, false
+	}
+	if to <= from {
+		to += Day
+	}
+	for covered := from; ; {
+		next := h.openUntil(day, covered)
+		if next >= to {
+			return true, true
+		}
+		if next <= covered {
+			return false, h.Known[day]
+		}
+		covered = next
+	}
+}
+
+// openUntil is the latest end of the intervals that hold a minute after a
+// day's midnight; 0 if there is none.
+func (h *Hours) openUntil(day, minute int) int {
+	latest := 0
+	for shift := -1; shift <= 1; shift++ {
+		for _, i := range h.Days[(day+shift+7)%7] {
+			if i.From+shift*Day <= minute && minute <= i.To+shift*Day {
+				latest = max(latest, i.To+shift*Day)
+			}
+		}
+	}
+	return latest
+}
+
+// On writes a day's hours: "11:00-14:30, 17:00-22:00" or "closed". It is
+// missing for a day that is not known.
+func (h *Hours) On(day int) Value {
+	if day < 0 || day >= len(h.Days) || !h.Known[day] {
+		return Value{}
+	}
+	if len(h.Days[day]) == 0 {
+		return TextValue("closed")
+	}
+	texts := make([]string, len(h.Days[day]))
+	for i, interval := range h.Days[day] {
+		texts[i] = interval.String()
+	}
+	return TextValue(strings.Join(texts, ", "))
+}
+
+// value is the form in which hours are written to a file: a list for each day
+// that is known.
+func (h *Hours) value() Value {
+	days := map[string]Value{}
+	for day, name := range Weekdays {
+		if !h.Known[day] {
+			continue
+		}
+		var list []Value
+		for _, i := range h.Days[day] {
+			list = append(list, TextValue(i.String()))
+		}
+		days[name] = ListValue(list...)
+	}
+	return MapValue(days)
+}
+
+// readHours reads an object of days. The errors are all that is wrong; what
+// can be read is read.
+func readHours(v Value) (h Hours, errs []error) {
+	switch v.Kind() {
+	case Missing:
+		return h, nil
+	case Map:
+	default:
+		return h, []error{fmt.Errorf("hours: want an object of days, got a %v", v.Kind())}
+	}
+	for _, name := range v.Keys() {
+		day := Weekday(name)
+		if day < 0 {
+			errs = append(errs, fmt.Errorf("hours: %q is no day: want Monday to Sunday", name))
+			continue
+		}
+		if v.Get(name).IsZero() {
+			continue
+		}
+		list, err := readDay(v.Get(name))
+		if err != nil {
+			errs = append(errs, fmt.Errorf("hours of %s: %w", Weekdays[day], err))
+			continue
+		}
+		h.Set(day, list...)
+	}
+	return h, errs
+}
+
+// readDay reads one interval or several with commas, a list of them, or a list
+// of pairs of times.
+func readDay(v Value) ([]Interval, error) {
+	var texts []string
+	switch {
+	case v.Kind() == List:
+		for _, e := range v.List() {
+			if pair := e.List(); len(pair) == 2 {
+				e = TextValue(pair[0].String() + "-" + pair[1].String())
+			}
+			texts = append(texts, e.String())
+		}
+	case v.Kind() == Text && strings.EqualFold(strings.TrimSpace(v.Text()), "closed"):
+	case v.Kind() == Text:
+		texts = strings.Split(v.Text(), ",")
+	default:
+		return nil, fmt.Errorf("want an interval or a list of them, got a %v", v.Kind())
+	}
+	var list []Interval
+	for _, s := range texts {
+		i, err := ParseInterval(s)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, i)
+	}
+	return list, nil
+}

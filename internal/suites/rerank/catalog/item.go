@@ -1,0 +1,100 @@
+package catalog
+
+import "strings"
+
+// An Item is one of the things that are ranked.
+type Item struct {
+	ID, Name   string
+	Attributes map[string]Value
+	Categories []string
+	Hours      Hours
+	Fields     map[string]Value // what else the record has: city, stars, …
+	Reviews    []Review         // in the order of the file
+	Line       int              // of its file, from 1; 0 for one that was not read
+}
+
+// At is the value at a path: "name", "categories", "attributes.WiFi",
+// "attributes.Ambience.casual", "hours.Monday", or the name of a field such as
+// "city". It is missing where there is none. The id is no value of an item.
+func (i *Item) At(path string) Value {
+	switch path {
+	case "name":
+		return TextValue(i.Name)
+	case "categories":
+		if len(i.Categories) == 0 {
+			return Value{}
+		}
+		list := make([]Value, len(i.Categories))
+		for k, c := range i.Categories {
+			list[k] = TextValue(c)
+		}
+		return ListValue(list...)
+	case "attributes":
+		if len(i.Attributes) == 0 {
+			return Value{}
+		}
+		return MapValue(i.Attributes)
+	}
+	if name, ok := strings.CutPrefix(path, "attributes."); ok {
+		return at(name, func(key string) Value { return i.Attributes[key] })
+	}
+	if day, ok := strings.CutPrefix(path, "hours."); ok {
+		return i.Hours.On(Weekday(day))
+	}
+	return at(path, func(key string) Value { return i.Fields[key] })
+}
+
+// A Review is what somebody wrote of an item.
+type Review struct {
+	ID, ItemID, UserID string
+	Stars              float64
+	Text, Date         string
+	// User is what is known of the writer: review_count, fans, elite, …
+	// Reviews share it; nobody may change it.
+	User   map[string]Value
+	Fields map[string]Value // what else the record has: useful, funny, …
+}
+
+// At is the value at a path: "stars", "text", "date", "user.fans" or a field
+// such as "useful". A bare name that is no field is looked up in the writer's.
+func (r *Review) At(path string) Value {
+	switch path {
+	case "stars":
+		return NumberValue(r.Stars)
+	case "text":
+		return TextValue(r.Text)
+	case "date":
+		if r.Date == "" {
+			return Value{}
+		}
+		return TextValue(r.Date)
+	}
+	user := func(key string) Value { return r.User[key] }
+	if name, ok := strings.CutPrefix(path, "user."); ok {
+		return at(name, user)
+	}
+	if v := at(path, func(key string) Value { return r.Fields[key] }); !v.IsZero() {
+		return v
+	}
+	return at(path, user)
+}
+
+// A User is somebody who writes reviews.
+type User struct {
+	ID, Name string
+	Friends  []string // ids, sorted; mutual after load
+}
+
+// A Catalog is what was read: items in the order of their file, each with its
+// reviews, and the people.
+type Catalog struct {
+	Items []*Item
+	Users map[string]*User
+	Graph *Graph
+	// Hash is the SHA-256 of the hashes of all files, in hexadecimal.
+	Hash string
+	byID map[string]*Item
+}
+
+// Item finds an item by its id, nil if there is none.
+func (c *Catalog) Item(id string) *Item { return c.byID[id] }

@@ -1,0 +1,289 @@
+package catalog
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// ParseLiteral reads the text of a Python literal, the form in which Yelp keeps
+// attributes: None, True, False, numbers, strings with their prefixes and
+// escapes, lists, tuples and sets (all three become lists) and dictionaries
+// (keys become texts; of a key given twice the last value counts, as in
+// Python). Nothing is evaluated. An error says in which column what is wrong.
+func ParseLiteral(s string) (Value, error) {
+	p := literal{text: s}
+	v, err := p.value(0)
+	if err == nil && p.peek() != 0 {
+		err = p.errorf("%s follows the literal", p.found())
+	}
+	if err != nil {
+		return Value{}, err
+	}
+	return v, nil
+}
+
+// Interpret gives the value that a text stands for: a Python literal's, or the
+// text itself where it is none. Words of JSON (true, false, null) count too,
+// since people write those.
+func Interpret(s string) Value {
+	switch strings.ToLower(strings.TrimSpace(s)) {
+	case "true":
+		return BoolValue(true)
+	case "false":
+		return BoolValue(false)
+	case "none", "null":
+		return Value{}
+	}
+	if v, err := ParseLiteral(s); err == nil {
+		return v
+	}
+	return TextValue(s)
+}
+
+// literalStart tells texts that can only be meant as Python from plain ones:
+// an opening bracket or quotation mark, or the call of a function.
+var literalStart = regexp.MustCompile(`^\s*([\[({'"]|[uUbBrR]['"]|[A-Za-z_][\w.]*\()`)
+
+// typed gives the value of an attribute that came as text. Where every text is
+// a literal, as in Yelp's files, one that is none is an error; elsewhere a
+// plain word is a text.
+func typed(s string, allLiterals bool) (Value, error) {
+	v, err := ParseLiteral(s)
+	if err == nil || allLiterals || literalStart.MatchString(s) {
+		return v, err
+	}
+	return TextValue(s), nil
+}
+
+// maxDepth is how deep lists and dictionaries may be nested.
+const maxDepth = 32
+
+// literal is a text that is being read, with the place of the next byte.
+type literal struct {
+	text string
+	at   int
+}
+
+func (p *literal) errorf(format string, args ...any) error {
+	return fmt.Errorf("column %d: %s", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Sprintf(format, args...))
+}
+
+// peek moves over white space to the next byte; 0 at the end.
+func (p *literal) peek() byte {
+	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
+		p.at++
+	}
+	if p.at == len(p.text) {
+		return 0
+	}
+	return p.text[p.at]
+}
+
+// found names what stands at the place.
+func (p *literal) found() string {
+	if p.peek() == 0 {
+		return "the end"
+	}
+	word := literalWord.FindString(p.text[p.at:])
+	if word == "" {
+		r, _ := utf8.DecodeRuneInString(p.text[p.at:])
+		word = string(r)
+	}
+	return strconv.Quote(word)
+}
+
+var (
+	literalWord   = regexp.MustCompile(`^[\w.+-]{1,40}`)
+	literalNumber = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$`)
+	stringPrefix  = regexp.MustCompile(`^[uUrR]?('''|"""|'|")`)
+)
+
+func (p *literal) value(depth int) (Value, error) {
+	if depth > maxDepth {
+		return Value{}, p.errorf("nested more than %d deep", maxDepth)
+	}
+	switch c := p.peek(); c {
+	case '[':
+		return p.list(']', depth)
+	case '(':
+		return p.list(')', depth)
+	case '{':
+		return p.braces(depth)
+	}
+	if quote := stringPrefix.FindString(p.text[p.at:]); quote != "" {
+		s, err := p.quoted(quote)
+		return TextValue(s), err
+	}
+	return p.word()
+}
+
+// word reads None, True, False or a number.
+func (p *literal) word() (Value, error) {
+	word := literalWord.FindString(p.text[p.at:])
+	var v Value
+	switch word {
+	case "None":
+	case "True", "False":
+		v = BoolValue(word == "True")
+	default:
+		n, err := strconv.ParseFloat(word, 64)
+		if err != nil || !literalNumber.MatchString(word) {
+			return Value{}, p.errorf("%s is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}", p.found())
+		}
+		v = NumberValue(n)
+	}
+	p.at += len(word)
+	return v, nil
+}
+
+// list reads elements up to a closing bracket. One element in round brackets
+// without a comma is that element.
+func (p *literal) list(end byte, depth int) (Value, error) {
+	p.at++
+	var list []Value
+	comma := false
+	for p.peek() != end {
+		if len(list) > 0 && !comma {
+			return Value{}, p.errorf("want a comma or %q, got %s", end, p.found())
+		}
+		v, err := p.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		list = append(list, v)
+		if comma = p.peek() == ','; comma {
+			p.at++
+		}
+	}
+	p.at++
+	if end == ')' && len(list) == 1 && !comma {
+		return list[0], nil
+	}
+	return ListValue(list...), nil
+}
+
+// braces reads a dictionary, or a set if the first element has no colon.
+func (p *literal) braces(depth int) (Value, error) {
+	start := p.at
+	p.at++
+	m := map[string]Value{}
+	for first := true; p.peek() != '}'; first = false {
+		key, err := p.value(depth + 1)
+		if err != nil {
+			return Value{}, err
+		}
+		if first && (p.peek() == ',' || p.peek() == '}') {
+			p.at = start
+			return p.list('}', depth)
+		}
+		if k := key.Kind(); k == List || k == Map {
+			return Value{}, p.errorf("a %v cannot be a key", k)
+		}
+		if p.peek() != ':' {
+			return Value{}, p.errorf("want a colon after the key %q, got %s", key, p.found())
+		}
+		p.at++
+		if m[keyText(key)], err = p.value(depth + 1); err != nil {
+			return Value{}, err
+		}
+		if p.peek() == ',' {
+			p.at++
+		} else if p.peek() != '}' {
+			return Value{}, p.errorf("want a comma or '}', got %s", p.found())
+		}
+	}
+	p.at++
+	return MapValue(m), nil
+}
+
+// keyText is a key as Python writes it.
+func keyText(key Value) string {
+	switch {
+	case key.IsZero():
+		return "None"
+	case key.Kind() == Bool && key.Bool():
+		return "True"
+	case key.Kind() == Bool:
+		return "False"
+	}
+	return key.String()
+}
+
+// quoted reads a string that starts with its prefix and quotation marks.
+func (p *literal) quoted(open string) (string, error) {
+	start := p.at
+	raw := strings.ContainsAny(open[:1], "rR")
+	mark := strings.TrimLeft(open, "uUrR")
+	p.at += len(open)
+	var b strings.Builder
+	for {
+		rest := p.text[p.at:]
+		switch {
+		case rest == "" || (len(mark) == 1 && rest[0] == '\n'):
+			p.at = start
+			return "", p.errorf("the text that starts here does not end")
+		case strings.HasPrefix(rest, mark):
+			p.at += len(mark)
+			return b.String(), nil
+		case rest[0] == '\\' && len(rest) > 1 && raw:
+			_, n := utf8.DecodeRuneInString(rest[1:])
+			b.WriteString(rest[:1+n])
+			p.at += 1 + n
+		case rest[0] == '\\':
+			if err := p.escape(&b); err != nil {
+				return "", err
+			}
+		default:
+			b.WriteByte(rest[0])
+			p.at++
+		}
+	}
+}
+
+// simpleEscapes are the escapes of one letter.
+const simpleEscapes = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v"
+
+// escape reads an escape sequence. One that Python does not know stays as it
+// stands, backslash included.
+func (p *literal) escape(b *strings.Builder) error {
+	rest := p.text[p.at+1:]
+	if rest == "" {
+		return p.errorf("the text ends in a backslash")
+	}
+	for i := 0; i < len(simpleEscapes); i += 2 {
+		if simpleEscapes[i] == rest[0] {
+			b.WriteByte(simpleEscapes[i+1])
+			p.at += 2
+			return nil
+		}
+	}
+	digits, base := map[byte]int{'x': 2, 'u': 4, 'U': 8}[rest[0]], 16
+	from := 1
+	switch {
+	case rest[0] == '\n': // a line that goes on
+		p.at += 2
+		return nil
+	case rest[0] >= '0' && rest[0] <= '7':
+		base, from = 8, 0
+		for digits = 1; digits < 3 && digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '7'; {
+			digits++
+		}
+	case digits == 0:
+		b.WriteByte('\\')
+		p.at++
+		return nil
+	}
+	if len(rest) < from+digits {
+		return p.errorf("the escape is cut off")
+	}
+	code, err := strconv.ParseUint(rest[from:from+digits], base, 32)
+	if err != nil || !utf8.ValidRune(rune(code)) || code > utf8.MaxRune {
+		return p.errorf("\\%s is no character", rest[:from+digits])
+	}
+	b.WriteRune(rune(code))
+	p.at += 1 + from + digits
+	return nil
+}

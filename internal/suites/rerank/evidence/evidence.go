@@ -1,0 +1,157 @@
+package evidence
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// Truth is one of three values. Their order makes a conjunction a minimum, a
+// disjunction a maximum and a negation a change of sign.
+type Truth int8
+
+// The three values.
+const (
+	False   Truth = -1
+	Unknown Truth = 0
+	True    Truth = 1
+)
+
+func (t Truth) String() string {
+	switch t {
+	case True:
+		return "true"
+	case False:
+		return "false"
+	}
+	return "unknown"
+}
+
+func truth(b bool) Truth {
+	if b {
+		return True
+	}
+	return False
+}
+
+// An Evaluator evaluates trees on items. What a condition needs (regular
+// expressions, circles of friends) is made when the condition is first met and
+// kept, so one evaluator serves many items. It is safe for concurrent use.
+// Conditions must not change once they have been evaluated.
+type Evaluator struct {
+	graph *catalog.Graph
+	ready sync.Map // *request.Evidence → test
+}
+
+// New makes an evaluator for the people of a graph, which may be nil.
+func New(graph *catalog.Graph) *Evaluator { return &Evaluator{graph: graph} }
+
+// Evaluate is the truth of a tree for an item: of a conjunction the least
+// truth of its parts, of a disjunction the most, of a negation the opposite.
+// The tree must be one that [request.Check] finds nothing wrong with; an empty
+// node is neither true nor unknown but a panic.
+func (e *Evaluator) Evaluate(n *request.Node, item *catalog.Item) Truth {
+	return combine(n, func(leaf *request.Node) Truth { return e.Leaf(leaf.Evidence, item) })
+}
+
+// combine is the truth of a tree, given that of its conditions. Those that
+// cannot change it any more are not asked for.
+func combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
+	switch n.Op {
+	case request.Not:
+		return -combine(only(n), leaf)
+	case request.And, request.Or:
+		sign := True // what ends an OR
+		if n.Op == request.And {
+			sign = False
+		}
+		nonEmpty(n)
+		best := -sign
+		for _, a := range n.Args {
+			if t := combine(a, leaf); t*sign > best*sign {
+				best = t
+			}
+			if best == sign {
+				break
+			}
+		}
+		return best
+	case "":
+		return leaf(n)
+	}
+	panic(fmt.Sprintf("evidence: unknown operator %q: the tree was not checked", n.Op))
+}
+
+func nonEmpty(n *request.Node) {
+	if len(n.Args) == 0 {
+		panic("evidence: empty " + n.Op + ": the tree was not checked")
+	}
+}
+
+func only(n *request.Node) *request.Node {
+	if len(n.Args) != 1 {
+		panic("evidence: NOT takes one node: the tree was not checked")
+	}
+	return n.Args[0]
+}
+
+// Leaf is the truth of a condition for an item. Evidence that
+// [request.CheckEvidence] refuses is unknown of every item.
+func (e *Evaluator) Leaf(v *request.Evidence, item *catalog.Item) Truth {
+	t, _ := e.test(v)(item, matchText)
+	return t
+}
+
+// A test is a condition made ready: its truth for an item, and the reason. How
+// a pattern is looked for in a review is an argument because a whole catalog
+// is searched in another way than one item.
+type test func(item *catalog.Item, match matchFunc) (Truth, reason)
+
+// A matchFunc reports that the review of an item at an index has a pattern.
+type matchFunc func(p *pattern, item *catalog.Item, review int) bool
+
+func matchText(p *pattern, item *catalog.Item, review int) bool {
+	return p.regexp.MatchString(item.Reviews[review].Text)
+}
+
+// A reason says what was looked at and what was found, when somebody asks.
+type reason func() string
+
+func (e *Evaluator) test(v *request.Evidence) test {
+	if t, ok := e.ready.Load(v); ok {
+		return t.(test)
+	}
+	t, _ := e.ready.LoadOrStore(v, e.compile(v))
+	return t.(test)
+}
+
+func (e *Evaluator) compile(v *request.Evidence) test {
+	if v == nil {
+		return broken("the condition has no evidence")
+	}
+	if err := request.CheckEvidence(v); err != nil {
+		return broken(err.Error())
+	}
+	switch v.Kind {
+	case request.ItemMeta:
+		return itemMeta(v)
+	case request.ItemMetaHours:
+		return hours(v)
+	case request.ReviewMeta:
+		return reviewMeta(v)
+	case request.SocialFilter:
+		return e.social(v)
+	}
+	if v.WeightBy != "" {
+		return weighted(v)
+	}
+	return reviewText(v)
+}
+
+func broken(why string) test {
+	return func(*catalog.Item, matchFunc) (Truth, reason) {
+		return Unknown, func() string { return "cannot be evaluated: " + why }
+	}
+}

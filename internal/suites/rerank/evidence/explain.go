@@ -1,0 +1,98 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// An Explanation is the truth of a tree for an item, part by part.
+type Explanation struct {
+	Op     string // AND, OR, NOT; "" for a condition
+	Aspect string // of a condition
+	Kind   string // of a condition's evidence
+	Truth  Truth
+	Reason string // of a condition: what was looked at and found
+	Args   []*Explanation
+}
+
+// Explain evaluates every part of a tree, those too that change nothing.
+func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
+	if n.Op == "" {
+		x := &Explanation{Aspect: n.Aspect}
+		if n.Evidence != nil {
+			x.Kind = n.Evidence.Kind
+		}
+		if x.Aspect == "" {
+			x.Aspect = n.Shorthand()
+		}
+		t, why := e.test(n.Evidence)(item, matchText)
+		x.Truth, x.Reason = t, why()
+		return x
+	}
+	x := &Explanation{Op: n.Op}
+	for _, a := range n.Args {
+		x.Args = append(x.Args, e.Explain(a, item))
+	}
+	x.Truth = e.Evaluate(n, item)
+	return x
+}
+
+// String writes an explanation as an indented tree, a part a line: + for true,
+// - for false, ? for unknown.
+func (x *Explanation) String() string {
+	var b strings.Builder
+	x.write(&b, 0)
+	return b.String()
+}
+
+func (x *Explanation) write(b *strings.Builder, depth int) {
+	indent := strings.Repeat("  ", depth)
+	if x.Op == "" {
+		fmt.Fprintf(b, "%s%s %s: %s\n", indent, Mark(x.Truth), x.Aspect, x.Reason)
+		return
+	}
+	fmt.Fprintf(b, "%s%s %s\n", indent, Mark(x.Truth), x.Op)
+	for _, a := range x.Args {
+		a.write(b, depth+1)
+	}
+}
+
+// Mark is a truth in one character: +, - or ?.
+func Mark(t Truth) string {
+	switch t {
+	case True:
+		return "+"
+	case False:
+		return "-"
+	}
+	return "?"
+}
+
+// A Row is a line of a truth table: an item, the truth of each condition from
+// left to right, and that of the whole.
+type Row struct {
+	Item       string
+	Conditions []Truth
+	Truth      Truth
+}
+
+// Table is the truth table of a tree over items, in their order. A condition
+// is a column where it stands in the tree; [request.Node.Leaves] names them.
+func (e *Evaluator) Table(n *request.Node, items []*catalog.Item) []Row {
+	leaves := n.Leaves()
+	rows := make([]Row, len(items))
+	for i, item := range items {
+		truths := make(map[*request.Node]Truth, len(leaves))
+		row := Row{Item: item.ID, Conditions: make([]Truth, len(leaves))}
+		for k, leaf := range leaves {
+			truths[leaf] = e.Leaf(leaf.Evidence, item)
+			row.Conditions[k] = truths[leaf]
+		}
+		row.Truth = combine(n, func(leaf *request.Node) Truth { return truths[leaf] })
+		rows[i] = row
+	}
+	return rows
+}

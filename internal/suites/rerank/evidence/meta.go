@@ -1,0 +1,196 @@
+package evidence
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// itemMeta tests the value at a path. Values match by equality, never by
+// substring; what a file wrote as text also matches as what it stands for, so
+// that "True" and "u'free'" mean what they mean in the data.
+//
+//	test            value matches   another value   no value
+//	true            true            false *         missing
+//	false           false           true            missing
+//	not_true        false           true            true
+//	contains        true            false           missing
+//	not_contains    false           true            true
+//	neutral         unknown         unknown         missing
+//	none            a bool: itself; flags: any is set; else unknown; missing
+//
+// * unknown where false or neutral is given too, but false for a value of false.
+func itemMeta(e *request.Evidence) test {
+	decide := decider(e)
+	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+		v := item.At(e.Path)
+		t := Truth(e.Missing)
+		switch {
+		case !v.IsZero():
+			t = decide(v)
+		case e.Test == request.NotTrue || e.Test == request.NotContains:
+			t = True
+		}
+		return t, func() string {
+			if v.IsZero() {
+				return e.Path + " has no value"
+			}
+			return fmt.Sprintf("%s is %s", e.Path, shown(v))
+		}
+	}
+}
+
+// decider decides about a value that is there.
+func decider(e *request.Evidence) func(catalog.Value) Truth {
+	want := readings(e.Value)
+	switch e.Test {
+	case request.IsFalse, request.NotTrue:
+		return func(v catalog.Value) Truth { return -truth(equals(v, want)) }
+	case request.Contains:
+		return func(v catalog.Value) Truth { return truth(contains(v, want)) }
+	case request.NotContains:
+		return func(v catalog.Value) Truth { return -truth(contains(v, want)) }
+	case request.IsNeutral:
+		return func(catalog.Value) Truth { return Unknown }
+	case request.IsTrue:
+		return isTrue(e, want)
+	}
+	return standing
+}
+
+func isTrue(e *request.Evidence, want []catalog.Value) func(catalog.Value) Truth {
+	otherwise := False
+	no := readings(e.False)
+	if !e.False.IsZero() || !e.Neutral.IsZero() {
+		otherwise = Unknown
+	}
+	return func(v catalog.Value) Truth {
+		switch {
+		case equals(v, want):
+			return True
+		case !e.False.IsZero() && equals(v, no):
+			return False
+		}
+		return otherwise
+	}
+}
+
+// standing is the truth of a value that is tested for nothing.
+func standing(v catalog.Value) Truth {
+	switch v.Kind() {
+	case catalog.Bool:
+		return truth(v.Bool())
+	case catalog.Map:
+		for _, key := range v.Keys() {
+			if v.Get(key).Kind() != catalog.Bool {
+				return Unknown
+			}
+		}
+		return truth(slices.ContainsFunc(v.Keys(), func(key string) bool { return v.Get(key).Bool() }))
+	}
+	return Unknown
+}
+
+// readings are what a wanted value may mean: itself, what a text stands for,
+// and of a list each element.
+func readings(v catalog.Value) []catalog.Value {
+	list := []catalog.Value{v}
+	if v.Kind() == catalog.Text {
+		if meant := catalog.Interpret(v.Text()); !meant.IsZero() && !meant.Equal(v) {
+			list = append(list, meant)
+		}
+		if flags, err := catalog.ParseLiteral("{" + v.Text() + "}"); err == nil && flags.Kind() == catalog.Map {
+			list = append(list, flags) // 'hipster': True
+		}
+	}
+	for _, e := range v.List() {
+		list = append(list, readings(e)...)
+	}
+	return list
+}
+
+func equals(v catalog.Value, want []catalog.Value) bool {
+	return slices.ContainsFunc(want, v.Equal)
+}
+
+// contains reports that a list has one of the wanted values as an element, a
+// map one as a flag that is set or all of one's entries, or a text the words
+// of one, in whatever case.
+func contains(v catalog.Value, want []catalog.Value) bool {
+	return slices.ContainsFunc(want, func(w catalog.Value) bool {
+		switch v.Kind() {
+		case catalog.List:
+			return slices.ContainsFunc(v.List(), w.Equal)
+		case catalog.Map:
+			return hasFlag(v, w)
+		case catalog.Text:
+			return w.Kind() != catalog.Map && w.Kind() != catalog.List && strings.Contains(fold(v.Text()), fold(w.String()))
+		}
+		return v.Equal(w)
+	})
+}
+
+func hasFlag(v, want catalog.Value) bool {
+	if want.Kind() == catalog.Map {
+		return len(want.Keys()) > 0 && !slices.ContainsFunc(want.Keys(), func(key string) bool { return !v.Get(key).Equal(want.Get(key)) })
+	}
+	return slices.ContainsFunc(v.Keys(), func(key string) bool {
+		return strings.EqualFold(key, want.String()) && set(v.Get(key))
+	})
+}
+
+// set reports a flag that is set: true, or a value other than false.
+func set(v catalog.Value) bool {
+	return !v.IsZero() && (v.Kind() != catalog.Bool || v.Bool())
+}
+
+// shown is a value for reading, cut where it is long.
+func shown(v catalog.Value) string {
+	s := v.String()
+	if v.Kind() == catalog.Text {
+		s = fmt.Sprintf("%q", s)
+	}
+	return cut(s, 200)
+}
+
+func cut(s string, most int) string {
+	r := []rune(s)
+	if len(r) <= most {
+		return s
+	}
+	return string(r[:most]) + "…"
+}
+
+// hours asks whether it is open on a day from one time to another.
+func hours(e *request.Evidence) test {
+	day := catalog.Weekday(e.Day)
+	from, to, err := request.Span(e)
+	if err != nil {
+		return broken(err.Error())
+	}
+	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+		open, known := item.Hours.Contains(day, from, to)
+		t := Truth(e.Missing)
+		if known {
+			t = truth(open)
+		}
+		return t, func() string { return hoursReason(item, day) }
+	}
+}
+
+// hoursReason tells the hours of a day, and those of the day before that reach
+// into it.
+func hoursReason(item *catalog.Item, day int) string {
+	text := "hours of " + catalog.Weekdays[day] + " are not known"
+	if v := item.Hours.On(day); !v.IsZero() {
+		text = fmt.Sprintf("%s: %s", catalog.Weekdays[day], v)
+	}
+	before := (day + 6) % 7
+	if slices.ContainsFunc(item.Hours.Days[before], func(i catalog.Interval) bool { return i.To > catalog.Day }) {
+		text += fmt.Sprintf("; %s: %s", catalog.Weekdays[before], item.Hours.On(before))
+	}
+	return text
+}

@@ -1,0 +1,233 @@
+package evidence
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+const noReviews = "there are no reviews"
+
+func unknownWithout() (Truth, reason) { return Unknown, func() string { return noReviews } }
+
+// reviewText is true if any review has the pattern, else false, and unknown
+// without reviews.
+func reviewText(e *request.Evidence) test {
+	p := newPattern(e.Pattern)
+	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+		if len(item.Reviews) == 0 {
+			return unknownWithout()
+		}
+		for i := range item.Reviews {
+			if match(p, item, i) {
+				return True, func() string { return fmt.Sprintf("review %d says %s", i+1, p.quote(&item.Reviews[i])) }
+			}
+		}
+		return False, func() string {
+			return fmt.Sprintf("none of %d reviews has /%s/", len(item.Reviews), e.Pattern)
+		}
+	}
+}
+
+// weighted is true if enough credible reviews have the pattern, else false,
+// and unknown without reviews. A review is credible if its value of the field
+// is at least the [percentile] of those values of the item's reviews that are
+// not 0, and not 0 itself.
+func weighted(e *request.Evidence) test {
+	p, need := newPattern(e.Pattern), cmp.Or(e.MinCredible, request.DefaultMinCredible)
+	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+		if len(item.Reviews) == 0 {
+			return unknownWithout()
+		}
+		amounts := make([]float64, len(item.Reviews))
+		for i := range item.Reviews {
+			amounts[i] = amount(item.Reviews[i].At(e.WeightBy))
+		}
+		nonZero := slices.DeleteFunc(slices.Clone(amounts), func(a float64) bool { return a == 0 })
+		if len(nonZero) < need {
+			return False, func() string {
+				return fmt.Sprintf("%d of %d reviews have a %s, %d are needed", len(nonZero), len(amounts), e.WeightBy, need)
+			}
+		}
+		slices.Sort(nonZero)
+		threshold := percentile(nonZero, e.Percentile)
+		credible, found := 0, 0
+		for i, a := range amounts {
+			if a == 0 || a < threshold {
+				continue
+			}
+			credible++
+			if match(p, item, i) {
+				found++
+			}
+		}
+		return truth(found >= need), func() string {
+			return fmt.Sprintf("%d of %d reviews with %s of at least %s have /%s/, %d are needed", found, credible, e.WeightBy, number(threshold), e.Pattern, need)
+		}
+	}
+}
+
+// percentile is the value below which so many percent of sorted values lie,
+// between two of them by linear interpolation: type 7 of Hyndman and Fan
+// (1996), the rule of R and NumPy. It needs at least one value.
+func percentile(sorted []float64, percent float64) float64 {
+	at := float64(len(sorted)-1) * percent / 100
+	if whole := math.Round(at); math.Abs(at-whole) < 1e-9 { // rounding must not lift it above the value it falls on
+		at = whole
+	}
+	below := int(math.Floor(at))
+	if below >= len(sorted)-1 {
+		return sorted[len(sorted)-1]
+	}
+	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
+}
+
+// amount makes a number of a value: of a number itself, of true 1, of a list
+// how many of its elements say something, of a text the number it writes or
+// how many parts it has between commas. Nothing, "" and "None" are 0.
+func amount(v catalog.Value) float64 {
+	switch v.Kind() {
+	case catalog.Number:
+		return v.Number()
+	case catalog.Bool:
+		return float64(max(truth(v.Bool()), 0))
+	case catalog.List:
+		return float64(count(v.List()))
+	case catalog.Text:
+		if n, err := strconv.ParseFloat(v.Text(), 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+			return n
+		}
+		var parts []catalog.Value
+		for part := range strings.SplitSeq(v.Text(), ",") {
+			parts = append(parts, catalog.TextValue(strings.TrimSpace(part)))
+		}
+		return float64(count(parts))
+	}
+	return 0
+}
+
+// count is how many values say something.
+func count(list []catalog.Value) int {
+	n := 0
+	for _, v := range list {
+		if s := v.String(); s != "" && s != "None" && set(v) {
+			n++
+		}
+	}
+	return n
+}
+
+// reviewMeta tests what is known of reviews and their writers. It is missing
+// where no review has the stars that are asked for.
+func reviewMeta(e *request.Evidence) test {
+	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+		found, all := 0, 0
+		for i := range item.Reviews {
+			if r := &item.Reviews[i]; r.Stars >= e.MinStars {
+				all++
+				if metaHolds(e, r.At(e.Path)) {
+					found++
+				}
+			}
+		}
+		if all == 0 {
+			return Truth(e.Missing), func() string {
+				if len(item.Reviews) == 0 {
+					return noReviews
+				}
+				return fmt.Sprintf("none of %d reviews has %s stars", len(item.Reviews), number(e.MinStars))
+			}
+		}
+		need := 1
+		switch e.Aggregate {
+		case request.All:
+			need = all
+		case request.Count:
+			need = max(e.Count, 1)
+		}
+		return truth(found >= need), func() string {
+			return fmt.Sprintf("%d of %d reviews have %s, %d are needed", found, all, metaWanted(e), need)
+		}
+	}
+}
+
+// metaHolds tests a value. gte and lte of no value are false; a list is
+// compared by how many elements it has.
+func metaHolds(e *request.Evidence, v catalog.Value) bool {
+	switch {
+	case e.Test == request.NotEmpty && v.Kind() == catalog.Map:
+		return len(v.Keys()) > 0
+	case e.Test == request.NotEmpty:
+		return amount(v) != 0
+	case v.IsZero():
+		return false
+	case e.Test == request.AtLeast:
+		return amount(v) >= e.Value.Number()
+	}
+	return amount(v) <= e.Value.Number()
+}
+
+func metaWanted(e *request.Evidence) string {
+	switch e.Test {
+	case request.AtLeast:
+		return fmt.Sprintf("%s ≥ %s", e.Path, e.Value)
+	case request.AtMost:
+		return fmt.Sprintf("%s ≤ %s", e.Path, e.Value)
+	}
+	return e.Path
+}
+
+// social is true if enough reviews with the pattern are by people around those
+// named, else false, and unknown without reviews.
+func (ev *Evaluator) social(e *request.Evidence) test {
+	people := map[string]bool{}
+	for _, name := range e.Names {
+		for id := range ev.graph.Within(name, e.Hops) {
+			people[id] = true
+		}
+	}
+	p, need := newPattern(e.Pattern), max(e.MinMatches, 1)
+	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+		if len(item.Reviews) == 0 {
+			return unknownWithout()
+		}
+		known, found, last := 0, 0, 0
+		for i := range item.Reviews {
+			if !people[item.Reviews[i].UserID] {
+				continue
+			}
+			known++
+			if match(p, item, i) {
+				found++
+				last = i
+			}
+		}
+		return truth(found >= need), func() string {
+			text := fmt.Sprintf("%d of %d reviews are by somebody within %d friendships of %s", known, len(item.Reviews), e.Hops, strings.Join(e.Names, ", "))
+			if len(people) == 0 {
+				return text + ", whom nobody knows"
+			}
+			text += fmt.Sprintf(", %d of them with /%s/", found, e.Pattern)
+			if found > 0 {
+				text += fmt.Sprintf(": review %d by %s says %s", last+1, ev.name(item.Reviews[last].UserID), p.quote(&item.Reviews[last]))
+			}
+			return text
+		}
+	}
+}
+
+// name is how a person is called, by id where no name is known.
+func (ev *Evaluator) name(id string) string {
+	if ev.graph != nil && ev.graph.Users[id] != nil {
+		return ev.graph.Users[id].Name
+	}
+	return id
+}
+
+func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }

@@ -1,0 +1,147 @@
+package evidence
+
+import (
+	"encoding/json"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// What [Validate] finds about a request.
+const (
+	OK           = "ok"             // gold alone satisfies it
+	NoMatch      = "no_match"       // no item does
+	MultiMatch   = "multi_match"    // gold does, and others
+	GoldNotMatch = "gold_not_match" // others do, gold does not
+)
+
+// A Status is what the items of a catalog are to a request.
+type Status struct {
+	Request string   `json:"request"`
+	Line    int      `json:"line"`
+	Status  string   `json:"status"`
+	Gold    Truth    `json:"gold"`    // truth of the request for gold
+	Matches []string `json:"matches"` // ids of the items that satisfy it, in their order
+	Unknown int      `json:"unknown"` // rivals of which it cannot be told
+}
+
+// Validate holds every request to every item of a catalog. Requests must be
+// such as [request.Check] finds nothing wrong with. The result is in the order
+// of the requests and the same on any number of cores.
+//
+// A condition that several requests share is evaluated once, and patterns are
+// looked for in texts that were folded once.
+func Validate(c *catalog.Catalog, requests []request.Request) []Status {
+	keys := make(map[*request.Node]string)
+	conditions := map[string]*request.Evidence{}
+	var order []string
+	for _, r := range requests {
+		for _, leaf := range r.Structure.Leaves() {
+			key := evidenceKey(leaf)
+			keys[leaf] = key
+			if conditions[key] == nil {
+				conditions[key] = leaf.Evidence
+				order = append(order, key)
+			}
+		}
+	}
+	truths := truthsOf(c, conditions, order)
+	statuses := make([]Status, len(requests))
+	parallel(len(requests), func(i int) {
+		r := requests[i]
+		statuses[i] = status(c, r, func(leaf *request.Node, item int) Truth { return truths[keys[leaf]][item] })
+	})
+	return statuses
+}
+
+// evidenceKey is the same for conditions that ask the same.
+func evidenceKey(leaf *request.Node) string {
+	b, err := json.Marshal(leaf.Evidence)
+	if err != nil {
+		panic("evidence: " + err.Error()) // evidence holds what JSON can hold
+	}
+	return string(b)
+}
+
+// truthsOf evaluates conditions on all items, a part of the items at a time so
+// that their texts, folded, need not all be in memory.
+func truthsOf(c *catalog.Catalog, conditions map[string]*request.Evidence, order []string) map[string][]Truth {
+	truths := make(map[string][]Truth, len(order))
+	for _, key := range order {
+		truths[key] = make([]Truth, len(c.Items))
+	}
+	evaluator := New(c.Graph)
+	tests := make([]test, len(order))
+	for i, key := range order {
+		tests[i] = evaluator.test(conditions[key])
+	}
+	const part = 64
+	parallel((len(c.Items)+part-1)/part, func(p int) {
+		for i := p * part; i < min((p+1)*part, len(c.Items)); i++ {
+			item := c.Items[i]
+			match := foldedMatch(item)
+			for k, key := range order {
+				truths[key][i], _ = tests[k](item, match)
+			}
+		}
+	})
+	return truths
+}
+
+// foldedMatch looks for patterns in the reviews of one item, folded once.
+func foldedMatch(item *catalog.Item) matchFunc {
+	folded := make([]string, len(item.Reviews))
+	for i := range item.Reviews {
+		folded[i] = fold(item.Reviews[i].Text)
+	}
+	return func(p *pattern, _ *catalog.Item, review int) bool {
+		return p.matchFolded(item.Reviews[review].Text, folded[review])
+	}
+}
+
+func status(c *catalog.Catalog, r request.Request, leaf func(leaf *request.Node, item int) Truth) Status {
+	s := Status{Request: r.ID, Line: r.Line, Gold: Unknown, Matches: []string{}}
+	for i, item := range c.Items {
+		t := combine(r.Structure, func(n *request.Node) Truth { return leaf(n, i) })
+		if item.ID == r.Gold {
+			s.Gold = t
+		} else if t == Unknown {
+			s.Unknown++
+		}
+		if t == True {
+			s.Matches = append(s.Matches, item.ID)
+		}
+	}
+	switch {
+	case len(s.Matches) == 0:
+		s.Status = NoMatch
+	case !slices.Contains(s.Matches, r.Gold):
+		s.Status = GoldNotMatch
+	case len(s.Matches) > 1:
+		s.Status = MultiMatch
+	default:
+		s.Status = OK
+	}
+	return s
+}
+
+// parallel calls do for 0 to n-1, on as many cores as there are.
+func parallel(n int, do func(i int)) {
+	next := make(chan int)
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), n) {
+		wg.Go(func() {
+			for i := range next {
+				do(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}

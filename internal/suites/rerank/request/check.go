@@ -1,0 +1,177 @@
+package request
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+)
+
+// Check lists all that is wrong with a tree, each error with its place in it:
+// empty nodes, unknown operators, cycles, trees nested too deep, conditions
+// without evidence, evidence that says too little or what cannot be. A tree
+// without errors can be evaluated.
+func Check(n *Node) []error {
+	c := checker{path: map[*Node]bool{}}
+	c.node(n, "structure", 1)
+	return c.errs
+}
+
+type checker struct {
+	errs []error
+	path map[*Node]bool
+}
+
+func (c *checker) fault(where, format string, args ...any) {
+	c.errs = append(c.errs, fmt.Errorf("%s: "+format, append([]any{where}, args...)...))
+}
+
+func (c *checker) node(n *Node, where string, depth int) {
+	switch {
+	case n == nil:
+		c.fault(where, "empty node")
+	case c.path[n]:
+		c.fault(where, "cycle: the node is part of itself")
+	case depth > MaxDepth:
+		c.fault(where, "nested more than %d deep", MaxDepth)
+	case n.Op == "" && len(n.Args) > 0:
+		c.fault(where, "args without op: want AND, OR or NOT")
+	case n.Op == "" && n.Evidence == nil && n.Aspect == "":
+		c.fault(where, "empty node: want op and args, or aspect and evidence")
+	case n.Op == "" && n.Evidence == nil:
+		c.fault(where, "%q has no evidence", n.Aspect)
+	case n.Op == "":
+		if err := CheckEvidence(n.Evidence); err != nil {
+			c.fault(where, "%s: %w", n.Evidence.Kind, err)
+		}
+	case n.Op != And && n.Op != Or && n.Op != Not:
+		c.fault(where, "unknown operator %q: want AND, OR or NOT", n.Op)
+	case len(n.Args) == 0:
+		c.fault(where, "empty node: %s of 0 conditions: want %s", n.Op, arity(n.Op))
+	case n.Op == Not && len(n.Args) > 1:
+		c.fault(where, "NOT of %d conditions: want %s", len(n.Args), arity(Not))
+	default:
+		c.path[n] = true
+		for i, a := range n.Args {
+			c.node(a, fmt.Sprintf("%s.args[%d]", where, i), depth+1)
+		}
+		delete(c.path, n)
+	}
+}
+
+// CheckEvidence says what is wrong with evidence, nil if it can be evaluated.
+func CheckEvidence(e *Evidence) error {
+	if e.Missing < -1 || e.Missing > 1 {
+		return fmt.Errorf("missing is %d: want -1, 0 or 1", e.Missing)
+	}
+	switch e.Kind {
+	case ItemMeta:
+		return checkItemMeta(e)
+	case ItemMetaHours:
+		return checkHours(e)
+	case ReviewText:
+		return checkReviewText(e)
+	case ReviewMeta:
+		return checkReviewMeta(e)
+	case SocialFilter:
+		return checkSocial(e)
+	}
+	return fmt.Errorf("unknown kind of evidence %q", e.Kind)
+}
+
+var itemTests = []string{"", IsTrue, IsFalse, NotTrue, Contains, NotContains, IsNeutral}
+
+func checkItemMeta(e *Evidence) error {
+	switch {
+	case e.Path == "":
+		return errors.New("path is not given")
+	case !slices.Contains(itemTests, e.Test):
+		return fmt.Errorf("unknown test %q: want true, false, not_true, contains, not_contains or neutral", e.Test)
+	case e.Test != "" && e.Value.IsZero():
+		return fmt.Errorf("%s has no value", e.Test)
+	}
+	return nil
+}
+
+func checkHours(e *Evidence) error {
+	if catalog.Weekday(e.Day) < 0 {
+		return fmt.Errorf("%q is no day: want Monday to Sunday", e.Day)
+	}
+	_, _, err := Span(e)
+	return err
+}
+
+// Span is the time that evidence on hours asks for, in minutes after midnight;
+// an end that is not after the start is on the next day.
+func Span(e *Evidence) (from, to int, err error) {
+	if from, err = catalog.ParseClock(e.From); err != nil {
+		return 0, 0, fmt.Errorf("from: %w", err)
+	}
+	if to, err = catalog.ParseClock(e.To); err != nil {
+		return 0, 0, fmt.Errorf("to: %w", err)
+	}
+	if from == catalog.Day || (from == to && from != 0) {
+		return 0, 0, fmt.Errorf("%s-%s has no length: 0:00-24:00 is a whole day", e.From, e.To)
+	}
+	return from, to, nil
+}
+
+// Compile makes a pattern a regular expression that heeds no case.
+func Compile(pattern string) (*regexp.Regexp, error) {
+	if _, err := regexp.Compile(pattern); err != nil { // its text quotes the pattern as it was given
+		return nil, fmt.Errorf("pattern does not compile: %w", err)
+	}
+	re, err := regexp.Compile("(?i)" + pattern)
+	if err != nil {
+		return nil, fmt.Errorf("pattern does not compile: %w", err)
+	}
+	return re, nil
+}
+
+func checkReviewText(e *Evidence) error {
+	switch {
+	case e.Pattern == "":
+		return errors.New("pattern is not given")
+	case e.WeightBy != "" && !(e.Percentile >= 0 && e.Percentile <= 100):
+		return fmt.Errorf("percentile is %v: want 0 to 100", e.Percentile)
+	case e.MinCredible < 0:
+		return fmt.Errorf("min_credible_matches is %d: want at least 1", e.MinCredible)
+	}
+	_, err := Compile(e.Pattern)
+	return err
+}
+
+func checkReviewMeta(e *Evidence) error {
+	switch {
+	case e.Path == "":
+		return errors.New("path is not given")
+	case e.Test != NotEmpty && e.Test != AtLeast && e.Test != AtMost:
+		return fmt.Errorf("unknown test %q: want not_empty, gte or lte", e.Test)
+	case e.Test != NotEmpty && e.Value.Kind() != catalog.Number:
+		return fmt.Errorf("%s needs a number, got %q", e.Test, e.Value)
+	case e.Aggregate != "" && e.Aggregate != Any && e.Aggregate != All && e.Aggregate != Count:
+		return fmt.Errorf("unknown aggregation %q: want any, all or count", e.Aggregate)
+	case e.Count < 0:
+		return fmt.Errorf("count is %d: want at least 1", e.Count)
+	case e.Count > 0 && e.Aggregate != Count:
+		return errors.New("count goes with agg count")
+	}
+	return nil
+}
+
+func checkSocial(e *Evidence) error {
+	switch {
+	case len(e.Names) == 0:
+		return errors.New("names are not given")
+	case slices.Contains(e.Names, ""):
+		return errors.New("a name is empty")
+	case e.Hops < 0 || e.Hops > 2:
+		return fmt.Errorf("hops is %d: want 0, 1 or 2", e.Hops)
+	case e.MinMatches < 0:
+		return fmt.Errorf("min_matches is %d: want at least 1", e.MinMatches)
+	}
+	_, err := Compile(e.Pattern)
+	return err
+}

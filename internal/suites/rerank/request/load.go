@@ -1,0 +1,114 @@
+package request
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+)
+
+// A Set is what a file of requests held.
+type Set struct {
+	Requests []Request
+	Hash     string // SHA-256 of the file's bytes, in hexadecimal
+}
+
+// Load reads requests from a JSON Lines file, plain or gzip, and lists all
+// that is wrong with them. Those with an error are left out. The catalog is
+// the one they are about: gold must be among its items, and a name that nobody
+// has is a warning, as is a shorthand that is not the tree's.
+func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
+	l := loader{path: path, catalog: c, lines: map[string]int{}}
+	hash, err := dataset.Scan(path, func(line int, text []byte, err error) {
+		if err != nil {
+			l.fault(line, "%v", err)
+			return
+		}
+		l.request(line, text)
+	})
+	if err != nil {
+		return Set{}, nil, err
+	}
+	if len(l.lines) == 0 {
+		l.fault(0, "there are no requests")
+	}
+	catalog.SortFindings(l.findings)
+	return Set{l.requests, hash}, l.findings, nil
+}
+
+type loader struct {
+	path     string
+	catalog  *catalog.Catalog
+	lines    map[string]int
+	requests []Request
+	findings []catalog.Finding
+}
+
+func (l *loader) fault(line int, format string, args ...any) {
+	l.findings = append(l.findings, catalog.Finding{File: l.path, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+func (l *loader) warn(line int, format string, args ...any) {
+	l.fault(line, format, args...)
+	l.findings[len(l.findings)-1].Warning = true
+}
+
+func (l *loader) request(line int, text []byte) {
+	r, errs := decode(text)
+	r.Line = line
+	if r.ID != "" {
+		if first, ok := l.lines[r.ID]; ok {
+			errs = append(errs, fmt.Errorf("duplicate id: it is there already, on line %d", first))
+		} else {
+			l.lines[r.ID] = line
+		}
+	} else {
+		l.lines[fmt.Sprintf("line %d", line)] = line // a request all the same
+	}
+	if r.Gold != "" && l.catalog.Item(r.Gold) == nil {
+		errs = append(errs, fmt.Errorf("gold is not among the items: %q", r.Gold))
+	}
+	if len(errs) == 0 {
+		if err := Lint(r); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	for _, err := range errs {
+		l.fault(line, "%s%v", called(r.ID), err)
+	}
+	if len(errs) > 0 {
+		return
+	}
+	l.doubts(&r)
+	l.requests = append(l.requests, r)
+}
+
+func called(id string) string {
+	if id == "" {
+		return ""
+	}
+	return fmt.Sprintf("request %q: ", id)
+}
+
+// doubts warns of what may be meant, and fills the shorthand in.
+func (l *loader) doubts(r *Request) {
+	printed := r.Structure.Shorthand()
+	if r.Shorthand == "" {
+		r.Shorthand = printed
+	} else if n, err := ParseShorthand(r.Shorthand); err != nil {
+		l.warn(r.Line, "%sshorthand: %v", called(r.ID), err)
+	} else if bareNode(n).flat() != bareNode(r.Structure).flat() {
+		l.warn(r.Line, "%sthe shorthand %s is not that of the structure: %s", called(r.ID), r.Shorthand, printed)
+	}
+	for _, leaf := range r.Structure.Leaves() {
+		for _, name := range leaf.Evidence.Names {
+			if !l.catalog.Graph.Knows(name) {
+				l.warn(r.Line, "%snobody is called %q", called(r.ID), name)
+			}
+		}
+	}
+}
+
+// flat is a shorthand in which case and space mean nothing.
+func (n *Node) flat() string { return strings.ToLower(strings.Join(strings.Fields(n.Shorthand()), " ")) }
