@@ -96,12 +96,12 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	}
 	m := &Mixed{Formula: formula, REML: reml, N: f.n, Names: design.Names, Dropped: design.Dropped,
 		frame: f, design: design, scaled: scaled, order: order}
-	m.system = newSystem(terms, scaled, scaled.response(y))
+	m.system = newSystem(f.n, terms, scaled, func(int) float64 { return 1 }, scaled.response(y))
 	if m.system.m > maxDense {
 		return nil, fmt.Errorf("stats: crossed grouping factors make %d equations that hang together, more than %d: aggregate, or leave the smaller one out", m.system.m, maxDense)
 	}
 	m.system.allocate()
-	m.system.gatherDense(terms, scaled, scaled.response(y))
+	m.system.gatherDense()
 	if m.theta, err = m.search(); err != nil {
 		return nil, err
 	}
@@ -186,7 +186,7 @@ func (s *scaledDesign) each(i int, visit func(int, float64)) {
 }
 
 // response gives the scaled response, row by row.
-func (s *scaledDesign) response(y []float64) func(int) float64 {
+func (s *scaledDesign) response(y []float64) byRow {
 	return func(i int) float64 { return (y[i] - s.yMean) / s.ySD }
 }
 
