@@ -18,7 +18,9 @@ func mixed() []Procedure {
 		Source:      "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns:     modelColumns,
 		Params:      modelParams,
+		Hide:        []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
 		Run:         runMixed,
+		Uses:        formulaColumns,
 		FromColumns: modelInput,
 	}, {
 		Name:  "logistic_glmm_laplace",
@@ -29,6 +31,7 @@ func mixed() []Procedure {
 		Columns:     modelColumns,
 		Params:      modelParams,
 		Run:         runLogistic,
+		Uses:        formulaColumns,
 		FromColumns: modelInput,
 	}}
 }
@@ -70,6 +73,15 @@ func modelFormula(params Object) (stats.Formula, error) {
 		f.Random, err = params.Labels("random_intercepts")
 	}
 	return f, err
+}
+
+// formulaColumns are the columns a formula names.
+func formulaColumns(params Object) ([]string, error) {
+	f, err := modelFormula(params)
+	if err != nil {
+		return nil, err
+	}
+	return columnNames(f, nil), nil
 }
 
 // modelFrame makes a frame of the columns a formula names. A column is a
