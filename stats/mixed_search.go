@@ -27,7 +27,7 @@ func (m *Mixed) search() ([]float64, error) {
 			best, lowest = theta, v
 		}
 	}
-	if math.IsInf(lowest, 0) || math.IsNaN(lowest) {
+	if math.IsInf(lowest, 0) || math.IsNaN(lowest) || m.exact(best) {
 		return nil, errors.New("stats: the mixed model fits the response exactly or its equations are singular: there is no residual variance to estimate")
 	}
 	for b := range best {
@@ -45,6 +45,13 @@ func (m *Mixed) search() ([]float64, error) {
 		}
 	}
 	return best, nil
+}
+
+// exact reports whether what is left of the response's sum of squares at θ is
+// rounding noise.
+func (m *Mixed) exact(theta []float64) bool {
+	m.criterion(theta)
+	return m.system.rss < 1e-12*m.system.yy
 }
 
 const (
@@ -65,11 +72,14 @@ func (m *Mixed) descend(theta []float64) ([]float64, float64) {
 	grad, free := m.slope(m.system.rss / m.df())
 	var history []secant
 	for k := range maxSteps {
-		var step []float64
-		if k == 0 {
-			step = fixedPoint(theta, grad, free)
-		} else {
-			step = newtonStep(inverseHessian(m.averageInformation(), history), grad, theta)
+		step := fixedPoint(theta, grad, free)
+		if k > 0 {
+			newton := newtonStep(inverseHessian(m.averageInformation(), history), grad, theta)
+			// A slope without a curvature, where the response is fitted
+			// exactly, gives no Newton step.
+			if relative(newton, theta) >= stepSize || relative(step, theta) < 100*stepSize {
+				step = newton
+			}
 		}
 		if relative(step, theta) < stepSize {
 			break
