@@ -3,8 +3,8 @@ package stats_test
 import (
 	"testing"
 
-	"github.com/scruple-eval/scruple/stats"
 	"github.com/scruple-eval/scruple/internal/shapes"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // BenchmarkMixedCrossed fits 2,000 documents × 7 kernels × 5 fields.

@@ -23,8 +23,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/scruple-eval/scruple/stats"
 	"github.com/scruple-eval/scruple/internal/shapes"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A model is one mixed model and the data it is fitted to.
