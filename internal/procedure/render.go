@@ -121,7 +121,7 @@ func (r *renderer) object(o Ordered, indent string) {
 				rest = append(rest, e)
 			}
 		default:
-			fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), scalar(v))
+			fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), labelled(e.Key, v))
 		}
 	}
 	t.Flush()
@@ -257,9 +257,17 @@ func cell(o Ordered, key string) string {
 			}
 			return strings.Join(parts, ", ")
 		}
-		return scalar(e.Value)
+		return labelled(key, e.Value)
 	}
 	return ""
+}
+
+// labelled writes a value; a p-value too small for a float64 is not 0.
+func labelled(key string, v any) string {
+	if n, ok := v.(json.Number); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n.String() == "0" {
+		return "< 1e-300"
+	}
+	return scalar(v)
 }
 
 var intervalKey = regexp.MustCompile(`(^|_)ci(\d*)($|_)|^(wilson|clopper_pearson|jeffreys|agresti_coull|percentile|basic|bca|normal_bias)`)
