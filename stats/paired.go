@@ -3,6 +3,9 @@ package stats
 import (
 	"fmt"
 	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+	"github.com/scruple-eval/scruple/stats/internal/root"
 )
 
 // Paired is a paired t-test of a against b.
@@ -16,9 +19,10 @@ type Paired struct {
 	PGreater     float64 // H1: a > b
 	PLess        float64 // H1: a < b
 	CI           Interval
-	DZ           float64 // Cohen's d for pairs: mean difference / sd of differences
-	GZ           float64 // Hedges' g: DZ without its small-sample bias
-	DAv          float64 // mean difference / root mean square of the two sds
+	DZ           float64  // Cohen's d for pairs: mean difference / sd of differences
+	DZCI         Interval // of DZ, exact: the non-central t inverted
+	GZ           float64  // Hedges' g: DZ without its small-sample bias
+	DAv          float64  // mean difference / root mean square of the two sds
 	Correlation  float64
 	Undefined    string // why t, p and d are NaN, "" when they are numbers
 }
@@ -55,7 +59,7 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	nan := math.NaN()
 	r := Paired{N: len(a), MeanA: mean(a), MeanB: mean(b), MeanDiff: mean(diff), DF: n - 1,
 		SDDiff: nan, SE: nan, T: nan, P: nan, PGreater: nan, PLess: nan, DZ: nan, GZ: nan, DAv: nan,
-		Correlation: nan, CI: undefinedInterval(level)}
+		Correlation: nan, CI: undefinedInterval(level), DZCI: undefinedInterval(level)}
 	if len(a) < 2 {
 		r.Undefined = "one pair has no spread"
 		return r, nil
@@ -77,11 +81,38 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	r.T = r.MeanDiff / r.SE
 	r.PLess, r.PGreater = tCDF(r.T, r.DF), tCDF(-r.T, r.DF)
 	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.MeanDiff - half, r.MeanDiff + half, level}
+	r.CI = r.Interval(level)
 	r.DZ = r.MeanDiff / r.SDDiff
+	r.DZCI = effectInterval(r.T, r.DF, n, level)
 	r.GZ = r.DZ * hedges(r.DF)
 	return r, nil
+}
+
+// Interval is the confidence interval of the mean difference at another level.
+func (r Paired) Interval(level float64) Interval {
+	if r.Undefined != "" || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	half := tQuantile((1-level)/2, r.DF) * r.SE
+	return Interval{r.MeanDiff - half, r.MeanDiff + half, level}
+}
+
+// effectInterval is the interval of d_z = δ/√n: the non-centralities δ that
+// give t the tail probabilities (1−level)/2 (Steiger & Fouladi 1997).
+func effectInterval(t, df, n, level float64) Interval {
+	tail := (1 - level) / 2
+	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
+	spread *= 1 + 10/math.Sqrt(df)
+	limit := func(f func(delta float64) float64) float64 {
+		delta, ok := root.Find(func(delta float64) float64 { return math.Log(f(delta)) - math.Log(tail) }, t-spread, t+spread)
+		if !ok {
+			return math.NaN()
+		}
+		return delta / math.Sqrt(n)
+	}
+	low := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.Survival(t) })
+	high := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.CDF(t) })
+	return Interval{low, high, level}
 }
 
 // hedges is the exact factor J(df) = Γ(df/2) / (√(df/2) Γ((df−1)/2)); with one

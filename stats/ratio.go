@@ -164,9 +164,17 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	}
 	d.T = d.Diff / d.SE
 	d.P = 2 * tCDF(-math.Abs(d.T), d.DF)
-	half := tQuantile((1-level)/2, d.DF) * d.SE
-	d.CI = Interval{d.Diff - half, d.Diff + half, level}
+	d.CI = d.Interval(level)
 	return d, nil
+}
+
+// Interval is the confidence interval of the difference at another level.
+func (d RatioDiff) Interval(level float64) Interval {
+	if d.Undefined != "" || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	half := tQuantile((1-level)/2, d.DF) * d.SE
+	return Interval{d.Diff - half, d.Diff + half, level}
 }
 
 // Wilson is the score interval of a binomial proportion k/n, without
