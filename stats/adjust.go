@@ -54,13 +54,11 @@ func BH(p []float64) []float64 {
 // BY controls the false discovery rate under any dependence (Benjamini &
 // Yekutieli 2001).
 func BY(p []float64) []float64 {
-	return stepUp(p, func(rank, m int) float64 {
-		var harmonic float64
-		for k := 1; k <= m; k++ {
-			harmonic += 1 / float64(k)
-		}
-		return harmonic * float64(m) / float64(rank+1)
-	})
+	var harmonic float64
+	for k := range definedOrder(p) {
+		harmonic += 1 / float64(k+1)
+	}
+	return stepUp(p, func(rank, m int) float64 { return harmonic * float64(m) / float64(rank+1) })
 }
 
 // stepUp goes from the largest p-value down, keeping the smallest adjusted one

@@ -104,7 +104,8 @@ func effectInterval(t, df, n, level float64) Interval {
 	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
 	spread *= 1 + 10/math.Sqrt(df)
 	limit := func(f func(delta float64) float64) float64 {
-		delta, ok := root.Find(func(delta float64) float64 { return math.Log(f(delta)) - math.Log(tail) }, t-spread, t+spread)
+		// Far away the tail underflows, and the search needs a number.
+		delta, ok := root.Find(func(delta float64) float64 { return math.Max(math.Log(f(delta)), -800) - math.Log(tail) }, t-spread, t+spread)
 		if !ok {
 			return math.NaN()
 		}

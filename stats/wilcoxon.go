@@ -56,7 +56,7 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	if err := checkLevel(level); err != nil {
 		return SignedRank{}, err
 	}
-	diff, err := differences(a, b)
+	diff, err := Differences(a, b)
 	if err != nil {
 		return SignedRank{}, err
 	}
@@ -97,8 +97,8 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	return r, nil
 }
 
-// differences gives a − b of paired observations.
-func differences(a, b []float64) ([]float64, error) {
+// Differences gives a − b of paired observations.
+func Differences(a, b []float64) ([]float64, error) {
 	if len(a) != len(b) {
 		return nil, fmt.Errorf("stats: pairs need equal lengths, got %d and %d", len(a), len(b))
 	}

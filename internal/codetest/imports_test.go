@@ -28,6 +28,8 @@ var rules = []struct {
 		"data for benchmarks are drawn, not read"},
 	{"internal/procedure", []string{"stats", "internal/measure"}, []string{"net", "database", "time"},
 		"a procedure lays out what stats computes: no study, no store, no model"},
+	{"internal/measure", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
+		"measures are arithmetic on rankings, sets and graphs: any system's, no suite's"},
 	{"internal/eval", nil, []string{"net", "database", "os", "time", "github.com", "gopkg.in", "golang.org"},
 		"the vocabulary is stdlib only and does no I/O"},
 	{"internal/text", []string{"internal/eval"}, []string{"net", "database", "os"},

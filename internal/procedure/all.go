@@ -10,6 +10,11 @@ func All() []Procedure {
 // families has one line a file.
 func families() [][]Procedure {
 	return [][]Procedure{
+		paired(),
 		mixed(),
+		adjust(),
+		power(),
+		rankings(),
+		distributions(),
 	}
 }
