@@ -12,6 +12,10 @@ func families() [][]Procedure {
 	return [][]Procedure{
 		paired(),
 		mixed(),
+		proportions(),
+		categorical(),
+		agreement(),
+		calibrations(),
 		adjust(),
 		power(),
 		rankings(),

@@ -289,6 +289,9 @@ func label(path string, v any) (string, error) {
 	case string:
 		return v, nil
 	case json.Number:
+		if x, err := v.Float64(); err == nil { // 1 and 1.0 are one label
+			return strconv.FormatFloat(x, 'g', -1, 64), nil
+		}
 		return v.String(), nil
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
