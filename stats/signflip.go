@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"slices"
 	"sync"
 )
@@ -177,18 +176,6 @@ func stream(seed, k uint64) counter {
 func (c *counter) next() uint64 {
 	*c += 0x9e3779b97f4a7c15
 	return mix(uint64(*c))
-}
-
-// below gives a number below n, without bias (Lemire 2019).
-func (c *counter) below(n uint32) uint32 {
-	x := uint32(c.next() >> 32)
-	hi, lo := bits.Mul32(x, n)
-	if lo < n {
-		for floor := -n % n; lo < floor; {
-			hi, lo = bits.Mul32(uint32(c.next()>>32), n)
-		}
-	}
-	return hi
 }
 
 func mix(z uint64) uint64 {

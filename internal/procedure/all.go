@@ -11,6 +11,8 @@ func All() []Procedure {
 func families() [][]Procedure {
 	return [][]Procedure{
 		paired(),
+		bootstraps(),
+		robust(),
 		mixed(),
 		proportions(),
 		categorical(),
