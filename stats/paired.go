@@ -20,7 +20,6 @@ type Paired struct {
 	PLess        float64 // H1: a < b
 	CI           Interval
 	DZ           float64  // Cohen's d for pairs: mean difference / sd of differences
-	DZCI         Interval // of DZ, exact: the non-central t inverted
 	GZ           float64  // Hedges' g: DZ without its small-sample bias
 	DAv          float64  // mean difference / root mean square of the two sds
 	Correlation  float64
@@ -59,7 +58,7 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	nan := math.NaN()
 	r := Paired{N: len(a), MeanA: mean(a), MeanB: mean(b), MeanDiff: mean(diff), DF: n - 1,
 		SDDiff: nan, SE: nan, T: nan, P: nan, PGreater: nan, PLess: nan, DZ: nan, GZ: nan, DAv: nan,
-		Correlation: nan, CI: undefinedInterval(level), DZCI: undefinedInterval(level)}
+		Correlation: nan, CI: undefinedInterval(level)}
 	if len(a) < 2 {
 		r.Undefined = "one pair has no spread"
 		return r, nil
@@ -83,7 +82,6 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
 	r.CI = r.Interval(level)
 	r.DZ = r.MeanDiff / r.SDDiff
-	r.DZCI = effectInterval(r.T, r.DF, n, level)
 	r.GZ = r.DZ * hedges(r.DF)
 	return r, nil
 }
@@ -97,9 +95,14 @@ func (r Paired) Interval(level float64) Interval {
 	return Interval{r.MeanDiff - half, r.MeanDiff + half, level}
 }
 
-// effectInterval is the interval of d_z = δ/√n: the non-centralities δ that
-// give t the tail probabilities (1−level)/2 (Steiger & Fouladi 1997).
-func effectInterval(t, df, n, level float64) Interval {
+// EffectInterval is the exact confidence interval of d_z = δ/√n: the
+// non-centralities δ that give t the tail probabilities (1−level)/2 (Steiger &
+// Fouladi 1997). It takes a millisecond, a test a microsecond.
+func (r Paired) EffectInterval(level float64) Interval {
+	if r.Undefined != "" || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	t, df, n := r.T, r.DF, float64(r.N)
 	tail := (1 - level) / 2
 	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
 	spread *= 1 + 10/math.Sqrt(df)

@@ -18,6 +18,8 @@ func families() [][]Procedure {
 		categorical(),
 		agreement(),
 		calibrations(),
+		predictionPowered(),
+		sequences(),
 		adjust(),
 		power(),
 		rankings(),

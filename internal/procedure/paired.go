@@ -99,7 +99,7 @@ func runPairedT(_, input Object) (any, error) {
 		return nil, err
 	}
 	return pairedResult{t.N, Number(t.MeanA), Number(t.MeanB), Number(t.MeanDiff), Number(t.SDDiff), Number(t.SE), Number(t.T), Number(t.DF),
-		Number(t.P), Number(t.PGreater), Number(t.PLess), Span(t.CI), Span(t.Interval(0.90)), Number(t.DZ), Span(t.DZCI), Number(t.GZ), Number(t.DAv),
+		Number(t.P), Number(t.PGreater), Number(t.PLess), Span(t.CI), Span(t.Interval(0.90)), Number(t.DZ), Span(t.EffectInterval(0.95)), Number(t.GZ), Number(t.DAv),
 		Number(t.Correlation), because(t.Undefined)}, nil
 }
 
