@@ -35,6 +35,7 @@ type Mixed struct {
 	scaled *scaledDesign
 	system *system
 	theta  []float64 // by block of system
+	value  float64   // of the criterion at the θ last factored
 	order  []int     // block of each term of Formula.Random
 	joint  *jointCovariance
 }
@@ -221,7 +222,16 @@ func (m *Mixed) df() float64 {
 // criterion is −2 log-likelihood with β and σ at their best for θ; infinite
 // where it cannot be computed.
 func (m *Mixed) criterion(theta []float64) float64 {
+	s := m.system
+	if m.Evaluations > 0 && slices.Equal(theta, s.theta) {
+		return m.value // factored already
+	}
 	m.Evaluations++
+	m.value = m.evaluate(theta)
+	return m.value
+}
+
+func (m *Mixed) evaluate(theta []float64) float64 {
 	s := m.system
 	if !s.factor(theta) {
 		return math.Inf(1)

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
@@ -424,12 +425,7 @@ func (s *system) traces(withX bool) []float64 {
 	if s.inverse == nil {
 		s.inverse = make([]float64, s.m*s.m)
 	}
-	for a := range m {
-		copy(s.inverse[a*s.m+a:a*s.m+m], s.upper[a*s.m+a:a*s.m+m])
-	}
-	if m > 0 {
-		lapack64.Potri(blas64.Triangular{N: m, Stride: s.m, Data: s.inverse, Uplo: blas.Upper, Diag: blas.NonUnit})
-	}
+	s.invert(m)
 	out := make([]float64, len(s.blocks))
 	for b := s.diag; b < len(s.blocks); b++ {
 		at := s.blocks[b].offset - s.from
@@ -441,6 +437,42 @@ func (s *system) traces(withX bool) []float64 {
 		out[b] = s.blockTrace(b, end)
 	}
 	return out
+}
+
+// invertPanel is the width of the columns that are inverted together, and
+// invertRows the height of the rows that are multiplied together.
+const invertPanel, invertRows = 64, 192
+
+// invert makes the inverse of UᵀU, U the leading m×m of the factor: U⁻¹ first,
+// panel by panel, then U⁻¹U⁻ᵀ. LAPACK's dtrtri does the same with products of
+// triangular matrices, which gonum computes on one core. Below its diagonal
+// the inverse is 0, and must be.
+func (s *system) invert(m int) {
+	block := func(data []float64, row, col, rows, cols int) blas64.General {
+		return blas64.General{Rows: rows, Cols: cols, Stride: s.m, Data: data[row*s.m+col:]}
+	}
+	panel := make([]float64, m*invertPanel)
+	for col := 0; col < m; col += invertPanel {
+		width := min(invertPanel, m-col)
+		corner := blas64.Triangular{N: width, Stride: s.m, Data: s.inverse[col*s.m+col:], Uplo: blas.Upper, Diag: blas.NonUnit}
+		for a := col; a < col+width; a++ {
+			copy(s.inverse[a*s.m+a:a*s.m+col+width], s.upper[a*s.m+a:a*s.m+col+width])
+		}
+		lapack64.Trtri(corner)
+		// −U⁻¹ of the columns before, times this panel of U, times its corner.
+		for row := 0; row < col; row += invertRows {
+			height := min(invertRows, col-row)
+			into := blas64.General{Rows: height, Cols: width, Stride: width, Data: panel[row*width:]}
+			blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, block(s.inverse, row, row, height, col-row), block(s.upper, row, col, col-row, width), 0, into)
+			blas64.Trmm(blas.Right, blas.NoTrans, 1, corner, into)
+		}
+		for row := range col {
+			copy(s.inverse[row*s.m+col:row*s.m+col+width], panel[row*width:(row+1)*width])
+		}
+	}
+	if m > 0 {
+		gonum.Implementation{}.Dlauum(blas.Upper, m, s.inverse, s.m)
+	}
 }
 
 // blockTrace computes a diagonal block of the inverse, keeping its other
