@@ -19,9 +19,9 @@ type Paired struct {
 	PGreater     float64 // H1: a > b
 	PLess        float64 // H1: a < b
 	CI           Interval
-	DZ           float64  // Cohen's d for pairs: mean difference / sd of differences
-	GZ           float64  // Hedges' g: DZ without its small-sample bias
-	DAv          float64  // mean difference / root mean square of the two sds
+	DZ           float64 // Cohen's d for pairs: mean difference / sd of differences
+	GZ           float64 // Hedges' g: DZ without its small-sample bias
+	DAv          float64 // mean difference / root mean square of the two sds
 	Correlation  float64
 	Undefined    string // why t, p and d are NaN, "" when they are numbers
 }

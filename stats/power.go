@@ -68,7 +68,7 @@ func PairedSize(dz, power, alpha float64, alternative Alternative) (float64, err
 			return 0, fmt.Errorf("stats: an effect of %v needs more than 10¹² pairs", dz)
 		}
 	}
-	n, ok := root.Find(excess, high/4, high)
+	n, ok := root.Find(excess, math.Max(low, high/4), high)
 	if !ok {
 		return 0, fmt.Errorf("stats: no number of pairs was found for an effect of %v", dz)
 	}

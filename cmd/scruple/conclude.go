@@ -283,6 +283,9 @@ func keptOn(ctx context.Context, db *store.DB, r *store.Run) (result report.Repo
 	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
 		return result, "", fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
 	}
+	if found := result.Analysis.Format; found != analyse.Format {
+		return result, "", fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): `scruple score` analyses it again, for nothing", r.ID, found, analyse.Format)
+	}
 	if verdict != nil {
 		result.Verdict = &gate.Verdict{}
 		if err := json.Unmarshal(verdict, result.Verdict); err != nil {

@@ -44,10 +44,14 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Format names the layout of an analysis. It changes when a field changes its
+// meaning or a new one cannot be left undefined.
+const Format = "scruple-analysis/2"
+
 // An Analysis is everything a gate decides on and a report shows. The same
 // study, data, seed and answers give the same bytes: it holds no clock.
 type Analysis struct {
-	Format      string       `json:"format"` // "scruple-analysis/1"
+	Format      string       `json:"format"` // [Format]
 	Study       Study        `json:"study"`
 	Run         Run          `json:"run"`
 	Metrics     []Metric     `json:"metrics"`

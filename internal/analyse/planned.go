@@ -178,7 +178,8 @@ func (t tester) signFlip(r *Comparison, m matched) error {
 // cluster-robust one.
 func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
 	r.ratios(d, t.equivalence())
-	b, err := stats.ClusterBootstrapDiff(m.numA, m.denA, m.numB, m.denB,
+	numA, denA, numB, denB := m.occupied()
+	b, err := stats.ClusterBootstrapDiff(numA, denA, numB, denB,
 		stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return err
@@ -199,6 +200,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
 // mcnemar compares passes: scores that are 0 or 1.
 func (t tester) mcnemar(r *Comparison, m matched) error {
 	r.D, r.DLow, r.DHigh = Undefined(), Undefined(), Undefined()
+	r.Method = "McNemar's test"
 	if !binary(m.xs) || !binary(m.ys) {
 		r.untested(fmt.Sprintf("McNemar's test compares scores that are 0 or 1, and %s has others", r.Metric))
 		return nil
@@ -222,13 +224,24 @@ func binary(xs []float64) bool {
 	return !slices.ContainsFunc(xs, func(x float64) bool { return x != 0 && x != 1 })
 }
 
-// clusterDifferences are those of clusters that have any items.
-func (m matched) clusterDifferences() []float64 {
-	var out []float64
+// occupied are the sums of clusters that have any items here: those of another
+// stratum are not there to be drawn.
+func (m matched) occupied() (numA, denA, numB, denB []float64) {
 	for k := range m.denA {
 		if m.denA[k] > 0 || m.denB[k] > 0 {
-			out = append(out, m.numA[k]-m.numB[k])
+			numA, denA = append(numA, m.numA[k]), append(denA, m.denA[k])
+			numB, denB = append(numB, m.numB[k]), append(denB, m.denB[k])
 		}
+	}
+	return numA, denA, numB, denB
+}
+
+// clusterDifferences are the sums of differences of each cluster.
+func (m matched) clusterDifferences() []float64 {
+	a, _, b, _ := m.occupied()
+	out := make([]float64, len(a))
+	for k := range a {
+		out[k] = a[k] - b[k]
 	}
 	return out
 }

@@ -151,7 +151,7 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	if c.D.Defined() {
 		d := "d =" + nbsp + plainNumber(c.D, 2)
 		if c.DLow.Defined() && c.DHigh.Defined() {
-			d += " " + scale{decimals: 2}.interval(c.DLow, c.DHigh, false)
+			d += " [" + scale{decimals: 2}.interval(c.DLow, c.DHigh, false) + "]"
 		}
 		parts = append(parts, d)
 	}
