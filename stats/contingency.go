@@ -15,8 +15,8 @@ type Independence struct {
 	Expected    [][]float64 // under independence
 	Residuals   [][]float64 // standardised: (O − E)/√(E(1 − row share)(1 − column share))
 	MinExpected float64
-	Below5      int // cells with an expected count below 5
-	CramersV    float64
+	Below5      int     // cells with an expected count below 5
+	CramersV    float64 // of χ² without continuity correction, so that 1 is reached
 	Undefined   string
 	Warnings    []string
 }
@@ -26,7 +26,7 @@ type RowPair struct {
 	I, J             int
 	Chi2, P          float64
 	PYates           float64 // with continuity correction, where 2×2
-	PFisher          float64
+	PFisher          float64 // NaN where its tables are too many
 	PBonferroni      float64 // of P, over all pairs of rows
 	PYatesBonferroni float64
 }
@@ -57,13 +57,15 @@ func ChiSquared(table [][]int, continuity bool) (Independence, error) {
 	if continuity && len(rows) == 2 && len(cols) == 2 {
 		yates = math.Min(0.5, math.Abs(float64(table[0][0])-rows[0]*cols[0]/n))
 	}
+	plain := 0.0
 	r.Chi2, r.G, r.MinExpected = 0, 0, math.Inf(1)
 	for i, row := range table {
 		expected, residuals := make([]float64, len(cols)), make([]float64, len(cols))
 		for j, count := range row {
 			o, e := float64(count), rows[i]*cols[j]/n
-			deviation := math.Abs(o-e) - yates
-			r.Chi2 += deviation * deviation / e
+			deviation := math.Abs(o - e)
+			plain += deviation * deviation / e
+			r.Chi2 += (deviation - yates) * (deviation - yates) / e
 			if count > 0 {
 				r.G += 2 * o * math.Log(o/e)
 			}
@@ -78,7 +80,7 @@ func ChiSquared(table [][]int, continuity bool) (Independence, error) {
 	}
 	d := dist.ChiSquared{DF: r.DF}
 	r.P, r.PG = d.Survival(r.Chi2), d.Survival(math.Max(0, r.G))
-	r.CramersV = math.Sqrt(r.Chi2 / (n * float64(min(len(rows), len(cols))-1)))
+	r.CramersV = math.Sqrt(plain / (n * float64(min(len(rows), len(cols))-1)))
 	if r.Below5 > 0 {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d cells have an expected count below 5: the χ² approximation is rough", r.Below5))
 	}
@@ -107,7 +109,8 @@ func margins(table [][]int) (rows, cols []float64, n float64, err error) {
 }
 
 // RowPairs compares all pairs of rows, i < j. Corrections count every pair,
-// also those whose test is undefined.
+// also those whose test is undefined. The exact tests of all pairs share the
+// tables that [Fisher] may look at for one.
 func RowPairs(table [][]int) ([]RowPair, error) {
 	var pairs []RowPair
 	m := float64(len(table)*(len(table)-1)) / 2
@@ -122,7 +125,7 @@ func RowPairs(table [][]int) ([]RowPair, error) {
 			if err != nil {
 				return nil, err
 			}
-			fisher, err := Fisher(two)
+			fisher, err := exact(two, maxTables/int(m))
 			if err != nil && !errors.Is(err, ErrTooManyTables) {
 				return nil, err
 			}
@@ -143,81 +146,3 @@ func bonferroni(p, m float64) float64 {
 // ErrTooManyTables is that of a table whose exact test would look at more
 // tables than is sensible.
 var ErrTooManyTables = errors.New("stats: too many tables to enumerate for Fisher's exact test")
-
-// maxTables bounds what Fisher's test enumerates.
-const maxTables = 20_000_000
-
-// Fisher is the two-sided p-value of Fisher's exact test of a table with two
-// rows: the probability, with both margins fixed, of all tables that are at
-// most as likely as this one. NaN with [ErrTooManyTables] where they are too
-// many, which takes many columns of large counts.
-//
-// Reference: R fisher.test, relative tolerance 1e-7 included.
-func Fisher(table [][]int) (float64, error) {
-	_, cols, n, err := margins(table)
-	if err != nil {
-		return math.NaN(), err
-	}
-	if len(table) != 2 {
-		return math.NaN(), fmt.Errorf("stats: Fisher's exact test is of two rows, got %d", len(table))
-	}
-	f := fisher{total: int(n)}
-	for j, c := range cols {
-		if c > 0 {
-			f.cols = append(f.cols, int(c))
-			f.row += table[0][j]
-		}
-	}
-	f.factorials(f.total)
-	tables := 1.0
-	for _, c := range f.cols[:max(0, len(f.cols)-1)] {
-		tables *= float64(min(c, f.row)) + 1
-	}
-	if tables > maxTables {
-		return math.NaN(), ErrTooManyTables
-	}
-	base := -f.choose(f.total, f.row)
-	observed := base
-	k := 0
-	for j, c := range cols {
-		if c > 0 {
-			observed += f.choose(f.cols[k], table[0][j])
-			k++
-		}
-	}
-	f.bound = observed + 1e-7
-	f.walk(0, f.row, f.total, base)
-	return math.Min(1, f.p), nil
-}
-
-type fisher struct {
-	cols       []int
-	row, total int
-	logFact    []float64
-	bound      float64
-	p          float64
-}
-
-func (f *fisher) factorials(n int) {
-	f.logFact = make([]float64, n+1)
-	for k := range f.logFact {
-		f.logFact[k], _ = math.Lgamma(float64(k) + 1)
-	}
-}
-
-func (f *fisher) choose(n, k int) float64 { return f.logFact[n] - f.logFact[k] - f.logFact[n-k] }
-
-// walk fills in the first row from column j on; left of it are still to be
-// placed, in columns that hold rest counts.
-func (f *fisher) walk(j, left, rest int, log float64) {
-	if j == len(f.cols) {
-		if log <= f.bound {
-			f.p += math.Exp(log)
-		}
-		return
-	}
-	rest -= f.cols[j]
-	for x := max(0, left-rest); x <= min(left, f.cols[j]); x++ {
-		f.walk(j+1, left-x, rest, log+f.choose(f.cols[j], x))
-	}
-}
