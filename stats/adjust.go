@@ -2,6 +2,7 @@ package stats
 
 import (
 	"cmp"
+	"fmt"
 	"math"
 	"slices"
 )
@@ -36,6 +37,61 @@ func Holm(p []float64) []float64 {
 		out[i] = running
 	}
 	return out
+}
+
+// Hochberg is the step-up procedure of Hochberg (1988); it needs independent
+// or positively dependent tests.
+func Hochberg(p []float64) []float64 {
+	return stepUp(p, func(rank, m int) float64 { return float64(m - rank) })
+}
+
+// BH controls the false discovery rate (Benjamini & Hochberg 1995) under
+// independent or positively dependent tests.
+func BH(p []float64) []float64 {
+	return stepUp(p, func(rank, m int) float64 { return float64(m) / float64(rank+1) })
+}
+
+// BY controls the false discovery rate under any dependence (Benjamini &
+// Yekutieli 2001).
+func BY(p []float64) []float64 {
+	var harmonic float64
+	for k := range definedOrder(p) {
+		harmonic += 1 / float64(k+1)
+	}
+	return stepUp(p, func(rank, m int) float64 { return harmonic * float64(m) / float64(rank+1) })
+}
+
+// stepUp goes from the largest p-value down, keeping the smallest adjusted one
+// so far; factor is what the p-value of a rank (from 0) of m is multiplied by.
+func stepUp(p []float64, factor func(rank, m int) float64) []float64 {
+	order := definedOrder(p)
+	out := slices.Clone(p)
+	running := 1.0
+	for rank := len(order) - 1; rank >= 0; rank-- {
+		i := order[rank]
+		running = math.Min(running, p[i]*factor(rank, len(order)))
+		out[i] = running
+	}
+	return out
+}
+
+// Adjust corrects by name: none, bonferroni, holm, hochberg, bh or by.
+func Adjust(method string, p []float64) ([]float64, error) {
+	switch method {
+	case "", "none":
+		return slices.Clone(p), nil
+	case "bonferroni":
+		return Bonferroni(p), nil
+	case "holm":
+		return Holm(p), nil
+	case "hochberg":
+		return Hochberg(p), nil
+	case "bh":
+		return BH(p), nil
+	case "by":
+		return BY(p), nil
+	}
+	return nil, fmt.Errorf("stats: no correction is called %q; there are none, bonferroni, holm, hochberg, bh and by", method)
 }
 
 // definedOrder lists the indices of defined p-values, smallest first.

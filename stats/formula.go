@@ -113,10 +113,10 @@ func (p *formulaParser) term(f *Formula) error {
 
 func (p *formulaParser) random(f *Formula) error {
 	if !p.take("1") {
-		return p.unexpected(`"1": only random intercepts, (1|group), are supported, no slopes`)
+		return p.slopes()
 	}
 	if p.take("+") {
-		return fmt.Errorf("only random intercepts, (1|group), are supported, no slopes")
+		return p.slopes()
 	}
 	if p.take("||") || !p.take("|") {
 		return p.unexpected(`"|" and a grouping factor`)
@@ -155,6 +155,11 @@ func (p *formulaParser) random(f *Formula) error {
 		f.Random = append(f.Random, g)
 	}
 	return nil
+}
+
+func (p *formulaParser) slopes() error {
+	inner, _, _ := strings.Cut(p.rest, ")")
+	return fmt.Errorf("(%s): only random intercepts, (1|group), are supported, no random slopes", inner)
 }
 
 var bareName = regexp.MustCompile(`^[\p{L}.][\p{L}\p{N}._]*`)

@@ -98,7 +98,7 @@ func arranged(levels []string, codes []int32, count []int, sorted bool) Factor {
 		}
 	}
 	if sorted {
-		slices.SortFunc(order, func(a, b int) int { return compareLabels(levels[a], levels[b]) })
+		slices.SortFunc(order, func(a, b int) int { return CompareLabels(levels[a], levels[b]) })
 	}
 	to := make([]int32, len(levels))
 	out := Factor{Levels: make([]string, len(order)), Codes: codes}
@@ -111,8 +111,9 @@ func arranged(levels []string, codes []int32, count []int, sorted bool) Factor {
 	return out
 }
 
-// compareLabels orders numbers by value and before text.
-func compareLabels(a, b string) int {
+// CompareLabels orders labels as levels of a factor are sorted: numbers by value,
+// and before text.
+func CompareLabels(a, b string) int {
 	x, errX := strconv.ParseFloat(a, 64)
 	y, errY := strconv.ParseFloat(b, 64)
 	switch {

@@ -35,6 +35,7 @@ type Mixed struct {
 	scaled *scaledDesign
 	system *system
 	theta  []float64 // by block of system
+	value  float64   // of the criterion at the θ last factored
 	order  []int     // block of each term of Formula.Random
 	joint  *jointCovariance
 }
@@ -96,12 +97,12 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	}
 	m := &Mixed{Formula: formula, REML: reml, N: f.n, Names: design.Names, Dropped: design.Dropped,
 		frame: f, design: design, scaled: scaled, order: order}
-	m.system = newSystem(terms, scaled, scaled.response(y))
+	m.system = newSystem(f.n, terms, scaled, func(int) float64 { return 1 }, scaled.response(y))
 	if m.system.m > maxDense {
 		return nil, fmt.Errorf("stats: crossed grouping factors make %d equations that hang together, more than %d: aggregate, or leave the smaller one out", m.system.m, maxDense)
 	}
 	m.system.allocate()
-	m.system.gatherDense(terms, scaled, scaled.response(y))
+	m.system.gatherDense()
 	if m.theta, err = m.search(); err != nil {
 		return nil, err
 	}
@@ -186,7 +187,7 @@ func (s *scaledDesign) each(i int, visit func(int, float64)) {
 }
 
 // response gives the scaled response, row by row.
-func (s *scaledDesign) response(y []float64) func(int) float64 {
+func (s *scaledDesign) response(y []float64) byRow {
 	return func(i int) float64 { return (y[i] - s.yMean) / s.ySD }
 }
 
@@ -221,7 +222,16 @@ func (m *Mixed) df() float64 {
 // criterion is −2 log-likelihood with β and σ at their best for θ; infinite
 // where it cannot be computed.
 func (m *Mixed) criterion(theta []float64) float64 {
+	s := m.system
+	if m.Evaluations > 0 && slices.Equal(theta, s.theta) {
+		return m.value // factored already
+	}
 	m.Evaluations++
+	m.value = m.evaluate(theta)
+	return m.value
+}
+
+func (m *Mixed) evaluate(theta []float64) float64 {
 	s := m.system
 	if !s.factor(theta) {
 		return math.Inf(1)

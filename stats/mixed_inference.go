@@ -19,6 +19,15 @@ type Estimate struct {
 	CI        Interval
 }
 
+// Interval is the confidence interval of another level.
+func (e Estimate) Interval(level float64) Interval {
+	if checkLevel(level) != nil || !(e.SE > 0) || !(e.DF > 0) {
+		return undefinedInterval(level)
+	}
+	half := dist.StudentT{DF: e.DF}.UpperQuantile((1-level)/2) * e.SE
+	return Interval{e.Value - half, e.Value + half, level}
+}
+
 // TermTest is an F test that all columns of a fixed effect are 0.
 type TermTest struct {
 	Term         string
@@ -85,11 +94,9 @@ func (m *Mixed) Contrast(name string, weights []float64, level float64) (Estimat
 	if !(e.SE > 0) || !(e.DF > 0) {
 		return e, nil
 	}
-	t := dist.StudentT{DF: e.DF}
 	e.T = e.Value / e.SE
-	e.P = 2 * t.Survival(math.Abs(e.T))
-	half := t.UpperQuantile((1-level)/2) * e.SE
-	e.CI = Interval{e.Value - half, e.Value + half, level}
+	e.P = 2 * dist.StudentT{DF: e.DF}.Survival(math.Abs(e.T))
+	e.CI = e.Interval(level)
 	return e, nil
 }
 

@@ -12,12 +12,13 @@ const smallSystem = 200
 
 // search minimises the criterion in θ. It is even in each θₖ, so the search is
 // unconstrained and |θ| taken; then each θₖ = 0 is tried, which a search never
-// hits exactly. It starts from 1 and, where that costs little, from 0.1 too.
+// hits exactly. It starts from 1 and from 0.1, or where an evaluation costs
+// something from the estimates of moments.
 func (m *Mixed) search() ([]float64, error) {
 	k := len(m.system.blocks)
 	starts := [][]float64{slices.Repeat([]float64{1}, k), slices.Repeat([]float64{0.1}, k)}
 	if m.system.m > smallSystem {
-		starts = starts[:1]
+		starts = [][]float64{m.moments()}
 	}
 	var best []float64
 	lowest := math.Inf(1)
@@ -27,11 +28,12 @@ func (m *Mixed) search() ([]float64, error) {
 			best, lowest = theta, v
 		}
 	}
-	if math.IsInf(lowest, 0) || math.IsNaN(lowest) {
+	if math.IsInf(lowest, 0) || math.IsNaN(lowest) || m.exact(best) {
 		return nil, errors.New("stats: the mixed model fits the response exactly or its equations are singular: there is no residual variance to estimate")
 	}
+	clear := m.farFromZero(best)
 	for b := range best {
-		if best[b] == 0 {
+		if best[b] == 0 || clear[b] {
 			continue
 		}
 		try := slices.Clone(best)
@@ -47,9 +49,54 @@ func (m *Mixed) search() ([]float64, error) {
 	return best, nil
 }
 
+// moments estimates each θ by itself, from the mean squares between and within
+// its groups; not below 0.05, where the search could be caught at 0.
+func (m *Mixed) moments() []float64 {
+	s := m.system
+	n := float64(s.n)
+	theta := make([]float64, len(s.blocks))
+	for b, k := range s.blocks {
+		var between, sizes float64
+		for j, count := range k.count {
+			between += k.zy[j] * k.zy[j] / count
+			sizes += count * count
+		}
+		q := float64(k.levels)
+		ratio := (between / (q - 1)) / ((s.yy - between) / (n - q))
+		theta[b] = math.Max(0.05, math.Sqrt(math.Max(0, (ratio-1)*(q-1)/(n-sizes/n))))
+	}
+	return theta
+}
+
+// farFromZero says, for systems whose factor costs something, which θₖ lie so
+// many standard errors from 0 that the criterion there need not be looked at:
+// by its curvature it would be worse by 50.
+func (m *Mixed) farFromZero(theta []float64) []bool {
+	far := make([]bool, len(theta))
+	if m.system.m <= smallSystem {
+		return far
+	}
+	m.criterion(theta)
+	information := m.averageInformation()
+	for b, t := range theta {
+		far[b] = t*t*information[b][b]/2 > 50
+	}
+	return far
+}
+
+// exact reports whether what is left of the response's sum of squares at θ is
+// rounding noise.
+func (m *Mixed) exact(theta []float64) bool {
+	m.criterion(theta)
+	return m.system.rss < 1e-12*m.system.yy
+}
+
 const (
 	maxSteps = 100
 	stepSize = 1e-6 // relative to θ: where the search ends
+	// lastStep is how small a step of a large system must be to be taken
+	// without another gradient: what is left behind it is a few percent of it.
+	lastStep = 1e-4
 )
 
 // descend searches from a start: one step of the fixed-point iteration, which
@@ -65,17 +112,25 @@ func (m *Mixed) descend(theta []float64) ([]float64, float64) {
 	grad, free := m.slope(m.system.rss / m.df())
 	var history []secant
 	for k := range maxSteps {
-		var step []float64
-		if k == 0 {
-			step = fixedPoint(theta, grad, free)
-		} else {
-			step = newtonStep(inverseHessian(m.averageInformation(), history), grad, theta)
+		step := fixedPoint(theta, grad, free)
+		if k > 0 {
+			newton := newtonStep(inverseHessian(m.averageInformation(), history), grad, theta)
+			// A slope without a curvature, where the response is fitted
+			// exactly, gives no Newton step.
+			if relative(newton, theta) >= stepSize || relative(step, theta) < 100*stepSize {
+				step = newton
+			}
 		}
-		if relative(step, theta) < stepSize {
+		length := relative(step, theta)
+		if length < stepSize {
 			break
 		}
 		next, nv, ok := m.advance(theta, v, grad, step)
 		if !ok {
+			break
+		}
+		if length < lastStep && m.system.m > smallSystem {
+			theta, v = next, nv
 			break
 		}
 		var ngrad []float64

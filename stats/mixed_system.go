@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/blas64"
+	"gonum.org/v1/gonum/lapack/gonum"
 	"gonum.org/v1/gonum/lapack/lapack64"
 )
 
@@ -23,6 +24,10 @@ import (
 // The blocks follow MixedModels.jl (Bates et al.).
 type system struct {
 	n      int
+	terms  []Factor
+	rows   fixedRows
+	weight byRow
+	y      byRow
 	blocks []block
 	diag   int // how many blocks are eliminated as diagonals
 	q, p   int // columns of Z and of X
@@ -64,11 +69,20 @@ type sparse struct {
 	inv   []float64 // of the inverse, at the same places
 }
 
+// fixedRows gives the rows of X; a weight of its rows and the response are
+// functions of the row.
+type fixedRows interface {
+	columns() int
+	each(row int, visit func(col int, x float64))
+}
+
+type byRow func(row int) float64
+
 // newSystem gathers the cross-products of what is eliminated first, and with
 // them the size of what remains, for which gatherDense is then called. Terms
 // come sorted by levels, descending.
-func newSystem(terms []Factor, x *scaledDesign, y func(row int) float64) *system {
-	s := &system{n: x.Rows(), p: x.columns()}
+func newSystem(n int, terms []Factor, x fixedRows, weight, y byRow) *system {
+	s := &system{n: n, p: x.columns(), terms: terms, rows: x, weight: weight, y: y}
 	for _, t := range terms {
 		k := len(t.Levels)
 		s.blocks = append(s.blocks, block{levels: k, offset: s.q, count: make([]float64, k), zy: make([]float64, k)})
@@ -76,11 +90,12 @@ func newSystem(terms []Factor, x *scaledDesign, y func(row int) float64) *system
 	}
 	for b := range s.blocks {
 		for i, c := range terms[b].Codes {
-			s.blocks[b].count[c]++
-			s.blocks[b].zy[c] += y(i)
+			w := weight(i)
+			s.blocks[b].count[c] += w
+			s.blocks[b].zy[c] += w * y(i)
 		}
 	}
-	s.gatherDiagonal(terms, x)
+	s.gatherDiagonal()
 	return s
 }
 
@@ -99,12 +114,12 @@ const denseTerm = 24
 
 // gatherDiagonal makes the sparse rows of the leading blocks that stay
 // diagonal.
-func (s *system) gatherDiagonal(terms []Factor, x *scaledDesign) {
+func (s *system) gatherDiagonal() {
 	for b := range s.blocks {
 		if b > 0 && (s.blocks[b].levels <= denseTerm || !s.staysDiagonal(b)) {
 			break
 		}
-		s.blocks[b].rows = s.crossRows(terms, x, b)
+		s.blocks[b].rows = s.crossRows(b)
 		s.fill(b)
 		s.diag++
 	}
@@ -139,9 +154,9 @@ func (s *system) staysDiagonal(b int) bool {
 }
 
 // crossRows counts what each level of block b meets after it.
-func (s *system) crossRows(terms []Factor, x *scaledDesign, b int) []sparse {
+func (s *system) crossRows(b int) []sparse {
 	levels := s.blocks[b].levels
-	order, start := byLevel(terms[b].Codes, levels)
+	order, start := byLevel(s.terms[b].Codes, levels)
 	value := make([]float64, s.q+s.p)
 	seen := make([]bool, s.q+s.p)
 	rows := make([]sparse, levels)
@@ -155,10 +170,11 @@ func (s *system) crossRows(terms []Factor, x *scaledDesign, b int) []sparse {
 			value[col] += v
 		}
 		for _, i := range order[start[j]:start[j+1]] {
+			w := s.weight(int(i))
 			for later := b + 1; later < len(s.blocks); later++ {
-				add(s.blocks[later].offset+int(terms[later].Codes[i]), 1)
+				add(s.blocks[later].offset+int(s.terms[later].Codes[i]), w)
 			}
-			x.each(int(i), func(col int, v float64) { add(s.q+col, v) })
+			s.rows.each(int(i), func(col int, v float64) { add(s.q+col, w*v) })
 		}
 		slices.Sort(touched)
 		rows[j] = sparse{col: touched, cross: make([]float64, len(touched))}
@@ -212,11 +228,13 @@ func (r *sparse) include(cols []int32) {
 	}
 }
 
-func (s *system) gatherDense(terms []Factor, x *scaledDesign, y func(row int) float64) {
+// gatherDense adds up the cross-products of the dense remainder.
+func (s *system) gatherDense() {
+	terms, x := s.terms, s.rows
 	cols := make([]int, 0, len(terms)+s.p)
 	vals := make([]float64, 0, len(terms)+s.p)
 	for i := range s.n {
-		v := y(i)
+		v, weight := s.y(i), s.weight(i)
 		cols, vals = cols[:0], vals[:0]
 		for b := s.diag; b < len(s.blocks); b++ {
 			cols = append(cols, s.blocks[b].offset-s.from+int(terms[b].Codes[i]))
@@ -227,19 +245,36 @@ func (s *system) gatherDense(terms []Factor, x *scaledDesign, y func(row int) fl
 			vals = append(vals, w)
 		})
 		for a, c := range cols {
-			s.rhs[c] += vals[a] * v
+			wv := weight * vals[a]
+			s.rhs[c] += wv * v
 			row := s.dense[c*s.m : (c+1)*s.m]
 			for e := a; e < len(cols); e++ {
-				row[cols[e]] += vals[a] * vals[e]
+				row[cols[e]] += wv * vals[e]
 			}
 		}
-		s.yy += v * v
+		s.yy += weight * v * v
 	}
 }
 
 // factor eliminates at θ and solves. It reports false where the equations are
-// singular to working precision.
+// singular to working precision or nothing is left to explain.
 func (s *system) factor(theta []float64) bool {
+	if !s.factorMatrix(theta) {
+		return false
+	}
+	for b, k := range s.blocks[:s.diag] {
+		for j, v := range k.zy {
+			s.x[k.offset+j] = theta[b] * v
+		}
+	}
+	for c, v := range s.rhs {
+		s.x[s.from+c] = s.scale[s.from+c] * v
+	}
+	s.rss = s.yy - s.solve(s.x)
+	return s.rss > 0
+}
+
+func (s *system) factorMatrix(theta []float64) bool {
 	copy(s.theta, theta)
 	for b, k := range s.blocks {
 		for j := range k.levels {
@@ -254,9 +289,11 @@ func (s *system) factor(theta []float64) bool {
 	for b := range s.blocks[:s.diag] {
 		s.eliminate(b)
 	}
-	sym := blas64.Symmetric{N: s.m, Stride: s.m, Data: s.upper, Uplo: blas.Upper}
-	if _, ok := lapack64.Potrf(sym); !ok {
-		return false
+	if s.m > 0 {
+		sym := blas64.Symmetric{N: s.m, Stride: s.m, Data: s.upper, Uplo: blas.Upper}
+		if _, ok := lapack64.Potrf(sym); !ok {
+			return false
+		}
 	}
 	for c := range s.m {
 		l := 2 * math.Log(s.upper[c*s.m+c])
@@ -266,16 +303,7 @@ func (s *system) factor(theta []float64) bool {
 			s.logDetX += l
 		}
 	}
-	for b, k := range s.blocks[:s.diag] {
-		for j, v := range k.zy {
-			s.x[k.offset+j] = theta[b] * v
-		}
-	}
-	for c, v := range s.rhs {
-		s.x[s.from+c] = s.scale[s.from+c] * v
-	}
-	s.rss = s.yy - s.solve(s.x)
-	return s.rss > 0 && !math.IsInf(s.logDetZ, 0) && !math.IsNaN(s.logDetZ+s.logDetX)
+	return !math.IsInf(s.logDetZ, 0) && !math.IsNaN(s.logDetZ+s.logDetX)
 }
 
 // solve replaces a right-hand side by the solution and gives their inner
@@ -297,12 +325,12 @@ func (s *system) solve(x []float64) float64 {
 			}
 		}
 	}
-	v := blas64.Vector{N: s.m, Inc: 1, Data: x[s.from:]}
-	blas64.Trsv(blas.Trans, s.triangle(s.m), v)
-	for _, z := range v.Data {
-		product += z * z
+	if s.m > 0 {
+		v := blas64.Vector{N: s.m, Inc: 1, Data: x[s.from:]}
+		blas64.Trsv(blas.Trans, s.triangle(), v)
+		product += squares(v.Data)
+		blas64.Trsv(blas.NoTrans, s.triangle(), v)
 	}
-	blas64.Trsv(blas.NoTrans, s.triangle(s.m), v)
 	for b := s.diag - 1; b >= 0; b-- {
 		k := &s.blocks[b]
 		for j := range k.rows {
@@ -317,8 +345,8 @@ func (s *system) solve(x []float64) float64 {
 	return product
 }
 
-func (s *system) triangle(n int) blas64.Triangular {
-	return blas64.Triangular{N: n, Stride: s.m, Data: s.upper, Uplo: blas.Upper, Diag: blas.NonUnit}
+func (s *system) triangle() blas64.Triangular {
+	return blas64.Triangular{N: s.m, Stride: s.m, Data: s.upper, Uplo: blas.Upper, Diag: blas.NonUnit}
 }
 
 // assemble scales the cross-products to the current θ.
@@ -397,12 +425,7 @@ func (s *system) traces(withX bool) []float64 {
 	if s.inverse == nil {
 		s.inverse = make([]float64, s.m*s.m)
 	}
-	for a := range m {
-		copy(s.inverse[a*s.m+a:a*s.m+m], s.upper[a*s.m+a:a*s.m+m])
-	}
-	if m > 0 {
-		lapack64.Potri(blas64.Triangular{N: m, Stride: s.m, Data: s.inverse, Uplo: blas.Upper, Diag: blas.NonUnit})
-	}
+	s.invert(m)
 	out := make([]float64, len(s.blocks))
 	for b := s.diag; b < len(s.blocks); b++ {
 		at := s.blocks[b].offset - s.from
@@ -414,6 +437,42 @@ func (s *system) traces(withX bool) []float64 {
 		out[b] = s.blockTrace(b, end)
 	}
 	return out
+}
+
+// invertPanel is the width of the columns that are inverted together, and
+// invertRows the height of the rows that are multiplied together.
+const invertPanel, invertRows = 64, 192
+
+// invert makes the inverse of UᵀU, U the leading m×m of the factor: U⁻¹ first,
+// panel by panel, then U⁻¹U⁻ᵀ. LAPACK's dtrtri does the same with products of
+// triangular matrices, which gonum computes on one core. Below its diagonal
+// the inverse is 0, and must be.
+func (s *system) invert(m int) {
+	block := func(data []float64, row, col, rows, cols int) blas64.General {
+		return blas64.General{Rows: rows, Cols: cols, Stride: s.m, Data: data[row*s.m+col:]}
+	}
+	panel := make([]float64, m*invertPanel)
+	for col := 0; col < m; col += invertPanel {
+		width := min(invertPanel, m-col)
+		corner := blas64.Triangular{N: width, Stride: s.m, Data: s.inverse[col*s.m+col:], Uplo: blas.Upper, Diag: blas.NonUnit}
+		for a := col; a < col+width; a++ {
+			copy(s.inverse[a*s.m+a:a*s.m+col+width], s.upper[a*s.m+a:a*s.m+col+width])
+		}
+		lapack64.Trtri(corner)
+		// −U⁻¹ of the columns before, times this panel of U, times its corner.
+		for row := 0; row < col; row += invertRows {
+			height := min(invertRows, col-row)
+			into := blas64.General{Rows: height, Cols: width, Stride: width, Data: panel[row*width:]}
+			blas64.Gemm(blas.NoTrans, blas.NoTrans, -1, block(s.inverse, row, row, height, col-row), block(s.upper, row, col, col-row, width), 0, into)
+			blas64.Trmm(blas.Right, blas.NoTrans, 1, corner, into)
+		}
+		for row := range col {
+			copy(s.inverse[row*s.m+col:row*s.m+col+width], panel[row*width:(row+1)*width])
+		}
+	}
+	if m > 0 {
+		gonum.Implementation{}.Dlauum(blas.Upper, m, s.inverse, s.m)
+	}
 }
 
 // blockTrace computes a diagonal block of the inverse, keeping its other

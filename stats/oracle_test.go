@@ -86,7 +86,7 @@ func load(t *testing.T, file string) *oracle {
 }
 
 func TestPairedTAgreesWithR(t *testing.T) {
-	files, _ := filepath.Glob("testdata/paired_t_*.json")
+	files, _ := filepath.Glob("testdata/oracles/paired_t_*.json")
 	if len(files) != 5 {
 		t.Fatalf("found %d oracle cases, want 5", len(files))
 	}
@@ -120,7 +120,7 @@ func TestPairedTAgreesWithR(t *testing.T) {
 }
 
 func TestWilsonAgreesWithR(t *testing.T) {
-	o := load(t, "testdata/binomial_intervals.json")
+	o := load(t, "testdata/oracles/binomial_intervals.json")
 	var want []struct{ Wilson []float64 }
 	if err := json.Unmarshal(o.Expected["cases"], &want); err != nil {
 		t.Fatal(err)
@@ -138,7 +138,7 @@ func TestWilsonAgreesWithR(t *testing.T) {
 // The mean over rows with documents as clusters is a ratio of sums with row
 // counts as denominators: its linearised standard error is CR1.
 func TestRatioOfSumsAgreesWithClubSandwich(t *testing.T) {
-	o := load(t, "testdata/clustered_se_mean.json")
+	o := load(t, "testdata/oracles/clustered_se_mean.json")
 	index := map[string]int{}
 	var num, den []float64
 	for i, doc := range o.Input.Document {

@@ -3,6 +3,9 @@ package stats
 import (
 	"fmt"
 	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+	"github.com/scruple-eval/scruple/stats/internal/root"
 )
 
 // Paired is a paired t-test of a against b.
@@ -77,11 +80,43 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	r.T = r.MeanDiff / r.SE
 	r.PLess, r.PGreater = tCDF(r.T, r.DF), tCDF(-r.T, r.DF)
 	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
-	half := tQuantile((1-level)/2, r.DF) * r.SE
-	r.CI = Interval{r.MeanDiff - half, r.MeanDiff + half, level}
+	r.CI = r.Interval(level)
 	r.DZ = r.MeanDiff / r.SDDiff
 	r.GZ = r.DZ * hedges(r.DF)
 	return r, nil
+}
+
+// Interval is the confidence interval of the mean difference at another level.
+func (r Paired) Interval(level float64) Interval {
+	if r.Undefined != "" || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	half := tQuantile((1-level)/2, r.DF) * r.SE
+	return Interval{r.MeanDiff - half, r.MeanDiff + half, level}
+}
+
+// EffectInterval is the exact confidence interval of d_z = δ/√n: the
+// non-centralities δ that give t the tail probabilities (1−level)/2 (Steiger &
+// Fouladi 1997). It takes a millisecond, a test a microsecond.
+func (r Paired) EffectInterval(level float64) Interval {
+	if r.Undefined != "" || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	t, df, n := r.T, r.DF, float64(r.N)
+	tail := (1 - level) / 2
+	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
+	spread *= 1 + 10/math.Sqrt(df)
+	limit := func(f func(delta float64) float64) float64 {
+		// Far away the tail underflows, and the search needs a number.
+		delta, ok := root.Find(func(delta float64) float64 { return math.Max(math.Log(f(delta)), -800) - math.Log(tail) }, t-spread, t+spread)
+		if !ok {
+			return math.NaN()
+		}
+		return delta / math.Sqrt(n)
+	}
+	low := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.Survival(t) })
+	high := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.CDF(t) })
+	return Interval{low, high, level}
 }
 
 // hedges is the exact factor J(df) = Γ(df/2) / (√(df/2) Γ((df−1)/2)); with one

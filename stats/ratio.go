@@ -164,28 +164,15 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	}
 	d.T = d.Diff / d.SE
 	d.P = 2 * tCDF(-math.Abs(d.T), d.DF)
-	half := tQuantile((1-level)/2, d.DF) * d.SE
-	d.CI = Interval{d.Diff - half, d.Diff + half, level}
+	d.CI = d.Interval(level)
 	return d, nil
 }
 
-// Wilson is the score interval of a binomial proportion k/n, without
-// continuity correction (Wilson 1927). It is undefined for n = 0.
-func Wilson(k, n int, level float64) Interval {
-	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+// Interval is the confidence interval of the difference at another level.
+func (d RatioDiff) Interval(level float64) Interval {
+	if d.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	z := zQuantile((1 - level) / 2)
-	p, nn := float64(k)/float64(n), float64(n)
-	centre := (p + z*z/(2*nn)) / (1 + z*z/nn)
-	half := z / (1 + z*z/nn) * math.Sqrt(p*(1-p)/nn+z*z/(4*nn*nn))
-	iv := Interval{centre - half, centre + half, level}
-	// At the ends the formula gives 0 and 1 up to rounding.
-	if k == 0 {
-		iv.Low = 0
-	}
-	if k == n {
-		iv.High = 1
-	}
-	return iv
+	half := tQuantile((1-level)/2, d.DF) * d.SE
+	return Interval{d.Diff - half, d.Diff + half, level}
 }

@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"math"
 
-	"gonum.org/v1/gonum/stat/distuv"
+	"github.com/scruple-eval/scruple/stats/dist"
 )
 
 // Interval is a two-sided confidence interval.
@@ -55,16 +55,16 @@ func checkFinite(name string, xs []float64) error {
 // tCDF is P(T ≤ t) of Student's t with df degrees of freedom. Upper tails are
 // taken as tCDF(−t), which keeps relative accuracy for small p-values.
 func tCDF(t, df float64) float64 {
-	return distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.CDF(t)
+	return dist.StudentT{DF: df}.CDF(t)
 }
 
 // tQuantile is the upper quantile: P(T > q) = tail.
 func tQuantile(tail, df float64) float64 {
-	return -distuv.StudentsT{Mu: 0, Sigma: 1, Nu: df}.Quantile(tail)
+	return dist.StudentT{DF: df}.UpperQuantile(tail)
 }
 
 // zQuantile is the upper quantile of the standard normal.
-func zQuantile(tail float64) float64 { return -distuv.UnitNormal.Quantile(tail) }
+func zQuantile(tail float64) float64 { return dist.Normal{Mean: 0, SD: 1}.UpperQuantile(tail) }
 
 // sum adds with Neumaier's compensation, so that the result does not depend on
 // how large partial sums get.

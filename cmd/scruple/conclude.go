@@ -124,7 +124,8 @@ func (l *loaded) question(r *store.Run, progress *store.Progress, calibration *e
 	s := l.study
 	q := analyse.Question{
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: l.entry.Suite.Title, Description: s.Description,
-			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction},
+			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction,
+			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random},
 		Run: analyse.Run{ID: r.ID, Version: version, Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm,
@@ -281,6 +282,9 @@ func keptOn(ctx context.Context, db *store.DB, r *store.Run) (result report.Repo
 	}
 	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
 		return result, "", fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+	}
+	if found := result.Analysis.Format; found != analyse.Format {
+		return result, "", fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): `scruple score` analyses it again, for nothing", r.ID, found, analyse.Format)
 	}
 	if verdict != nil {
 		result.Verdict = &gate.Verdict{}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/procedure"
 )
 
 // The table of metrics in docs/extraction.md is made from the metrics
@@ -17,18 +18,53 @@ func TestMetricsAreDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join("..", "..", "docs", "extraction.md")
+	generated(t, "extraction.md", "metrics", metricsTable(entry.Suite.Metrics))
+}
+
+// The list of methods in docs/statistics.md is made from the procedures.
+func TestProceduresAreDocumented(t *testing.T) {
+	var b strings.Builder
+	for _, p := range procedure.All() {
+		fmt.Fprintf(&b, "### `%s`\n\n%s. %s\n\nSource: %s.\n\n", p.Name, p.Title, p.Summary, p.Source)
+		if len(p.Columns) > 0 {
+			b.WriteString("Columns: ")
+			for i, r := range p.Columns {
+				if i > 0 {
+					b.WriteString("; ")
+				}
+				fmt.Fprintf(&b, "`%s` %s", r.Usage(), r.Doc)
+			}
+			b.WriteString(".\n\n")
+		}
+		for _, o := range p.Params {
+			fmt.Fprintf(&b, "- `%s`", o.Name)
+			if o.Default != "" {
+				fmt.Fprintf(&b, " (default %s)", o.Default)
+			}
+			fmt.Fprintf(&b, ": %s\n", o.Doc)
+		}
+		if len(p.Params) > 0 {
+			b.WriteString("\n")
+		}
+	}
+	generated(t, "statistics.md", "procedures", b.String())
+}
+
+// generated holds a marked part of a document to what it is made from.
+func generated(t *testing.T, file, mark, text string) {
+	t.Helper()
+	path := filepath.Join("..", "..", "docs", file)
 	doc, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	const begin, end = "<!-- metrics -->\n", "<!-- /metrics -->"
+	begin, end := "<!-- "+mark+" -->\n", "<!-- /"+mark+" -->"
 	before, rest, ok1 := strings.Cut(string(doc), begin)
 	_, after, ok2 := strings.Cut(rest, end)
 	if !ok1 || !ok2 {
-		t.Fatalf("%s has no place for the metrics", path)
+		t.Fatalf("%s has no place for the %s", path, mark)
 	}
-	want := before + begin + metricsTable(entry.Suite.Metrics) + end + after
+	want := before + begin + text + end + after
 	if updating() {
 		if err := os.WriteFile(path, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -36,7 +72,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		return
 	}
 	if string(doc) != want {
-		t.Errorf("the metrics in %s are out of date: run `make update`", path)
+		t.Errorf("the %s in %s are out of date: run `make update`", mark, path)
 	}
 }
 

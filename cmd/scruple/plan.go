@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 func planVerb(a *app) *cobra.Command {
@@ -34,6 +36,55 @@ type planned struct {
 	Output     int          `json:"max_output_tokens"`
 	CostUSD    *float64     `json:"max_cost_usd"` // null: no price known for some model
 	PerArm     []armPlanned `json:"per_arm"`
+	Detectable *detectable  `json:"smallest_detectable_effect,omitempty"` // null: nothing is compared
+}
+
+// detectable is the smallest effect that the study will show.
+type detectable struct {
+	Clusters int     `json:"clusters"` // independent units: items, or clusters of them
+	Tests    int     `json:"tests"`    // in the family that is corrected for
+	Alpha    float64 `json:"alpha"`    // of one test, after the correction
+	Power    float64 `json:"power"`
+	DZ       float64 `json:"d_z"`
+}
+
+// plannedPower is the power that detectable effects are stated for.
+const plannedPower = 0.8
+
+// detectableEffect is by the paired t-test, which the other tests come close to.
+// Where a correction depends on the p-values (Holm and those like it), the
+// level is the one its first step has; false discovery rates are not
+// corrected for, their level depending on how many effects there are.
+func (l *loaded) detectableEffect() (*detectable, error) {
+	clusters := map[string]bool{}
+	for _, it := range l.bench.Items() {
+		id := "item " + it.ID
+		if it.Cluster != "" {
+			id = "cluster " + it.Cluster
+		}
+		clusters[id] = true
+	}
+	d := &detectable{Clusters: len(clusters), Alpha: l.study.Statistics.Alpha, Power: plannedPower}
+	for _, p := range l.pairs {
+		if !p.Primary {
+			continue
+		}
+		for _, m := range l.primary {
+			if len(p.Metrics) == 0 || slices.Contains(p.Metrics, m) {
+				d.Tests++
+			}
+		}
+	}
+	if len(l.pairs) == 0 || d.Clusters < 2 {
+		return nil, nil
+	}
+	switch l.study.Statistics.Correction {
+	case "bonferroni", "holm", "hochberg":
+		d.Alpha /= float64(max(1, d.Tests))
+	}
+	var err error
+	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
+	return d, err
 }
 
 type armPlanned struct {
@@ -65,6 +116,12 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("%-28s %8d %8d %12d %12d %10s", e.Arm, e.Trials, e.Calls, e.InputTokens, e.OutputTokens, dollars(e.CostUSD))
 	}
 	a.say("%-28s %8d %8d %12d %12d %10s", "all", p.Trials, p.Calls, p.Input, p.Output, dollars(p.CostUSD))
+	if d := p.Detectable; d != nil {
+		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%d primary tests, correction: %s).",
+			d.DZ, d.Clusters, 100*d.Power, d.Alpha, d.Tests, l.study.Statistics.Correction)
+		a.say("That is a mean difference of %.3f where differences have a standard deviation of 0.1, of %.3f where it is 0.2, of %.3f where it is 0.3.",
+			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
+	}
 	if p.CostUSD == nil {
 		a.say("\nNo price is known for some model: give it one with `price:` in the study to bound the cost.")
 	}
@@ -106,7 +163,8 @@ func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
 		p.PerArm = append(p.PerArm, armPlanned{e, known(e.CostUSD)})
 	}
 	p.CostUSD = known(total)
-	return p, nil
+	p.Detectable, err = l.detectableEffect()
+	return p, err
 }
 
 func known(v float64) *float64 {

@@ -62,7 +62,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	for arm := range c.arms {
 		c.turn(arm, len(c.items))
 	}
-	a := &Analysis{Format: "scruple-analysis/1", Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
+	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
 	if err := c.outcomes(a, from); err != nil {
 		return nil, err
 	}

@@ -44,16 +44,21 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// Format names the layout of an analysis. It changes when a field changes its
+// meaning or a new one cannot be left undefined.
+const Format = "scruple-analysis/2"
+
 // An Analysis is everything a gate decides on and a report shows. The same
 // study, data, seed and answers give the same bytes: it holds no clock.
 type Analysis struct {
-	Format      string       `json:"format"` // "scruple-analysis/1"
+	Format      string       `json:"format"` // [Format]
 	Study       Study        `json:"study"`
 	Run         Run          `json:"run"`
 	Metrics     []Metric     `json:"metrics"`
 	Arms        []Arm        `json:"arms"` // in the study's order, baselines last
 	Estimates   []Estimate   `json:"estimates"`
 	Comparisons []Comparison `json:"comparisons"`
+	Models      []Model      `json:"models,omitempty"` // of method mixed_effects
 	Judges      []Judge      `json:"judges,omitempty"`
 	Tables      []eval.Table `json:"tables,omitempty"`
 	Samples     []Sample     `json:"samples,omitempty"`
@@ -72,6 +77,10 @@ type Study struct {
 	Alpha       float64 `json:"alpha"`
 	Method      string  `json:"method"`
 	Correction  string  `json:"correction"`
+	// Resamples is how many resamples and sign flips are drawn; Random names
+	// the strata that are random intercepts of a mixed model, nil for all.
+	Resamples int      `json:"resamples,omitempty"`
+	Random    []string `json:"random,omitempty"`
 }
 
 // A Run says what was done.
@@ -178,11 +187,49 @@ type Comparison struct {
 	P         Number      `json:"p"`
 	PAdjusted Number      `json:"p_adjusted"`
 	D         Number      `json:"d"` // Cohen's d for pairs
-	Wins      int         `json:"wins"`
-	Ties      int         `json:"ties"`
-	Losses    int         `json:"losses"`
-	Method    string      `json:"method"`
-	Warnings  []string    `json:"warnings,omitempty"`
+	DLow      Number      `json:"d_low"`
+	DHigh     Number      `json:"d_high"`
+	// EquivLow and EquivHigh are an interval of level 1−2α: where it lies
+	// within ±m, two one-sided tests at α show that the arms differ by less
+	// than m (TOST).
+	EquivLow  Number   `json:"equivalence_low"`
+	EquivHigh Number   `json:"equivalence_high"`
+	Wins      int      `json:"wins"`
+	Ties      int      `json:"ties"`
+	Losses    int      `json:"losses"`
+	Method    string   `json:"method"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// A Model is the linear mixed model that comparisons on a metric rest on.
+type Model struct {
+	Metric   string   `json:"metric"`
+	Formula  string   `json:"formula"`
+	Rows     int      `json:"rows"`
+	Groups   []Group  `json:"groups"`
+	Residual Number   `json:"residual_sd"`
+	F        Number   `json:"f"` // that all arms are alike
+	NumDF    Number   `json:"num_df"`
+	DenDF    Number   `json:"den_df"`
+	P        Number   `json:"p"`
+	Means    []Mean   `json:"means"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Group is a random intercept.
+type Group struct {
+	Name   string `json:"name"`
+	Levels int    `json:"levels"`
+	SD     Number `json:"sd"`
+}
+
+// A Mean is an arm's marginal mean.
+type Mean struct {
+	Arm   string `json:"arm"`
+	Value Number `json:"value"`
+	Low   Number `json:"low"`
+	High  Number `json:"high"`
+	DF    Number `json:"df"`
 }
 
 // A Judge is a judge and how it did where the answer is known.
@@ -236,7 +283,8 @@ func (c Comparison) reversed() Comparison {
 	c.A, c.B = c.B, c.A
 	c.MeanA, c.MeanB = c.MeanB, c.MeanA
 	c.Diff, c.Low, c.High = -c.Diff, -c.High, -c.Low
-	c.T, c.D = -c.T, -c.D
+	c.T, c.D, c.DLow, c.DHigh = -c.T, -c.D, -c.DHigh, -c.DLow
+	c.EquivLow, c.EquivHigh = -c.EquivHigh, -c.EquivLow
 	c.Wins, c.Losses = c.Losses, c.Wins
 	return c
 }

@@ -13,58 +13,93 @@ import (
 // the first of them by stratum; then corrects the p-values of the primary
 // family.
 func (c *Collector) comparisons(a *Analysis, q Question, selections []selection, level float64) error {
+	contests, err := c.contests(a, q)
+	if err != nil {
+		return err
+	}
+	t := tester{q: q, level: level, fits: map[int]*fit{}}
+	if q.Study.Method == "mixed_effects" {
+		for metric := range c.suite.Metrics {
+			if arms := compared(a.Arms, contests, metric); len(arms) > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
+				f, model := c.fitMixed(q, metric, arms, level)
+				t.fits[metric] = f
+				a.Models = append(a.Models, model)
+			}
+		}
+	}
+	for _, k := range contests {
+		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+		for _, s := range selections {
+			if s.stratum != nil && !k.first {
+				continue
+			}
+			r, err := c.compare(k, s, t)
+			if err != nil {
+				return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, c.suite.Metrics[k.metric].Name, err)
+			}
+			if s.stratum == nil || r.Pairs > 0 {
+				a.Comparisons = append(a.Comparisons, r)
+			}
+		}
+	}
+	return adjust(a, q)
+}
+
+// A contest is a pair on one metric, with both arms' values by item.
+type contest struct {
+	pair   Pair
+	metric int
+	first  bool // the pair's first metric, which is also compared by stratum
+	a, b   []cell
+}
+
+// contests lists what is to be compared.
+func (c *Collector) contests(a *Analysis, q Question) ([]contest, error) {
 	var reported []string
 	for _, m := range a.Metrics {
 		if m.Rank != "other" && m.Kind == eval.Scoring {
 			reported = append(reported, m.Name)
 		}
 	}
+	var list []contest
 	for _, p := range q.Comparisons {
 		metrics := p.Metrics
 		if len(metrics) == 0 {
 			metrics = reported
 		}
 		for k, metric := range metrics {
-			ia, okA := c.armIdx[p.A]
-			ib, okB := c.armIdx[p.B]
+			_, okA := c.armIdx[p.A]
+			_, okB := c.armIdx[p.B]
 			m, okM := c.metric[metric]
 			if !okA || !okB || !okM {
-				return fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
+				return nil, fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
 			}
-			match := contest{metric: m, a: c.values(&c.a, ia, m), b: c.values(&c.b, ib, m)}
-			for _, s := range selections {
-				if s.stratum != nil && k > 0 {
-					continue
-				}
-				r, err := c.compare(p, match, s, level)
-				if err != nil {
-					return err
-				}
-				if s.stratum == nil || r.Pairs > 0 {
-					a.Comparisons = append(a.Comparisons, r)
-				}
-			}
+			list = append(list, contest{pair: p, metric: m, first: k == 0})
 		}
 	}
-	adjust(a, q)
-	return nil
+	return list, nil
 }
 
-// A contest is two arms' values of a metric by item.
-type contest struct {
-	metric int
-	a, b   []cell
+// compared lists the arms that are compared on a metric, in the study's order.
+func compared(arms []Arm, contests []contest, metric int) []string {
+	var list []string
+	for _, arm := range arms {
+		if slices.ContainsFunc(contests, func(k contest) bool {
+			return k.metric == metric && (k.pair.A == arm.ID || k.pair.B == arm.ID)
+		}) {
+			list = append(list, arm.ID)
+		}
+	}
+	return list
 }
 
-// compare is one pair on one metric. Where an item counts once it is a paired
-// t-test over items, the planned test; where items come in clusters, what the
-// clusters make of it stands beside it. Where opportunities are pooled it is
-// the linearised difference of ratios.
-func (c *Collector) compare(p Pair, k contest, s selection, level float64) (Comparison, error) {
+// compare is one pair on one metric. Where an item counts once it is the
+// planned test over items; where items come in clusters and that test does not
+// know, what the clusters make of it stands beside it. Where opportunities are
+// pooled it is the linearised difference of ratios.
+func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
-	undefined := Undefined()
-	r := Comparison{A: p.A, B: p.B, Metric: metric.Name, Primary: p.Primary, Stratum: s.stratum, MeanA: undefined, MeanB: undefined, Diff: undefined,
-		Low: undefined, High: undefined, T: undefined, DF: undefined, P: undefined, PAdjusted: undefined, D: undefined}
+	r := newComparison(k.pair, metric.Name, s.stratum)
 	var both []int
 	var xs, ys []float64
 	for _, i := range s.items {
@@ -80,30 +115,26 @@ func (c *Collector) compare(p Pair, k contest, s selection, level float64) (Comp
 	}
 	r.Pairs = len(xs)
 	if r.Unpaired > 0 {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d items have a value for one arm only and are left out", r.Unpaired))
+		left := "are left out"
+		if t.fits[k.metric] != nil && s.stratum == nil {
+			left = "count in the mixed model alone"
+		}
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d items have a value for one arm only and %s", r.Unpaired, left))
 	}
 	if r.Pairs == 0 {
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")
 		return r, nil
 	}
-	numA, denA := c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
-	numB, denB := c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
-	clustered, err := stats.RatioDifference(numA, denA, numB, denB, level)
-	if err != nil {
-		return r, fmt.Errorf("comparing %s with %s by %s: %w", r.A, r.B, r.Metric, err)
-	}
-	if metric.Pooling == eval.RatioOfSums {
-		r.ratios(clustered)
-		return r, nil
-	}
-	if err := r.pairedT(xs, ys, level); err != nil {
-		return r, err
-	}
-	if clustered.Clusters < r.Pairs && clustered.Undefined == "" {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the %d items come in %d clusters; respecting that, the interval is %.3f to %.3f and p = %.2g",
-			r.Pairs, clustered.Clusters, clustered.CI.Low, clustered.CI.High, clustered.P))
-	}
-	return r, nil
+	m := matched{xs: xs, ys: ys}
+	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
+	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
+	return r, t.test(&r, m, k.metric, metric, s.stratum == nil)
+}
+
+func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
+	u := Undefined()
+	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
+		Low: u, High: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
 }
 
 // count tells which arm did better on an item.
@@ -118,37 +149,9 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 	}
 }
 
-func (r *Comparison) pairedT(xs, ys []float64, level float64) error {
-	t, err := stats.PairedT(xs, ys, level)
-	if err != nil {
-		return fmt.Errorf("comparing %s with %s by %s: %w", r.A, r.B, r.Metric, err)
-	}
-	r.Method = "paired t-test over items"
-	r.MeanA, r.MeanB, r.Diff = Number(t.MeanA), Number(t.MeanB), Number(t.MeanDiff)
-	r.Low, r.High, r.T, r.DF, r.P, r.D = Number(t.CI.Low), Number(t.CI.High), Number(t.T), Number(t.DF), Number(t.P), Number(t.DZ)
-	r.note(t.Undefined, t.N)
-	return nil
-}
-
-func (r *Comparison) ratios(d stats.RatioDiff) {
-	r.Method = "paired difference of ratios, cluster-robust"
-	r.MeanA, r.MeanB, r.Diff = Number(d.A), Number(d.B), Number(d.Diff)
-	r.Low, r.High, r.T, r.DF, r.P = Number(d.CI.Low), Number(d.CI.High), Number(d.T), Number(d.DF), Number(d.P)
-	r.note(d.Undefined, d.Clusters)
-}
-
-func (r *Comparison) note(undefined string, n int) {
-	if undefined != "" {
-		r.Warnings = append(r.Warnings, "no test: "+undefined)
-	}
-	if n < stats.FewClusters {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d pairs: fewer than %d show only large differences", n, stats.FewClusters))
-	}
-}
-
 // adjust corrects for the number of questions the study asks: the primary
 // comparisons on the primary metrics, over all items.
-func adjust(a *Analysis, q Question) {
+func adjust(a *Analysis, q Question) error {
 	var family []int
 	var p []float64
 	for i, c := range a.Comparisons {
@@ -157,15 +160,14 @@ func adjust(a *Analysis, q Question) {
 			p = append(p, float64(c.P))
 		}
 	}
-	switch q.Study.Correction {
-	case "bonferroni":
-		p = stats.Bonferroni(p)
-	case "holm":
-		p = stats.Holm(p)
+	p, err := stats.Adjust(q.Study.Correction, p)
+	if err != nil {
+		return err
 	}
 	for k, i := range family {
 		if !math.IsNaN(p[k]) {
 			a.Comparisons[i].PAdjusted = Number(p[k])
 		}
 	}
+	return nil
 }

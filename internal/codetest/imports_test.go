@@ -24,6 +24,8 @@ var rules = []struct {
 }{
 	{"stats", nil, []string{"net", "database", "os", "time"},
 		"stats is a public library of pure functions: it knows nothing of Scruple and does no I/O"},
+	{"internal/shapes", nil, []string{"net", "database", "os", "time"},
+		"data for benchmarks are drawn, not read"},
 	{"internal/procedure", []string{"stats", "internal/measure"}, []string{"net", "database", "time"},
 		"a procedure lays out what stats computes: no study, no store, no model"},
 	{"internal/measure", []string{"internal/eval"}, []string{"net", "database", "os", "time"},

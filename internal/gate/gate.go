@@ -15,6 +15,7 @@ import (
 type function struct {
 	name          string
 	arms, metrics int
+	margin        bool // takes a number behind the names and is true or false
 	usage         string
 	doc           string
 	read          func(a *analyse.Analysis, args []string) (analyse.Number, string)
@@ -32,14 +33,25 @@ var functions = []function{
 	ofPair("p", "two-sided p-value, as it stands", func(c analyse.Comparison) analyse.Number { return c.P }),
 	ofPair("p_adjusted", "p-value corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted }),
 	ofPair("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D }),
+	ofPair("d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow }),
+	ofPair("d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh }),
+	equivLow, equivHigh,
+	{name: "within", arms: 2, metrics: 1, margin: true, usage: "within('arm a', 'arm b', 'metric', margin)",
+		doc: "true where two one-sided tests (TOST) show that the arms differ by less than the margin"},
 	ofPair("pairs", "items both arms have", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
 	ofTrials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
 	ofTrials("malformed", "share of answers that could not be read", func(a analyse.Arm) int { return a.Malformed }),
 	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
 }
 
+// The interval that two one-sided tests rest on; within reads it.
+var (
+	equivLow  = ofPair("equiv_low", "lower end of the interval of level 1 − 2α of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow })
+	equivHigh = ofPair("equiv_high", "upper end of it", func(c analyse.Comparison) analyse.Number { return c.EquivHigh })
+)
+
 func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function {
-	return function{name, 1, 1, name + "('arm', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+	return function{name, 1, 1, false, name + "('arm', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
 		e, ok := a.Estimate(args[0], args[1])
 		if !ok {
 			return analyse.Undefined(), "there is no such estimate"
@@ -49,7 +61,7 @@ func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function
 }
 
 func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) function {
-	return function{name, 2, 1, name + "('arm a', 'arm b', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+	return function{name, 2, 1, false, name + "('arm a', 'arm b', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
 		c, ok := a.Comparison(args[0], args[1], args[2])
 		if !ok {
 			return analyse.Undefined(), "there is no such comparison"
@@ -59,7 +71,7 @@ func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) funct
 }
 
 func ofTrials(name, doc string, get func(analyse.Arm) int) function {
-	return function{name, 1, 0, name + "('arm')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
+	return function{name, 1, 0, false, name + "('arm')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
 		for _, arm := range a.Arms {
 			if arm.ID == args[0] && arm.Planned > 0 {
 				return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
@@ -73,7 +85,7 @@ func ofTrials(name, doc string, get func(analyse.Arm) int) function {
 func Help() string {
 	var b strings.Builder
 	for _, f := range functions {
-		fmt.Fprintf(&b, "  %-40s %s\n", f.usage, f.doc)
+		fmt.Fprintf(&b, "  %-42s %s\n", f.usage, f.doc)
 	}
 	return b.String()
 }
@@ -89,10 +101,19 @@ func environment(use func(f function, args []string) float64) map[string]any {
 			}
 			return use(f, args)
 		}
-		switch f.arms + f.metrics {
-		case 1:
+		switch {
+		case f.margin:
+			env[f.name] = func(x, y, z string, margin float64) bool {
+				if use == nil {
+					return false
+				}
+				args := []string{x, y, z}
+				low, high := use(equivLow, args), use(equivHigh, args)
+				return low > -margin && high < margin
+			}
+		case f.arms+f.metrics == 1:
 			env[f.name] = func(x string) float64 { return call(x) }
-		case 2:
+		case f.arms+f.metrics == 2:
 			env[f.name] = func(x, y string) float64 { return call(x, y) }
 		default:
 			env[f.name] = func(x, y, z string) float64 { return call(x, y, z) }

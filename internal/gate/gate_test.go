@@ -91,6 +91,33 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
+// TestWithin: two arms are within a margin where the interval of level 1 − 2α
+// lies inside of it; that no difference was found does not do.
+func TestWithin(t *testing.T) {
+	a := analysis(0.01, 0.6, 0.05)
+	a.Comparisons[0].EquivLow, a.Comparisons[0].EquivHigh = -0.008, 0.028
+	for that, want := range map[string]gate.State{
+		"within('ctn','plain','composite', 0.03)":                                                      gate.Pass,
+		"within('plain','ctn','composite', 0.03)":                                                      gate.Pass,
+		"within('ctn','plain','composite', 0.02)":                                                      gate.Fail,
+		"!within('ctn','plain','composite', 0.02)":                                                     gate.Pass,
+		"equiv_high('ctn','plain','composite') < 0.05 && equiv_low('ctn','plain','composite') > -0.05": gate.Pass,
+	} {
+		v := compile(t, study.Decide{Require: []study.Condition{{Name: "r", That: that}}}).Decide(a)
+		if v.State != want {
+			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Reasons)
+		}
+		if len(v.Conditions[0].Values) != 2 {
+			t.Errorf("%s shows %v, want both ends of the interval", that, v.Conditions[0].Values)
+		}
+	}
+	a.Comparisons[0].EquivLow = analyse.Undefined()
+	v := compile(t, study.Decide{Require: []study.Condition{{Name: "r", That: "!within('ctn','plain','composite', 1)"}}}).Decide(a)
+	if v.State != gate.Undecided {
+		t.Errorf("an interval that is undefined decided: %s", v.State)
+	}
+}
+
 func TestWhatCannotDecide(t *testing.T) {
 	d := study.Decide{Require: []study.Condition{{Name: "better", That: "diff('ctn','plain','composite') > 0"}}}
 	unfinished := analysis(0.1, 0.01, 1)
@@ -118,16 +145,20 @@ func TestWhatCannotDecide(t *testing.T) {
 
 func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 	for that, want := range map[string]string{
-		"value('ctx','composite') > 0":      `no arm is called "ctx"; the arms are ctn, plain`,
-		"value('ctn','compsite') > 0":       `no metric is called "compsite"; the metrics are composite`,
-		"value('ctn','quote_words') > 0":    "cannot decide",
-		"value('ctn') > 0":                  "value takes 2 names, got 1",
-		"value(ctn, 'composite') > 0":       "names in quotes",
-		"diff('ctn','ctn','composite') > 0": "add the pair to comparisons",
-		"value('ctn','composite')":          "bool",
-		"value('ctn','composite') >":        "unexpected token",
-		"nonsense('ctn') > 0":               "nonsense",
-		"value('ctn','composite') > 'a'":    "mismatched types",
+		"value('ctx','composite') > 0":          `no arm is called "ctx"; the arms are ctn, plain`,
+		"value('ctn','compsite') > 0":           `no metric is called "compsite"; the metrics are composite`,
+		"value('ctn','quote_words') > 0":        "cannot decide",
+		"value('ctn') > 0":                      "value takes 2 names, got 1",
+		"value(ctn, 'composite') > 0":           "names in quotes",
+		"diff('ctn','ctn','composite') > 0":     "add the pair to comparisons",
+		"value('ctn','composite')":              "bool",
+		"value('ctn','composite') >":            "unexpected token",
+		"nonsense('ctn') > 0":                   "nonsense",
+		"within('ctn','plain','composite')":     "the last argument is a number above 0",
+		"within('ctn','plain','composite', -1)": "the last argument is a number above 0",
+		"within('ctn','plain','compsite', 0.1)": `no metric is called "compsite"`,
+		"within('ctn','plain', 0.1)":            "within takes 3 names, got 2",
+		"value('ctn','composite') > 'a'":        "mismatched types",
 	} {
 		_, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, names)
 		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || problems[0].At != "decide.require[0].that" {

@@ -125,8 +125,16 @@ func (c *checker) Visit(node *ast.Node) {
 		return // the compiler names unknown functions
 	}
 	f := functions[i]
+	names := call.Arguments
+	if f.margin {
+		if len(names) == 0 || !isNumber(names[len(names)-1]) {
+			c.err = fmt.Errorf("%s: the last argument is a number above 0, as in %s", name, f.usage)
+			return
+		}
+		names = names[:len(names)-1]
+	}
 	var args []string
-	for _, a := range call.Arguments {
+	for _, a := range names {
 		s, ok := a.(*ast.StringNode)
 		if !ok {
 			c.err = fmt.Errorf("%s: arguments are names in quotes, as in %s", name, f.usage)
@@ -135,6 +143,16 @@ func (c *checker) Visit(node *ast.Node) {
 		args = append(args, s.Value)
 	}
 	c.err = c.checkArgs(f, args)
+}
+
+func isNumber(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.IntegerNode:
+		return n.Value > 0
+	case *ast.FloatNode:
+		return n.Value > 0
+	}
+	return false
 }
 
 func (c *checker) checkArgs(f function, args []string) error {

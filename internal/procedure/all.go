@@ -10,6 +10,19 @@ func All() []Procedure {
 // families has one line a file.
 func families() [][]Procedure {
 	return [][]Procedure{
+		paired(),
+		bootstraps(),
+		robust(),
 		mixed(),
+		proportions(),
+		categorical(),
+		agreement(),
+		calibrations(),
+		predictionPowered(),
+		sequences(),
+		adjust(),
+		power(),
+		rankings(),
+		distributions(),
 	}
 }

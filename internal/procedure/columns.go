@@ -180,14 +180,7 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 func roleNames(roles []Role) string {
 	var names []string
 	for _, r := range roles {
-		name := r.Name
-		if r.Many {
-			name += "…"
-		}
-		if r.Optional {
-			name = "[" + name + "]"
-		}
-		names = append(names, name)
+		names = append(names, r.Usage())
 	}
 	return strings.Join(names, ",")
 }

@@ -3,6 +3,7 @@ package procedure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
@@ -17,7 +18,9 @@ func mixed() []Procedure {
 		Source:      "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns:     modelColumns,
 		Params:      modelParams,
+		Hide:        []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
 		Run:         runMixed,
+		Uses:        formulaColumns,
 		FromColumns: modelInput,
 	}, {
 		Name:  "logistic_glmm_laplace",
@@ -28,6 +31,7 @@ func mixed() []Procedure {
 		Columns:     modelColumns,
 		Params:      modelParams,
 		Run:         runLogistic,
+		Uses:        formulaColumns,
 		FromColumns: modelInput,
 	}}
 }
@@ -69,6 +73,15 @@ func modelFormula(params Object) (stats.Formula, error) {
 		f.Random, err = params.Labels("random_intercepts")
 	}
 	return f, err
+}
+
+// formulaColumns are the columns a formula names.
+func formulaColumns(params Object) ([]string, error) {
+	f, err := modelFormula(params)
+	if err != nil {
+		return nil, err
+	}
+	return columnNames(f, nil), nil
 }
 
 // modelFrame makes a frame of the columns a formula names. A column is a
@@ -369,6 +382,49 @@ func (r *mixedResult) contrasts(m *stats.Mixed, factor string) error {
 	return nil
 }
 
+type waldResult struct {
+	Name      string `json:"name"`
+	Estimate  Number `json:"estimate"`
+	SE        Number `json:"se"`
+	Z         Number `json:"z"`
+	P         Number `json:"p"`
+	OddsRatio Number `json:"odds_ratio"`
+}
+
 func runLogistic(params, input Object) (any, error) {
-	return nil, errors.New("not yet")
+	formula, err := modelFormula(params)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := modelFrame(formula, params, input)
+	if err != nil {
+		return nil, err
+	}
+	m, err := stats.FitLogistic(frame, formula)
+	if err != nil {
+		return nil, err
+	}
+	var effects []waldResult
+	for c, name := range m.Names {
+		effects = append(effects, waldResult{name, Number(m.Beta[c]), Number(m.SE[c]), Number(m.Z[c]), Number(m.P[c]), Number(math.Exp(m.Beta[c]))})
+	}
+	sd := Ordered{}
+	for _, t := range m.Random {
+		sd = append(sd, Entry{t.Name, Number(t.SD)})
+	}
+	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", Number(m.LogLik)}, {"singular", m.Singular}}
+	if len(formula.Fixed) > 0 {
+		l, err := m.WithoutFixed(formula.Fixed[0])
+		if err != nil {
+			return nil, err
+		}
+		r = append(r, Entry{"lrt_" + l.Dropped, Ordered{{"chi2", Number(l.Chi2)}, {"df", Number(l.DF)}, {"p", Number(l.P)}}})
+	}
+	if m.Undefined != "" {
+		r = append(r, Entry{"undefined_reason", m.Undefined})
+	}
+	if len(m.Warnings) > 0 {
+		r = append(r, Entry{"warnings", m.Warnings})
+	}
+	return r, nil
 }

@@ -65,3 +65,32 @@ func Span(iv stats.Interval) Limits {
 	}
 	return &[2]Number{Number(iv.Low), Number(iv.High)}
 }
+
+// An Ordered is an object whose keys depend on the data.
+type Ordered []Entry
+
+// An Entry is one key of an Ordered and its value.
+type Entry struct {
+	Key   string
+	Value any
+}
+
+// MarshalJSON writes the object in its order.
+func (o Ordered) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, e := range o {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key, err := json.Marshal(e.Key)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(e.Value)
+		if err != nil {
+			return nil, err
+		}
+		b = append(append(append(b, key...), ':'), value...)
+	}
+	return append(b, '}'), nil
+}

@@ -53,6 +53,15 @@ func (o Object) Int(field string, otherwise int) (int, error) {
 	return whole(o.path(field), x)
 }
 
+// IntIn reads one whole number within limits, or the default.
+func (o Object) IntIn(field string, otherwise, low, high int) (int, error) {
+	n, err := o.Int(field, otherwise)
+	if err == nil && (n < low || n > high) {
+		err = fmt.Errorf("%s is %d, expected %d to %d", o.path(field), n, low, high)
+	}
+	return n, err
+}
+
 // Text reads one string (or number, as text), or the default where the field
 // is absent.
 func (o Object) Text(field, otherwise string) (string, error) {
@@ -280,6 +289,9 @@ func label(path string, v any) (string, error) {
 	case string:
 		return v, nil
 	case json.Number:
+		if x, err := v.Float64(); err == nil { // 1 and 1.0 are one label
+			return strconv.FormatFloat(x, 'g', -1, 64), nil
+		}
 		return v.String(), nil
 	case float64:
 		return strconv.FormatFloat(v, 'g', -1, 64), nil

@@ -18,10 +18,14 @@ type Procedure struct {
 	Source  string // papers, reference implementation
 	Columns []Role // what --csv takes; none: cases only
 	Params  []Param
+	Hide    []string // keys of the result that only --json shows
 
 	// Run computes the result, a struct with JSON tags whose numbers are
 	// Number. An error is a refusal: input that is no data for this method.
 	Run func(params, input Object) (any, error)
+
+	// Uses names the columns where --cols is left out; nil: it must be given.
+	Uses func(params Object) ([]string, error)
 
 	// FromColumns makes Run's input of a table's columns, where it is more
 	// than each role's column under the role's name.
@@ -47,9 +51,64 @@ const (
 	Binary              // 0/1, true/false, yes/no, pass/fail
 )
 
+// String says how cells are read, for people.
+func (k Kind) String() string { return [...]string{"number", "label", "0/1"}[k] }
+
+// Usage is the role's name as a synopsis has it: [optional], many….
+func (r Role) Usage() string {
+	name := r.Name
+	if r.Many {
+		name += "…"
+	}
+	if r.Optional {
+		name = "[" + name + "]"
+	}
+	return name
+}
+
 // A Param is an option of a procedure.
 type Param struct {
 	Name, Default, Doc string
+}
+
+// DefaultColumns are the columns a table is read for where none were named.
+func (p Procedure) DefaultColumns(params Object) ([]string, error) {
+	if p.Uses == nil {
+		return nil, fmt.Errorf("--cols is missing: %s takes %s", p.Name, roleNames(p.Columns))
+	}
+	return p.Uses(params)
+}
+
+// Description is the procedure as data.
+func (p Procedure) Description() any {
+	type role struct {
+		Name     string `json:"name"`
+		Kind     string `json:"kind"`
+		Doc      string `json:"doc"`
+		Optional bool   `json:"optional,omitempty"`
+		Many     bool   `json:"many,omitempty"`
+		Missing  bool   `json:"missing_allowed,omitempty"`
+	}
+	type option struct {
+		Name    string `json:"name"`
+		Default string `json:"default"`
+		Doc     string `json:"doc"`
+	}
+	d := struct {
+		Name    string   `json:"name"`
+		Title   string   `json:"title"`
+		Summary string   `json:"summary"`
+		Source  string   `json:"source"`
+		Columns []role   `json:"columns"`
+		Options []option `json:"options"`
+	}{Name: p.Name, Title: p.Title, Summary: p.Summary, Source: p.Source, Columns: []role{}, Options: []option{}}
+	for _, r := range p.Columns {
+		d.Columns = append(d.Columns, role{r.Name, r.Kind.String(), r.Doc, r.Optional, r.Many, r.Missing})
+	}
+	for _, o := range p.Params {
+		d.Options = append(d.Options, option(o))
+	}
+	return d
 }
 
 // Find gives the procedure of a name.

@@ -149,7 +149,11 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 		parts = append(parts, pSentence(c.P, b.a.Study.Alpha))
 	}
 	if c.D.Defined() {
-		parts = append(parts, "d ="+nbsp+plainNumber(c.D, 2))
+		d := "d =" + nbsp + plainNumber(c.D, 2)
+		if c.DLow.Defined() && c.DHigh.Defined() {
+			d += " [" + scale{decimals: 2}.interval(c.DLow, c.DHigh, false) + "]"
+		}
+		parts = append(parts, d)
 	}
 	return strings.Join(parts, ", ")
 }

@@ -14,7 +14,7 @@ func comparisonOf(change func(*analyse.Comparison)) analyse.Comparison {
 	undefined := analyse.Undefined()
 	c := analyse.Comparison{
 		A: "heuristic", B: "null_baseline", Metric: "composite", Primary: true, Pairs: 40,
-		Diff: 0.31, Low: 0.27, High: 0.35, P: 0.0000001, PAdjusted: undefined, D: 1.9,
+		Diff: 0.31, Low: 0.27, High: 0.35, P: 0.0000001, PAdjusted: undefined, D: 1.9, DLow: undefined, DHigh: undefined,
 	}
 	if change != nil {
 		change(&c)

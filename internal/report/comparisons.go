@@ -17,6 +17,7 @@ func (b *builder) comparisons() section {
 	if len(whole) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
 	}
+	s.Blocks = append(s.Blocks, b.modelBlocks()...)
 	for _, q := range b.questions(whole) {
 		if c := b.strataForest(q); c != nil {
 			s.Blocks = append(s.Blocks, block{Chart: c})
@@ -210,7 +211,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 			{Text: s.diff(c.Diff), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
 			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
 			statistic(pValue(c.P, alpha), c, &ns), b.adjustedCell(c, &ns),
-			statistic(plainNumber(c.D, 2), c, &ns),
+			effectCell(c, &ns),
 			{Text: record(c)},
 			tCell(c, &ns),
 			{Text: c.Method},
@@ -232,9 +233,20 @@ func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
 	return undefinedCell(ns, "no correction is used")
 }
 
+// effectCell is d with its interval.
+func effectCell(c analyse.Comparison, ns *notes) cell {
+	d := statistic(plainNumber(c.D, 2), c, ns)
+	if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
+		d.Detail = []string{scale{decimals: 2}.interval(c.DLow, c.DHigh, false)}
+	}
+	return d
+}
+
 func tCell(c analyse.Comparison, ns *notes) cell {
 	t := statistic(plainNumber(c.T, 2), c, ns)
-	t.Detail = []string{"df = " + degrees(c.DF)}
+	if c.DF.Defined() {
+		t.Detail = []string{"df = " + degrees(c.DF)}
+	}
 	return t
 }
 
@@ -262,7 +274,7 @@ func (b *builder) testLegend() []string {
 		correction = "p adjusted: " + b.correction() + " correction over the primary comparisons."
 	}
 	return []string{
-		"Below each difference: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items that only one of the two arms has.",
+		"Below each difference and each d: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items that only one of the two arms has.",
 		correction,
 	}
 }

@@ -71,7 +71,7 @@ func TestLoadReadsAStudy(t *testing.T) {
 			Comparisons: []Compare{{A: "ctn", B: "h", Primary: true}},
 			Metrics: Metrics{Primary: []string{"composite"},
 				CompositeWeights: map[string]float64{"value": 0.3, "evidence": 0.3, "page": 0.1, "status": 0.2, "schema": 0.1}},
-			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document"},
+			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000},
 			Decide: Decide{Require: []Condition{{Name: "better", That: "diff('ctn', 'h', 'composite') >= 0.05"}},
 				Outcomes: []Class{{Name: "A", When: "p < 0.05", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}},
 			Output: Output{ResultsDir: "results", GenerateReport: &yes},
@@ -92,7 +92,7 @@ func TestDefaults(t *testing.T) {
 		Name: "n", Suite: "s",
 		Execution: Execution{Concurrency: 16, Retries: []Duration{Duration(10 * time.Second), Duration(30 * time.Second), Duration(90 * time.Second)},
 			Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
-		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document"},
+		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000},
 		Output:     Output{ResultsDir: "results", GenerateReport: &yes},
 	}
 	tests := []struct {
@@ -169,7 +169,7 @@ func TestCanonical(t *testing.T) {
 	}
 	want := `{"decide":{},"execution":{"concurrency":8,"max_failed":0.05,"replicates":1,"retries":["10s","30s","1m30s"],"seed":42,"timeout":"1m0s"},` +
 		`"metrics":{},"name":"n","output":{"generate_report":true,"results_dir":"results"},"schemas":"<a&b>",` +
-		`"statistics":{"alpha":0.05,"cluster_by":"document","correction":"none","method":"paired_ttest"},"suite":"s"}`
+		`"statistics":{"alpha":0.05,"cluster_by":"document","correction":"none","method":"paired_ttest","resamples":10000},"suite":"s"}`
 	for _, yaml := range []string{
 		"name: n\nsuite: s\nschemas: <a&b>\nexecution: {concurrency: 8}\n",
 		"suite: 's'\nschemas: \"<a&b>\"\nexecution:\n  timeout: 60\n  concurrency: 8.0\n  seed: 0x2a\nname: n\n",

@@ -100,9 +100,9 @@ func TestMistakes(t *testing.T) {
 		{"a misspelled correction", minimal("statistics: {correction: bonferoni}"),
 			`study.yaml:3:14: statistics.correction: "bonferoni" is not known: did you mean "bonferroni"?`},
 		{"an unknown correction", minimal("statistics: {correction: fdr}"),
-			`study.yaml:3:14: statistics.correction: "fdr" is not known: want one of bonferroni, holm, none`},
+			`study.yaml:3:14: statistics.correction: "fdr" is not known: want one of bh, bonferroni, by, hochberg, holm, none`},
 		{"an unknown method", minimal("statistics: {method: anova}"),
-			`study.yaml:3:14: statistics.method: "anova" is not known: want paired_ttest`},
+			`study.yaml:3:14: statistics.method: "anova" is not known: want one of clustered, mcnemar, mixed_effects, paired_ttest, permutation, wilcoxon`},
 		{"a word of the suite", minimal("documents: {source: json}"),
 			`study.yaml:3:13: documents.source: "json" is not known: did you mean "jsonl"?`},
 

@@ -110,10 +110,12 @@ type Metrics struct {
 
 // Statistics says how estimates and comparisons are made.
 type Statistics struct {
-	Method     string  `yaml:"method,omitempty" json:"method,omitempty" jsonschema:"enum=paired_ttest,default=paired_ttest,description=Test of a comparison (default paired_ttest)"`
-	Alpha      float64 `yaml:"alpha,omitempty" json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
-	Correction string  `yaml:"correction,omitempty" json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,default=none,description=Correction over the primary comparisons (default none)"`
-	ClusterBy  string  `yaml:"cluster_by,omitempty" json:"cluster_by,omitempty" jsonschema:"enum=document,default=document,description=Unit of resampling (default document)"`
+	Method     string   `yaml:"method,omitempty" json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
+	Alpha      float64  `yaml:"alpha,omitempty" json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
+	Correction string   `yaml:"correction,omitempty" json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
+	ClusterBy  string   `yaml:"cluster_by,omitempty" json:"cluster_by,omitempty" jsonschema:"enum=document,default=document,description=Unit of resampling (default document)"`
+	Resamples  int      `yaml:"resamples,omitempty" json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of clustered and of permutation where it cannot enumerate (default 10000)"`
+	Random     []string `yaml:"random,omitempty" json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts beside the item (default all)"`
 }
 
 // Decide holds the rules a gate applies. Require are conditions that must all

@@ -81,6 +81,9 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 		return 0
 	}
 	top := logf(mode)
+	if top < -744 {
+		return 0 // below the smallest float64
+	}
 	edge := func(dir float64) float64 {
 		step := dir / math.Sqrt(d.DF+1)
 		out := mode

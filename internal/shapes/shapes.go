@@ -1,6 +1,6 @@
-// Package simulate draws data sets of known shape for tests and benchmarks of
-// stats, the same for everybody. It knows no method.
-package simulate
+// Package shapes draws data sets of known shape for benchmarks of stats, the
+// same for everybody. It knows no method.
+package shapes
 
 import (
 	"math/rand/v2"

@@ -1,0 +1,220 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/procedure"
+)
+
+type statsOptions struct {
+	list     bool
+	caseFile string
+	csv      string
+	cols     []string
+	set      []string
+	formula  string
+}
+
+func statsVerb(a *app) *cobra.Command {
+	var o statsOptions
+	c := verb("stats [METHOD]", "statistical tests on your own numbers",
+		`The methods that Scruple's own verdicts rest on, for a CSV file or a JSON case:
+
+  scruple stats --list                                    what there is
+  scruple stats paired_t_test                             what one method wants
+  scruple stats paired_t_test --csv scores.csv --cols ctn,idiomatic
+  scruple stats lmm_random_intercepts --csv rows.csv --formula "score ~ kernel + (1|document)"
+  scruple stats --case case.json
+
+--cols gives the columns in the order of the method's roles, or by name:
+--cols a=ctn,b=idiomatic. --set gives an option, its value as JSON or as text:
+--set alternative=greater --set factor_levels='{"kernel":["literal","ctn"]}'.
+
+A case is a JSON object with method, params and input; its result is one JSON
+object on stdout and nothing else. What is undefined is null. A request that is
+refused gives {"error": true, "reason": …} and exit status 2.`,
+		cobra.MaximumNArgs(1),
+		func(_ *cobra.Command, args []string) error { return a.stats(args, o) })
+	f := c.Flags()
+	f.BoolVar(&o.list, "list", false, "describe the methods")
+	f.StringVar(&o.caseFile, "case", "", "run a case file (- is stdin)")
+	f.StringVar(&o.csv, "csv", "", "run METHOD on a CSV file with a header (- is stdin)")
+	f.StringSliceVar(&o.cols, "cols", nil, "columns, in the order of the method's roles or as role=column")
+	f.StringArrayVar(&o.set, "set", nil, "an option of the method, name=value")
+	f.StringVar(&o.formula, "formula", "", "model formula, as --set formula=…")
+	return c
+}
+
+func (a *app) stats(args []string, o statsOptions) error {
+	switch {
+	case o.list && len(args) == 0:
+		return a.listProcedures()
+	case o.caseFile != "" && len(args) == 0:
+		return a.statsCase(o.caseFile)
+	case len(args) == 0:
+		return errors.New("stats: name a method, or --list, or --case FILE")
+	}
+	p, err := procedure.Find(args[0])
+	if err != nil {
+		return err
+	}
+	if o.csv == "" {
+		return a.describe(p)
+	}
+	return a.statsTable(p, o)
+}
+
+// statsCase answers a case. Whatever is wrong with it is an answer as well:
+// one JSON object, so that a program needs to read nothing else.
+func (a *app) statsCase(file string) error {
+	result, err := a.runCase(file)
+	if err == nil {
+		var b []byte
+		if b, err = json.Marshal(result); err == nil {
+			fmt.Fprintf(a.out, "%s\n", b)
+			return nil
+		}
+	}
+	b, marshalErr := json.Marshal(map[string]any{"error": true, "reason": err.Error()})
+	if marshalErr != nil {
+		return marshalErr
+	}
+	fmt.Fprintf(a.out, "%s\n", b)
+	return exit(exitUsage, nil)
+}
+
+func (a *app) runCase(file string) (any, error) {
+	r, err := a.open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	c, err := procedure.ReadCase(r)
+	if err != nil {
+		return nil, err
+	}
+	return c.Run()
+}
+
+func (a *app) open(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	return os.Open(file)
+}
+
+func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
+	params, err := settings(o)
+	if err != nil {
+		return err
+	}
+	if len(p.Columns) == 0 {
+		return fmt.Errorf("stats: %s takes no table; write a case and run --case FILE", p.Name)
+	}
+	r, err := a.open(o.csv)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	cols := o.cols
+	if len(cols) == 0 {
+		if cols, err = p.DefaultColumns(params); err != nil {
+			return err
+		}
+	}
+	name := o.csv
+	if name == "-" {
+		name = "stdin"
+	}
+	t, err := procedure.ReadTable(r, name, p.Columns, cols)
+	if err != nil {
+		return err
+	}
+	input, err := p.Input(t, params)
+	if err != nil {
+		return err
+	}
+	result, err := p.Run(params, input)
+	if err != nil {
+		return fmt.Errorf("%s of %s: %w", p.Name, name, err)
+	}
+	if a.json {
+		return printJSON(a.out, result)
+	}
+	return procedure.Render(a.out, p, result)
+}
+
+// settings reads --set and --formula.
+func settings(o statsOptions) (procedure.Object, error) {
+	fields := map[string]any{}
+	for _, s := range o.set {
+		name, text, ok := strings.Cut(s, "=")
+		if !ok {
+			return procedure.Object{}, fmt.Errorf("--set %s: expected name=value", s)
+		}
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		var v any
+		if err := d.Decode(&v); err != nil || d.More() {
+			v = text
+		}
+		fields[name] = v
+	}
+	if o.formula != "" {
+		fields["formula"] = o.formula
+	}
+	return procedure.NewObject("params", fields), nil
+}
+
+func (a *app) listProcedures() error {
+	all := procedure.All()
+	if a.json {
+		type entry struct {
+			Name    string `json:"name"`
+			Title   string `json:"title"`
+			Summary string `json:"summary"`
+			Source  string `json:"source"`
+		}
+		var list []entry
+		for _, p := range all {
+			list = append(list, entry{p.Name, p.Title, p.Summary, p.Source})
+		}
+		return printJSON(a.out, list)
+	}
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	for _, p := range all {
+		fmt.Fprintf(t, "%s\t%s\n", p.Name, p.Title)
+	}
+	t.Flush()
+	a.say("\n`scruple stats METHOD` tells what a method answers, assumes and takes.")
+	return nil
+}
+
+func (a *app) describe(p procedure.Procedure) error {
+	if a.json {
+		return printJSON(a.out, p.Description())
+	}
+	fmt.Fprintf(a.out, "%s: %s\n\n%s\n\nSource: %s\n", p.Name, p.Title, p.Summary, p.Source)
+	t := tabwriter.NewWriter(a.out, 0, 0, 2, ' ', 0)
+	if len(p.Columns) > 0 {
+		fmt.Fprintln(t, "\nColumns (--cols, in this order or as role=column):")
+		for _, r := range p.Columns {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", r.Usage(), r.Kind, r.Doc)
+		}
+	}
+	if len(p.Params) > 0 {
+		fmt.Fprintln(t, "\nOptions (--set name=value, or params of a case):")
+		for _, o := range p.Params {
+			fmt.Fprintf(t, "  %s\t%s\t%s\n", o.Name, o.Default, o.Doc)
+		}
+	}
+	return t.Flush()
+}

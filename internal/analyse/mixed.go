@@ -1,0 +1,165 @@
+package analyse
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// The columns of a mixed model's frame. Strata keep their names, which cannot
+// be these: a study's names hold no spaces.
+const (
+	scoreColumn   = "score"
+	armColumn     = "arm"
+	itemColumn    = "item"
+	clusterColumn = "cluster"
+)
+
+// A fit is a mixed model of one metric over the arms that are compared on it.
+type fit struct {
+	model  *stats.Mixed
+	pairs  map[[2]string]stats.PairEstimate
+	reason string // why there is no model
+}
+
+// fitMixed fits score ~ arm + (1|item) + (1|stratum) … for a metric: one row
+// an arm and item, so that fields of a document do not count as independent.
+// A model that cannot be fitted is a result without one, and says why.
+func (c *Collector) fitMixed(q Question, metric int, arms []string, level float64) (*fit, Model) {
+	name := c.suite.Metrics[metric].Name
+	report := Model{Metric: name, Residual: Undefined(), F: Undefined(), NumDF: Undefined(), DenDF: Undefined(), P: Undefined()}
+	frame, formula, err := c.frame(q, metric, arms)
+	var m *stats.Mixed
+	if err == nil {
+		m, err = stats.FitMixed(frame, formula, true)
+	}
+	f := &fit{model: m, pairs: map[[2]string]stats.PairEstimate{}}
+	if err == nil {
+		report, err = describe(report, m, level)
+	}
+	if err == nil {
+		var pairs []stats.PairEstimate
+		pairs, err = m.Pairwise(armColumn, level)
+		for _, p := range pairs {
+			f.pairs[[2]string{p.A, p.B}] = p
+		}
+	}
+	if err != nil {
+		f.reason = "no mixed model: " + err.Error()
+		report.Formula = formula.String()
+		report.Warnings = append(report.Warnings, f.reason)
+	}
+	return f, report
+}
+
+// frame lays out one row an arm and item.
+func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, stats.Formula, error) {
+	formula := stats.Formula{Response: scoreColumn, Fixed: []string{armColumn}, Random: []string{itemColumn}}
+	strata := c.randomStrata(q)
+	var scores []float64
+	columns := map[string][]string{}
+	var rows []int // item of each row
+	for _, arm := range arms {
+		for i, v := range c.values(&c.a, c.armIdx[arm], metric) {
+			if !(v.den > 0) {
+				continue
+			}
+			scores = append(scores, v.num/v.den)
+			columns[armColumn] = append(columns[armColumn], arm)
+			rows = append(rows, i)
+		}
+	}
+	if c.clusters.n < len(c.items) {
+		formula.Random = append(formula.Random, clusterColumn)
+	}
+	for _, i := range rows {
+		it := c.items[i]
+		columns[itemColumn] = append(columns[itemColumn], it.ID)
+		columns[clusterColumn] = append(columns[clusterColumn], fmt.Sprint(c.clusters.of[i]))
+		for _, s := range strata {
+			value := ""
+			for _, l := range it.Strata {
+				if l.Name == s {
+					value = l.Value
+				}
+			}
+			columns[s] = append(columns[s], value)
+		}
+	}
+	f := stats.NewFrame(len(scores))
+	if err := f.AddNumbers(scoreColumn, scores); err != nil {
+		return nil, formula, err
+	}
+	if err := f.AddFactor(armColumn, columns[armColumn], slices.Clone(arms)); err != nil {
+		return nil, formula, err
+	}
+	for _, name := range append([]string{itemColumn, clusterColumn}, strata...) {
+		if err := f.AddFactor(name, columns[name], nil); err != nil {
+			return nil, formula, err
+		}
+		if slices.Contains(strata, name) {
+			formula.Random = append(formula.Random, name)
+		}
+	}
+	return f, formula, nil
+}
+
+// randomStrata are the strata that are random intercepts: those the study
+// names, or all that have more than one value and fewer than there are items.
+func (c *Collector) randomStrata(q Question) []string {
+	if q.Study.Random != nil {
+		return q.Study.Random
+	}
+	values := map[string]map[string]bool{}
+	var names []string
+	for _, it := range c.items {
+		for _, l := range it.Strata {
+			if values[l.Name] == nil {
+				values[l.Name] = map[string]bool{}
+				names = append(names, l.Name)
+			}
+			values[l.Name][l.Value] = true
+		}
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return len(values[name]) < 2 || len(values[name]) >= len(c.items) })
+}
+
+// describe is what a report says of a fitted model.
+func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
+	r.Formula, r.Rows, r.Residual, r.Warnings = m.Formula.String(), m.N, Number(m.Sigma), m.Warnings
+	for _, t := range m.Random {
+		r.Groups = append(r.Groups, Group{t.Name, len(t.Levels), Number(t.SD)})
+	}
+	if tests := m.Anova(); len(tests) > 0 {
+		r.F, r.NumDF, r.DenDF, r.P = Number(tests[0].F), Number(tests[0].NumDF), Number(tests[0].DenDF), Number(tests[0].P)
+	}
+	means, err := m.MarginalMeans(armColumn, level)
+	for _, e := range means {
+		r.Means = append(r.Means, Mean{e.Name, Number(e.Value), Number(e.CI.Low), Number(e.CI.High), Number(e.DF)})
+	}
+	return r, err
+}
+
+// mixed reads a comparison off the model. The difference is the model's own:
+// items that only one of the arms has count in it.
+func (r *Comparison) mixed(f *fit, equivalence float64) {
+	r.Method = "linear mixed model, REML, Satterthwaite"
+	p, ok := f.pairs[[2]string{r.A, r.B}]
+	if !ok {
+		p, ok = f.pairs[[2]string{r.B, r.A}]
+		p.Value, p.T, p.CI.Low, p.CI.High = -p.Value, -p.T, -p.CI.High, -p.CI.Low
+	}
+	if !ok {
+		reason := f.reason
+		if reason == "" {
+			reason = "one of the arms has no scores"
+		}
+		r.untested(reason)
+		return
+	}
+	r.Diff, r.Low, r.High = Number(p.Value), Number(p.CI.Low), Number(p.CI.High)
+	r.T, r.DF, r.P = Number(p.T), Number(p.DF), Number(p.P)
+	wide := p.Interval(equivalence)
+	r.EquivLow, r.EquivHigh = Number(wide.Low), Number(wide.High)
+}

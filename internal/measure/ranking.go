@@ -1,0 +1,71 @@
+// Package measure holds measures of rankings, sets and graphs: pure functions
+// of what was returned and what was wanted. It must not know any suite, and
+// computes no intervals; package stats does.
+package measure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Rank is the place of the gold item in a ranking, from 1; 0 where it is not
+// ranked.
+func Rank(ranking []string, gold string) int { return slices.Index(ranking, gold) + 1 }
+
+// Hit is 1 where the gold item is among the first k, else 0.
+func Hit(rank, k int) float64 {
+	if rank >= 1 && rank <= k {
+		return 1
+	}
+	return 0
+}
+
+// ReciprocalRank is 1/rank, 0 where the gold item is not among the first k;
+// k ≤ 0 looks at the whole ranking.
+func ReciprocalRank(rank, k int) float64 {
+	if rank < 1 || (k > 0 && rank > k) {
+		return 0
+	}
+	return 1 / float64(rank)
+}
+
+// A Gain is what a document of a relevance is worth.
+type Gain func(relevance float64) float64
+
+// The two gains in use: the relevance itself, and 2^relevance − 1.
+var (
+	Linear      Gain = func(relevance float64) float64 { return relevance }
+	Exponential Gain = func(relevance float64) float64 { return math.Exp2(relevance) - 1 }
+)
+
+// NDCG is the discounted cumulative gain of the first k of a ranking over that
+// of the best ranking of all judged documents (Järvelin & Kekäläinen 2002),
+// with discount 1/log₂(rank + 1). Documents that were not judged gain nothing.
+// It is NaN where no document is relevant.
+func NDCG(ranking []string, relevance map[string]float64, k int, gain Gain) float64 {
+	ideal := make([]float64, 0, len(relevance))
+	for _, rel := range relevance {
+		ideal = append(ideal, rel)
+	}
+	slices.SortFunc(ideal, func(a, b float64) int { return cmp.Compare(b, a) })
+	best := dcg(ideal, k, gain)
+	if !(best > 0) {
+		return math.NaN()
+	}
+	found := make([]float64, len(ranking))
+	for i, id := range ranking {
+		found[i] = relevance[id]
+	}
+	return dcg(found, k, gain) / best
+}
+
+func dcg(relevance []float64, k int, gain Gain) float64 {
+	var sum float64
+	for i, rel := range relevance[:min(max(k, 0), len(relevance))] {
+		if rel > 0 {
+			sum += gain(rel) / math.Log2(float64(i)+2)
+		}
+	}
+	return sum
+}

@@ -1,0 +1,175 @@
+package procedure
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// spoiled are values that belong in no place of a case.
+var spoiled = []any{nil, "text", json.Number("-1"), json.Number("0"), json.Number("1e308"), json.Number("1e999"), json.Number("0.5"), true,
+	[]any{}, []any{nil}, []any{json.Number("1")}, []any{"a"}, []any{[]any{}}, []any{[]any{json.Number("1")}}, map[string]any{}, map[string]any{"x": nil}}
+
+// TestHostileCases breaks every field of every reference case in every way: the
+// method refuses or gives a result that is JSON, and never panics.
+func TestHostileCases(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(oracles, "*.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := map[string]bool{} // one case a method is enough
+	for _, file := range files {
+		b, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := ReadCase(strings.NewReader(string(b)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if done[c.Method] || len(b) > 60_000 {
+			continue
+		}
+		done[c.Method] = true
+		t.Run(c.Method, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range c.Input.Names() {
+				for _, v := range spoiled {
+					run(t, Case{c.Method, c.Params, c.Input.with(name, v)}, name, v)
+				}
+				if list, ok := c.Input.fields[name].([]any); ok && len(list) > 0 {
+					for _, v := range spoiled {
+						for _, i := range []int{0, len(list) - 1} {
+							run(t, Case{c.Method, c.Params, c.Input.with(name, replaced(list, i, v))}, name, v)
+						}
+					}
+					run(t, Case{c.Method, c.Params, c.Input.with(name, list[:1])}, name, "one")
+					run(t, Case{c.Method, c.Params, c.Input.with(name, list[:len(list)-1])}, name, "one less")
+				}
+			}
+			for _, name := range c.Params.Names() {
+				for _, v := range spoiled {
+					run(t, Case{c.Method, c.Params.with(name, v), c.Input}, name, v)
+				}
+			}
+			run(t, Case{c.Method, Object{}, Object{}}, "everything", nil)
+		})
+	}
+}
+
+func (o Object) with(field string, v any) Object {
+	fields := maps.Clone(o.fields)
+	fields[field] = v
+	return Object{o.name, fields}
+}
+
+func replaced(list []any, i int, v any) []any {
+	out := slices.Clone(list)
+	out[i] = v
+	return out
+}
+
+func run(t *testing.T, c Case, what string, v any) {
+	t.Helper()
+	defer func() {
+		if p := recover(); p != nil {
+			t.Errorf("%s = %v: panic: %v", what, v, p)
+		}
+	}()
+	result, err := c.Run()
+	if err != nil {
+		if err.Error() == "" {
+			t.Errorf("%s = %v: refused without a reason", what, v)
+		}
+		return
+	}
+	b, err := json.Marshal(result)
+	if err != nil {
+		t.Errorf("%s = %v: the result is no JSON: %v", what, v, err)
+		return
+	}
+	if p, _ := Find(c.Method); Render(&strings.Builder{}, p, result) != nil {
+		t.Errorf("%s = %v: the result cannot be shown: %s", what, v, b)
+	}
+}
+
+// FuzzCase: whatever stands in a case file is read or refused.
+func FuzzCase(f *testing.F) {
+	for _, p := range All() {
+		f.Add(fmt.Sprintf(`{"method": %q, "params": {}, "input": {"a": [1, 2, 3], "b": [2, 2, 5]}}`, p.Name))
+	}
+	f.Add(`{"method": "paired_t_test", "input": {"a": [1e400], "b": [null]}}`)
+	f.Add(`{"method": "lmm_random_intercepts", "params": {"formula": "y ~ x + (1|g)"}, "input": {"y": [1, 2, 1, 4], "x": ["a", "b", "a", "b"], "g": [1, 1, 2, 2]}}`)
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := ReadCase(strings.NewReader(text))
+		if err != nil {
+			return
+		}
+		if n, err := c.Params.Number("resamples", 0); err == nil && n > 1e5 {
+			return
+		}
+		run(t, c, "case", text)
+	})
+}
+
+// FuzzTable: whatever stands in a CSV file is read or refused, by every
+// procedure that takes tables.
+func FuzzTable(f *testing.F) {
+	f.Add("a,b\n1,2\n3,4\n", "a,b")
+	f.Add("\ufeffa;b\n\"1,2", "a")
+	f.Add("a,a\n1,1\n", "a=a")
+	f.Add("x,g\n1,u\n,v\nNA,v\n", "x,g")
+	f.Fuzz(func(t *testing.T, text, cols string) {
+		for _, p := range All() {
+			table, err := ReadTable(strings.NewReader(text), "fuzz.csv", p.Columns, strings.Split(cols, ","))
+			if err != nil || len(p.Columns) == 0 {
+				continue
+			}
+			params := NewObject("params", nil)
+			input, err := p.Input(table, params)
+			if err != nil {
+				continue
+			}
+			if result, err := p.Run(params, input); err == nil {
+				if _, err := json.Marshal(result); err != nil {
+					t.Errorf("%s: the result is no JSON: %v", p.Name, err)
+				}
+			}
+		}
+	})
+}
+
+func TestReadTableMistakes(t *testing.T) {
+	roles := []Role{{Name: "a", Doc: "first"}, {Name: "b", Doc: "second", Optional: true}}
+	for _, c := range []struct{ text, cols, reason string }{
+		{"", "a", "x.csv: empty"},
+		{"a,b\n", "a", "no rows under the header"},
+		{"a,a\n1,2\n", "a", `two columns are called "a"`},
+		{"a,b\n1,2,3\n", "a", "wrong number of fields"},
+		{"a,b\n\"1,2\n", "a", "extraneous or missing"},
+		{"a,b\n1,2\n", "c", `no column "c"; there are ["a" "b"]`},
+		{"a,b\n1,2\n", "c=a", `"c" is no role of this method, which takes a,[b]`},
+		{"a,b\n1,2\n", "a,b,a", "no use for column"},
+		{"a,b\n1,2\n", "b=b", `no column for "a"`},
+		{"a,b\n1,2\n", "a=a,a=b", "two columns for"},
+		{"a,b\n\xff,2\n", "a", "x.csv:2: column \"a\" is not valid UTF-8"},
+	} {
+		_, err := ReadTable(strings.NewReader(c.text), "x.csv", roles, strings.Split(c.cols, ","))
+		if err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%q with %s: got %v, want %q", c.text, c.cols, err, c.reason)
+		}
+	}
+	table, err := ReadTable(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, _ := table.Column("a")
+	if _, err := c.Numbers(); err == nil || !strings.Contains(err.Error(), `x.csv:6: column "a" is "x", expected a number`) {
+		t.Errorf("got %v", err)
+	}
+}

@@ -1,0 +1,326 @@
+package procedure
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+)
+
+// Render writes a result for people: what was computed, then every number by
+// name, lists of records as tables, and last what to be careful about. What is
+// long is cut, and said to be.
+func Render(w io.Writer, p Procedure, result any) error {
+	b, err := json.Marshal(result)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(b))
+	d.UseNumber()
+	v, err := decodeOrdered(d)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "%s\n", p.Title)
+	r := renderer{w: w, hide: p.Hide}
+	if o, ok := v.(Ordered); ok {
+		r.object(o, "")
+	} else {
+		r.value("result", v, "")
+	}
+	for _, warning := range r.warnings {
+		fmt.Fprintf(w, "\nnote: %s", warning)
+	}
+	if r.cut {
+		fmt.Fprint(w, "\nnote: long lists are cut; --json has all of them")
+	}
+	if len(p.Hide) > 0 {
+		fmt.Fprintf(w, "\nnote: --json also has %s", strings.Join(p.Hide, ", "))
+	}
+	_, err = fmt.Fprintln(w)
+	return err
+}
+
+// decodeOrdered reads JSON with objects in their order.
+func decodeOrdered(d *json.Decoder) (any, error) {
+	t, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	delim, ok := t.(json.Delim)
+	if !ok {
+		return t, nil
+	}
+	if delim == '[' {
+		list := []any{}
+		for d.More() {
+			v, err := decodeOrdered(d)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, v)
+		}
+		_, err = d.Token()
+		return list, err
+	}
+	o := Ordered{}
+	for d.More() {
+		key, err := d.Token()
+		if err != nil {
+			return nil, err
+		}
+		v, err := decodeOrdered(d)
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, Entry{fmt.Sprint(key), v})
+	}
+	_, err = d.Token()
+	return o, err
+}
+
+type renderer struct {
+	w        io.Writer
+	hide     []string
+	warnings []string
+	cut      bool
+}
+
+// Rows of a table and entries of a map that are shown.
+const (
+	maxRows    = 60
+	maxEntries = 24
+)
+
+// object writes scalars first, one a line, then what has a table of its own.
+func (r *renderer) object(o Ordered, indent string) {
+	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
+	var rest Ordered
+	for _, e := range o {
+		if slices.Contains(r.hide, e.Key) {
+			continue
+		}
+		switch v := e.Value.(type) {
+		case Ordered:
+			rest = append(rest, e)
+		case []any:
+			switch {
+			case e.Key == "warnings":
+				for _, x := range v {
+					r.warnings = append(r.warnings, fmt.Sprint(x))
+				}
+			case isInterval(e.Key, v):
+				fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), interval(v))
+			default:
+				rest = append(rest, e)
+			}
+		default:
+			fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), labelled(e.Key, v))
+		}
+	}
+	t.Flush()
+	for len(rest) > 0 {
+		if n := parallel(rest); n > 1 {
+			r.columns(rest[:n], indent)
+			rest = rest[n:]
+			continue
+		}
+		r.value(rest[0].Key, rest[0].Value, indent)
+		rest = rest[1:]
+	}
+}
+
+// parallel counts the leading lists that have one length: they are columns.
+func parallel(o Ordered) int {
+	n := 0
+	for _, e := range o {
+		l, ok := e.Value.([]any)
+		if !ok || len(l) == 0 || !plain(l[0]) || (n > 0 && len(l) != len(o[0].Value.([]any))) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+func plain(v any) bool {
+	switch v.(type) {
+	case Ordered, []any:
+		return false
+	}
+	return true
+}
+
+func (r *renderer) columns(o Ordered, indent string) {
+	records := make([]Ordered, len(o[0].Value.([]any)))
+	for i := range records {
+		records[i] = Ordered{{"#", json.Number(strconv.Itoa(i + 1))}}
+		for _, e := range o {
+			records[i] = append(records[i], Entry{e.Key, e.Value.([]any)[i]})
+		}
+	}
+	fmt.Fprintln(r.w)
+	r.table(records, indent)
+}
+
+func (r *renderer) value(key string, v any, indent string) {
+	switch v := v.(type) {
+	case Ordered:
+		fmt.Fprintf(r.w, "\n%s%s\n", indent, words(key))
+		if len(v) > maxEntries {
+			r.cut = true
+			v = v[:maxEntries]
+		}
+		r.object(v, indent)
+	case []any:
+		r.list(key, v, indent)
+	default:
+		fmt.Fprintf(r.w, "%s  %s  %s\n", indent, words(key), scalar(v))
+	}
+}
+
+func (r *renderer) list(key string, v []any, indent string) {
+	fmt.Fprintf(r.w, "\n%s%s\n", indent, words(key))
+	var records []Ordered
+	for _, x := range v {
+		switch x := x.(type) {
+		case Ordered:
+			records = append(records, x)
+		case []any:
+			o := Ordered{}
+			for i, cell := range x {
+				o = append(o, Entry{strconv.Itoa(i + 1), cell})
+			}
+			records = append(records, o)
+		default:
+			records = append(records, Ordered{{key, x}})
+		}
+	}
+	r.table(records, indent)
+}
+
+// table writes records under the keys of the first one that has most.
+func (r *renderer) table(records []Ordered, indent string) {
+	var keys []string
+	for _, o := range records {
+		if len(o) > len(keys) {
+			keys = keys[:0]
+			for _, e := range o {
+				keys = append(keys, e.Key)
+			}
+		}
+	}
+	if len(records) > maxRows {
+		r.cut = true
+		records = records[:maxRows]
+	}
+	if len(keys) > maxEntries {
+		r.cut = true
+		keys = keys[:maxEntries]
+	}
+	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
+	row := make([]string, len(keys))
+	for i, k := range keys {
+		row[i] = words(k)
+	}
+	fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row, "\t"))
+	for _, o := range records {
+		for i, k := range keys {
+			row[i] = cell(o, k)
+		}
+		fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row, "\t"))
+	}
+	t.Flush()
+}
+
+func cell(o Ordered, key string) string {
+	for _, e := range o {
+		if e.Key != key {
+			continue
+		}
+		if l, ok := e.Value.([]any); ok {
+			if isInterval(key, l) {
+				return interval(l)
+			}
+			return fmt.Sprintf("(%d values)", len(l))
+		}
+		if inner, ok := e.Value.(Ordered); ok {
+			var parts []string
+			for _, x := range inner {
+				parts = append(parts, words(x.Key)+" "+scalar(x.Value))
+			}
+			return strings.Join(parts, ", ")
+		}
+		return labelled(key, e.Value)
+	}
+	return ""
+}
+
+// labelled writes a value; a p-value too small for a float64 is not 0.
+func labelled(key string, v any) string {
+	if n, ok := v.(json.Number); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n.String() == "0" {
+		return "< 1e-300"
+	}
+	return scalar(v)
+}
+
+var intervalKey = regexp.MustCompile(`(^|_)ci(\d*)($|_)|^(wilson|clopper_pearson|jeffreys|agresti_coull|percentile|basic|bca|normal_bias)`)
+
+func isInterval(key string, v []any) bool {
+	if len(v) != 2 || !intervalKey.MatchString(key) {
+		return false
+	}
+	return plain(v[0]) && plain(v[1])
+}
+
+func interval(v []any) string { return scalar(v[0]) + " to " + scalar(v[1]) }
+
+// words makes a label of a key: "p_two_sided" is "p two sided", "ci95" is
+// "95 % interval".
+func words(key string) string {
+	s := strings.ReplaceAll(key, "_", " ")
+	return percent.ReplaceAllString(s, "$1 % interval")
+}
+
+var percent = regexp.MustCompile(`\bci(\d+)\b`)
+
+// scalar writes a number with five significant digits.
+func scalar(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "undefined"
+	case json.Number:
+		x, err := v.Float64()
+		if err != nil {
+			return v.String()
+		}
+		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
+			return strconv.FormatFloat(x, 'f', -1, 64)
+		}
+		return strconv.FormatFloat(x, 'g', 5, 64)
+	case string:
+		switch v {
+		case "Infinity":
+			return "∞"
+		case "-Infinity":
+			return "-∞"
+		}
+		return strings.Map(printable, v)
+	}
+	return fmt.Sprint(v)
+}
+
+// printable keeps labels of a user's file from moving the cursor or the
+// columns.
+func printable(r rune) rune {
+	if r < ' ' || r == 0x7f {
+		return ' '
+	}
+	return r
+}

@@ -1,0 +1,79 @@
+package procedure
+
+import (
+	"errors"
+
+	"github.com/scruple-eval/scruple/stats"
+)
+
+func robust() []Procedure {
+	return []Procedure{{
+		Name: "ols_clustered_se", Title: "Regression with clustered standard errors",
+		Summary: "How a score depends on fixed effects by least squares, with standard errors that respect clusters: CR0 to CR3, and tests by CR2 with Satterthwaite's degrees of freedom.",
+		Source:  "R clubSandwich 0.5.8, sandwich; Bell & McCaffrey (2002)",
+		Columns: modelColumns,
+		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says which rows hang together"},
+			{"factor_levels", "sorted", "levels of each factor, the first is the reference"}, {"factors", "", "numeric columns to treat as factors"}},
+		Run: runRobust,
+		Uses: func(params Object) ([]string, error) {
+			f, cluster, err := robustFormula(params)
+			return columnNames(f, []string{cluster}), err
+		},
+		FromColumns: modelInput,
+	}}
+}
+
+func robustFormula(params Object) (stats.Formula, string, error) {
+	f, err := modelFormula(params)
+	if err != nil {
+		return f, "", err
+	}
+	cluster, err := params.Text("cluster", "")
+	if err == nil && cluster == "" {
+		err = errors.New("params.cluster is missing: the column that says which rows hang together")
+	}
+	return f, cluster, err
+}
+
+func runRobust(params, input Object) (any, error) {
+	f, cluster, err := robustFormula(params)
+	if err != nil {
+		return nil, err
+	}
+	frame, err := modelFrame(f, params, input, cluster)
+	if err != nil {
+		return nil, err
+	}
+	r, err := stats.FitRobust(frame, f, cluster)
+	if err != nil {
+		return nil, err
+	}
+	named := func(xs []float64) Ordered {
+		o := Ordered{}
+		for c, name := range r.Names {
+			o = append(o, Entry{name, Number(xs[c])})
+		}
+		return o
+	}
+	var tests []coefficientTest
+	for c, name := range r.Names {
+		tests = append(tests, coefficientTest{name, Number(r.T[c]), Number(r.DF[c]), Number(r.P[c])})
+	}
+	out := Ordered{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}, {"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
+		{"se_cr0", named(r.CR0)}, {"se_cr1", named(r.CR1)}, {"se_cr1s", named(r.CR1S)}, {"se_cr2", named(r.CR2)}, {"se_cr3", named(r.CR3)},
+		{"vcov_cr2", Matrix(r.VcovCR2)}, {"cr2_satterthwaite", tests}}
+	if len(r.Dropped) > 0 {
+		out = append(out, Entry{"dropped_columns", r.Dropped})
+	}
+	if len(r.Warnings) > 0 {
+		out = append(out, Entry{"warnings", r.Warnings})
+	}
+	return out, nil
+}
+
+type coefficientTest struct {
+	Name string `json:"name"`
+	T    Number `json:"t"`
+	DF   Number `json:"df"`
+	P    Number `json:"p"`
+}

@@ -1,0 +1,41 @@
+package report
+
+import "github.com/scruple-eval/scruple/internal/analyse"
+
+// modelBlocks show the mixed models that comparisons rest on: the spread of
+// each random effect, the test that all arms are alike, and the arms' means.
+func (b *builder) modelBlocks() []block {
+	var blocks []block
+	for _, m := range b.a.Models {
+		blocks = append(blocks,
+			block{Table: b.modelTable(m), Detail: true},
+			block{Table: b.meansTable(m), Detail: true})
+	}
+	return blocks
+}
+
+func (b *builder) modelTable(m analyse.Model) *table {
+	metric := b.metric(m.Metric)
+	t := &table{Caption: "Mixed model of " + metric.Title + ": " + m.Formula, Columns: []column{
+		{Title: "Random effect"}, {Title: "Levels", Align: right}, {Title: "Standard deviation", Align: point}}}
+	for _, g := range m.Groups {
+		t.Rows = append(t.Rows, []cell{{Text: g.Name}, {Text: count(g.Levels)}, {Text: plainNumber(g.SD, 4)}})
+	}
+	t.Rows = append(t.Rows, []cell{{Text: "residual"}, {Text: count(m.Rows)}, {Text: plainNumber(m.Residual, 4)}})
+	if m.F.Defined() {
+		t.Legend = append(t.Legend, "All arms alike: F("+degrees(m.NumDF)+", "+degrees(m.DenDF)+") = "+plainNumber(m.F, 2)+
+			", "+pSentence(m.P, b.a.Study.Alpha)+". Degrees of freedom after Satterthwaite.")
+	}
+	t.Legend = append(t.Legend, m.Warnings...)
+	return t
+}
+
+func (b *builder) meansTable(m analyse.Model) *table {
+	s := scaleOf(b.metric(m.Metric))
+	t := &table{Caption: "Arms by that model", Columns: []column{
+		{Title: "Arm"}, {Title: "Mean", Align: point}, {Title: b.ci}, {Title: "df", Align: point}}}
+	for _, e := range m.Means {
+		t.Rows = append(t.Rows, []cell{{Text: e.Arm}, {Text: s.value(e.Value)}, {Text: s.interval(e.Low, e.High, false)}, {Text: degrees(e.DF)}})
+	}
+	return t
+}

@@ -1,0 +1,180 @@
+package stats_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// TestPPICoverage simulates judges of all qualities: the interval must hold
+// the true mean as often as it says, whatever the judge is worth.
+func TestPPICoverage(t *testing.T) {
+	const runs, items, labelled, truth = 2000, 400, 60, 0.3
+	for _, c := range []struct {
+		name  string
+		judge func(r *rand.Rand, y float64) float64
+	}{
+		{"perfect", func(_ *rand.Rand, y float64) float64 { return y }},
+		{"good", func(r *rand.Rand, y float64) float64 { return flip(r, y, 0.1) }},
+		{"biased", func(r *rand.Rand, y float64) float64 { return math.Max(y, float64(r.IntN(2))) }},
+		{"useless", func(r *rand.Rand, _ float64) float64 { return r.Float64() }},
+		{"contrary", func(r *rand.Rand, y float64) float64 { return 1 - flip(r, y, 0.2) }},
+		{"constant", func(*rand.Rand, float64) float64 { return 0.9 }},
+	} {
+		r := rand.New(rand.NewPCG(11, 3))
+		covered, width, alone := 0, 0.0, 0.0
+		for range runs {
+			judge, human := make([]float64, items), make([]float64, items)
+			for i := range judge {
+				y := 0.0
+				if r.Float64() < truth {
+					y = 1
+				}
+				judge[i], human[i] = c.judge(r, y), math.NaN()
+				if i < labelled {
+					human[i] = y
+				}
+			}
+			p, err := stats.PredictionPowered(judge, human, 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.CI.Low <= truth && truth <= p.CI.High {
+				covered++
+			}
+			width += p.CI.High - p.CI.Low
+			alone += p.Human.High - p.Human.Low
+		}
+		// Three Monte Carlo standard errors of 2,000 runs are 0.02.
+		if rate := float64(covered) / runs; rate < 0.9-0.02 {
+			t.Errorf("%s judge: coverage %.3f, stated 0.90", c.name, rate)
+		}
+		if c.name == "good" && width > 0.8*alone {
+			t.Errorf("a good judge makes intervals only %.2f as wide", width/alone)
+		}
+		if width > 1.03*alone {
+			t.Errorf("%s judge: intervals are %.2f as wide as without", c.name, width/alone)
+		}
+	}
+}
+
+func flip(r *rand.Rand, y, rate float64) float64 {
+	if r.Float64() < rate {
+		return 1 - y
+	}
+	return y
+}
+
+func TestPPIDifference(t *testing.T) {
+	nan := math.NaN()
+	d, err := stats.PredictionPoweredDiff([]float64{1, 1, 0, 1, 1, 0}, []float64{0, 1, 0, 0, 1, 0}, []float64{1, 1, 0, 1, nan, 0}, []float64{0, 0, 0, nan, 1, 0}, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Labelled != 4 || d.Unlabelled != 2 || math.Abs(d.HumanMean-0.5) > 1e-12 {
+		t.Errorf("%+v", d)
+	}
+	one, err := stats.PredictionPowered([]float64{1, 2, 3}, []float64{1, nan, nan}, 0.95)
+	if err != nil || one.Undefined == "" || !math.IsNaN(one.Estimate) {
+		t.Errorf("one human label gave %v, %v", one.Estimate, err)
+	}
+	for _, bad := range [][2][]float64{{{}, {}}, {{1}, {1, 2}}, {{nan}, {1}}, {{1}, {math.Inf(1)}}} {
+		if _, err := stats.PredictionPowered(bad[0], bad[1], 0.95); err == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+}
+
+// TestSequenceCoverage looks at every interval of many runs, as somebody does
+// who watches: not one of them may leave out the truth, but for the stated
+// share of runs. Bounded differences of several shapes; the last is the worst
+// case, all mass at the ends.
+func TestSequenceCoverage(t *testing.T) {
+	const runs, length = 300, 250
+	for _, c := range []struct {
+		name string
+		mean float64
+		draw func(r *rand.Rand) float64
+	}{
+		{"none", 0, func(r *rand.Rand) float64 { return 2*r.Float64() - 1 }},
+		{"small", 0.1, func(r *rand.Rand) float64 { return 0.1 + 0.2*(r.Float64()-0.5) }},
+		{"pass or fail", 0.2, func(r *rand.Rand) float64 { // 1 with 0.4, 0 with 0.4, −1 with 0.2
+			switch u := r.Float64(); {
+			case u < 0.4:
+				return 1
+			case u < 0.8:
+				return 0
+			}
+			return -1
+		}},
+		{"ends", 0, func(r *rand.Rand) float64 { return float64(2*r.IntN(2) - 1) }},
+	} {
+		r := rand.New(rand.NewPCG(5, 9))
+		missed, width := 0, 0.0
+		for range runs {
+			s, err := stats.NewSequence(-1, 1, 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ok := true
+			var iv stats.Interval
+			for range length {
+				if iv, err = s.Add(c.draw(r)); err != nil {
+					t.Fatal(err)
+				}
+				ok = ok && iv.Low <= c.mean && c.mean <= iv.High
+			}
+			if !ok {
+				missed++
+			}
+			width += (iv.High - iv.Low) / runs
+		}
+		if rate := float64(missed) / runs; rate > 0.1+0.03 {
+			t.Errorf("%s: %.3f of runs left out the truth at some time, stated at most 0.10", c.name, rate)
+		}
+		if width > 0.6 {
+			t.Errorf("%s: after %d observations intervals are still %.2f wide", c.name, length, width)
+		}
+	}
+}
+
+// TestSequenceNarrows: an interval never grows, holds what it should, and the
+// two sides are mirror images.
+func TestSequenceNarrows(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		xs := rapid.SliceOfN(rapid.Float64Range(-1, 1), 1, 60).Draw(t, "differences")
+		mirrored := make([]float64, len(xs))
+		for i, x := range xs {
+			mirrored[i] = -x
+		}
+		a, err := stats.ConfidenceSequence(xs, -1, 1, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := stats.ConfidenceSequence(mirrored, -1, 1, 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range a {
+			if i > 0 && (a[i].Low < a[i-1].Low || a[i].High > a[i-1].High) {
+				t.Fatalf("the interval grew from %v to %v", a[i-1], a[i])
+			}
+			if math.Abs(a[i].Low+b[i].High) > 0.0021 || math.Abs(a[i].High+b[i].Low) > 0.0021 { // one step of the grid
+				t.Fatalf("%v and its mirror image %v", a[i], b[i])
+			}
+		}
+	})
+	if _, err := stats.NewSequence(1, 1, 0.95); err == nil {
+		t.Error("a sequence without a range was begun")
+	}
+	s, _ := stats.NewSequence(0, 1, 0.95)
+	for _, x := range []float64{-0.1, 1.1, math.NaN(), math.Inf(1)} {
+		if _, err := s.Add(x); err == nil || s.N() != 0 {
+			t.Errorf("%v was taken in", x)
+		}
+	}
+}

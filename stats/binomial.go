@@ -1,0 +1,79 @@
+package stats
+
+import (
+	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Wilson is the score interval of a binomial proportion k/n, without
+// continuity correction (Wilson 1927). It is undefined for n = 0.
+func Wilson(k, n int, level float64) Interval {
+	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	z := zQuantile((1 - level) / 2)
+	p, nn := float64(k)/float64(n), float64(n)
+	centre := (p + z*z/(2*nn)) / (1 + z*z/nn)
+	half := z / (1 + z*z/nn) * math.Sqrt(p*(1-p)/nn+z*z/(4*nn*nn))
+	iv := Interval{centre - half, centre + half, level}
+	// At the ends the formula gives 0 and 1 up to rounding.
+	if k == 0 {
+		iv.Low = 0
+	}
+	if k == n {
+		iv.High = 1
+	}
+	return iv
+}
+
+// ClopperPearson is the exact interval of a binomial proportion k/n, which
+// covers at least the level and mostly more (Clopper & Pearson 1934). It is
+// undefined for n = 0. Reference: R binom.test.
+func ClopperPearson(k, n int, level float64) Interval {
+	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	tail := (1 - level) / 2
+	x, m := float64(k), float64(n)
+	iv := Interval{0, 1, level}
+	if k > 0 {
+		iv.Low = dist.Beta{A: x, B: m - x + 1}.Quantile(tail)
+	}
+	if k < n {
+		iv.High = 1 - dist.Beta{A: m - x, B: x + 1}.Quantile(tail)
+	}
+	return iv
+}
+
+// Jeffreys is the equal-tailed interval of the posterior under Jeffreys' prior
+// Beta(½, ½); its end is 0 where k = 0 and 1 where k = n (Brown, Cai &
+// DasGupta 2001).
+func Jeffreys(k, n int, level float64) Interval {
+	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	tail := (1 - level) / 2
+	x, m := float64(k), float64(n)
+	iv := Interval{0, 1, level}
+	if k > 0 {
+		iv.Low = dist.Beta{A: x + 0.5, B: m - x + 0.5}.Quantile(tail)
+	}
+	if k < n {
+		iv.High = 1 - dist.Beta{A: m - x + 0.5, B: x + 0.5}.Quantile(tail)
+	}
+	return iv
+}
+
+// AgrestiCoull is the Wald interval after adding z²/2 successes and failures
+// (Agresti & Coull 1998). It is not clipped and can leave [0, 1].
+func AgrestiCoull(k, n int, level float64) Interval {
+	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	z := zQuantile((1 - level) / 2)
+	m := float64(n) + z*z
+	p := (float64(k) + z*z/2) / m
+	half := z * math.Sqrt(p*(1-p)/m)
+	return Interval{p - half, p + half, level}
+}

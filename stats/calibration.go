@@ -1,0 +1,228 @@
+package stats
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Calibration compares stated confidences with outcomes.
+type Calibration struct {
+	N        int
+	Bins     []CalibrationBin
+	ECE, MCE float64 // expected and largest calibration error over the bins
+	Brier    float64 // mean squared difference of confidence and outcome
+	Warnings []string
+}
+
+// A CalibrationBin is one step of a reliability curve.
+type CalibrationBin struct {
+	Low, High  float64 // of confidences in it
+	N          int
+	Confidence float64  // mean
+	Accuracy   float64  // share that came true
+	CI         Interval // Wilson, of Accuracy
+}
+
+// CalibrationCurve sorts confidences in [0, 1] into bins and compares each
+// bin's mean with the share of its outcomes that came true. Bins are equally
+// wide, or hold equally many (equal confidences stay together). Empty bins are
+// left out. The expected calibration error depends on the bins, and is biased
+// upwards in small samples.
+//
+// Source: Guo et al. (2017); Nixon et al. (2019) for equal counts.
+func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCounts bool, level float64) (Calibration, error) {
+	if err := checkLevel(level); err != nil {
+		return Calibration{}, err
+	}
+	if err := checkScores(confidence, outcome); err != nil {
+		return Calibration{}, err
+	}
+	if bins < 1 || bins > 10000 {
+		return Calibration{}, fmt.Errorf("stats: a reliability curve has 1 to 10000 bins, got %d", bins)
+	}
+	order := make([]int, len(confidence))
+	for i, c := range confidence {
+		if c < 0 || c > 1 {
+			return Calibration{}, fmt.Errorf("stats: confidence[%d] is %v, expected 0 to 1", i, c)
+		}
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(confidence[i], confidence[j]) })
+	n := len(order)
+	r := Calibration{N: n}
+	for lo := 0; lo < n; {
+		hi := lo
+		if equalCounts {
+			hi = min(n, max(lo+1, (len(r.Bins)+1)*n/bins))
+			for hi < n && confidence[order[hi]] == confidence[order[hi-1]] {
+				hi++
+			}
+		} else {
+			bin := binOf(confidence[order[lo]], bins)
+			for hi < n && binOf(confidence[order[hi]], bins) == bin {
+				hi++
+			}
+		}
+		r.Bins = append(r.Bins, binned(confidence, outcome, order[lo:hi], level))
+		lo = hi
+	}
+	for _, b := range r.Bins {
+		gap := math.Abs(b.Confidence - b.Accuracy)
+		r.ECE += gap * float64(b.N) / float64(n)
+		r.MCE = math.Max(r.MCE, gap)
+	}
+	for i, c := range confidence {
+		d := c - truth(outcome[i])
+		r.Brier += d * d / float64(n)
+	}
+	if n < 10*bins {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d outcomes in %d bins: the expected calibration error is biased upwards", n, bins))
+	}
+	return r, nil
+}
+
+func binOf(c float64, bins int) int { return min(int(c*float64(bins)), bins-1) }
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func binned(confidence []float64, outcome []bool, members []int, level float64) CalibrationBin {
+	b := CalibrationBin{Low: confidence[members[0]], High: confidence[members[len(members)-1]], N: len(members)}
+	right := 0
+	for _, i := range members {
+		b.Confidence += confidence[i] / float64(len(members))
+		if outcome[i] {
+			right++
+		}
+	}
+	b.Accuracy = float64(right) / float64(b.N)
+	b.CI = Wilson(right, b.N, level)
+	return b
+}
+
+func checkScores(scores []float64, outcome []bool) error {
+	if len(scores) != len(outcome) {
+		return fmt.Errorf("stats: scores and outcomes need equal lengths, got %d and %d", len(scores), len(outcome))
+	}
+	if len(scores) == 0 {
+		return errEmpty
+	}
+	return checkFinite("scores", scores)
+}
+
+// AUROC is the probability that a positive case scores above a negative one.
+type AUROC struct {
+	Positives, Negatives int
+	Value, SE            float64
+	CI                   Interval // normal, clipped to [0, 1]
+	Undefined            string
+	Warnings             []string
+
+	// The placements of DeLong's variance, by case of either kind.
+	positive, negative []float64
+}
+
+// ROC computes the area under the receiver operating characteristic, ties
+// counting one half, and its standard error after DeLong, DeLong &
+// Clarke-Pearson (1988), in the fast form of Sun & Xu (2014). It is undefined
+// without cases of both kinds; with one of a kind it has no standard error.
+//
+// Reference: R pROC::ci.auc.
+func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
+	if err := checkLevel(level); err != nil {
+		return AUROC{}, err
+	}
+	if err := checkScores(scores, positive); err != nil {
+		return AUROC{}, err
+	}
+	var pos, neg []float64
+	for i, s := range scores {
+		if positive[i] {
+			pos = append(pos, s)
+		} else {
+			neg = append(neg, s)
+		}
+	}
+	r := AUROC{Positives: len(pos), Negatives: len(neg), Value: math.NaN(), SE: math.NaN(), CI: undefinedInterval(level)}
+	if len(pos) == 0 || len(neg) == 0 {
+		r.Undefined = "all cases are of one kind"
+		return r, nil
+	}
+	all, _ := averageRanks(append(slices.Clone(pos), neg...))
+	own, _ := averageRanks(pos)
+	others, _ := averageRanks(neg)
+	m, n := float64(len(pos)), float64(len(neg))
+	for i := range pos {
+		r.positive = append(r.positive, (all[i]-own[i])/n)
+	}
+	for j := range neg {
+		r.negative = append(r.negative, 1-(all[len(pos)+j]-others[j])/m)
+	}
+	r.Value = mean(r.positive)
+	if len(pos) < 2 || len(neg) < 2 {
+		r.Warnings = append(r.Warnings, "one case of a kind has no spread: no interval")
+		return r, nil
+	}
+	r.SE = math.Sqrt(sumSquares(r.positive, r.Value)/(m-1)/m + sumSquares(r.negative, mean(r.negative))/(n-1)/n)
+	if r.SE == 0 {
+		r.Warnings = append(r.Warnings, "the kinds are separated perfectly: no interval")
+		return r, nil
+	}
+	half := zQuantile((1-level)/2) * r.SE
+	r.CI = Interval{r.Value - half, r.Value + half, level}.Clamp(0, 1)
+	return r, nil
+}
+
+// AUROCDiff is the difference of two areas over the same cases.
+type AUROCDiff struct {
+	A, B      AUROC
+	Diff, SE  float64
+	Z, P      float64
+	CI        Interval
+	Undefined string
+}
+
+// CompareROC compares two scores of the same cases, whose areas hang together
+// (DeLong et al. 1988). Reference: R pROC::roc.test(paired = TRUE).
+func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, error) {
+	ra, err := ROC(a, positive, level)
+	if err != nil {
+		return AUROCDiff{}, err
+	}
+	rb, err := ROC(b, positive, level)
+	if err != nil {
+		return AUROCDiff{}, err
+	}
+	nan := math.NaN()
+	d := AUROCDiff{A: ra, B: rb, Diff: ra.Value - rb.Value, SE: nan, Z: nan, P: nan, CI: undefinedInterval(level), Undefined: ra.Undefined}
+	if d.Undefined != "" {
+		return d, nil
+	}
+	if ra.Positives < 2 || ra.Negatives < 2 {
+		d.Undefined = "one case of a kind has no spread"
+		return d, nil
+	}
+	variance := func(x, y []float64) float64 {
+		diff, _ := Differences(x, y)
+		k := float64(len(diff))
+		return sumSquares(diff, mean(diff)) / (k - 1) / k
+	}
+	d.SE = math.Sqrt(variance(ra.positive, rb.positive) + variance(ra.negative, rb.negative))
+	if negligible(d.SE, 1) {
+		d.Undefined = "both scores rank the cases alike"
+		return d, nil
+	}
+	d.Z = d.Diff / d.SE
+	d.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(d.Z))
+	half := zQuantile((1-level)/2) * d.SE
+	d.CI = Interval{d.Diff - half, d.Diff + half, level}
+	return d, nil
+}

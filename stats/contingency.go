@@ -1,0 +1,148 @@
+package stats
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Independence is a chi-squared test of a table of counts.
+type Independence struct {
+	Chi2, DF, P float64
+	G, PG       float64     // likelihood ratio
+	Expected    [][]float64 // under independence
+	Residuals   [][]float64 // standardised: (O − E)/√(E(1 − row share)(1 − column share))
+	MinExpected float64
+	Below5      int     // cells with an expected count below 5
+	CramersV    float64 // of χ² without continuity correction, so that 1 is reached
+	Undefined   string
+	Warnings    []string
+}
+
+// RowPair compares two rows of a table.
+type RowPair struct {
+	I, J             int
+	Chi2, P          float64
+	PYates           float64 // with continuity correction, where 2×2
+	PFisher          float64 // NaN where its tables are too many
+	PBonferroni      float64 // of P, over all pairs of rows
+	PYatesBonferroni float64
+}
+
+// ChiSquared tests whether rows and columns are independent. Every count is of
+// independent observations: several arms judged on the same items are not, and
+// belong to [CochranQ]. A row or column without any count leaves the test
+// undefined. With continuity, Yates' correction is applied to 2×2 tables.
+//
+// Reference: R chisq.test.
+func ChiSquared(table [][]int, continuity bool) (Independence, error) {
+	rows, cols, n, err := margins(table)
+	if err != nil {
+		return Independence{}, err
+	}
+	nan := math.NaN()
+	r := Independence{DF: float64((len(rows) - 1) * (len(cols) - 1)), Chi2: nan, P: nan, G: nan, PG: nan, CramersV: nan, MinExpected: nan}
+	if len(rows) < 2 || len(cols) < 2 {
+		return r, fmt.Errorf("stats: independence needs 2 rows and 2 columns or more, got %d and %d", len(rows), len(cols))
+	}
+	for _, total := range append(append([]float64{}, rows...), cols...) {
+		if total == 0 {
+			r.Undefined = "a row or column has no counts"
+			return r, nil
+		}
+	}
+	yates := 0.0
+	if continuity && len(rows) == 2 && len(cols) == 2 {
+		yates = math.Min(0.5, math.Abs(float64(table[0][0])-rows[0]*cols[0]/n))
+	}
+	plain := 0.0
+	r.Chi2, r.G, r.MinExpected = 0, 0, math.Inf(1)
+	for i, row := range table {
+		expected, residuals := make([]float64, len(cols)), make([]float64, len(cols))
+		for j, count := range row {
+			o, e := float64(count), rows[i]*cols[j]/n
+			deviation := math.Abs(o - e)
+			plain += deviation * deviation / e
+			r.Chi2 += (deviation - yates) * (deviation - yates) / e
+			if count > 0 {
+				r.G += 2 * o * math.Log(o/e)
+			}
+			expected[j] = e
+			residuals[j] = (o - e) / math.Sqrt(e*(1-rows[i]/n)*(1-cols[j]/n))
+			r.MinExpected = math.Min(r.MinExpected, e)
+			if e < 5 {
+				r.Below5++
+			}
+		}
+		r.Expected, r.Residuals = append(r.Expected, expected), append(r.Residuals, residuals)
+	}
+	d := dist.ChiSquared{DF: r.DF}
+	r.P, r.PG = d.Survival(r.Chi2), d.Survival(math.Max(0, r.G))
+	r.CramersV = math.Sqrt(plain / (n * float64(min(len(rows), len(cols))-1)))
+	if r.Below5 > 0 {
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d cells have an expected count below 5: the χ² approximation is rough", r.Below5))
+	}
+	return r, nil
+}
+
+func margins(table [][]int) (rows, cols []float64, n float64, err error) {
+	if len(table) == 0 || len(table[0]) == 0 {
+		return nil, nil, 0, errEmpty
+	}
+	rows, cols = make([]float64, len(table)), make([]float64, len(table[0]))
+	for i, row := range table {
+		if len(row) != len(cols) {
+			return nil, nil, 0, fmt.Errorf("stats: row %d has %d cells, the first has %d", i, len(row), len(cols))
+		}
+		for j, x := range row {
+			if x < 0 {
+				return nil, nil, 0, fmt.Errorf("stats: the count in row %d, column %d is %d", i, j, x)
+			}
+			rows[i] += float64(x)
+			cols[j] += float64(x)
+			n += float64(x)
+		}
+	}
+	return rows, cols, n, nil
+}
+
+// RowPairs compares all pairs of rows, i < j. Corrections count every pair,
+// also those whose test is undefined. The exact tests of all pairs share the
+// tables that [Fisher] may look at for one.
+func RowPairs(table [][]int) ([]RowPair, error) {
+	var pairs []RowPair
+	m := float64(len(table)*(len(table)-1)) / 2
+	for i := range table {
+		for j := i + 1; j < len(table); j++ {
+			two := [][]int{table[i], table[j]}
+			plain, err := ChiSquared(two, false)
+			if err != nil {
+				return nil, err
+			}
+			yates, err := ChiSquared(two, true)
+			if err != nil {
+				return nil, err
+			}
+			fisher, err := exact(two, maxTables/int(m))
+			if err != nil && !errors.Is(err, ErrTooManyTables) {
+				return nil, err
+			}
+			pairs = append(pairs, RowPair{i, j, plain.Chi2, plain.P, yates.P, fisher, bonferroni(plain.P, m), bonferroni(yates.P, m)})
+		}
+	}
+	return pairs, nil
+}
+
+// bonferroni keeps an undefined p-value undefined.
+func bonferroni(p, m float64) float64 {
+	if p*m > 1 {
+		return 1
+	}
+	return p * m
+}
+
+// ErrTooManyTables is that of a table whose exact test would look at more
+// tables than is sensible.
+var ErrTooManyTables = errors.New("stats: too many tables to enumerate for Fisher's exact test")

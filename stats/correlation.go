@@ -1,0 +1,62 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Correlation is a correlation coefficient of paired observations.
+type Correlation struct {
+	N         int
+	R         float64
+	T, DF, P  float64  // of R = 0, two-sided
+	CI        Interval // Fisher's z; from 4 pairs on
+	Undefined string
+}
+
+// Pearson is the linear correlation. It is undefined for fewer than 3 pairs
+// and where one side is constant; a perfect one has no test and no interval. Reference: R cor.test.
+func Pearson(a, b []float64, level float64) (Correlation, error) {
+	if err := checkLevel(level); err != nil {
+		return Correlation{}, err
+	}
+	if _, err := Differences(a, b); err != nil {
+		return Correlation{}, err
+	}
+	nan := math.NaN()
+	n := float64(len(a))
+	r := Correlation{N: len(a), R: nan, T: nan, DF: n - 2, P: nan, CI: undefinedInterval(level)}
+	ma, mb := mean(a), mean(b)
+	ssA, ssB := sumSquares(a, ma), sumSquares(b, mb)
+	switch {
+	case len(a) < 3:
+		r.Undefined = fmt.Sprintf("%d pairs have no correlation", len(a))
+		return r, nil
+	case negligible(math.Sqrt(ssA/n), ma), negligible(math.Sqrt(ssB/n), mb):
+		r.Undefined = "one side is constant"
+		return r, nil
+	}
+	r.R = math.Max(-1, math.Min(1, covariation(a, b, ma, mb)/math.Sqrt(ssA)/math.Sqrt(ssB)))
+	if math.Abs(r.R) < 1 {
+		r.T = r.R * math.Sqrt(r.DF/(1-r.R*r.R))
+		r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
+	}
+	if len(a) > 3 && math.Abs(r.R) < 1 {
+		half := zQuantile((1-level)/2) / math.Sqrt(n-3)
+		z := math.Atanh(r.R)
+		r.CI = Interval{math.Tanh(z - half), math.Tanh(z + half), level}
+	}
+	return r, nil
+}
+
+// Spearman is the correlation of ranks, ties by average ranks; its p-value is
+// that of the t approximation, its interval Fisher's z on ranks, which is
+// rough.
+func Spearman(a, b []float64, level float64) (Correlation, error) {
+	if _, err := Differences(a, b); err != nil {
+		return Correlation{}, err
+	}
+	ra, _ := averageRanks(a)
+	rb, _ := averageRanks(b)
+	return Pearson(ra, rb, level)
+}

@@ -1,0 +1,60 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// Equivalence is a pair of one-sided t-tests that a difference lies within
+// limits (TOST), or, with one limit infinite, a test of non-inferiority.
+type Equivalence struct {
+	Estimate, SE, DF float64
+	Low, High        float64  // the limits
+	PLow             float64  // H1: the difference is above Low
+	PHigh            float64  // H1: it is below High
+	P                float64  // the larger of the two
+	CI               Interval // of level 1 − 2α: within the limits where P < α
+	Equivalent       bool
+	Undefined        string
+}
+
+// TOST tests whether a difference lies within (low, high), from its estimate,
+// standard error and degrees of freedom. An infinite limit is not tested:
+// (−m, ∞) is non-inferiority by m.
+//
+// Source: Schuirmann (1987); R TOSTER.
+func TOST(estimate, se, df, low, high, alpha float64) (Equivalence, error) {
+	switch {
+	case !(alpha > 0 && alpha < 0.5):
+		return Equivalence{}, fmt.Errorf("stats: alpha of an equivalence test must lie between 0 and 0.5, got %v", alpha)
+	case !(low < high) || math.IsInf(low, 1) || math.IsInf(high, -1) || (math.IsInf(low, -1) && math.IsInf(high, 1)):
+		return Equivalence{}, fmt.Errorf("stats: limits of equivalence must be apart and one of them finite, got %v and %v", low, high)
+	case math.IsNaN(estimate) || math.IsInf(estimate, 0):
+		return Equivalence{}, fmt.Errorf("stats: the estimate is %v", estimate)
+	}
+	nan := math.NaN()
+	r := Equivalence{Estimate: estimate, SE: se, DF: df, Low: low, High: high, PLow: nan, PHigh: nan, P: nan, CI: undefinedInterval(1 - 2*alpha)}
+	if !(se > 0) || !(df > 0) {
+		r.Undefined = "the difference has no standard error"
+		return r, nil
+	}
+	r.PLow, r.PHigh = tCDF(-(estimate-low)/se, df), tCDF((estimate-high)/se, df)
+	r.P = math.Max(r.PLow, r.PHigh)
+	half := tQuantile(alpha, df) * se
+	r.CI = Interval{estimate - half, estimate + half, 1 - 2*alpha}
+	r.Equivalent = r.P < alpha
+	return r, nil
+}
+
+// PairedTOST tests whether the mean of paired differences lies within limits.
+func PairedTOST(a, b []float64, low, high, alpha float64) (Equivalence, error) {
+	t, err := PairedT(a, b, 0.95)
+	if err != nil {
+		return Equivalence{}, err
+	}
+	r, err := TOST(t.MeanDiff, t.SE, t.DF, low, high, alpha)
+	if err == nil && t.Undefined != "" {
+		r.Undefined = t.Undefined
+	}
+	return r, err
+}

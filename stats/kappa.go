@@ -1,0 +1,233 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// Agreement weights of Cohen's kappa, by distance of labels in their order.
+type Weights int
+
+// The weights: full agreement or none, 1 − |i−j|/(k−1), 1 − (i−j)²/(k−1)².
+const (
+	Unweighted Weights = iota
+	LinearWeights
+	QuadraticWeights
+)
+
+// Kappa is Cohen's kappa of two raters.
+type Kappa struct {
+	N         int
+	Table     [][]int // rater a in rows, b in columns, in the order of labels
+	Agreement float64 // share of units with the same label
+	Kappa, SE float64
+	CI        Interval // κ ± z·SE, not clipped
+	SENull    float64  // under κ = 0
+	Z, P      float64
+	Max       float64 // the largest κ that these margins allow, unweighted
+	Undefined string
+}
+
+// KappaTable lays out two raters' labels. A label that is not listed is an
+// error.
+func KappaTable(a, b, labels []string) ([][]int, error) {
+	if len(a) != len(b) {
+		return nil, fmt.Errorf("stats: raters need equal lengths, got %d and %d", len(a), len(b))
+	}
+	if len(a) == 0 {
+		return nil, errEmpty
+	}
+	index := make(map[string]int, len(labels))
+	for i, l := range labels {
+		if _, twice := index[l]; twice {
+			return nil, fmt.Errorf("stats: label %q is listed twice", l)
+		}
+		index[l] = i
+	}
+	table := make([][]int, len(labels))
+	for i := range table {
+		table[i] = make([]int, len(labels))
+	}
+	for i := range a {
+		x, okA := index[a[i]]
+		y, okB := index[b[i]]
+		if !okA || !okB {
+			return nil, fmt.Errorf("stats: unit %d is labelled %q and %q, which are not both among %q", i, a[i], b[i], labels)
+		}
+		table[x][y]++
+	}
+	return table, nil
+}
+
+// CohenKappa is the agreement of two raters beyond chance. It is undefined
+// where chance alone would make them agree always (one label only). With
+// skewed labels it can be near 0 at high agreement; Agreement and Max stand
+// beside it.
+//
+// Source: Cohen (1960, 1968); variances Fleiss, Cohen & Everitt (1969).
+// References: statsmodels cohens_kappa, R vcd::Kappa.
+func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
+	if err := checkLevel(level); err != nil {
+		return Kappa{}, err
+	}
+	rows, cols, n, err := margins(table)
+	if err != nil {
+		return Kappa{}, err
+	}
+	if len(rows) != len(cols) {
+		return Kappa{}, fmt.Errorf("stats: agreement needs a square table, got %d × %d", len(rows), len(cols))
+	}
+	if n == 0 {
+		return Kappa{}, errEmpty
+	}
+	nan := math.NaN()
+	r := Kappa{N: int(n), Table: table, Kappa: nan, SE: nan, SENull: nan, Z: nan, P: nan, Max: nan, CI: undefinedInterval(level)}
+	w := agreementWeights(len(rows), weights)
+	var observed, chance, same, sameChance, most float64
+	meanRow, meanCol := make([]float64, len(rows)), make([]float64, len(rows))
+	for i := range rows {
+		same += float64(table[i][i]) / n
+		sameChance += rows[i] * cols[i] / n / n
+		most += math.Min(rows[i], cols[i]) / n
+		for j := range cols {
+			observed += w[i][j] * float64(table[i][j]) / n
+			chance += w[i][j] * rows[i] * cols[j] / n / n
+			meanRow[i] += w[i][j] * cols[j] / n
+			meanCol[i] += w[j][i] * rows[j] / n
+		}
+	}
+	r.Agreement = same
+	if 1-chance < 1e-14 {
+		r.Undefined = "both raters give one label only: chance agreement is 1"
+		return r, nil
+	}
+	r.Max = (most - sameChance) / (1 - sameChance)
+	r.Kappa = (observed - chance) / (1 - chance)
+	var spread, null float64
+	for i := range rows {
+		for j := range cols {
+			m := meanRow[i] + meanCol[j]
+			x := w[i][j] - m*(1-r.Kappa)
+			y := w[i][j] - m
+			spread += float64(table[i][j]) / n * x * x
+			null += rows[i] * cols[j] / n / n * y * y
+		}
+	}
+	k := r.Kappa - chance*(1-r.Kappa)
+	// Rounding can take either below 0 where agreement is perfect.
+	r.SE = root0(spread-k*k) / (math.Sqrt(n) * (1 - chance))
+	r.SENull = root0(null-chance*chance) / (math.Sqrt(n) * (1 - chance))
+	half := zQuantile((1-level)/2) * r.SE
+	r.CI = Interval{r.Kappa - half, r.Kappa + half, level}
+	if r.SENull > 0 {
+		r.Z = r.Kappa / r.SENull
+		r.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(r.Z))
+	}
+	return r, nil
+}
+
+// root0 is the square root of a variance that rounding may have left just
+// above or below 0.
+func root0(v float64) float64 {
+	if v < 1e-15 {
+		return 0
+	}
+	return math.Sqrt(v)
+}
+
+func agreementWeights(k int, weights Weights) [][]float64 {
+	w := square(k)
+	for i := range w {
+		for j := range w[i] {
+			d := 0.0
+			if k > 1 {
+				d = math.Abs(float64(i-j)) / float64(k-1)
+			}
+			switch {
+			case i == j:
+				w[i][j] = 1
+			case weights == LinearWeights:
+				w[i][j] = 1 - d
+			case weights == QuadraticWeights:
+				w[i][j] = 1 - d*d
+			}
+		}
+	}
+	return w
+}
+
+// Fleiss is the agreement of several raters, not the same ones for each
+// subject.
+type Fleiss struct {
+	Subjects, Raters int
+	PBar, PE         float64 // observed and chance agreement
+	Kappa            float64
+	SENull, Z, P     float64
+	Category         []float64 // by category; NaN for one that is never or always given
+	Randolph         float64   // chance agreement 1/categories
+	Undefined        string
+}
+
+// FleissKappa takes, for each subject and category, how many raters gave it;
+// every subject has the same number of raters.
+//
+// Source: Fleiss (1971); standard error Fleiss, Nee & Landis (1979); Randolph
+// (2005). Reference: statsmodels fleiss_kappa, R irr::kappam.fleiss.
+func FleissKappa(counts [][]int) (Fleiss, error) {
+	rows, cols, n, err := margins(counts)
+	if err != nil {
+		return Fleiss{}, err
+	}
+	raters := rows[0]
+	for i, r := range rows {
+		if r != raters {
+			return Fleiss{}, fmt.Errorf("stats: subject %d has %v ratings, the first has %v: Fleiss' kappa needs the same number for each (Krippendorff's alpha does not)", i, r, raters)
+		}
+	}
+	if raters < 2 {
+		return Fleiss{}, fmt.Errorf("stats: agreement needs 2 raters or more, got %v", raters)
+	}
+	nan := math.NaN()
+	f := Fleiss{Subjects: len(rows), Raters: int(raters), Kappa: nan, SENull: nan, Z: nan, P: nan, Randolph: nan}
+	subjects := float64(len(rows))
+	apart := make([]float64, len(cols)) // Σ x(raters − x) by category
+	for _, row := range counts {
+		var pairs float64
+		for j, x := range row {
+			c := float64(x)
+			pairs += c * (c - 1)
+			apart[j] += c * (raters - c)
+		}
+		f.PBar += pairs / (raters * (raters - 1)) / subjects
+	}
+	var pq, skew float64
+	for j, c := range cols {
+		p := c / n
+		q := 1 - p
+		f.PE += p * p
+		pq += p * q
+		skew += p * q * (q - p)
+		category := nan
+		if p > 0 && p < 1 {
+			category = 1 - apart[j]/(subjects*raters*(raters-1)*p*q)
+		}
+		f.Category = append(f.Category, category)
+	}
+	if k := float64(len(cols)); k > 1 {
+		f.Randolph = (f.PBar - 1/k) / (1 - 1/k)
+	}
+	if pq == 0 {
+		f.Undefined = "every rater gives one category: chance agreement is 1"
+		f.Randolph = nan
+		return f, nil
+	}
+	f.Kappa = (f.PBar - f.PE) / (1 - f.PE)
+	f.SENull = math.Sqrt2 * root0(pq*pq-skew) / (pq * math.Sqrt(subjects*raters*(raters-1)))
+	if f.SENull > 0 {
+		f.Z = f.Kappa / f.SENull
+		f.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(f.Z))
+	}
+	return f, nil
+}

@@ -1,0 +1,154 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// McNemar compares two arms that pass or fail the same items.
+type McNemar struct {
+	A, B, C, D     int     // both pass, only the first, only the second, neither
+	Chi2, P        float64 // without continuity correction
+	Chi2Continuity float64 // Edwards' correction, never below 0
+	PContinuity    float64
+	PExact         float64 // two-sided binomial; 1 without discordant items
+	PMid           float64
+	OddsRatio      float64  // B/C; +Inf where C = 0
+	OddsExact      Interval // from Clopper-Pearson limits of B/(B+C)
+	OddsWald       Interval // on the log scale; undefined with an empty cell
+	Diff, DiffSE   float64  // of the proportions that pass, first − second, Wald
+	DiffCI         Interval
+	Undefined      string // why the odds ratio and χ² are NaN
+}
+
+// McNemarOutcomes tests paired outcomes: a[i] and b[i] are of the same item.
+func McNemarOutcomes(a, b []bool, level float64) (McNemar, error) {
+	if len(a) != len(b) {
+		return McNemar{}, fmt.Errorf("stats: pairs need equal lengths, got %d and %d", len(a), len(b))
+	}
+	var t [2][2]int
+	for i := range a {
+		t[index(!a[i])][index(!b[i])]++
+	}
+	return McNemarTable(t, level)
+}
+
+func index(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// McNemarTable tests whether the discordant items of a 2×2 table fall to both
+// sides alike; table[i][j] counts items with outcome i of the first arm and j
+// of the second, 0 pass and 1 fail. Items are independent; several rows of one
+// item are not.
+//
+// References: R mcnemar.test, binom.test; Edwards (1948); Fagerland, Lydersen
+// & Laake (2013) for mid-p.
+func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
+	if err := checkLevel(level); err != nil {
+		return McNemar{}, err
+	}
+	r := McNemar{A: table[0][0], B: table[0][1], C: table[1][0], D: table[1][1]}
+	n := 0
+	for _, row := range table {
+		for _, x := range row {
+			if x < 0 {
+				return McNemar{}, fmt.Errorf("stats: a count of a table is %d", x)
+			}
+			n += x
+		}
+	}
+	if n == 0 {
+		return McNemar{}, errEmpty
+	}
+	nan := math.NaN()
+	b, c, m := float64(r.B), float64(r.C), float64(n)
+	r.Diff = (b - c) / m
+	r.DiffSE = math.Sqrt(math.Max(0, b+c-(b-c)*(b-c)/m)) / m
+	half := zQuantile((1-level)/2) * r.DiffSE
+	r.DiffCI = Interval{r.Diff - half, r.Diff + half, level}
+	r.Chi2, r.P, r.Chi2Continuity, r.PContinuity, r.PMid, r.OddsRatio = nan, nan, nan, nan, nan, nan
+	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)
+	if r.B+r.C == 0 {
+		r.PExact = 1
+		r.Undefined = "no item is passed by one arm alone"
+		return r, nil
+	}
+	chi := dist.ChiSquared{DF: 1}
+	r.Chi2 = (b - c) * (b - c) / (b + c)
+	r.P = chi.Survival(r.Chi2)
+	corrected := math.Max(0, math.Abs(b-c)-1)
+	r.Chi2Continuity = corrected * corrected / (b + c)
+	r.PContinuity = chi.Survival(r.Chi2Continuity)
+	binomial := dist.Binomial{N: r.B + r.C, P: 0.5}
+	least := min(r.B, r.C)
+	lower := 2 * binomial.CDF(float64(least))
+	r.PExact = math.Min(1, lower)
+	r.PMid = math.Min(1, lower-binomial.Prob(least))
+	r.OddsRatio = b / c
+	share := ClopperPearson(r.B, r.B+r.C, level)
+	r.OddsExact = Interval{odds(share.Low), odds(share.High), level}
+	if r.B > 0 && r.C > 0 {
+		half := zQuantile((1-level)/2) * math.Sqrt(1/b+1/c)
+		r.OddsWald = Interval{r.OddsRatio * math.Exp(-half), r.OddsRatio * math.Exp(half), level}
+	}
+	return r, nil
+}
+
+func odds(p float64) float64 { return p / (1 - p) }
+
+// Cochran is Cochran's Q test of several arms on the same items.
+type Cochran struct {
+	N         int   // items
+	Passes    []int // by arm
+	Q, DF, P  float64
+	Undefined string
+}
+
+// CochranQ tests whether arms pass equally often; pass[i][j] is item i, arm j.
+// It is the paired test where chi-squared over arms would take the same items
+// for independent ones. Undefined where no item tells arms apart.
+//
+// Reference: statsmodels cochrans_q; Cochran (1950).
+func CochranQ(pass [][]bool) (Cochran, error) {
+	if len(pass) == 0 {
+		return Cochran{}, errEmpty
+	}
+	k := len(pass[0])
+	if k < 2 {
+		return Cochran{}, fmt.Errorf("stats: Cochran's Q compares 2 arms or more, got %d", k)
+	}
+	r := Cochran{N: len(pass), Passes: make([]int, k), DF: float64(k - 1), Q: math.NaN(), P: math.NaN()}
+	var total, rowSquares float64
+	for i, row := range pass {
+		if len(row) != k {
+			return Cochran{}, fmt.Errorf("stats: item %d has %d outcomes, the first has %d", i, len(row), k)
+		}
+		var passed float64
+		for j, ok := range row {
+			if ok {
+				r.Passes[j]++
+				passed++
+			}
+		}
+		total += passed
+		rowSquares += passed * passed
+	}
+	var squares float64
+	for _, c := range r.Passes {
+		squares += float64(c) * float64(c)
+	}
+	below := float64(k)*total - rowSquares
+	if below == 0 {
+		r.Undefined = "every item is passed by all arms or by none"
+		return r, nil
+	}
+	r.Q = float64(k-1) * (float64(k)*squares - total*total) / below
+	r.P = dist.ChiSquared{DF: r.DF}.Survival(r.Q)
+	return r, nil
+}

@@ -1,0 +1,350 @@
+package stats
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+	"pgregory.net/rapid"
+)
+
+// A sample is a small data set: some groupings, nested or crossed or sparse, a
+// factor, a covariate, and a response.
+type sample struct {
+	groups map[string][]string
+	kernel []string
+	age, y []float64
+}
+
+func drawSample(t *rapid.T) sample {
+	r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+	n := rapid.IntRange(20, 60).Draw(t, "rows")
+	docs := rapid.IntRange(3, 9).Draw(t, "documents")
+	s := sample{groups: map[string][]string{}}
+	for i := range n {
+		d, k := i%docs, r.IntN(3)
+		s.groups["doc"] = append(s.groups["doc"], "d"+strconv.Itoa(d))
+		s.groups["type"] = append(s.groups["type"], "t"+strconv.Itoa(d%2))
+		s.groups["rater"] = append(s.groups["rater"], "r"+strconv.Itoa(r.IntN(4)))
+		s.kernel = append(s.kernel, "k"+strconv.Itoa(k))
+		s.age = append(s.age, 100+10*r.NormFloat64())
+		s.y = append(s.y, 5+0.3*float64(k)+math.Sin(float64(d))+0.5*r.NormFloat64())
+	}
+	return s
+}
+
+func (s sample) frame(t fataler) *Frame {
+	f := NewFrame(len(s.y))
+	check(t, f.AddNumbers("y", s.y))
+	check(t, f.AddNumbers("age", s.age))
+	check(t, f.AddFactor("kernel", s.kernel, nil))
+	for _, name := range []string{"doc", "type", "rater"} {
+		check(t, f.AddFactor(name, s.groups[name], nil))
+	}
+	return f
+}
+
+type fataler interface{ Fatal(...any) }
+
+func check(t fataler, err error) {
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parse(t fataler, text string) Formula {
+	f, err := ParseFormula(text)
+	check(t, err)
+	return f
+}
+
+var modelForms = []string{
+	"y ~ 1 + (1|doc)",
+	"y ~ kernel + age + (1|doc) + (1|rater)",
+	"y ~ kernel + (1|doc) + (1|type)",
+	"y ~ age + (1|doc:kernel) + (1|doc) + (1|rater)",
+	"y ~ kernel + (1|type/doc/kernel)",
+}
+
+// denseCriterion is the textbook −2 log-likelihood from n×n matrices.
+func denseCriterion(m *Mixed, theta []float64, terms []Factor, y []float64) float64 {
+	n, p := m.N, m.design.Columns()
+	v := mat.NewSymDense(n, nil)
+	for i := range n {
+		for j := i; j < n; j++ {
+			var c float64
+			if i == j {
+				c = 1
+			}
+			for b, t := range terms {
+				if t.Codes[i] == t.Codes[j] {
+					c += theta[b] * theta[b]
+				}
+			}
+			v.SetSym(i, j, c)
+		}
+	}
+	x := mat.NewDense(n, p, nil)
+	row := make([]float64, p)
+	for i := range n {
+		m.design.Row(i, row)
+		x.SetRow(i, row)
+	}
+	var chol mat.Cholesky
+	chol.Factorize(v)
+	var vx, xvx mat.Dense
+	_ = chol.SolveTo(&vx, x)
+	xvx.Mul(x.T(), &vx)
+	yv := mat.NewVecDense(n, y)
+	var vy, xvy, beta, fit, res, vres mat.VecDense
+	_ = chol.SolveVecTo(&vy, yv)
+	xvy.MulVec(x.T(), &vy)
+	_ = beta.SolveVec(&xvx, &xvy)
+	fit.MulVec(x, &beta)
+	res.SubVec(yv, &fit)
+	_ = chol.SolveVecTo(&vres, &res)
+	rss := mat.Dot(&res, &vres)
+	df := m.df()
+	c := chol.LogDet() + df*(1+math.Log(2*math.Pi*rss/df))
+	if m.REML {
+		d, _ := mat.LogDet(&xvx)
+		c += d
+	}
+	return c
+}
+
+// TestMixedCriterion: the blocks give what the definition gives, at any θ, for
+// crossed, nested and sparse groupings.
+func TestMixedCriterion(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t)
+		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
+		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		if err != nil {
+			t.Skip(err)
+		}
+		terms, _, err := groupings(m.frame, f.Random)
+		check(t, err)
+		theta := make([]float64, len(terms))
+		for b := range theta {
+			theta[b] = rapid.Float64Range(0, 3).Draw(t, "theta")
+		}
+		for _, at := range [][]float64{theta, m.theta} {
+			got, want := m.criterion(at), denseCriterion(m, at, terms, s.y)
+			if math.Abs(got-want) > 1e-7*(1+math.Abs(want)) {
+				t.Fatalf("%v at θ %v: criterion %.12g, by definition %.12g", f, at, got, want)
+			}
+		}
+	})
+}
+
+// TestMixedGradient compares the analytic gradient with differences, with one
+// and with several blocks eliminated as diagonals.
+func TestMixedGradient(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t)
+		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
+		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		if err != nil {
+			t.Skip(err)
+		}
+		theta := make([]float64, len(m.theta))
+		for b := range theta {
+			theta[b] = rapid.Float64Range(0.2, 2).Draw(t, "theta")
+		}
+		m.criterion(theta)
+		grad, _ := m.slope(m.system.rss / m.df())
+		for b := range theta {
+			up, down := slices.Clone(theta), slices.Clone(theta)
+			up[b] += 1e-5
+			down[b] -= 1e-5
+			want := (m.criterion(up) - m.criterion(down)) / 2e-5
+			if math.Abs(grad[b]-want) > 1e-4*(1+math.Abs(want)) {
+				t.Fatalf("%v: gradient %v of term %d, by differences %v", f, grad[b], b, want)
+			}
+		}
+	})
+}
+
+// TestMixedNestedStaysDiagonal: nested terms are eliminated one after the
+// other, so that only what crosses is dense.
+func TestMixedNestedStaysDiagonal(t *testing.T) {
+	f := NewFrame(40 * 3 * 2)
+	var y []float64
+	var doc, kernel []string
+	for i := range f.n {
+		y = append(y, math.Sin(float64(7*i)))
+		doc = append(doc, strconv.Itoa(i/6))
+		kernel = append(kernel, strconv.Itoa(i/2%3))
+	}
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddFactor("doc", doc, nil))
+	check(t, f.AddFactor("kernel", kernel, nil))
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	check(t, err)
+	if m.system.diag != 2 || m.system.m != 3 {
+		t.Errorf("%d diagonal blocks and %d dense columns, want 2 and 3", m.system.diag, m.system.m)
+	}
+}
+
+// TestMixedInvariance: the order of rows, the unit of the response and its
+// origin change nothing but the unit and the origin.
+func TestMixedInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t)
+		f := parse(t, "y ~ kernel + age + (1|doc) + (1|rater)")
+		a, err := FitMixed(s.frame(t), f, true)
+		if err != nil {
+			t.Skip(err)
+		}
+		order := rapid.Permutation(seq(len(s.y))).Draw(t, "order")
+		scale, shift := rapid.Float64Range(0.01, 100).Draw(t, "scale"), rapid.Float64Range(-1e4, 1e4).Draw(t, "shift")
+		moved := sample{groups: map[string][]string{}}
+		for _, i := range order {
+			for name, g := range s.groups {
+				moved.groups[name] = append(moved.groups[name], g[i])
+			}
+			moved.kernel = append(moved.kernel, s.kernel[i])
+			moved.age = append(moved.age, s.age[i])
+			moved.y = append(moved.y, shift+scale*s.y[i])
+		}
+		b, err := FitMixed(moved.frame(t), f, true)
+		check(t, err)
+		for c := range a.Beta {
+			want := scale * a.Beta[c]
+			if c == 0 {
+				want += shift
+			}
+			if math.Abs(b.Beta[c]-want) > 1e-4*(scale*a.SE[c]) {
+				t.Fatalf("%s is %v, want %v", a.Names[c], b.Beta[c], want)
+			}
+		}
+		if math.Abs(b.Sigma/a.Sigma-scale) > 1e-4*scale {
+			t.Fatalf("σ went from %v to %v, scale %v", a.Sigma, b.Sigma, scale)
+		}
+	})
+}
+
+func seq(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+func TestMixedIsReproducible(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSample(t)
+		f := parse(t, "y ~ kernel + (1|doc) + (1|rater)")
+		a, errA := FitMixed(s.frame(t), f, true)
+		b, errB := FitMixed(s.frame(t), f, true)
+		if (errA == nil) != (errB == nil) {
+			t.Fatal(errA, errB)
+		}
+		if errA == nil && (a.Criterion != b.Criterion || !slices.Equal(a.Beta, b.Beta) || !slices.Equal(a.theta, b.theta)) {
+			t.Fatal("two fits of the same data differ")
+		}
+	})
+}
+
+func TestMixedRefuses(t *testing.T) {
+	frame := func(rows int, doc func(int) string, y func(int) float64) *Frame {
+		f := NewFrame(rows)
+		var ys []float64
+		var docs, twin []string
+		for i := range rows {
+			ys = append(ys, y(i))
+			docs = append(docs, doc(i))
+			twin = append(twin, "x"+doc(i))
+		}
+		check(t, f.AddNumbers("y", ys))
+		check(t, f.AddFactor("doc", docs, nil))
+		check(t, f.AddFactor("twin", twin, nil))
+		return f
+	}
+	wave := func(i int) float64 { return math.Sin(float64(3 * i)) }
+	thirds := func(i int) string { return strconv.Itoa(i / 3) }
+	for _, c := range []struct {
+		name    string
+		frame   *Frame
+		formula string
+		reason  string
+	}{
+		{"no random term", frame(12, thirds, wave), "y ~ 1", "needs a random term"},
+		{"one level", frame(12, func(int) string { return "a" }, wave), "y ~ 1 + (1|doc)", "has one level"},
+		{"a level a row", frame(12, strconv.Itoa, wave), "y ~ 1 + (1|doc)", "as many levels as there are rows"},
+		{"twins", frame(12, thirds, wave), "y ~ 1 + (1|doc) + (1|twin)", "group the rows alike"},
+		{"constant", frame(12, thirds, func(int) float64 { return 0.3 }), "y ~ 1 + (1|doc)", "constant"},
+		{"exact fit", frame(12, thirds, func(i int) float64 { return float64(i / 3) }), "y ~ doc + (1|twin)", "fits the response exactly"},
+		{"constant in groups", frame(12, thirds, func(i int) float64 { return math.Sin(float64(i / 3)) }), "y ~ 1 + (1|doc)", "fits the response exactly"},
+		{"no such column", frame(12, thirds, wave), "y ~ 1 + (1|nobody)", "no column nobody"},
+		{"no such response", frame(12, thirds, wave), "z ~ 1 + (1|doc)", "z is no column of numbers"},
+		{"numbers cannot group", frame(12, thirds, wave), "doc ~ 1 + (1|y)", "doc is no column of numbers"},
+		{"too few rows", frame(4, func(i int) string { return strconv.Itoa(i % 4) }, wave), "y ~ doc + (1|twin)", "4 rows for 4 fixed effects"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := FitMixed(c.frame, parse(t, c.formula), true)
+			if err == nil || !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("got %v, want %q", err, c.reason)
+			}
+		})
+	}
+}
+
+// TestMixedWarnsOfReplicates: field-level rows without a random effect of
+// document and kernel understate the kernel's standard error.
+func TestMixedWarnsOfReplicates(t *testing.T) {
+	f := NewFrame(20 * 2 * 5)
+	var y []float64
+	var doc, kernel []string
+	for i := range f.n {
+		y = append(y, math.Sin(float64(11*i))+math.Cos(float64(i/5)))
+		doc = append(doc, strconv.Itoa(i/10))
+		kernel = append(kernel, strconv.Itoa(i/5%2))
+	}
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddFactor("doc", doc, nil))
+	check(t, f.AddFactor("kernel", kernel, nil))
+	without, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), true)
+	check(t, err)
+	with, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	check(t, err)
+	if !strings.Contains(strings.Join(without.Warnings, "\n"), "(1|doc:kernel)") {
+		t.Errorf("no warning: %q", without.Warnings)
+	}
+	if strings.Contains(strings.Join(with.Warnings, "\n"), "(1|doc:kernel)") {
+		t.Errorf("a warning of what is there: %q", with.Warnings)
+	}
+	if with.SE[1] <= without.SE[1] {
+		t.Errorf("standard errors %v with and %v without: the example shows nothing", with.SE[1], without.SE[1])
+	}
+}
+
+// TestLogisticSeparated: an effect that separates passes from fails has no
+// estimate, and the result says so.
+func TestLogisticSeparated(t *testing.T) {
+	f := NewFrame(60)
+	var y []float64
+	var item, arm []string
+	for i := range f.n {
+		y = append(y, float64(i%2))
+		arm = append(arm, strconv.Itoa(i%2))
+		item = append(item, strconv.Itoa(i/6))
+	}
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddFactor("item", item, nil))
+	check(t, f.AddFactor("arm", arm, nil))
+	l, err := FitLogistic(f, parse(t, "y ~ arm + (1|item)"))
+	check(t, err)
+	if l.Undefined == "" || !math.IsNaN(l.P[1]) {
+		t.Errorf("separated data got p = %v", l.P)
+	}
+	if _, err := FitLogistic(f, parse(t, "y ~ 1")); err == nil {
+		t.Error("a mixed model without a random term was fitted")
+	}
+}

@@ -1,0 +1,133 @@
+package stats
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Sequence is an anytime-valid confidence sequence for the mean of bounded
+// observations, such as paired differences of scores. All of its intervals
+// hold at once with the stated probability, so a run may be watched and
+// stopped whenever one pleases; an ordinary interval looked at again and again
+// leaves out the truth sooner or later.
+//
+// Observations are of items in random order: given the past, each has the same
+// mean. Each mean m of a grid is bet against, on being too low and on being too
+// high; when the better of two half-sized fortunes has grown to 1/α, m is left
+// out for good. Bets are the predictable plug-in ones.
+//
+// Source: Waudby-Smith & Ramdas (2023), Estimating means of bounded random
+// variables by betting, J. R. Stat. Soc. B 86/1: the hedged capital process.
+type Sequence struct {
+	low, high float64 // of observations
+	level     float64
+
+	n            int
+	sum          float64 // of observations as fractions of the range
+	squares      float64 // Σ (x − mean so far)²
+	up, down     []float64
+	out          []bool
+	first, last  int // of the grid means that are left
+	contradicted bool
+}
+
+// sequenceGrid is how finely means are told apart.
+const sequenceGrid = 1000
+
+// NewSequence begins a sequence for observations between low and high; paired
+// differences of scores in [0, 1] lie between −1 and 1.
+func NewSequence(low, high, level float64) (*Sequence, error) {
+	if err := checkLevel(level); err != nil {
+		return nil, err
+	}
+	if !(low < high) || math.IsInf(low, 0) || math.IsInf(high, 0) || math.IsInf(high-low, 0) {
+		return nil, fmt.Errorf("stats: a confidence sequence needs bounds, low below high, got %v and %v", low, high)
+	}
+	s := &Sequence{low: low, high: high, level: level, last: sequenceGrid,
+		up: make([]float64, sequenceGrid+1), down: make([]float64, sequenceGrid+1), out: make([]bool, sequenceGrid+1)}
+	return s, nil
+}
+
+// Add takes in the next observation and gives the interval. An observation
+// outside of the bounds is an error and is not taken in.
+func (s *Sequence) Add(x float64) (Interval, error) {
+	if !(x >= s.low && x <= s.high) {
+		return s.Interval(), fmt.Errorf("stats: observation %d is %v, outside of %v to %v", s.n, x, s.low, s.high)
+	}
+	f := (x - s.low) / (s.high - s.low)
+	alpha := 1 - s.level
+	// Mean and variance of the past, with a prior observation of ½ and ¼.
+	t := float64(s.n + 1)
+	variance := (0.25 + s.squares) / t
+	bet := math.Sqrt(2 * math.Log(2/alpha) / (variance * t * math.Log(t+1)))
+	s.wager(f, bet, math.Log(2/alpha))
+	s.n++
+	s.sum += f
+	centre := (0.5 + s.sum) / (t + 1)
+	s.squares += (f - centre) * (f - centre)
+	return s.Interval(), nil
+}
+
+// wager bets against each mean of the grid; fortunes are kept as logarithms.
+func (s *Sequence) wager(x, bet, limit float64) {
+	for k := s.first; k <= s.last; k++ {
+		m := float64(k) / sequenceGrid
+		// A bet of half of what would ruin it, at most.
+		if lambda := math.Min(bet, 0.5/m); m > 0 {
+			s.up[k] += math.Log1p(lambda * (x - m))
+		} else {
+			s.up[k] += math.Log1p(bet * x)
+		}
+		if lambda := math.Min(bet, 0.5/(1-m)); m < 1 {
+			s.down[k] += math.Log1p(-lambda * (x - m))
+		} else {
+			s.down[k] += math.Log1p(bet * (1 - x))
+		}
+		s.out[k] = s.out[k] || math.Max(s.up[k], s.down[k]) >= limit
+	}
+	for s.first < s.last && s.out[s.first] {
+		s.first++
+	}
+	for s.last > s.first && s.out[s.last] {
+		s.last--
+	}
+	s.contradicted = s.contradicted || (s.first == s.last && s.out[s.first])
+}
+
+// Interval is the confidence interval as it stands: all means that have never
+// been left out, widened to the nearest ones of the grid that have.
+func (s *Sequence) Interval() Interval {
+	low, high := max(0, s.first-1), min(sequenceGrid, s.last+1)
+	scale := func(k int) float64 { return s.low + (s.high-s.low)*float64(k)/sequenceGrid }
+	return Interval{scale(low), scale(high), s.level}
+}
+
+// N is the number of observations.
+func (s *Sequence) N() int { return s.n }
+
+// Mean is the mean of the observations; NaN before the first.
+func (s *Sequence) Mean() float64 {
+	if s.n == 0 {
+		return math.NaN()
+	}
+	return s.low + (s.high-s.low)*s.sum/float64(s.n)
+}
+
+// Contradicted reports that every mean has been left out, which happens with a
+// probability of at most 1 − level: the observations then do not have one mean.
+func (s *Sequence) Contradicted() bool { return s.contradicted }
+
+// ConfidenceSequence gives the interval after each observation.
+func ConfidenceSequence(xs []float64, low, high, level float64) ([]Interval, error) {
+	s, err := NewSequence(low, high, level)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Interval, len(xs))
+	for i, x := range xs {
+		if out[i], err = s.Add(x); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
