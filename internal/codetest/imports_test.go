@@ -42,7 +42,7 @@ var rules = []struct {
 		"clients know the vocabulary and whom they ask; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
-	{"internal/suites", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
+	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
 		[]string{"net", "database", "time"},
 		"suites know their task: they cannot reach the store, a network, a clock or statistics"},
 	{"internal/plan", []string{"internal/eval", "internal/study"}, []string{"net", "database", "os"},

@@ -1,0 +1,293 @@
+package rerank
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model/simulated"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// A Bench is the suite bound to one study. It implements [eval.Bench] and
+// [eval.Tabler], and is safe for concurrent use.
+type Bench struct {
+	study *Study
+	seed  uint64
+	k     int
+	sizes []int
+
+	catalog   *catalog.Catalog
+	requests  []request.Request
+	evaluator *evidence.Evaluator
+	society   *method.Society
+	arranger  *candidates.Arranger
+	itemIDs   []string
+	items     []eval.Item
+	byID      map[string]int
+	warnings  []string
+	rivals    int // of which it cannot be told whether they satisfy a request
+
+	arms  []*arm
+	byArm map[string]*arm
+}
+
+// Items are the requests.
+func (b *Bench) Items() []eval.Item { return b.items }
+
+// Arms are the methods on their models, at every size, under every attack.
+func (b *Bench) Arms() []eval.Arm {
+	list := make([]eval.Arm, len(b.arms))
+	for i, a := range b.arms {
+		list[i] = a.Arm
+	}
+	return list
+}
+
+// Pipelines are the outside pipelines that arms ask.
+func (b *Bench) Pipelines() []Pipeline {
+	var list []Pipeline
+	for _, a := range b.arms {
+		if a.pipeline != nil {
+			list = append(list, *a.pipeline)
+		}
+	}
+	return list
+}
+
+// Close has nothing to close: the data are in memory.
+func (b *Bench) Close() error { return nil }
+
+// A record is what is kept of a trial: what was ranked, in which order it was
+// shown, and how it went. Places count from 1.
+type record struct {
+	Ranking    []int               `json:"ranking"`
+	Candidates []string            `json:"candidates"`
+	Gold       int                 `json:"gold_position"`
+	Full       bool                `json:"full,omitempty"`
+	Detail     string              `json:"detail,omitempty"`
+	Coverage   candidates.Coverage `json:"coverage"`
+	Attack     string              `json:"attack,omitempty"`
+	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
+	Promoted   int                 `json:"promoted,omitempty"`            // place of the candidate an injection speaks for
+	Trace      []method.Event      `json:"trace,omitempty"`
+}
+
+// scene is what a trial shows: the task, and what is kept of how it was made.
+func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
+	shown := b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
+	items := make([]*catalog.Item, len(shown))
+	reviews := make([][]catalog.Review, len(shown))
+	rec := record{Candidates: shown}
+	for i, id := range shown {
+		items[i] = b.catalog.Item(id)
+		var c candidates.Coverage
+		reviews[i], c = b.study.Budget.budget().Apply(items[i].Reviews)
+		rec.Coverage = rec.Coverage.Add(c)
+		if id == r.Gold {
+			rec.Gold = i + 1
+		}
+	}
+	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph}
+	if a.defended {
+		t.Defence = attack.Defence()
+	}
+	injected := make([]bool, len(shown))
+	if a.attack != nil {
+		rec.Attack = a.attack.Name
+		attacked, report := attack.Plan{Attack: a.attack, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.ID, Gold: r.Gold}.Run(items, reviews)
+		reviews = attacked
+		rec.Promoted = report.Promoted + 1
+		t.Promoted = rec.Promoted
+		for i, c := range report.Changes {
+			if c.Any() {
+				rec.Changed++
+				injected[i] = a.attack.Category == attack.Injection
+			}
+		}
+	}
+	for i := range items {
+		t.Candidates = append(t.Candidates, method.Candidate{Item: items[i], Reviews: reviews[i], Injected: injected[i]})
+	}
+	return t, rec
+}
+
+// Perform ranks the candidates of a request.
+func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	a, r, err := b.find(t)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	task, rec := b.scene(r, a)
+	var result method.Result
+	if a.pipeline != nil {
+		result, err = b.askPipeline(ctx, a, r, task, ask)
+	} else {
+		result, err = a.method.Rank(ctx, task, b.asker(a, r, ask))
+	}
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	rec.Ranking, rec.Full, rec.Detail, rec.Trace = result.Ranking, result.Full, result.Detail, result.Trace
+	data, err := json.Marshal(rec)
+	if err != nil {
+		return eval.Outcome{}, fmt.Errorf("rerank: keeping what came of %v: %w", t, err)
+	}
+	o := eval.Outcome{Kind: eval.OK, Data: data}
+	switch result.Invalid {
+	case "":
+	case method.InvalidRefused:
+		o.Kind, o.Reason, o.Detail = eval.Refused, result.Invalid, result.Detail
+	default:
+		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
+	}
+	if lost := rec.Coverage.Lost(); lost > 0 {
+		o.Notes = append(o.Notes, "reviews left out by the budget")
+	}
+	if a.attack != nil && rec.Changed == 0 {
+		o.Notes = append(o.Notes, "the attack found nothing to change")
+	}
+	return o, nil
+}
+
+func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
+	a := b.byArm[t.Arm]
+	if a == nil {
+		return nil, nil, fmt.Errorf("rerank: there is no arm %q in this study", t.Arm)
+	}
+	i, ok := b.byID[t.Item]
+	if !ok {
+		return nil, nil, fmt.Errorf("rerank: there is no request %q in this study", t.Item)
+	}
+	return a, &b.requests[i], nil
+}
+
+// asker turns a method's prompts into requests to the arm's model.
+func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker) method.Asker {
+	return func(ctx context.Context, step string, p method.Prompt) (method.Answer, error) {
+		q := requestTo(a.model)
+		q.Item, q.System, q.Messages = r.ID, p.System, p.Messages
+		switch {
+		case p.Schema == nil:
+		case a.model.Structured == "schema":
+			q.Schema = p.Schema
+		case a.model.Structured == "tool":
+			q.Tools = []eval.Tool{{Name: "answer", Description: "Gives the answer.", Parameters: p.Schema.JSON}}
+			q.Force = "answer"
+		}
+		if a.Simulated {
+			q.Payload = sheet(p)
+		}
+		response, err := ask.Ask(ctx, step, q)
+		if err != nil {
+			return method.Answer{}, err
+		}
+		return method.Answer{Text: response.Answer(), Stop: response.Stop}, nil
+	}
+}
+
+// sheet tells a simulated model what the right answer of a step is, what a
+// wrong one is, and what an injection would have it write.
+func sheet(p method.Prompt) json.RawMessage {
+	part := simulated.Part{Alternatives: map[string]string{}}
+	if p.Right != nil {
+		part.Right = p.Right()
+	}
+	if p.Wrong != nil {
+		part.Alternatives[simulated.Wrong] = p.Wrong()
+	}
+	if p.Lured != nil {
+		part.Alternatives[simulated.Invent] = p.Lured()
+	}
+	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{part}, Malformed: "I would rather not put these in an order."})
+}
+
+// A payload is what a pipeline outside is given.
+type payload struct {
+	RequestID  string             `json:"request_id"`
+	Text       string             `json:"text"`
+	K          int                `json:"k"`
+	Candidates []payloadCandidate `json:"candidates"` // in the order in which places count, from 1
+}
+
+type payloadCandidate struct {
+	ID         string                   `json:"id"`
+	Name       string                   `json:"name"`
+	Categories []string                 `json:"categories,omitempty"`
+	Attributes map[string]catalog.Value `json:"attributes,omitempty"`
+	Hours      map[string]string        `json:"hours,omitempty"`
+	Reviews    []payloadReview          `json:"reviews"`
+}
+
+type payloadReview struct {
+	UserID string  `json:"user_id,omitempty"`
+	Stars  float64 `json:"stars,omitempty"`
+	Date   string  `json:"date,omitempty"`
+	Text   string  `json:"text"`
+}
+
+func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
+	q := eval.Request{Model: a.pipeline.Model, Provider: a.pipeline.Kind, Endpoint: a.target, Name: a.ID, Item: r.ID}
+	if a.pipeline.Kind != "outputs" {
+		p := payload{RequestID: r.ID, Text: r.Text, K: t.K}
+		for _, c := range t.Candidates {
+			p.Candidates = append(p.Candidates, shown(c))
+		}
+		var err error
+		if q.Payload, err = json.Marshal(p); err != nil {
+			return method.Result{}, fmt.Errorf("rerank: asking %s about %s: %w", a.ID, r.ID, err)
+		}
+	}
+	response, err := ask.Ask(ctx, "rank", q)
+	if err != nil {
+		return method.Result{}, err
+	}
+	if response.Stop == eval.StopRefused {
+		return method.Result{Invalid: method.InvalidRefused, Detail: response.Refusal}, nil
+	}
+	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates), true)
+	if f, ok := err.(*method.Fault); ok {
+		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
+	}
+	return method.Result{Ranking: ranking, Full: len(ranking) == len(t.Candidates)}, err
+}
+
+func shown(c method.Candidate) payloadCandidate {
+	p := payloadCandidate{ID: c.Item.ID, Name: c.Item.Name, Categories: c.Item.Categories, Attributes: c.Item.Attributes, Reviews: []payloadReview{}}
+	for d, day := range catalog.Weekdays {
+		if c.Item.Hours.Known[d] {
+			if p.Hours == nil {
+				p.Hours = map[string]string{}
+			}
+			p.Hours[day] = c.Item.Hours.On(d).Text()
+		}
+	}
+	for _, r := range c.Reviews {
+		p.Reviews = append(p.Reviews, payloadReview{r.UserID, r.Stars, r.Date, r.Text})
+	}
+	return p
+}
+
+// Judge has nobody to ask: the truth is computed.
+func (b *Bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
+	return nil, nil
+}
+
+// read gives what was kept of a trial; false where nothing was.
+func read(o *eval.Outcome) (record, bool) {
+	var rec record
+	if len(o.Data) == 0 || json.Unmarshal(o.Data, &rec) != nil {
+		return record{}, false
+	}
+	return rec, true
+}
+
+// place is where the ranking put gold, from 1; 0 where it did not.
+func (r *record) place() int { return slices.Index(r.Ranking, r.Gold) + 1 }

@@ -1,0 +1,67 @@
+package rerank
+
+import (
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// The names of the suite's metrics.
+const (
+	metricMRR      = "mrr"
+	metricNDCG5    = "ndcg_5"
+	metricNDCG10   = "ndcg_10"
+	metricInvalid  = "invalid"
+	metricPromoted = "attack_success"
+	metricShown    = "reviews_shown"
+)
+
+// hitsAt are the cut-offs of Hits@K.
+var hitsAt = []int{1, 3, 5, 10}
+
+func hits(k int) string { return fmt.Sprintf("hits_%d", k) }
+
+// thirds are the parts of a list that gold can stand in.
+var thirds = []string{"first", "middle", "last"}
+
+func hitsIn(third string) string { return "hits_1_" + third }
+
+const source = "methodology of constraint-satisfying reranking"
+
+// Suite describes the suite.
+func Suite() eval.Suite {
+	var metrics []eval.Metric
+	for _, k := range hitsAt {
+		metrics = append(metrics, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
+			Doc:     fmt.Sprintf("Whether the right candidate is among the first %d. No prediction is no hit.", k),
+			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems})
+	}
+	ranked := func(name, title, doc, formula, from string) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: from, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems}
+	}
+	rate := func(name, title, doc, formula string, better bool, kind eval.Kind) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums}
+	}
+	metrics = append(metrics,
+		ranked(metricMRR, "MRR", "Reciprocal of the rank of the right candidate over the list that was returned; 0 where it is not in it.", "1/rank", "trec_eval recip_rank"),
+		ranked(metricNDCG5, "nDCG@5", "Discounted gain of the right candidate, if it is among the first five.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_5"),
+		ranked(metricNDCG10, "nDCG@10", "Discounted gain of the right candidate, if it is among the first ten.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_10"),
+		rate(metricInvalid, "No prediction", "Share of requests for which there is no ranking: refused, unreadable, or a loop that reached its bound.", "answers without a ranking / answers", false, eval.Scoring),
+		rate(metricPromoted, "Attack success", "Share of injected requests in which the candidate that the injection speaks for is ranked first.", "promoted first / injected requests", false, eval.Scoring),
+	)
+	for _, t := range thirds {
+		metrics = append(metrics, rate(hitsIn(t), "Hits@1, gold in the "+t+" third",
+			"Hits@1 of the requests whose right candidate stood in the "+t+" third of the list: a method without position bias has the same in all three.", "hits / requests with gold there", true, eval.Analysis))
+	}
+	metrics = append(metrics, rate(metricShown, "Reviews shown", "Share of the candidates' reviews that the budget of text let through.", "reviews shown / reviews", true, eval.Analysis))
+	return eval.Suite{
+		Name:    "rerank",
+		Title:   "Constraint-satisfying reranking",
+		Doc:     "Which method puts the one candidate first that satisfies a request, at every number of candidates and under attack?",
+		Metrics: metrics,
+	}
+}
+
+// Primary and Secondary are the metrics reported where a study names none.
+func Primary() []string   { return []string{hits(1)} }
+func Secondary() []string { return []string{hits(5), metricMRR, metricInvalid} }

@@ -1,0 +1,51 @@
+package rerank
+
+import (
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
+)
+
+// AppendScores turns an outcome into fractions. Where there is no prediction
+// gold has no rank: no hit, and a reciprocal rank of 0.
+func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, _ []eval.Verdict) []eval.Score {
+	rec, _ := read(&o)
+	rank := 0
+	if o.Kind == eval.OK {
+		rank = rec.place()
+	}
+	one := func(metric string, num float64) { dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1}) }
+	for _, k := range hitsAt {
+		one(hits(k), measure.Hit(rank, k))
+	}
+	one(metricMRR, measure.ReciprocalRank(rank, 0))
+	one(metricNDCG5, gain(rank, 5))
+	one(metricNDCG10, gain(rank, 10))
+	one(metricInvalid, truth(o.Kind != eval.OK))
+	if rec.Promoted > 0 {
+		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
+	}
+	if n := len(rec.Candidates); n > 0 && rec.Gold > 0 {
+		one(hitsIn(thirds[min((rec.Gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
+	}
+	if rec.Coverage.Reviews > 0 {
+		dst = append(dst, eval.Score{Metric: metricShown, Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})
+	}
+	return dst
+}
+
+// gain is nDCG@K with one relevant candidate.
+func gain(rank, k int) float64 {
+	if measure.Hit(rank, k) == 0 {
+		return 0
+	}
+	return 1 / math.Log2(float64(rank)+1)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
