@@ -98,3 +98,13 @@ type Catalog struct {
 
 // Item finds an item by its id, nil if there is none.
 func (c *Catalog) Item(id string) *Item { return c.byID[id] }
+
+// New makes a catalog of items and people that did not come from files. Both
+// are kept as they are; friendship should be mutual.
+func New(items []*Item, users map[string]*User) *Catalog {
+	c := &Catalog{Items: items, Users: users, Graph: &Graph{Users: users}, byID: make(map[string]*Item, len(items))}
+	for _, i := range items {
+		c.byID[i.ID] = i
+	}
+	return c
+}

@@ -35,24 +35,27 @@ type Status struct {
 // A condition that several requests share is evaluated once, and patterns are
 // looked for in texts that were folded once.
 func Validate(c *catalog.Catalog, requests []request.Request) []Status {
-	keys := make(map[*request.Node]string)
-	conditions := map[string]*request.Evidence{}
-	var order []string
+	index := map[string]int{} // of each condition that is another
+	column := map[*request.Node]int{}
+	var conditions []*request.Evidence
 	for _, r := range requests {
 		for _, leaf := range r.Structure.Leaves() {
 			key := evidenceKey(leaf)
-			keys[leaf] = key
-			if conditions[key] == nil {
-				conditions[key] = leaf.Evidence
-				order = append(order, key)
+			if _, ok := index[key]; !ok {
+				index[key] = len(conditions)
+				conditions = append(conditions, leaf.Evidence)
 			}
+			column[leaf] = index[key]
 		}
 	}
-	truths := truthsOf(c, conditions, order)
+	truths := Truths(c, conditions)
 	statuses := make([]Status, len(requests))
 	parallel(len(requests), func(i int) {
-		r := requests[i]
-		statuses[i] = status(c, r, func(leaf *request.Node, item int) Truth { return truths[keys[leaf]][item] })
+		truth := map[*request.Node][]Truth{}
+		for _, leaf := range requests[i].Structure.Leaves() {
+			truth[leaf] = truths[column[leaf]]
+		}
+		statuses[i] = status(c, requests[i], truth)
 	})
 	return statuses
 }
@@ -66,26 +69,18 @@ func evidenceKey(leaf *request.Node) string {
 	return string(b)
 }
 
-// truthsOf evaluates conditions on all items, a part of the items at a time so
-// that their texts, folded, need not all be in memory.
-func truthsOf(c *catalog.Catalog, conditions map[string]*request.Evidence, order []string) map[string][]Truth {
-	truths := make(map[string][]Truth, len(order))
-	for _, key := range order {
-		truths[key] = make([]Truth, len(c.Items))
-	}
+// Truths evaluates conditions on all items of a catalog: the truth of each
+// condition for each item, in their orders.
+func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 	evaluator := New(c.Graph)
-	tests := make([]test, len(order))
-	for i, key := range order {
-		tests[i] = evaluator.test(conditions[key])
+	truths, tests := make([][]Truth, len(conditions)), make([]test, len(conditions))
+	for k, e := range conditions {
+		truths[k], tests[k] = make([]Truth, len(c.Items)), evaluator.test(e)
 	}
-	const part = 64
-	parallel((len(c.Items)+part-1)/part, func(p int) {
-		for i := p * part; i < min((p+1)*part, len(c.Items)); i++ {
-			item := c.Items[i]
-			match := foldedMatch(item)
-			for k, key := range order {
-				truths[key][i], _ = tests[k](item, match)
-			}
+	parallel(len(c.Items), func(i int) {
+		match := foldedMatch(c.Items[i])
+		for k, t := range tests {
+			truths[k][i], _ = t(c.Items[i], match)
 		}
 	})
 	return truths
@@ -102,10 +97,10 @@ func foldedMatch(item *catalog.Item) matchFunc {
 	}
 }
 
-func status(c *catalog.Catalog, r request.Request, leaf func(leaf *request.Node, item int) Truth) Status {
+func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Truth) Status {
 	s := Status{Request: r.ID, Line: r.Line, Gold: Unknown, Matches: []string{}}
 	for i, item := range c.Items {
-		t := combine(r.Structure, func(n *request.Node) Truth { return leaf(n, i) })
+		t := combine(r.Structure, func(n *request.Node) Truth { return truth[n][i] })
 		if item.ID == r.Gold {
 			s.Gold = t
 		} else if t == Unknown {

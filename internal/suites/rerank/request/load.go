@@ -111,4 +111,6 @@ func (l *loader) doubts(r *Request) {
 }
 
 // flat is a shorthand in which case and space mean nothing.
-func (n *Node) flat() string { return strings.ToLower(strings.Join(strings.Fields(n.Shorthand()), " ")) }
+func (n *Node) flat() string {
+	return strings.ToLower(strings.Join(strings.Fields(n.Shorthand()), " "))
+}

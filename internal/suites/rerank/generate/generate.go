@@ -1,0 +1,424 @@
+package generate
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+)
+
+// Options say how much of what to make.
+type Options struct {
+	Seed     uint64
+	Items    int // ignored if Base is given
+	Reviews  int // at least one an item
+	Users    int // 0: a tenth of the reviews, at least 30
+	Requests int
+	// Base are items to take instead of making some up. They are not changed;
+	// reviews they have are left out.
+	Base []*catalog.Item
+}
+
+// Data is a data set.
+type Data struct {
+	Catalog  *catalog.Catalog
+	Requests []request.Request
+}
+
+// Generate makes a data set. An error says which sizes do not go together:
+// few items with few reviews may not have a request of each group that only
+// one of them satisfies.
+func Generate(o Options) (*Data, error) {
+	w, err := readWords()
+	if err != nil {
+		return nil, err
+	}
+	if o.Base != nil {
+		o.Items = len(o.Base)
+	}
+	if o.Users == 0 {
+		o.Users = max(30, o.Reviews/10)
+	}
+	switch {
+	case o.Items < 2:
+		return nil, fmt.Errorf("%d items: want at least 2", o.Items)
+	case o.Reviews < o.Items:
+		return nil, fmt.Errorf("%d reviews of %d items: want at least one each", o.Reviews, o.Items)
+	case o.Users < 3:
+		return nil, fmt.Errorf("%d users: want at least 3", o.Users)
+	case o.Requests < 0:
+		return nil, fmt.Errorf("%d requests: want 0 or more", o.Requests)
+	}
+	g := &generator{words: w, options: o}
+	g.people()
+	g.items()
+	g.reviews()
+	c := catalog.New(g.list, g.users)
+	requests, err := g.requests(c)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range evidence.Validate(c, requests) {
+		if s.Status != evidence.OK {
+			panic(fmt.Sprintf("generate: request %s is %s", s.Request, s.Status)) // it was built to be right
+		}
+	}
+	return &Data{c, requests}, nil
+}
+
+type generator struct {
+	words   *words
+	options Options
+	list    []*catalog.Item
+	tastes  []taste
+	users   map[string]*catalog.User
+	byIndex []*catalog.User
+	about   []map[string]catalog.Value // what is known of each user
+	told    []mention
+}
+
+// A taste is what an item is like in ways that only its reviews tell.
+type taste struct {
+	quality float64
+	themes  []int
+	dishes  []int
+}
+
+// A mention is a dish named in a review.
+type mention struct{ dish, item, user int }
+
+func (g *generator) stream(names ...string) *stable.Stream {
+	return stable.NewStream(g.options.Seed, append([]string{"generate"}, names...)...)
+}
+
+func pick[T any](s *stable.Stream, list []T) T { return list[s.IntN(len(list))] }
+
+func shuffle[T any](s *stable.Stream, list []T) {
+	for i := len(list) - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		list[i], list[j] = list[j], list[i]
+	}
+}
+
+func chance(s *stable.Stream, percent int) bool { return s.IntN(100) < percent }
+
+// people makes the users. A friend is somebody near in the list, as in a town,
+// or now and then anybody.
+func (g *generator) people() {
+	n := g.options.Users
+	g.users = make(map[string]*catalog.User, n)
+	width := len(strconv.Itoa(n))
+	for i := range n {
+		s := g.stream("user", strconv.Itoa(i))
+		u := &catalog.User{ID: fmt.Sprintf("u%0*d", width, i+1), Name: g.words.person(i)}
+		g.byIndex = append(g.byIndex, u)
+		g.users[u.ID] = u
+		g.about = append(g.about, aboutUser(s))
+	}
+	for i := range n {
+		s := g.stream("friends", strconv.Itoa(i))
+		for range 1 + s.IntN(4) {
+			j := (i + 1 + s.IntN(min(40, n-1))) % n
+			if chance(s, 20) {
+				j = s.IntN(n)
+			}
+			if j != i {
+				g.byIndex[i].Friends = append(g.byIndex[i].Friends, g.byIndex[j].ID)
+				g.byIndex[j].Friends = append(g.byIndex[j].Friends, g.byIndex[i].ID)
+			}
+		}
+	}
+	for _, u := range g.byIndex {
+		slices.Sort(u.Friends)
+		u.Friends = slices.Compact(u.Friends)
+	}
+}
+
+// aboutUser draws what a profile shows: few people write most, and of those
+// some have fans and years of elite status.
+func aboutUser(s *stable.Stream) map[string]catalog.Value {
+	reviews := 1 + int(400*math.Pow(s.Float64(), 4))
+	fans := int(float64(reviews) * s.Float64() * 0.6)
+	if chance(s, 40) {
+		fans = 0
+	}
+	elite := []catalog.Value{}
+	for year := 2019; year <= 2024; year++ {
+		if reviews > 60 && chance(s, 45) {
+			elite = append(elite, catalog.NumberValue(float64(year)))
+		}
+	}
+	return map[string]catalog.Value{
+		"review_count": catalog.NumberValue(float64(reviews)),
+		"fans":         catalog.NumberValue(float64(fans)),
+		"elite":        catalog.ListValue(elite...),
+	}
+}
+
+// items makes the items, or copies those that are given, and draws of each
+// what its reviews will tell.
+func (g *generator) items() {
+	width := len(strconv.Itoa(g.options.Items))
+	named := map[string]int{}
+	for i := range g.options.Items {
+		s := g.stream("item", strconv.Itoa(i))
+		var item *catalog.Item
+		if g.options.Base != nil {
+			copied := *g.options.Base[i]
+			copied.Reviews = nil
+			item = &copied
+		} else {
+			item = g.item(s)
+			item.ID = fmt.Sprintf("i%0*d", width, i+1)
+			if named[item.Name]++; named[item.Name] > 1 {
+				item.Name += fmt.Sprintf(" No. %d", named[item.Name])
+			}
+		}
+		g.list = append(g.list, item)
+		g.tastes = append(g.tastes, g.taste(s))
+	}
+}
+
+func (g *generator) item(s *stable.Stream) *catalog.Item {
+	w := g.words
+	item := &catalog.Item{
+		Name:       pick(s, w.Names.First) + " " + pick(s, w.Names.Second),
+		Attributes: map[string]catalog.Value{},
+		Fields:     map[string]catalog.Value{"city": catalog.TextValue(pick(s, w.Cities))},
+		Hours:      week(s),
+	}
+	for _, a := range w.Attributes {
+		if v := a.draw(s); !v.IsZero() {
+			item.Attributes[a.Name] = v
+		}
+	}
+	for _, f := range w.Flags {
+		if v := f.draw(s); !v.IsZero() {
+			item.Attributes[f.Name] = v
+		}
+	}
+	item.Categories = []string{pick(s, w.Kinds), pick(s, w.Cuisines)}
+	if second := pick(s, w.Cuisines); chance(s, 30) && second != item.Categories[1] {
+		item.Categories = append(item.Categories, second)
+	}
+	return item
+}
+
+func (a *attribute) draw(s *stable.Stream) catalog.Value {
+	missing := chance(s, a.Missing)
+	total := 0
+	for _, c := range a.Choices {
+		total += c.Weight
+	}
+	at := s.IntN(total)
+	for _, c := range a.Choices {
+		if at -= c.Weight; at < 0 && !missing {
+			return valueOf(c.Value)
+		}
+	}
+	return catalog.Value{}
+}
+
+func (f *flags) draw(s *stable.Stream) catalog.Value {
+	missing := chance(s, f.Missing)
+	m := map[string]catalog.Value{}
+	for _, name := range sortedKeys(f.Flags) {
+		m[name] = catalog.BoolValue(chance(s, f.Flags[name]))
+	}
+	if missing {
+		return catalog.Value{}
+	}
+	return catalog.MapValue(m)
+}
+
+// valueOf types a value of words.yaml.
+func valueOf(v any) catalog.Value {
+	switch v := v.(type) {
+	case bool:
+		return catalog.BoolValue(v)
+	case string:
+		return catalog.TextValue(v)
+	case uint64:
+		return catalog.NumberValue(float64(v))
+	case float64:
+		return catalog.NumberValue(v)
+	case []any:
+		list := make([]catalog.Value, len(v))
+		for i, e := range v {
+			list[i] = valueOf(e)
+		}
+		return catalog.ListValue(list...)
+	}
+	panic(fmt.Sprintf("generate: words.yaml has a value of type %T", v))
+}
+
+// week draws opening hours of one of several kinds of places, in half hours.
+func week(s *stable.Stream) catalog.Hours {
+	clock := func(hour, spread int) int { return hour*60 + 30*s.IntN(2*spread+1) }
+	var parts []catalog.Interval
+	switch s.IntN(5) {
+	case 0: // a café
+		parts = []catalog.Interval{{From: clock(7, 1), To: clock(16, 2)}}
+	case 1, 2: // lunch and dinner
+		parts = []catalog.Interval{{From: clock(11, 1), To: clock(14, 1)}, {From: clock(17, 1), To: clock(21, 2)}}
+	case 3: // all day
+		parts = []catalog.Interval{{From: clock(9, 2), To: clock(21, 3)}}
+	case 4: // a bar
+		parts = []catalog.Interval{{From: clock(16, 2), To: clock(24, 3)}}
+	}
+	longer := chance(s, 40) // at the end of the week
+	closed := s.IntN(10)    // 7 and more: open every day
+	var h catalog.Hours
+	for day := range catalog.Weekdays {
+		list := slices.Clone(parts)
+		if (day == 4 || day == 5) && longer {
+			list[len(list)-1].To += 60
+		}
+		switch {
+		case chance(s, 4): // not known
+		case day == closed:
+			h.Set(day)
+		default:
+			h.Set(day, list...)
+		}
+	}
+	return h
+}
+
+// dishCount keeps a dish on the menu of about eight items, so that no dish
+// alone gives an item away, as far as there are enough items.
+func (g *generator) dishCount() int {
+	return min(g.words.Dishes.count(), max(12, 3*g.options.Items/8))
+}
+
+func (g *generator) taste(s *stable.Stream) taste {
+	t := taste{quality: 1.8 + 3.1*math.Sqrt(s.Float64())}
+	t.themes = drawn(s, 3+s.IntN(4), len(g.words.Themes))
+	t.dishes = drawn(s, 2+s.IntN(3), g.dishCount())
+	return t
+}
+
+// drawn draws different numbers below n.
+func drawn(s *stable.Stream, count, n int) []int {
+	var list []int
+	for len(list) < min(count, n) {
+		if i := s.IntN(n); !slices.Contains(list, i) {
+			list = append(list, i)
+		}
+	}
+	return list
+}
+
+// reviews writes the reviews: one of each item, the rest in shares that differ
+// by up to three times.
+func (g *generator) reviews() {
+	weights := make([]float64, len(g.list))
+	total := 0.0
+	for i := range weights {
+		weights[i] = 0.5 + g.stream("share", strconv.Itoa(i)).Float64()
+		total += weights[i]
+	}
+	width := len(strconv.Itoa(g.options.Reviews))
+	facts := g.facts()
+	sum, written, rest := 0.0, 0, float64(g.options.Reviews-len(g.list))
+	for i, item := range g.list {
+		sum += weights[i]
+		upTo := i + 1 + int(math.Round(rest*sum/total))
+		writers := map[int]bool{}
+		stars := 0.0
+		for ; written < upTo; written++ {
+			s := g.stream("review", strconv.Itoa(written))
+			user := g.writer(s, writers)
+			r := g.review(s, i, user, facts[i])
+			r.ID = fmt.Sprintf("r%0*d", width, written+1)
+			stars += r.Stars
+			item.Reviews = append(item.Reviews, r)
+		}
+		if g.options.Base == nil {
+			n := float64(len(item.Reviews))
+			item.Fields["review_count"] = catalog.NumberValue(n)
+			item.Fields["stars"] = catalog.NumberValue(math.Round(2*stars/n) / 2)
+		}
+	}
+}
+
+// writer draws who writes: those at the start of the list more often, and
+// nobody twice about one item as long as there are others.
+func (g *generator) writer(s *stable.Stream, before map[int]bool) int {
+	user := 0
+	for range 20 {
+		u := s.Float64()
+		user = int(u * math.Sqrt(u) * float64(g.options.Users))
+		if !before[user] {
+			break
+		}
+	}
+	before[user] = true
+	return user
+}
+
+func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalog.Review {
+	w, t := g.words, g.tastes[i]
+	stars := min(max(math.Round(t.quality+1.6*(s.Float64()-0.5)), 1), 5)
+	r := catalog.Review{
+		ItemID: g.list[i].ID, UserID: g.byIndex[user].ID, Stars: stars, User: g.about[user],
+		Date:   fmt.Sprintf("%d-%02d-%02d", 2019+s.IntN(6), 1+s.IntN(12), 1+s.IntN(28)),
+		Fields: map[string]catalog.Value{"useful": catalog.NumberValue(math.Floor(25 * math.Pow(s.Float64(), 5)))},
+	}
+	body := []string{pick(s, w.Middles)}
+	if chance(s, 50) {
+		dish := pick(s, t.dishes)
+		g.told = append(g.told, mention{dish, i, user})
+		body = append(body, fill(pick(s, w.Dishes.Sentences), "dish", w.Dishes.name(dish)))
+	}
+	if chance(s, 60) {
+		body = append(body, pick(s, w.Themes[pick(s, t.themes)].Sentences))
+	}
+	if len(facts) > 0 && chance(s, 45) {
+		body = append(body, pick(s, facts))
+	}
+	if chance(s, 40) {
+		if more := pick(s, w.Middles); more != body[0] {
+			body = append(body, more)
+		}
+	}
+	shuffle(s, body)
+	if chance(s, 60) {
+		body = slices.Insert(body, 0, pick(s, w.Openers))
+	}
+	closers := w.Closers.Fair
+	switch {
+	case stars >= 4:
+		closers = w.Closers.Good
+	case stars <= 2:
+		closers = w.Closers.Poor
+	}
+	if chance(s, 75) {
+		body = append(body, pick(s, closers))
+	}
+	r.Text = joinSentences(body)
+	return r
+}
+
+// facts lists for each item the sentences that are true of its attributes.
+func (g *generator) facts() [][]string {
+	evaluator := evidence.New(nil)
+	facts := make([][]string, len(g.list))
+	for _, c := range g.words.Conditions {
+		if len(c.Facts) == 0 {
+			continue
+		}
+		e := c.evidence()
+		for i, item := range g.list {
+			if evaluator.Leaf(e, item) == evidence.True {
+				facts[i] = append(facts[i], c.Facts...)
+			}
+		}
+	}
+	return facts
+}

@@ -1,0 +1,378 @@
+package generate
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
+)
+
+// requester finds requests that one item alone satisfies.
+type requester struct {
+	*generator
+	plain, credibility pool
+	menu               map[int]set       // dish → items that a review mentions it of
+	dishes             [][]int           // item → dishes that its reviews mention
+	byDish             map[int][]mention // dish → who mentions it where
+}
+
+// requests makes requests, group by group in turn. Gold is each time one of
+// the items that have been gold least often.
+func (g *generator) requests(c *catalog.Catalog) ([]request.Request, error) {
+	r := &requester{generator: g, menu: map[int]set{}, dishes: make([][]int, len(c.Items)), byDish: map[int][]mention{}}
+	if g.options.Requests > 0 {
+		r.plain, r.credibility = g.pools(c)
+	}
+	for _, m := range g.told {
+		if r.menu[m.dish] == nil {
+			r.menu[m.dish] = newSet(len(c.Items))
+		}
+		if !r.menu[m.dish].has(m.item) {
+			r.menu[m.dish].add(m.item)
+			r.dishes[m.item] = append(r.dishes[m.item], m.dish)
+		}
+		r.byDish[m.dish] = append(r.byDish[m.dish], m)
+	}
+	queue := make([]int, len(c.Items))
+	for i := range queue {
+		queue[i] = i
+	}
+	shuffle(g.stream("gold"), queue)
+	groups := request.Groups()
+	width := max(2, len(strconv.Itoa(g.options.Requests)))
+	var list []request.Request
+	for n := range g.options.Requests {
+		id := fmt.Sprintf("R%0*d", width, n+1)
+		group := groups[n%len(groups)].ID
+		found := false
+		for k, gold := range queue {
+			s := g.stream("request", id, strconv.Itoa(k))
+			made, ok := r.make(s, group, gold)
+			if !ok {
+				continue
+			}
+			made.ID, made.Group, made.Gold = id, group, c.Items[gold].ID
+			made.Scenario = pick(s, g.words.Scenarios)
+			made.Shorthand = made.Structure.Shorthand()
+			list = append(list, made)
+			queue = append(slices.Delete(queue, k, k+1), gold)
+			found = true
+			break
+		}
+		if !found {
+			return nil, fmt.Errorf("request %s: no item can be the only one of a request of group %s: make more reviews, or fewer items", id, group)
+		}
+	}
+	return list, nil
+}
+
+// attempts is how often a request is drawn before another item is tried.
+const attempts = 40
+
+// make makes a request of a group that gold alone satisfies, if it can.
+func (r *requester) make(s *stable.Stream, group string, gold int) (request.Request, bool) {
+	if group == "G09" || group == "G10" {
+		return r.social(s, gold, map[string]int{"G09": 1, "G10": 2}[group])
+	}
+	for attempt := range attempts {
+		d := &draft{requester: r, s: s, gold: gold, used: map[string]bool{}}
+		if d.draw(group) && (d.alternativesMatter() || attempt > attempts/2) {
+			return request.Request{Text: d.text(), Structure: d.structure()}, true
+		}
+	}
+	return request.Request{}, false
+}
+
+// A draft is a request in the making: anchors, and parts with alternatives.
+type draft struct {
+	*requester
+	s       *stable.Stream
+	gold    int
+	used    map[string]bool // what is asked about already
+	anchors []condition
+	parts   []part
+}
+
+// A part is a disjunction of conjunctions.
+type part struct{ branches [][]condition }
+
+func (p part) holds() set {
+	var all set
+	for _, branch := range p.branches {
+		b := branch[0].holds
+		for _, c := range branch[1:] {
+			b = b.and(c.holds)
+		}
+		if all == nil {
+			all = b
+		} else {
+			all = all.or(b)
+		}
+	}
+	return all
+}
+
+// draw draws the parts that a group has, then anchors until gold is alone.
+func (d *draft) draw(group string) bool {
+	shapes := map[string][][]int{
+		"G02": {{1, 1}}, "G03": {{1, 1}}, "G05": {{1, 1, 1}},
+		"G06": {{2, 2}}, "G07": {{1, 1}, {1, 1}}, "G08": {{1, 2}},
+	}
+	for _, shape := range shapes[group] {
+		if !d.part(shape) {
+			return false
+		}
+	}
+	least := 1
+	switch group {
+	case "G01":
+		least = 3
+	case "G04":
+		least = 2
+		if !d.anchor(d.credibility) {
+			return false
+		}
+	}
+	return d.narrow(least)
+}
+
+// part draws a disjunction of branches of these sizes, of which one that is
+// drawn holds of gold; of the others it is left to chance.
+func (d *draft) part(shape []int) bool {
+	right := d.s.IntN(len(shape))
+	var p part
+	for k, size := range shape {
+		var branch []condition
+		for range size {
+			c, ok := d.condition(d.plain, k == right)
+			if !ok {
+				return false
+			}
+			branch = append(branch, c)
+		}
+		p.branches = append(p.branches, branch)
+	}
+	d.parts = append(d.parts, p)
+	return true
+}
+
+// condition draws a condition about something new that holds of some items,
+// but not of all: of gold if it must.
+func (d *draft) condition(from pool, must bool) (condition, bool) {
+	for range 60 {
+		c, ok := from.draw(d.s)
+		n := c.holds.count()
+		if !ok || d.used[c.about] || n == 0 || n == len(d.list) || (must && !c.holds.has(d.gold)) {
+			continue
+		}
+		d.used[c.about] = true
+		return c, true
+	}
+	return condition{}, false
+}
+
+func (d *draft) anchor(from pool) bool {
+	c, ok := d.condition(from, true)
+	if ok {
+		d.anchors = append(d.anchors, c)
+	}
+	return ok
+}
+
+// left is who satisfies everything but these anchors.
+func (d *draft) left(without int) set {
+	all := newSet(len(d.list))
+	for i := range d.list {
+		all.add(i)
+	}
+	for _, p := range d.parts {
+		all = all.and(p.holds())
+	}
+	for k, a := range d.anchors {
+		if k != without {
+			all = all.and(a.holds)
+		}
+	}
+	return all
+}
+
+// The most anchors a request has, and how many are looked at for the next.
+const (
+	maxAnchors  = 5
+	looks       = 6
+	dishPercent = 25 // of looks that are at a dish
+)
+
+// narrow adds anchors until gold is alone, each time the best of a few, then
+// leaves out those that nobody needs.
+func (d *draft) narrow(least int) bool {
+	for left := d.left(-1); len(d.anchors) < least || left.count() > 1; left = d.left(-1) {
+		if len(d.anchors) == maxAnchors {
+			return false
+		}
+		best, fewest := condition{}, len(d.list)+1
+		for range looks {
+			c, ok := d.look()
+			if !ok {
+				continue
+			}
+			delete(d.used, c.about) // unless it is taken
+			if n := left.countAnd(c.holds); n < fewest {
+				best, fewest = c, n
+			}
+		}
+		if best.node == nil {
+			return false
+		}
+		d.used[best.about] = true
+		d.anchors = append(d.anchors, best)
+	}
+	for k := 0; k < len(d.anchors) && len(d.anchors) > least; {
+		if d.left(k).count() == 1 && !strings.HasPrefix(d.anchors[k].node.Leaves()[0].Aspect, "review_meta_") {
+			d.anchors = slices.Delete(d.anchors, k, k+1)
+		} else {
+			k++
+		}
+	}
+	shuffle(d.s, d.anchors)
+	return true
+}
+
+// look draws an anchor that holds of gold: now and then a dish.
+func (d *draft) look() (condition, bool) {
+	if mentioned := d.dishes[d.gold]; len(mentioned) > 0 && !d.used["dish"] && chance(d.s, dishPercent) {
+		dish := pick(d.s, mentioned)
+		return d.dishCondition(dish, d.menu[dish]), true
+	}
+	return d.condition(d.plain, true)
+}
+
+// alternativesMatter reports that the anchors alone do not give gold away.
+func (d *draft) alternativesMatter() bool {
+	if len(d.parts) == 0 {
+		return true
+	}
+	parts := d.parts
+	d.parts = nil
+	defer func() { d.parts = parts }()
+	return d.left(-1).count() > 1
+}
+
+func (d *draft) structure() *request.Node {
+	n := &request.Node{Op: request.And}
+	for _, a := range d.anchors {
+		n.Args = append(n.Args, a.node)
+	}
+	for _, p := range d.parts {
+		or := &request.Node{Op: request.Or}
+		for _, branch := range p.branches {
+			if len(branch) == 1 {
+				or.Args = append(or.Args, branch[0].node)
+				continue
+			}
+			and := &request.Node{Op: request.And}
+			for _, c := range branch {
+				and.Args = append(and.Args, c.node)
+			}
+			or.Args = append(or.Args, and)
+		}
+		n.Args = append(n.Args, or)
+	}
+	return n
+}
+
+// text says it in words: the anchors in one sentence, alternatives in another,
+// so that what belongs together is plain.
+func (d *draft) text() string {
+	var anchors []string
+	for _, a := range d.anchors {
+		anchors = append(anchors, pick(d.s, a.says))
+	}
+	text := fill(pick(d.s, d.words.Frames), "that", enumerate(anchors, "and"))
+	if len(d.parts) == 0 {
+		return text
+	}
+	var parts []string
+	for _, p := range d.parts {
+		parts = append(parts, d.alternatives(p))
+	}
+	return text + " " + fill(pick(d.s, d.words.Further), "that", strings.Join(parts, ", and that "))
+}
+
+func (d *draft) alternatives(p part) string {
+	var branches []string
+	simple := true
+	for _, branch := range p.branches {
+		var says []string
+		for _, c := range branch {
+			says = append(says, pick(d.s, c.says))
+		}
+		simple = simple && len(says) == 1
+		text := says[0]
+		if len(says) > 1 {
+			text = "both " + strings.Join(says, " and ")
+		}
+		branches = append(branches, text)
+	}
+	if simple {
+		return "either " + enumerate(branches, "or")
+	}
+	return "either " + strings.Join(branches, ", or ")
+}
+
+// social asks for a dish that somebody near a person wrote about: a friend, or
+// for two hops a friend of a friend who is no friend.
+func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, bool) {
+	mentioned := slices.Clone(r.dishes[gold])
+	shuffle(s, mentioned)
+	graph := &catalog.Graph{Users: r.users}
+	for _, dish := range mentioned {
+		for _, m := range r.byDish[dish] {
+			if m.item != gold {
+				continue
+			}
+			if person, ok := r.near(s, graph, m, hops); ok {
+				name, what := r.users[person].Name, r.words.Dishes.name(dish)
+				frames := map[int][]string{1: r.words.Friends, 2: r.words.FriendsOfFriends}[hops]
+				return request.Request{
+					Text: fill(fill(pick(s, frames), "name", name), "dish", what),
+					Structure: &request.Node{Aspect: "social_" + slug(what), Evidence: &request.Evidence{
+						Kind: request.SocialFilter, Names: []string{name}, Hops: hops, Pattern: what}},
+				}, true
+			}
+		}
+	}
+	return request.Request{}, false
+}
+
+// near finds somebody that many friendships away from who made a mention, in
+// whose circle nobody mentions the dish of another item.
+func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops int) (string, bool) {
+	writer := r.byIndex[m.user]
+	around := circle(graph, writer.ID, hops)
+	closer := circle(graph, writer.ID, hops-1)
+	people := slices.DeleteFunc(sortedKeys(around), func(id string) bool { return closer[id] })
+	shuffle(s, people)
+	for _, id := range people {
+		within := circle(graph, id, hops)
+		if !slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item != m.item && within[r.byIndex[o.user].ID] }) {
+			return id, true
+		}
+	}
+	return "", false
+}
+
+// circle is everybody up to so many friendships away from a user.
+func circle(graph *catalog.Graph, id string, hops int) map[string]bool {
+	return graph.Within(graph.Users[id].Name, hops)
+}
+
+// slug writes a name as an aspect: small letters and underscores.
+func slug(name string) string {
+	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "_")
+}

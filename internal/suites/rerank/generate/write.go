@@ -1,0 +1,101 @@
+package generate
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// The files of a data set.
+const (
+	ItemsFile    = "items.jsonl"
+	ReviewsFile  = "reviews.jsonl"
+	UsersFile    = "users.jsonl"
+	RequestsFile = "requests.jsonl"
+)
+
+// Write writes a data set into a folder, which is made if it is not there, and
+// lists the files. A file that is there already is an error: nothing is
+// overwritten.
+func (d *Data) Write(dir string) ([]string, error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, fmt.Errorf("making folder: %w", err)
+	}
+	var paths []string
+	for _, f := range []struct {
+		name  string
+		write func(w io.Writer) error
+	}{
+		{ItemsFile, d.writeItems}, {ReviewsFile, d.writeReviews}, {UsersFile, d.writeUsers}, {RequestsFile, d.writeRequests},
+	} {
+		path := filepath.Join(dir, f.name)
+		if err := writeFile(path, f.write); err != nil {
+			return paths, err
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func writeFile(path string, write func(w io.Writer) error) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return fmt.Errorf("writing data: %w", err)
+	}
+	w := bufio.NewWriter(f)
+	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+func (d *Data) writeItems(w io.Writer) error {
+	for _, i := range d.Catalog.Items {
+		if err := writeLine(w, i.Marshal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Data) writeReviews(w io.Writer) error {
+	for _, i := range d.Catalog.Items {
+		for k := range i.Reviews {
+			if err := writeLine(w, i.Reviews[k].Marshal); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (d *Data) writeUsers(w io.Writer) error {
+	for _, id := range sortedKeys(d.Catalog.Users) {
+		if err := writeLine(w, d.Catalog.Users[id].Marshal); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Data) writeRequests(w io.Writer) error {
+	for _, r := range d.Requests {
+		if err := writeLine(w, func() ([]byte, error) { return request.Marshal(r) }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeLine(w io.Writer, marshal func() ([]byte, error)) error {
+	line, err := marshal()
+	if err == nil {
+		_, err = w.Write(append(line, '\n'))
+	}
+	return err
+}
