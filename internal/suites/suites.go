@@ -11,6 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
 // An Entry is a suite as the command uses it.
@@ -58,8 +59,66 @@ func (r PreflightResult) OK() bool { return len(r.Wrong) == 0 }
 
 // All lists the suites.
 func All() []Entry {
-	return []Entry{extractionEntry()}
+	return []Entry{extractionEntry(), rerankEntry()}
 }
+
+func rerankEntry() Entry {
+	return Entry{
+		Suite:     rerank.Suite(),
+		Primary:   rerank.Primary(),
+		Secondary: rerank.Secondary(),
+		NewStudy: func() (any, *study.Study) {
+			s := new(rerank.Study)
+			return s, &s.Study
+		},
+		Open: func(f *study.File, own any) (Bench, error) {
+			s, ok := own.(*rerank.Study)
+			if !ok {
+				panic(fmt.Sprintf("suites: rerank opens a study of its own, not %T", own))
+			}
+			b, err := rerank.Open(f, s)
+			if err != nil {
+				return nil, err
+			}
+			return rerankBench{b}, nil
+		},
+		Init: rerank.Init,
+		Preflight: func(dir string) ([]PreflightResult, error) {
+			cases, err := rerank.Preflight(dir)
+			results := make([]PreflightResult, len(cases))
+			for i, c := range cases {
+				results[i] = PreflightResult{Name: c.Case, Wrong: c.Wrong}
+			}
+			return results, err
+		},
+	}
+}
+
+// rerankBench keeps everything the suite's bench can do.
+type rerankBench struct{ *rerank.Bench }
+
+func (b rerankBench) Pipelines() []Pipeline {
+	var list []Pipeline
+	for _, p := range b.Bench.Pipelines() {
+		list = append(list, Pipeline(p))
+	}
+	return list
+}
+
+// An Explainer is a bench whose truth is computed and can be shown.
+type Explainer interface {
+	// Explain shows what is true for an item of the study, or of one thing
+	// that is asked of it.
+	Explain(item, of string) (string, error)
+}
+
+// A Ranker is a bench whose outcomes are rankings of which one entry is right.
+type Ranker interface {
+	Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool)
+}
+
+// A Warner is a bench whose data have something that may be meant.
+type Warner interface{ Warnings() []string }
 
 func extractionEntry() Entry {
 	return Entry{

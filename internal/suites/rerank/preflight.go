@@ -1,0 +1,119 @@
+package rerank
+
+import (
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+)
+
+//go:embed preflight/*.json
+var shippedPreflight embed.FS
+
+// A preflightCase is an answer made by hand whose scores are known. It goes
+// through the reader of answers and the scorer.
+type preflightCase struct {
+	Case       string             `json:"case"`
+	Answer     string             `json:"answer"`
+	Candidates int                `json:"candidates"`
+	Gold       int                `json:"gold_position"`
+	Expected   map[string]float64 `json:"expected"`
+}
+
+// A PreflightResult is what became of one case.
+type PreflightResult struct {
+	Case  string
+	Wrong []string
+}
+
+// Preflight puts the shipped cases, and those of a folder of the user's own
+// that need not exist, through reader and scorer.
+func Preflight(extra string) ([]PreflightResult, error) {
+	shipped, err := fs.Sub(shippedPreflight, "preflight")
+	if err != nil {
+		return nil, err
+	}
+	results, err := preflightIn(shipped)
+	if err != nil || extra == "" {
+		return results, err
+	}
+	own, err := preflightIn(os.DirFS(extra))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	return append(results, own...), err
+}
+
+func preflightIn(dir fs.FS) ([]PreflightResult, error) {
+	entries, err := fs.ReadDir(dir, ".")
+	if err != nil {
+		return nil, err
+	}
+	var results []PreflightResult
+	for _, e := range entries {
+		if e.IsDir() || path.Ext(e.Name()) != ".json" {
+			continue
+		}
+		text, err := fs.ReadFile(dir, e.Name())
+		if err != nil {
+			return nil, err
+		}
+		var c preflightCase
+		d := json.NewDecoder(strings.NewReader(string(text)))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&c); err != nil {
+			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+		}
+		if c.Case == "" {
+			c.Case = strings.TrimSuffix(e.Name(), ".json")
+		}
+		results = append(results, PreflightResult{c.Case, c.check()})
+	}
+	return results, nil
+}
+
+func (c *preflightCase) check() []string {
+	rec := record{Gold: c.Gold, Candidates: make([]string, c.Candidates)}
+	o := eval.Outcome{Kind: eval.OK}
+	ranking, err := method.ReadRanking(c.Answer, c.Candidates, true)
+	if err != nil {
+		o.Kind, o.Reason = eval.Malformed, err.Error()
+	}
+	rec.Ranking = ranking
+	if o.Data, err = json.Marshal(rec); err != nil {
+		return []string{err.Error()}
+	}
+	got := map[string]float64{}
+	for _, s := range (&Bench{}).AppendScores(nil, eval.Trial{}, o, nil) {
+		got[s.Metric] = s.Num / s.Den
+	}
+	var wrong []string
+	for _, m := range Suite().Metrics {
+		want, asked := c.Expected[m.Name]
+		if !asked {
+			continue
+		}
+		if v, scored := got[m.Name]; !scored || math.Abs(v-want) > 1e-9 {
+			wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", m.Name, v, want))
+		}
+	}
+	for name := range c.Expected {
+		if s := Suite(); !has(s, name) {
+			wrong = append(wrong, fmt.Sprintf("there is no metric %q", name))
+		}
+	}
+	return wrong
+}
+
+func has(s eval.Suite, metric string) bool {
+	_, ok := s.Metric(metric)
+	return ok
+}
