@@ -54,7 +54,7 @@ func TestIntervalsOfProportions(t *testing.T) {
 			if !alike(a.Low, 1-b.High) || !alike(a.High, 1-b.Low) {
 				t.Fatalf("%s of %d of %d: %v, of failures %v", name, k, n, a, b)
 			}
-			if a.Low > p+1e-12 || a.High < p-1e-12 || a.Level != level {
+			if !(a.Low <= p+1e-12 && a.High >= p-1e-12) || a.Level != level {
 				t.Fatalf("%s of %d of %d: %v", name, k, n, a)
 			}
 			// Agresti and Coull's is not clipped, and its lower limit can rise
@@ -78,12 +78,12 @@ func TestIntervalsOfProportions(t *testing.T) {
 // 0.0524 to 0.3339 (Newcombe 1998, table II).
 func TestNewcombe(t *testing.T) {
 	p, err := stats.CompareProportions(56, 70, 48, 80, 0.95)
-	if err != nil || math.Abs(p.Newcombe.Low-0.0524) > 5e-5 || math.Abs(p.Newcombe.High-0.3339) > 5e-5 {
+	if err != nil || !(math.Abs(p.Newcombe.Low-0.0524) < 5e-5 && math.Abs(p.Newcombe.High-0.3339) < 5e-5) {
 		t.Errorf("%v, %v", p.Newcombe, err)
 	}
 	// All pass: no test, but two perfect records of 20 do not show equality.
 	p, err = stats.CompareProportions(20, 20, 20, 20, 0.95)
-	if err != nil || p.Undefined == "" || !math.IsNaN(p.Z) || p.Newcombe.High < 0.1 || !alike(p.Newcombe.High, -p.Newcombe.Low) {
+	if err != nil || p.Undefined == "" || !math.IsNaN(p.Z) || !(p.Newcombe.High > 0.1) || !alike(p.Newcombe.High, -p.Newcombe.Low) {
 		t.Errorf("all pass: %+v, %v", p, err)
 	}
 	// Without pooling: z = 1/0 where one has all and the other none.
