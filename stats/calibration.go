@@ -57,7 +57,7 @@ func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCount
 	for lo := 0; lo < n; {
 		hi := lo
 		if equalCounts {
-			hi = min(n, max(lo+1, (len(r.Bins)+1)*n/bins))
+			hi = nextBoundary(lo, n, bins)
 			for hi < n && confidence[order[hi]] == confidence[order[hi-1]] {
 				hi++
 			}
@@ -85,7 +85,28 @@ func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCount
 	return r, nil
 }
 
-func binOf(c float64, bins int) int { return min(int(c*float64(bins)), bins-1) }
+// nextBoundary is the first of the places k·n/bins beyond lo. Ties may have
+// gone past some of them.
+func nextBoundary(lo, n, bins int) int {
+	k := lo*bins/n + 1
+	for k*n/bins <= lo {
+		k++
+	}
+	return min(n, k*n/bins)
+}
+
+// binOf is the bin [k/bins, (k+1)/bins) of a confidence, the last one closed.
+// The product may be rounded past a boundary, as that of 0.29 and 100 is.
+func binOf(c float64, bins int) int {
+	k := int(c * float64(bins))
+	switch {
+	case float64(k+1)/float64(bins) <= c:
+		k++
+	case float64(k)/float64(bins) > c:
+		k--
+	}
+	return min(k, bins-1)
+}
 
 func truth(b bool) float64 {
 	if b {
@@ -172,7 +193,12 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 		return r, nil
 	}
 	r.SE = math.Sqrt(sumSquares(r.positive, r.Value)/(m-1)/m + sumSquares(r.negative, mean(r.negative))/(n-1)/n)
-	if r.SE == 0 {
+	switch {
+	case r.SE > 0:
+	case r.Value == 0.5:
+		r.Warnings = append(r.Warnings, "all scores are the same: no interval")
+		return r, nil
+	default:
 		r.Warnings = append(r.Warnings, "the kinds are separated perfectly: no interval")
 		return r, nil
 	}

@@ -84,41 +84,42 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	}
 	nan := math.NaN()
 	r := Kappa{N: int(n), Table: table, Kappa: nan, SE: nan, SENull: nan, Z: nan, P: nan, Max: nan, CI: undefinedInterval(level)}
-	w := agreementWeights(len(rows), weights)
-	var observed, chance, same, sameChance, most float64
+	// Everything is in terms of disagreement v = 1 − w, and variances are sums
+	// of squares about their means: with rare labels agreement and chance are
+	// both nearly 1, and their differences would have few digits left.
+	v := disagreement(len(rows), weights)
+	var observed, chance, same, differ, least float64
 	meanRow, meanCol := make([]float64, len(rows)), make([]float64, len(rows))
 	for i := range rows {
 		same += float64(table[i][i]) / n
-		sameChance += rows[i] * cols[i] / n / n
-		most += math.Min(rows[i], cols[i]) / n
+		differ += rows[i] * (n - cols[i]) / n / n
+		least += math.Max(0, rows[i]-cols[i]) / n
 		for j := range cols {
-			observed += w[i][j] * float64(table[i][j]) / n
-			chance += w[i][j] * rows[i] * cols[j] / n / n
-			meanRow[i] += w[i][j] * cols[j] / n
-			meanCol[i] += w[j][i] * rows[j] / n
+			observed += v[i][j] * float64(table[i][j]) / n
+			chance += v[i][j] * rows[i] * cols[j] / n / n
+			meanRow[i] += v[i][j] * cols[j] / n
+			meanCol[i] += v[j][i] * rows[j] / n
 		}
 	}
 	r.Agreement = same
-	if 1-chance < 1e-14 {
+	if chance == 0 {
 		r.Undefined = "both raters give one label only: chance agreement is 1"
 		return r, nil
 	}
-	r.Max = (most - sameChance) / (1 - sameChance)
-	r.Kappa = (observed - chance) / (1 - chance)
+	r.Max = 1 - least/differ
+	ratio := observed / chance
+	r.Kappa = 1 - ratio
 	var spread, null float64
 	for i := range rows {
 		for j := range cols {
-			m := meanRow[i] + meanCol[j]
-			x := w[i][j] - m*(1-r.Kappa)
-			y := w[i][j] - m
+			m := meanRow[i] + meanCol[j] - chance
+			x, y := m*ratio-v[i][j], m-v[i][j]
 			spread += float64(table[i][j]) / n * x * x
 			null += rows[i] * cols[j] / n / n * y * y
 		}
 	}
-	k := r.Kappa - chance*(1-r.Kappa)
-	// Rounding can take either below 0 where agreement is perfect.
-	r.SE = root0(spread-k*k) / (math.Sqrt(n) * (1 - chance))
-	r.SENull = root0(null-chance*chance) / (math.Sqrt(n) * (1 - chance))
+	r.SE = root0(spread) / (math.Sqrt(n) * chance)
+	r.SENull = root0(null) / (math.Sqrt(n) * chance)
 	half := zQuantile((1-level)/2) * r.SE
 	r.CI = Interval{r.Kappa - half, r.Kappa + half, level}
 	if r.SENull > 0 {
@@ -128,34 +129,35 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	return r, nil
 }
 
-// root0 is the square root of a variance that rounding may have left just
-// above or below 0.
+// root0 is the square root of a variance of numbers of the size of 1 that
+// rounding may have left beside 0.
 func root0(v float64) float64 {
-	if v < 1e-15 {
+	if v < 1e-28 {
 		return 0
 	}
 	return math.Sqrt(v)
 }
 
-func agreementWeights(k int, weights Weights) [][]float64 {
-	w := square(k)
-	for i := range w {
-		for j := range w[i] {
-			d := 0.0
-			if k > 1 {
-				d = math.Abs(float64(i-j)) / float64(k-1)
+// disagreement is 1 − weight of all pairs of k labels.
+func disagreement(k int, weights Weights) [][]float64 {
+	v := square(k)
+	for i := range v {
+		for j := range v[i] {
+			if i == j {
+				continue
 			}
-			switch {
-			case i == j:
-				w[i][j] = 1
-			case weights == LinearWeights:
-				w[i][j] = 1 - d
-			case weights == QuadraticWeights:
-				w[i][j] = 1 - d*d
+			d := math.Abs(float64(i-j)) / float64(k-1)
+			switch weights {
+			case LinearWeights:
+				v[i][j] = d
+			case QuadraticWeights:
+				v[i][j] = d * d
+			default:
+				v[i][j] = 1
 			}
 		}
 	}
-	return w
+	return v
 }
 
 // Fleiss is the agreement of several raters, not the same ones for each
@@ -166,7 +168,7 @@ type Fleiss struct {
 	Kappa            float64
 	SENull, Z, P     float64
 	Category         []float64 // by category; NaN for one that is never or always given
-	Randolph         float64   // chance agreement 1/categories
+	Randolph         float64   // chance agreement 1/categories, whatever was given
 	Undefined        string
 }
 
@@ -192,20 +194,18 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 	nan := math.NaN()
 	f := Fleiss{Subjects: len(rows), Raters: int(raters), Kappa: nan, SENull: nan, Z: nan, P: nan, Randolph: nan}
 	subjects := float64(len(rows))
-	apart := make([]float64, len(cols)) // Σ x(raters − x) by category
+	together, apart := 0.0, make([]float64, len(cols)) // Σ x(x − 1); Σ x(raters − x) by category
 	for _, row := range counts {
-		var pairs float64
 		for j, x := range row {
 			c := float64(x)
-			pairs += c * (c - 1)
+			together += c * (c - 1)
 			apart[j] += c * (raters - c)
 		}
-		f.PBar += pairs / (raters * (raters - 1)) / subjects
 	}
+	f.PBar = together / (raters * (raters - 1)) / subjects
 	var pq, skew float64
 	for j, c := range cols {
-		p := c / n
-		q := 1 - p
+		p, q := c/n, (n-c)/n
 		f.PE += p * p
 		pq += p * q
 		skew += p * q * (q - p)
@@ -220,11 +220,10 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 	}
 	if pq == 0 {
 		f.Undefined = "every rater gives one category: chance agreement is 1"
-		f.Randolph = nan
 		return f, nil
 	}
 	f.Kappa = (f.PBar - f.PE) / (1 - f.PE)
-	f.SENull = math.Sqrt2 * root0(pq*pq-skew) / (pq * math.Sqrt(subjects*raters*(raters-1)))
+	f.SENull = math.Sqrt2 * math.Sqrt(math.Max(0, pq*pq-skew)) / (pq * math.Sqrt(subjects*raters*(raters-1)))
 	if f.SENull > 0 {
 		f.Z = f.Kappa / f.SENull
 		f.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(f.Z))

@@ -80,7 +80,7 @@ func KrippendorffAlpha(ratings [][]float64, scale Scale) (Krippendorff, error) {
 	}
 	n := float64(k.Values)
 	k.Observed, k.Expected = sum(within)/n, total/(n*(n-1))
-	if math.IsInf(k.Expected, 0) || k.Expected == 0 {
+	if !(k.Expected > 0 && k.Expected <= math.MaxFloat64) {
 		k.Observed, k.Expected = math.NaN(), math.NaN()
 		k.Undefined = "the ratings are too large or too small to be squared"
 		return k, nil

@@ -99,7 +99,7 @@ func readLLMBar(t *testing.T) (in llmbar, want expected) {
 // same compares with a number printed to eleven digits.
 func same(t *testing.T, what string, got, want float64) {
 	t.Helper()
-	if !(math.Abs(got-want) <= 1e-9*math.Abs(want)+1e-11) {
+	if !(math.Abs(got-want) <= 1e-9*math.Abs(want)) {
 		t.Errorf("%s = %.12g, R gives %.12g", what, got, want)
 	}
 }

@@ -91,8 +91,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	r.PExact = math.Min(1, lower)
 	r.PMid = math.Min(1, lower-binomial.Prob(least))
 	r.OddsRatio = b / c
-	share := ClopperPearson(r.B, r.B+r.C, level)
-	r.OddsExact = Interval{odds(share.Low), odds(share.High), level}
+	r.OddsExact = Interval{leastOdds(r.B, r.C, level), 1 / leastOdds(r.C, r.B, level), level}
 	if r.B > 0 && r.C > 0 {
 		half := zQuantile((1-level)/2) * math.Sqrt(1/b+1/c)
 		r.OddsWald = Interval{r.OddsRatio * math.Exp(-half), r.OddsRatio * math.Exp(half), level}
@@ -100,7 +99,15 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	return r, nil
 }
 
-func odds(p float64) float64 { return p / (1 - p) }
+// leastOdds is the odds of the lower Clopper-Pearson limit of x/(x+y), with all
+// digits also where the limit is nearly 1.
+func leastOdds(x, y int, level float64) float64 {
+	if x == 0 {
+		return 0
+	}
+	tail, a, b := (1-level)/2, float64(x), float64(y)+1
+	return dist.Beta{A: a, B: b}.Quantile(tail) / dist.Beta{A: b, B: a}.Quantile(1-tail)
+}
 
 // Cochran is Cochran's Q test of several arms on the same items.
 type Cochran struct {

@@ -13,14 +13,18 @@ type TwoProportions struct {
 	CohenH       float64 // 2·asin√p₁ − 2·asin√p₂
 	Z, P         float64 // pooled, two-sided
 	PContinuity  float64 // with Yates' correction
+	ZUnpooled    float64 // by the standard error of the Wald interval
+	PUnpooled    float64
 	Wald         Interval
-	Newcombe     Interval // hybrid of Wilson intervals, not of the pooled error
-	Undefined    string
+	Newcombe     Interval // of Wilson intervals; defined also where z is not
+	Undefined    string   // why z is NaN
 }
 
 // CompareProportions tests whether x₁/n₁ and x₂/n₂ differ. It assumes that all
 // observations are independent: outcomes of two arms on the same items are
-// not, and belong to [McNemarTable]. It is undefined where all pass or none.
+// not, and belong to [McNemarTable]. Where all pass or none there is no test,
+// but still Newcombe's interval; the unpooled z needs one proportion that is
+// neither 0 nor 1.
 //
 // References: R prop.test; Newcombe (1998), method 10.
 func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, error) {
@@ -36,7 +40,9 @@ func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, erro
 	m1, m2 := float64(n1), float64(n2)
 	p1, p2 := float64(x1)/m1, float64(x2)/m2
 	r := TwoProportions{P1: p1, P2: p2, Diff: p1 - p2, CohenH: 2*math.Asin(math.Sqrt(p1)) - 2*math.Asin(math.Sqrt(p2)),
-		Z: nan, P: nan, PContinuity: nan, Wald: undefinedInterval(level), Newcombe: undefinedInterval(level)}
+		Z: nan, P: nan, PContinuity: nan, ZUnpooled: nan, PUnpooled: nan, Wald: undefinedInterval(level)}
+	w1, w2 := Wilson(x1, n1, level), Wilson(x2, n2, level)
+	r.Newcombe = Interval{r.Diff - math.Hypot(p1-w1.Low, w2.High-p2), r.Diff + math.Hypot(w1.High-p1, p2-w2.Low), level}
 	pooled := float64(x1+x2) / (m1 + m2)
 	if x1+x2 == 0 || x1+x2 == n1+n2 {
 		r.Undefined = "all outcomes are the same"
@@ -48,9 +54,12 @@ func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, erro
 	r.P = 2 * d.Survival(math.Abs(r.Z))
 	correction := math.Min(0.5*(1/m1+1/m2), math.Abs(r.Diff))
 	r.PContinuity = math.Min(1, 2*d.Survival((math.Abs(r.Diff)-correction)/se))
-	half := zQuantile((1-level)/2) * math.Sqrt(p1*(1-p1)/m1+p2*(1-p2)/m2)
+	unpooled := math.Sqrt(p1*(1-p1)/m1 + p2*(1-p2)/m2)
+	half := zQuantile((1-level)/2) * unpooled
 	r.Wald = Interval{r.Diff - half, r.Diff + half, level}
-	w1, w2 := Wilson(x1, n1, level), Wilson(x2, n2, level)
-	r.Newcombe = Interval{r.Diff - math.Hypot(p1-w1.Low, w2.High-p2), r.Diff + math.Hypot(w1.High-p1, p2-w2.Low), level}
+	if unpooled > 0 {
+		r.ZUnpooled = r.Diff / unpooled
+		r.PUnpooled = 2 * d.Survival(math.Abs(r.ZUnpooled))
+	}
 	return r, nil
 }

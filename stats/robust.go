@@ -1,8 +1,10 @@
 package stats
 
 import (
+	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 
@@ -62,51 +64,61 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 	return r.fit()
 }
 
+// A regression is kept in an orthonormal basis of the design's columns, where
+// XᵀX = I, the hat matrix is XXᵀ, and a cluster's XᵍᵀXᵍ has eigenvalues between
+// 0 and 1. Corrections are powers of I − XᵍᵀXᵍ there, and nothing is lost when
+// columns are far from 0 or of very different sizes.
 type regression struct {
 	design *Design
 	y      []float64
 	groups Factor
 	p      int
 
-	bread *mat.SymDense // (XᵀX)⁻¹
-	gram  *mat.SymDense // XᵀX
+	basis  *mat.Dense // q = basis · (centred, scaled row)
+	back   *mat.Dense // coefficients = back · those in the basis
+	centre []float64
+	scale  []float64
+
 	beta  []float64
 	rss   float64
-	cross []*mat.SymDense // XᵍᵀXᵍ
+	gram  []*mat.SymDense // XᵍᵀXᵍ
 	score []*mat.VecDense // Xᵍᵀeᵍ
 }
 
 func (r *regression) fit() (*Robust, error) {
+	if err := r.orthonormalise(); err != nil {
+		return nil, err
+	}
 	if err := r.solve(); err != nil {
 		return nil, err
 	}
 	n, g, p := float64(len(r.y)), float64(len(r.groups.Levels)), float64(r.p)
 	out := &Robust{N: len(r.y), Clusters: len(r.groups.Levels), Names: r.design.Names, Beta: r.beta, Dropped: r.design.Dropped}
-	for c := range r.p {
-		out.Classical = append(out.Classical, math.Sqrt(r.rss/(n-p)*r.bread.At(c, c)))
-	}
-	cr0 := r.sandwich(func(k int) *mat.VecDense { return r.score[k] })
+	var bread mat.Dense
+	bread.Mul(r.back, r.back.T())
+	out.Classical = roots(&bread, r.rss/(n-p))
+	cr0 := r.sandwich(r.score)
 	out.CR0 = roots(cr0, 1)
 	out.CR1 = roots(cr0, g/(g-1))
 	out.CR1S = roots(cr0, g*(n-1)/((g-1)*(n-p)))
-	lower, err := r.rootBread()
-	if err != nil {
-		return nil, err
+	corrections := make([]correction, len(r.gram))
+	half, full := make([]*mat.VecDense, len(r.gram)), make([]*mat.VecDense, len(r.gram))
+	for k := range corrections {
+		corrections[k] = correct(r.gram[k])
+		half[k], full[k] = mat.NewVecDense(r.p, nil), mat.NewVecDense(r.p, nil)
+		half[k].MulVec(corrections[k].half, r.score[k])
+		full[k].MulVec(corrections[k].full, r.score[k])
 	}
-	adjustments := make([]adjustment, len(r.cross))
-	for k := range adjustments {
-		adjustments[k] = r.adjust(k, lower)
-	}
-	cr2 := r.sandwich(func(k int) *mat.VecDense { return adjustments[k].half })
+	cr2 := r.sandwich(half)
 	out.CR2 = roots(cr2, 1)
-	out.CR3 = roots(r.sandwich(func(k int) *mat.VecDense { return adjustments[k].full }), 1)
+	out.CR3 = roots(r.sandwich(full), 1)
 	out.VcovCR2 = square(r.p)
 	for a := range r.p {
 		for b := range r.p {
 			out.VcovCR2[a][b] = cr2.At(a, b)
 		}
 	}
-	r.tests(out, adjustments)
+	r.tests(out, corrections)
 	for _, name := range out.Dropped {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("column %s is made up of earlier ones and was dropped", name))
 	}
@@ -116,75 +128,100 @@ func (r *regression) fit() (*Robust, error) {
 	return out, nil
 }
 
-// solve fits by the normal equations and adds up each cluster's part of them.
-func (r *regression) solve() error {
-	p := r.p
-	r.gram = mat.NewSymDense(p, nil)
-	rhs := mat.NewVecDense(p, nil)
-	r.cross = make([]*mat.SymDense, len(r.groups.Levels))
-	for k := range r.cross {
-		r.cross[k] = mat.NewSymDense(p, nil)
-		r.score = append(r.score, mat.NewVecDense(p, nil))
+// orthonormalise finds the basis by two rounds of Cholesky's factorisation of
+// the cross-products: the second mends what the first lost to rounding
+// (Yamamoto et al. 2015, CholeskyQR2).
+func (r *regression) orthonormalise() error {
+	r.centre, r.scale = r.design.moments()
+	r.centre[0], r.scale[0] = 0, 1 // the intercept
+	r.basis = mat.NewDense(r.p, r.p, nil)
+	for c := range r.p {
+		r.basis.Set(c, c, 1)
 	}
-	row := make([]float64, p)
-	for i, y := range r.y {
-		r.design.Row(i, row)
-		cross := r.cross[r.groups.Codes[i]]
-		for a, x := range row {
-			if x == 0 {
-				continue
-			}
-			rhs.SetVec(a, rhs.AtVec(a)+x*y)
-			for b := a; b < p; b++ {
-				cross.SetSym(a, b, cross.At(a, b)+x*row[b])
-			}
+	for range 2 {
+		gram := mat.NewSymDense(r.p, nil)
+		r.rows(func(_ int, q *mat.VecDense) { gram.SymRankOne(gram, 1, q) })
+		var chol mat.Cholesky
+		if !chol.Factorize(gram) {
+			return errors.New("stats: the design matrix is singular to working precision")
+		}
+		var lower mat.TriDense
+		chol.LTo(&lower)
+		var next mat.Dense
+		if err := next.Solve(&lower, r.basis); err != nil {
+			return fmt.Errorf("stats: the design matrix is singular to working precision: %w", err)
+		}
+		r.basis = &next
+	}
+	uncentre := mat.NewDense(r.p, r.p, nil)
+	for c := range r.p {
+		uncentre.Set(c, c, 1/r.scale[c])
+		if c > 0 {
+			uncentre.Set(0, c, -r.centre[c]/r.scale[c])
 		}
 	}
-	for _, c := range r.cross {
-		r.gram.AddSym(r.gram, c)
-	}
-	var chol mat.Cholesky
-	if !chol.Factorize(r.gram) {
-		return fmt.Errorf("stats: the design matrix is singular to working precision")
-	}
-	r.bread = mat.NewSymDense(p, nil)
-	if err := chol.InverseTo(r.bread); err != nil {
-		return fmt.Errorf("stats: the design matrix is singular to working precision: %w", err)
-	}
-	var beta mat.VecDense
-	if err := chol.SolveVecTo(&beta, rhs); err != nil {
-		return fmt.Errorf("stats: the design matrix is singular to working precision: %w", err)
-	}
-	r.beta = beta.RawVector().Data
-	var yy float64
-	for i, y := range r.y {
-		r.design.Row(i, row)
-		e := y
-		for a, x := range row {
-			e -= x * r.beta[a]
-		}
-		score := r.score[r.groups.Codes[i]]
-		for a, x := range row {
-			score.SetVec(a, score.AtVec(a)+x*e)
-		}
-		r.rss += e * e
-		yy += y * y
-	}
-	if r.rss <= 1e-24*yy || yy == 0 {
-		return fmt.Errorf("stats: the model fits the response exactly: there is no residual variance to estimate")
-	}
+	r.back = mat.NewDense(r.p, r.p, nil)
+	r.back.Mul(uncentre, r.basis.T())
 	return nil
 }
 
-// sandwich is bread · Σ vvᵀ · bread.
-func (r *regression) sandwich(v func(cluster int) *mat.VecDense) *mat.Dense {
+// rows visits the rows of the design in the basis.
+func (r *regression) rows(visit func(i int, q *mat.VecDense)) {
+	row := make([]float64, r.p)
+	z, q := mat.NewVecDense(r.p, row), mat.NewVecDense(r.p, nil)
+	for i := range r.y {
+		r.design.Row(i, row)
+		for c := range row {
+			row[c] = (row[c] - r.centre[c]) / r.scale[c]
+		}
+		q.MulVec(r.basis, z)
+		visit(i, q)
+	}
+}
+
+// solve fits, and adds up each cluster's cross-products and scores.
+func (r *regression) solve() error {
+	for range r.groups.Levels {
+		r.gram = append(r.gram, mat.NewSymDense(r.p, nil))
+		r.score = append(r.score, mat.NewVecDense(r.p, nil))
+	}
+	// The response is centred, as the columns are.
+	offset := mean(r.y)
+	inBasis := mat.NewVecDense(r.p, nil)
+	r.rows(func(i int, q *mat.VecDense) {
+		k := r.groups.Codes[i]
+		r.gram[k].SymRankOne(r.gram[k], 1, q)
+		inBasis.AddScaledVec(inBasis, r.y[i]-offset, q)
+	})
+	var centred, plain float64
+	r.rows(func(i int, q *mat.VecDense) {
+		y := r.y[i] - offset
+		e := y - mat.Dot(q, inBasis)
+		score := r.score[r.groups.Codes[i]]
+		score.AddScaledVec(score, e, q)
+		r.rss += e * e
+		centred += y * y
+		plain += r.y[i] * r.y[i]
+	})
+	if r.rss <= 1e-24*centred || r.rss <= 1e-28*plain {
+		return errors.New("stats: the model fits the response exactly: there is no residual variance to estimate")
+	}
+	var beta mat.VecDense
+	beta.MulVec(r.back, inBasis)
+	r.beta = slices.Clone(beta.RawVector().Data)
+	r.beta[0] += offset
+	return nil
+}
+
+// sandwich is the covariance matrix of the coefficients, Σ vvᵀ in the basis.
+func (r *regression) sandwich(scores []*mat.VecDense) *mat.Dense {
 	meat := mat.NewSymDense(r.p, nil)
-	for k := range r.cross {
-		meat.SymRankOne(meat, 1, v(k))
+	for _, v := range scores {
+		meat.SymRankOne(meat, 1, v)
 	}
 	var half, out mat.Dense
-	half.Mul(r.bread, meat)
-	out.Mul(&half, r.bread)
+	half.Mul(r.back, meat)
+	out.Mul(&half, r.back.T())
 	return &out
 }
 
@@ -197,114 +234,59 @@ func roots(m *mat.Dense, factor float64) []float64 {
 	return out
 }
 
-// rootBread is L with LLᵀ = (XᵀX)⁻¹.
-func (r *regression) rootBread() (*mat.Dense, error) {
-	var chol mat.Cholesky
-	if !chol.Factorize(r.bread) {
-		return nil, fmt.Errorf("stats: the design matrix is singular to working precision")
-	}
-	var l mat.TriDense
-	chol.LTo(&l)
-	return mat.DenseCopyOf(&l), nil
+// A correction is what a cluster's residuals e are multiplied with, brought
+// from rows × rows to p × p: with A = (I − H)^(−1/2) on its rows X and
+// G = XᵀX, it is XᵀAe = (I − G)^(−1/2) Xᵀe, and so for A².
+type correction struct {
+	half  *mat.Dense // (I − G)^(−1/2)
+	full  *mat.Dense // (I − G)⁻¹
+	halfG *mat.Dense // XᵀAX
+	fullG *mat.Dense // XᵀA²X
 }
 
-// An adjustment is a cluster's scores under the corrections, and what the
-// degrees of freedom need: with A = (I − H)^(−1/2),
-type adjustment struct {
-	half *mat.VecDense // Xᵀ A e
-	full *mat.VecDense // Xᵀ A² e
-	xax  *mat.Dense    // Xᵀ A X
-	xa2x *mat.Dense    // Xᵀ A² X
-}
-
-// adjust works in p×p: with H = XLLᵀXᵀ and the eigenvalues λ of LᵀXᵀXL,
-// Aˢ = I + XL f(λ) LᵀXᵀ, f(λ) = ((1 − λ)^(−s/2) − 1)/λ. Where λ = 1 a cluster
-// alone determines a coefficient; the generalised inverse then takes 0.
-func (r *regression) adjust(k int, l *mat.Dense) adjustment {
-	g := r.cross[k]
-	var gl, inner mat.Dense
-	gl.Mul(g, l)
-	inner.Mul(l.T(), &gl)
-	sym := mat.NewSymDense(r.p, nil)
-	for a := range r.p {
-		for b := a; b < r.p; b++ {
-			sym.SetSym(a, b, (inner.At(a, b)+inner.At(b, a))/2)
-		}
-	}
+// correct decomposes G. Where an eigenvalue is 1 the cluster alone determines
+// a coefficient; the generalised inverse takes 0 there, as clubSandwich does.
+func correct(gram *mat.SymDense) correction {
 	var eig mat.EigenSym
-	eig.Factorize(sym, true)
+	eig.Factorize(gram, true)
 	var vectors mat.Dense
 	eig.VectorsTo(&vectors)
 	values := eig.Values(nil)
-	// middle is L V f(λ) Vᵀ Lᵀ.
-	middle := func(f func(float64) float64) *mat.Dense {
-		d := mat.NewDiagDense(r.p, nil)
+	of := func(power float64, times func(v float64) float64) *mat.Dense {
+		d := mat.NewDiagDense(len(values), nil)
 		for c, v := range values {
-			d.SetDiag(c, f(v))
+			if 1-v > 1e-12 {
+				d.SetDiag(c, math.Pow(1-v, power)*times(v))
+			}
 		}
-		var lv, lvd, out mat.Dense
-		lv.Mul(l, &vectors)
-		lvd.Mul(&lv, d)
-		out.Mul(&lvd, lv.T())
+		var left, out mat.Dense
+		left.Mul(&vectors, d)
+		out.Mul(&left, vectors.T())
 		return &out
 	}
-	power := func(s float64) func(float64) float64 {
-		return func(v float64) float64 {
-			switch {
-			case v < 1e-10:
-				return s / 2 // the limit
-			case 1-v < 1e-12:
-				return -1
-			}
-			return (math.Pow(1-v, -s/2) - 1) / v
-		}
-	}
-	var out adjustment
-	out.half, out.xax = r.applied(g, middle(power(1)), k)
-	out.full, out.xa2x = r.applied(g, middle(power(2)), k)
-	return out
+	one, itself := func(float64) float64 { return 1 }, func(v float64) float64 { return v }
+	return correction{of(-0.5, one), of(-1, one), of(-0.5, itself), of(-1, itself)}
 }
 
-// applied gives Xᵀ(I + X M Xᵀ)e and Xᵀ(I + X M Xᵀ)X.
-func (r *regression) applied(g *mat.SymDense, m *mat.Dense, k int) (*mat.VecDense, *mat.Dense) {
-	var gm mat.Dense
-	gm.Mul(g, m)
-	v := mat.NewVecDense(r.p, nil)
-	v.MulVec(&gm, r.score[k])
-	v.AddVec(v, r.score[k])
-	var x mat.Dense
-	x.Mul(&gm, g)
-	x.Add(&x, g)
-	return v, &x
-}
-
-// tests are those of CR2 with Satterthwaite's degrees of freedom: with u =
-// A X (XᵀX)⁻¹ l and w = Xᵀu by cluster, (Σ(uᵀu − wᵀMw))² / ΣΣ(δ uᵀu − wᵀMw)².
-func (r *regression) tests(out *Robust, adjustments []adjustment) {
+// tests are those of CR2 with Satterthwaite's degrees of freedom: for a
+// coefficient lᵀβ, with uᵍ = A Xᵍ a and wᵍ = Xᵍᵀuᵍ by cluster, a being l in the
+// basis, they are (Σ(uᵀu − wᵀw))² / Σ_g Σ_h ([g = h] uᵀu − wᵍᵀwʰ)².
+func (r *regression) tests(out *Robust, corrections []correction) {
 	for c := range r.p {
-		a := mat.NewVecDense(r.p, nil)
-		for b := range r.p {
-			a.SetVec(b, r.bread.At(b, c))
-		}
+		a := r.back.RowView(c)
 		sum := mat.NewSymDense(r.p, nil) // Σ wwᵀ
 		var trace, squares float64
-		for k := range adjustments {
-			var w, mw, x mat.VecDense
-			w.MulVec(adjustments[k].xax, a)
-			x.MulVec(adjustments[k].xa2x, a)
-			uu := mat.Dot(a, &x)
-			mw.MulVec(r.bread, &w)
-			q := mat.Dot(&w, &mw)
-			trace += uu - q
-			squares += uu*uu - 2*uu*q
+		for _, x := range corrections {
+			var w, v mat.VecDense
+			w.MulVec(x.halfG, a)
+			v.MulVec(x.fullG, a)
+			uu, ww := mat.Dot(a, &v), mat.Dot(&w, &w)
+			trace += uu - ww
+			squares += uu*uu - 2*uu*ww
 			sum.SymRankOne(sum, 1, &w)
 		}
-		var ms, msms mat.Dense
-		ms.Mul(r.bread, sum)
-		msms.Mul(&ms, &ms)
-		for b := range r.p {
-			squares += msms.At(b, b)
-		}
+		norm := mat.Norm(sum, 2) // Frobenius: ΣΣ (wᵍᵀwʰ)²
+		squares += norm * norm
 		df := trace * trace / squares
 		t, p := math.NaN(), math.NaN()
 		if !(df > 0) || math.IsInf(df, 0) {

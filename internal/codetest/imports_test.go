@@ -62,6 +62,8 @@ var rules = []struct {
 	{"internal/codetest", nil, nil, "looks at source only"},
 	{"cmd/scruple", []string{"internal/", "stats"}, nil,
 		"only the command wires everything"},
+	{"tools/statbench", []string{"stats", "internal/shapes"}, nil,
+		"statbench times the library itself"},
 	{"tools", nil, nil, "tools measure the program from outside"},
 }
 

@@ -19,7 +19,8 @@ func agreement() []Procedure {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
 		Summary:     "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
 		Source:      "statsmodels; Fleiss (1971); Randolph (2005)",
-		Columns:     []Role{{Name: "ratings", Doc: "labels, one column a rater", Kind: Label, Many: true}},
+		Columns:     []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true}},
+		Params:      []Param{{"columns", "raters", "what a column of a table is: raters (labels) or categories (how many raters gave it)"}},
 		Run:         runFleiss,
 		FromColumns: fleissInput,
 	}, {
@@ -91,7 +92,14 @@ func runKappa(params, input Object) (any, error) {
 	return r, nil
 }
 
-func fleissInput(t Table, _ Object) (Object, error) {
+func fleissInput(t Table, params Object) (Object, error) {
+	columns, err := params.Choice("columns", "raters", "categories")
+	if err != nil {
+		return Object{}, err
+	}
+	if columns == "categories" {
+		return fleissCounts(t)
+	}
 	var ratings [][]string
 	var all []string
 	for _, c := range t.Columns("ratings") {
@@ -115,6 +123,24 @@ func fleissInput(t Table, _ Object) (Object, error) {
 		}
 	}
 	return NewObject("input", map[string]any{"counts": counts}), nil
+}
+
+// fleissCounts takes one column a category.
+func fleissCounts(t Table) (Object, error) {
+	var rows [][]float64
+	for _, c := range t.Columns("ratings") {
+		counts, err := c.Numbers()
+		if err != nil {
+			return Object{}, err
+		}
+		if rows == nil {
+			rows = make([][]float64, len(counts))
+		}
+		for i, x := range counts {
+			rows[i] = append(rows[i], x)
+		}
+	}
+	return NewObject("input", map[string]any{"counts": rows}), nil
 }
 
 type fleissResult struct {

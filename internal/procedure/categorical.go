@@ -3,6 +3,7 @@ package procedure
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
@@ -235,10 +236,17 @@ func runChiSquared(params, input Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	left := 0
 	for _, p := range pairs {
+		if math.IsNaN(p.PFisher) {
+			left++
+		}
 		out.Pairwise = append(out.Pairwise, rowPairResult{p.I, p.J, Number(p.Chi2), Number(p.P), Number(p.PYates), Number(p.PFisher)})
 		out.Bonferroni = append(out.Bonferroni, Number(p.PBonferroni))
 		out.Yates = append(out.Yates, Number(p.PYatesBonferroni))
+	}
+	if left > 0 {
+		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs have no exact test: too many tables to enumerate", left, len(pairs)))
 	}
 	return out, nil
 }

@@ -13,6 +13,7 @@ import (
 
 // spoiled are values that belong in no place of a case.
 var spoiled = []any{nil, "text", json.Number("-1"), json.Number("0"), json.Number("1e308"), json.Number("1e999"), json.Number("0.5"), true,
+	json.Number("1000000000000"), []any{json.Number("1000000000000"), json.Number("1000000000000")},
 	[]any{}, []any{nil}, []any{json.Number("1")}, []any{"a"}, []any{[]any{}}, []any{[]any{json.Number("1")}}, map[string]any{}, map[string]any{"x": nil}}
 
 // TestHostileCases breaks every field of every reference case in every way: the

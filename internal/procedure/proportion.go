@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -20,6 +21,7 @@ func proportions() []Procedure {
 		Summary:     "Whether two proportions of different items differ: pooled z, Cohen's h, Wald and Newcombe interval. Outcomes on the same items belong to mcnemar.",
 		Source:      "R prop.test; Newcombe (1998)",
 		Columns:     []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}, {Name: "group", Doc: "which of two groups", Kind: Label}},
+		Params:      []Param{{"pooled", "true", "z by the pooled standard error (false: by that of the Wald interval, without a p for continuity)"}},
 		Run:         runTwoProportions,
 		FromColumns: twoProportionInput,
 	}}
@@ -56,6 +58,7 @@ type binomialResult struct {
 	ClopperPearson Limits `json:"clopper_pearson"`
 	Jeffreys       Limits `json:"jeffreys"`
 	AgrestiCoull   Limits `json:"agresti_coull_unclipped"`
+	undefined
 }
 
 func runBinomial(params, input Object) (any, error) {
@@ -100,8 +103,12 @@ func binomial(o Object, conf float64) (binomialResult, error) {
 	case !(conf > 0 && conf < 1):
 		return binomialResult{}, fmt.Errorf("%s is %v, expected a level between 0 and 1", o.path("conf"), conf)
 	}
+	reason := ""
+	if n == 0 {
+		reason = "0 of 0 is no proportion"
+	}
 	return binomialResult{x, n, Number(conf), Number(float64(x) / float64(n)), Span(stats.Wilson(x, n, conf)), Span(stats.ClopperPearson(x, n, conf)),
-		Span(stats.Jeffreys(x, n, conf)), Span(stats.AgrestiCoull(x, n, conf))}, nil
+		Span(stats.Jeffreys(x, n, conf)), Span(stats.AgrestiCoull(x, n, conf)), because(reason)}, nil
 }
 
 func twoProportionInput(t Table, _ Object) (Object, error) {
@@ -146,7 +153,11 @@ type twoProportionResult struct {
 	undefined
 }
 
-func runTwoProportions(_, input Object) (any, error) {
+func runTwoProportions(params, input Object) (any, error) {
+	pooled, err := params.Flag("pooled", true)
+	if err != nil {
+		return nil, err
+	}
 	x, err := input.Ints("x")
 	if err != nil {
 		return nil, err
@@ -161,6 +172,12 @@ func runTwoProportions(_, input Object) (any, error) {
 	r, err := stats.CompareProportions(x[0], n[0], x[1], n[1], 0.95)
 	if err != nil {
 		return nil, err
+	}
+	if !pooled {
+		r.Z, r.P, r.PContinuity = r.ZUnpooled, r.PUnpooled, math.NaN()
+		if r.Undefined == "" && math.IsNaN(r.Z) {
+			r.Undefined = "both proportions are 0 or 1: the unpooled standard error is 0"
+		}
 	}
 	return twoProportionResult{Number(r.P1), Number(r.P2), Number(r.Diff), Number(r.CohenH), Number(r.Z), Number(r.P), Number(r.PContinuity),
 		Span(r.Wald), Span(r.Newcombe), because(r.Undefined)}, nil

@@ -1,0 +1,118 @@
+package procedure
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestTablesAreCases: a CSV table gives what the same data give as a case.
+func TestTablesAreCases(t *testing.T) {
+	const outcomes = "id,a,b,c,group,score,conf\n1,1,0,1,x,3.5,0.9\n2,1,1,1,y,2.5,0.8\n3,0,1,0,x,1,0.2\n4,1,0,0,y,4,0.7\n5,0,0,1,x,2.5,0.4\n6,1,1,1,y,0.5,0.9\n"
+	const labels = "first,second,third\nlow,low,low\nhigh,mid,high\nmid,mid,low\nhigh,high,high\nlow,mid,low\n"
+	for _, c := range []struct{ name, method, table, cols, params, input string }{
+		{"one column of outcomes", "binomial_interval", outcomes, "a", `{"conf": 0.9}`, `{"x": 4, "n": 6}`},
+		{"outcomes by group", "two_proportion_z", outcomes, "a,group", `{}`, `{"x": [1, 3], "n": [3, 3]}`},
+		{"roles by name", "two_proportion_z", outcomes, "group=group,pass=a", `{"pooled": false}`, `{"x": [1, 3], "n": [3, 3]}`},
+		{"two arms", "mcnemar", outcomes, "a,b", `{}`, `{"table": [[2, 2], [1, 1]]}`},
+		{"three arms", "cochran_q", outcomes, "a,b,c", `{}`, `{"pass": [[1, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]]}`},
+		{"cross-tabulated", "chi2_independence", outcomes, "group,a", `{}`, `{"table": [[2, 1], [0, 3]], "rows": ["x", "y"], "columns": ["0", "1"]}`},
+		{"cross-tabulated exactly", "fisher_exact", outcomes, "group,a", `{}`, `{"table": [[2, 1], [0, 3]]}`},
+		{"two raters", "cohen_kappa", labels, "first,second", `{"labels": ["low", "mid", "high"]}`,
+			`{"rater_a": ["low", "high", "mid", "high", "low"], "rater_b": ["low", "mid", "mid", "high", "mid"]}`},
+		{"a column a rater", "fleiss_kappa", labels, "first,second,third", `{}`, `{"counts": [[0, 3, 0], [2, 0, 1], [0, 1, 2], [3, 0, 0], [0, 2, 1]]}`},
+		{"a column a category", "fleiss_kappa", "u,v,w\n0,3,0\n2,0,1\n", "u,v,w", `{"columns": "categories"}`, `{"counts": [[0, 3, 0], [2, 0, 1]]}`},
+		{"ratings with gaps", "krippendorff_alpha", "r1,r2,r3\n1,1,\n2,NA,3\n3,3,3\n,,1\n", "r1,r2,r3", `{"level": "ordinal"}`,
+			`{"ratings": [[1, 2, 3, null], [1, null, 3, null], [null, 3, 3, 1]]}`},
+		{"labels with gaps", "krippendorff_alpha", "r1,r2\nyes,yes\nno,\nno,yes\nno,no\n", "r1,r2", `{}`,
+			`{"ratings": [["yes", "no", "no", "no"], ["yes", null, "yes", "no"]]}`},
+		{"score and kind", "auroc", outcomes, "score,b", `{}`, `{"score": [3.5, 2.5, 1, 4, 2.5, 0.5], "positive": [0, 1, 1, 0, 0, 1]}`},
+		{"two scores and kind", "auroc", outcomes, "score,c,conf", `{}`,
+			`{"score": [3.5, 2.5, 1, 4, 2.5, 0.5], "positive": [1, 1, 0, 0, 1, 1], "other": [0.9, 0.8, 0.2, 0.7, 0.4, 0.9]}`},
+		{"confidence and outcome", "calibration", outcomes, "conf,a", `{"bins": 2, "equal_counts": true}`,
+			`{"confidence": [0.9, 0.8, 0.2, 0.7, 0.4, 0.9], "outcome": [true, true, false, true, false, true]}`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p, err := Find(c.method)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := ReadCase(strings.NewReader(`{"method": "` + c.method + `", "params": ` + c.params + `, "input": ` + c.input + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, err := ReadTable(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, err := p.Input(table, of.Params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got, want := answer(t, Case{c.method, of.Params, input}), answer(t, of)
+			if got != want {
+				t.Errorf("the table gives %s\nthe case %s", got, want)
+			}
+		})
+	}
+}
+
+func answer(t *testing.T, c Case) string {
+	t.Helper()
+	result, err := c.Run()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := json.Marshal(result)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// TestOptionsChangeTheAnswer, and what they leave undefined says why.
+func TestOptionsChangeTheAnswer(t *testing.T) {
+	for _, c := range []struct{ name, text, holds string }{
+		// 0.35/√(0.6·0.4/25 + 0.25·0.75/20) = 2.5408.
+		{"unpooled z", `{"method": "two_proportion_z", "params": {"pooled": false}, "input": {"x": [15, 5], "n": [25, 20]}}`, `"z":2.5408`},
+		{"unpooled z of all and none", `{"method": "two_proportion_z", "params": {"pooled": false}, "input": {"x": [5, 0], "n": [5, 5]}}`, `"undefined":true,"undefined_reason":"both proportions`},
+		{"nothing of nothing", `{"method": "binomial_interval", "input": {"x": 0, "n": 0}}`, `"undefined":true,"undefined_reason":"0 of 0`},
+		{"too many tables", `{"method": "chi2_independence", "input": {"table": [[1e12, 1e12, 3], [1e12, 1e12, 5]]}}`, `1 of 1 pairs have no exact test`},
+		// χ² is 10 without, 6.4 with the correction; V is 1 either way.
+		{"Yates' correction", `{"method": "chi2_independence", "params": {"continuity": true}, "input": {"table": [[5, 0], [0, 5]]}}`, `"chi2":6.4,`},
+		{"V has none", `{"method": "chi2_independence", "params": {"continuity": true}, "input": {"table": [[5, 0], [0, 5]]}}`, `"cramers_v":1,`},
+		{"alpha of text", `{"method": "krippendorff_alpha", "input": {"ratings": [["x", "y"], ["x", "y"]]}}`, `"alpha":1`},
+	} {
+		of, err := ReadCase(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer(t, of); !strings.Contains(got, c.holds) {
+			t.Errorf("%s: %s does not hold %s", c.name, got, c.holds)
+		}
+	}
+}
+
+// TestRefusedTables name what is wrong where it stands.
+func TestRefusedTables(t *testing.T) {
+	for _, c := range []struct{ method, table, cols, reason string }{
+		{"two_proportion_z", "a,g\n1,x\n0,y\n1,z\n", "a,g", `column "g" has 3 groups, expected 2`},
+		{"mcnemar", "a,b\n1,0\n2,1\n", "a,b", `t.csv:3: column "a" is "2", expected 0 or 1`},
+		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3: column "a" is "", expected a label`},
+		{"krippendorff_alpha", "a,b\nx,y\n", "a,b", ""},
+		{"fleiss_kappa", "a,b\n1,2\n3,1\n", "a,b", ""},
+	} {
+		p, err := Find(c.method)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := ReadTable(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = p.Input(table, Object{})
+		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v, want %q", c.method, err, c.reason)
+		}
+	}
+}
