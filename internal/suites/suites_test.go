@@ -15,6 +15,16 @@ import (
 func TestEntries(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range All() {
+		own, known := map[string]struct {
+			key                  string // of the suite's own part of a study
+			calibrates, explains bool
+		}{
+			"extraction": {`"documents"`, true, false},
+			"rerank":     {`"candidates"`, false, true},
+		}[e.Suite.Name]
+		if !known {
+			t.Errorf("say what suite %s can do", e.Suite.Name)
+		}
 		t.Run(e.Suite.Name, func(t *testing.T) {
 			if names[e.Suite.Name] {
 				t.Error("the name is there twice")
@@ -33,15 +43,15 @@ func TestEntries(t *testing.T) {
 			if _, err := e.Init(dir); err == nil {
 				t.Error("the starter study is written over itself")
 			}
-			own, common := e.NewStudy()
-			f, err := study.Load(files[0], nil, own)
+			mine, common := e.NewStudy()
+			f, err := study.Load(files[0], nil, mine)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if common.Suite != e.Suite.Name || common.Name != "starter" {
 				t.Errorf("the common part is not the study's: %+v", common)
 			}
-			b, err := e.Open(f, own)
+			b, err := e.Open(f, mine)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -52,11 +62,14 @@ func TestEntries(t *testing.T) {
 			if _, ok := b.(eval.Tabler); !ok {
 				t.Error("the bench's tables are lost on the way")
 			}
-			if _, ok := b.(eval.Calibrator); !ok {
-				t.Error("the bench's calibration is lost on the way")
+			if _, ok := b.(eval.Calibrator); ok != own.calibrates {
+				t.Errorf("calibrates: %v, want %v", ok, own.calibrates)
 			}
-			schema, err := study.Schema(own, "https://example.org/s.json", e.Suite.Title)
-			if err != nil || !strings.Contains(string(schema), `"documents"`) {
+			if _, ok := b.(Explainer); ok != own.explains {
+				t.Errorf("explains: %v, want %v", ok, own.explains)
+			}
+			schema, err := study.Schema(mine, "https://example.org/s.json", e.Suite.Title)
+			if err != nil || !strings.Contains(string(schema), own.key) {
 				t.Errorf("schema: %v", err)
 			}
 			results, err := e.Preflight(filepath.Join(dir, "preflight"))

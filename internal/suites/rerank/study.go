@@ -29,7 +29,7 @@ type Data struct {
 
 // Candidates says who competes.
 type Candidates struct {
-	Sizes   []int  `yaml:"sizes,omitempty" json:"sizes,omitempty" jsonschema:"default=10,uniqueItems=true,description=Numbers of candidates; sets are nested and requests the same at every size (default 10)"`
+	Sizes   []int  `yaml:"sizes,omitempty" json:"sizes,omitempty" jsonschema:"uniqueItems=true,description=Numbers of candidates; sets are nested and requests the same at every size (default 10)"`
 	Shuffle string `yaml:"shuffle,omitempty" json:"shuffle,omitempty" jsonschema:"enum=balanced,enum=none,enum=middle,enum=random,default=balanced,description=Order of candidates: balanced moves gold through all positions over the requests (default)"`
 	K       int    `yaml:"k,omitempty" json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=How many places a method is asked for (default 5)"`
 }

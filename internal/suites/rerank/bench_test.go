@@ -1,0 +1,233 @@
+package rerank
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+)
+
+// starter writes the starter's data and a study of one's own beside them.
+func starter(t *testing.T, text string) (*Bench, error) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "s")
+	if _, err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "study.yaml")
+	if err := os.WriteFile(path, []byte("name: t\nsuite: rerank\ndata: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}\n"+text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string]string{"answers.jsonl": "{}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var s Study
+	f, err := study.Load(path, nil, &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Open(f, &s)
+}
+
+// Every method there is, at two sizes, under attack, with and without the
+// defence.
+func TestConformance(t *testing.T) {
+	b, err := starter(t, `candidates: {sizes: [4, 6]}
+budget: {reviews: 3}
+models:
+  - {id: m, provider: openai, name: x, structured: schema}
+  - {id: tool, provider: google, name: z, structured: tool}
+  - {id: sim, provider: simulated, skill: {wrong: 0.2}}
+methods:
+  - {name: random}
+  - {name: bm25}
+  - {name: oracle}
+  - {name: cot, models: [m]}
+  - {name: ps, models: [tool]}
+  - {name: plan_act, models: [sim]}
+  - {name: listwise, models: [sim]}
+  - {name: weaver, models: [sim]}
+  - {name: anot, models: [m]}
+  - {name: o, outputs: answers.jsonl}
+  - {name: e, exec: cat}
+attacks: {names: [inject_hidden], defence: both}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.items = b.items[:3]
+	suitetest.Bench(t, Suite(), b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
+		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
+	})
+}
+
+// perform runs one trial of a local arm.
+func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[string]float64) {
+	t.Helper()
+	trial := eval.Trial{Item: b.items[i].ID, Arm: arm, Replicate: 1}
+	o, err := b.Perform(t.Context(), trial, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scores := map[string]float64{}
+	for _, s := range b.AppendScores(nil, trial, o, nil) {
+		scores[s.Metric] = s.Num / s.Den
+	}
+	return o, scores
+}
+
+// TestBounds: the oracle is right everywhere, random as often as chance has it,
+// BM25 between; attacks reach no candidate that is gold.
+func TestBounds(t *testing.T) {
+	b, err := starter(t, "candidates: {sizes: [10, 20, 40]}\nmethods: [{name: random}, {name: bm25}, {name: oracle}]\nattacks: {names: [all]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	mean := func(arm string) float64 {
+		var sum float64
+		for i := range b.items {
+			_, s := perform(t, b, arm, i)
+			sum += s["hits_1"]
+		}
+		return sum / float64(len(b.items))
+	}
+	for _, n := range []int{10, 20, 40} {
+		arm := func(name string) string { return fmt.Sprintf("%s/n%d", name, n) }
+		random, bm25, oracle := mean(arm("random")), mean(arm("bm25")), mean(arm("oracle"))
+		if oracle != 1 {
+			t.Errorf("N = %d: the oracle has %.3f", n, oracle)
+		}
+		p := 1 / float64(n)
+		if se := math.Sqrt(p * (1 - p) / 60); math.Abs(random-p) > 3*se {
+			t.Errorf("N = %d: random has %.3f, chance is %.3f", n, random, p)
+		}
+		if bm25 <= random || bm25 >= 1 {
+			t.Errorf("N = %d: BM25 has %.3f, random %.3f", n, bm25, random)
+		}
+	}
+	for _, a := range b.arms {
+		if a.attack == nil || a.size != 10 {
+			continue
+		}
+		task, rec := b.scene(&b.requests[0], a)
+		clean, _ := b.scene(&b.requests[0], b.byArm["bm25/n10"])
+		if reviews(task.Candidates[rec.Gold-1].Reviews) != reviews(clean.Candidates[rec.Gold-1].Reviews) {
+			t.Errorf("%s changes what is shown of gold", a.ID)
+		}
+	}
+}
+
+func reviews(list any) string {
+	b, _ := json.Marshal(list)
+	return string(b)
+}
+
+// TestScalingIsPaired: the candidates of a smaller set are among those of a
+// larger one, and every place holds gold about equally often.
+func TestScalingIsPaired(t *testing.T) {
+	b, err := starter(t, "candidates: {sizes: [10, 20]}\nmethods: [{name: random}]\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	places := map[int]int{}
+	for i := range b.requests {
+		_, small := b.scene(&b.requests[i], b.byArm["random/n10"])
+		_, large := b.scene(&b.requests[i], b.byArm["random/n20"])
+		in := map[string]bool{}
+		for _, id := range large.Candidates {
+			in[id] = true
+		}
+		for _, id := range small.Candidates {
+			if !in[id] {
+				t.Fatalf("%s: %s is among 10 and not among 20", b.requests[i].ID, id)
+			}
+		}
+		places[small.Gold]++
+	}
+	for place := 1; place <= 10; place++ {
+		if n := places[place]; n < 5 || n > 7 {
+			t.Errorf("gold stands at %d in %d of 60 requests, want 6 ± 1", place, n)
+		}
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	for text, want := range map[string]string{
+		"methods: [{name: magic}]\n":                                                              `there is no method "magic"`,
+		"methods: [{name: cot}]\n":                                                                "the study has none",
+		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "leave nothing to rank",
+		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
+		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
+		"methods: [{name: bm25}, {name: bm25}]\n":                                                 "there twice",
+		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
+		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
+		"methods: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "asks no model",
+		"methods: [{name: cot, models: [other]}]\nmodels: [{id: m, provider: openai, name: x}]\n": `no model "other"`,
+	} {
+		_, err := starter(t, text)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: got %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestBadData: requests that are wrong are named with file and line, all in
+// one pass.
+func TestBadData(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "s")
+	files, err := Init(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "data", "requests.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	gold := func(line string) string {
+		var r struct{ Gold string }
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatal(err)
+		}
+		return r.Gold
+	}
+	lines[1] = strings.Replace(lines[1], `"gold":"`+gold(lines[1])+`"`, `"gold":"i01"`, 1)
+	lines[3] = strings.Replace(lines[3], `"op":"AND"`, `"op":"XOR"`, 1)
+	lines[5] = strings.Replace(lines[5], `"gold":"`, `"gold":"nobody`, 1)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	var s Study
+	f, err := study.Load(files[0], nil, &s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Open(f, &s)
+	for _, want := range []string{"requests.jsonl:4:", "XOR", "requests.jsonl:6:", "nobody"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("no %q in\n%v", want, err)
+		}
+	}
+}
+
+func TestPreflightPasses(t *testing.T) {
+	results, err := Preflight("")
+	if err != nil || len(results) < 5 {
+		t.Fatal(len(results), err)
+	}
+	for _, r := range results {
+		if len(r.Wrong) > 0 {
+			t.Errorf("%s: %q", r.Case, r.Wrong)
+		}
+	}
+}
