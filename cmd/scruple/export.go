@@ -23,12 +23,23 @@ func exportVerb(a *app) *cobra.Command {
 	c := verb("export STUDY|RUN", "print what a run holds, for other programs", `
 Tables: calls (one line a request), outcomes (a line a trial), scores (a line
 a fraction) and summary (a line an estimate). Lines come in the order of the
-plan, which is the same for the same study and seed.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+plan, which is the same for the same study and seed. Format trec writes the
+rankings of a rerank run into a folder: a run file an arm, and the judgements.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		db, r, err := a.findRun(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		defer db.Close()
+		if format == "trec" {
+			path, err := a.studyPath(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if output == "" {
+				return fmt.Errorf("--format trec writes several files: name a folder for them with --out")
+			}
+			return a.exportTREC(c.Context(), db, r, path, output)
+		}
 		if output == "" {
 			return exportTable(c.Context(), a.out, db, r, table, format)
 		}
@@ -43,8 +54,8 @@ plan, which is the same for the same study and seed.`, cobra.ExactArgs(1), func(
 		return f.Close()
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary")
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
+	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | trec")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for trec")
 	return c
 }
 
@@ -77,7 +88,7 @@ func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, t
 	case "csv":
 		write, flush = csvLines(w, t.columns)
 	default:
-		return fmt.Errorf("--format %q: the formats are jsonl and csv", format)
+		return fmt.Errorf("--format %q: the formats are jsonl and csv, and trec for rankings", format)
 	}
 	for row, err := range t.rows(ctx, db, r) {
 		if err != nil {
