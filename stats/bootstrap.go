@@ -107,6 +107,7 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 // A resampler holds clusters and their statistic.
 type resampler interface {
 	size() int
+	scale() float64         // size of the numbers the estimate is made of
 	all() float64           // the estimate
 	without(i int) float64  // the jackknife
 	draw(g counter) float64 // a replicate
@@ -114,8 +115,8 @@ type resampler interface {
 
 // ratioClusters are the sums of each cluster, side by side for the cache.
 type ratioClusters struct {
-	sums     [][2]float64
-	num, den float64 // over all
+	sums          [][2]float64
+	num, den, abs float64 // over all; abs of |num|
 }
 
 func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
@@ -142,12 +143,14 @@ func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
 		c.sums[i] = [2]float64{num[i], den[i]}
 		c.num += num[i]
 		c.den += den[i]
+		c.abs += math.Abs(num[i])
 	}
 	return c, nil
 }
 
-func (c ratioClusters) size() int    { return len(c.sums) }
-func (c ratioClusters) all() float64 { return c.num / c.den }
+func (c ratioClusters) size() int      { return len(c.sums) }
+func (c ratioClusters) scale() float64 { return c.abs / c.den }
+func (c ratioClusters) all() float64   { return c.num / c.den }
 
 func (c ratioClusters) without(i int) float64 {
 	return (c.num - c.sums[i][0]) / (c.den - c.sums[i][1])
@@ -188,6 +191,7 @@ func (c ratioClusters) draw(g counter) float64 {
 type pairedClusters struct{ a, b ratioClusters }
 
 func (c pairedClusters) size() int             { return c.a.size() }
+func (c pairedClusters) scale() float64        { return c.a.scale() + c.b.scale() }
 func (c pairedClusters) all() float64          { return c.a.all() - c.b.all() }
 func (c pairedClusters) without(i int) float64 { return c.a.without(i) - c.b.without(i) }
 
@@ -256,7 +260,7 @@ func (b *Bootstrap) intervals(c resampler, sorted []float64) {
 	low, high := quantile7(sorted, tail), quantile7(sorted, 1-tail)
 	b.Percentile = Interval{low, high, b.level}
 	b.Basic = Interval{2*b.Estimate - high, 2*b.Estimate - low, b.level}
-	if spread := sorted[len(sorted)-1] - sorted[0]; spread <= 1e-12*math.Max(1, math.Abs(b.Estimate)) {
+	if spread := sorted[len(sorted)-1] - sorted[0]; spread <= 1e-12*c.scale() {
 		b.Degenerate = true
 		b.SD = 0
 		b.Warnings = append(b.Warnings, "all resamples give the same value: there is no BCa interval")

@@ -12,9 +12,12 @@ import (
 // leaves out the truth sooner or later.
 //
 // Observations are of items in random order: given the past, each has the same
-// mean. Each mean m of a grid is bet against, on being too low and on being too
-// high; when the better of two half-sized fortunes has grown to 1/α, m is left
-// out for good. Bets are the predictable plug-in ones.
+// mean. Each mean m of a grid is bet against, by one fortune on its being too
+// low and one on its being too high, each begun with one half; when one of them
+// has grown to 1/α, m is left out for good. The first fortune falls with m and
+// the second rises, so what is left out lies below one limit and above another,
+// and what lies between two means of the grid is settled by them. Bets are the
+// predictable plug-in ones.
 //
 // Source: Waudby-Smith & Ramdas (2023), Estimating means of bounded random
 // variables by betting, J. R. Stat. Soc. B 86/1: the hedged capital process.
@@ -22,17 +25,17 @@ type Sequence struct {
 	low, high float64 // of observations
 	level     float64
 
-	n            int
-	sum          float64 // of observations as fractions of the range
-	squares      float64 // Σ (x − mean so far)²
-	up, down     []float64
-	out          []bool
-	first, last  int // of the grid means that are left
-	contradicted bool
+	n       int
+	sum     float64 // of observations as fractions of the range
+	squares float64 // Σ (x − mean so far)²
+	// Fortunes by mean of the grid: up of those that bet on more, down of those
+	// that bet on less.
+	up, down    []float64
+	first, last int // of the grid; the largest mean too low and the smallest too high
 }
 
 // sequenceGrid is how finely means are told apart.
-const sequenceGrid = 1000
+const sequenceGrid = 2000
 
 // NewSequence begins a sequence for observations between low and high; paired
 // differences of scores in [0, 1] lie between −1 and 1.
@@ -44,7 +47,10 @@ func NewSequence(low, high, level float64) (*Sequence, error) {
 		return nil, fmt.Errorf("stats: a confidence sequence needs bounds, low below high, got %v and %v", low, high)
 	}
 	s := &Sequence{low: low, high: high, level: level, last: sequenceGrid,
-		up: make([]float64, sequenceGrid+1), down: make([]float64, sequenceGrid+1), out: make([]bool, sequenceGrid+1)}
+		up: make([]float64, sequenceGrid+1), down: make([]float64, sequenceGrid+1)}
+	for k := range s.up {
+		s.up[k], s.down[k] = 0.5, 0.5
+	}
 	return s, nil
 }
 
@@ -56,11 +62,10 @@ func (s *Sequence) Add(x float64) (Interval, error) {
 	}
 	f := (x - s.low) / (s.high - s.low)
 	alpha := 1 - s.level
-	// Mean and variance of the past, with a prior observation of ½ and ¼.
+	// The variance of the past, with a prior observation of ¼.
 	t := float64(s.n + 1)
 	variance := (0.25 + s.squares) / t
-	bet := math.Sqrt(2 * math.Log(2/alpha) / (variance * t * math.Log(t+1)))
-	s.wager(f, bet, math.Log(2/alpha))
+	s.wager(f, math.Sqrt(2*math.Log(2/alpha)/(variance*t*math.Log(t+1))), 1/alpha)
 	s.n++
 	s.sum += f
 	centre := (0.5 + s.sum) / (t + 1)
@@ -68,38 +73,36 @@ func (s *Sequence) Add(x float64) (Interval, error) {
 	return s.Interval(), nil
 }
 
-// wager bets against each mean of the grid; fortunes are kept as logarithms.
+// wager bets against each mean of the grid that is left, half of what would
+// ruin it at most. The limits of the interval have been left out already, or
+// are the bounds.
 func (s *Sequence) wager(x, bet, limit float64) {
+	first, last := s.first, s.last
 	for k := s.first; k <= s.last; k++ {
 		m := float64(k) / sequenceGrid
-		// A bet of half of what would ruin it, at most.
-		if lambda := math.Min(bet, 0.5/m); m > 0 {
-			s.up[k] += math.Log1p(lambda * (x - m))
-		} else {
-			s.up[k] += math.Log1p(bet * x)
+		s.up[k] *= 1 + math.Min(bet, 0.5/m)*(x-m)
+		s.down[k] *= 1 - math.Min(bet, 0.5/(1-m))*(x-m)
+		if s.up[k] >= limit {
+			first = max(first, k)
 		}
-		if lambda := math.Min(bet, 0.5/(1-m)); m < 1 {
-			s.down[k] += math.Log1p(-lambda * (x - m))
-		} else {
-			s.down[k] += math.Log1p(bet * (1 - x))
+		if s.down[k] >= limit {
+			last = min(last, k)
 		}
-		s.out[k] = s.out[k] || math.Max(s.up[k], s.down[k]) >= limit
 	}
-	for s.first < s.last && s.out[s.first] {
-		s.first++
-	}
-	for s.last > s.first && s.out[s.last] {
-		s.last--
-	}
-	s.contradicted = s.contradicted || (s.first == s.last && s.out[s.first])
+	s.first, s.last = first, last
 }
 
 // Interval is the confidence interval as it stands: all means that have never
-// been left out, widened to the nearest ones of the grid that have.
+// been left out, widened to the nearest ones of the grid that have. Where every
+// mean has been left out it is what stood last, turned round.
 func (s *Sequence) Interval() Interval {
-	low, high := max(0, s.first-1), min(sequenceGrid, s.last+1)
-	scale := func(k int) float64 { return s.low + (s.high-s.low)*float64(k)/sequenceGrid }
-	return Interval{scale(low), scale(high), s.level}
+	low, high := min(s.first, s.last), max(s.first, s.last)
+	return Interval{s.mean(low), s.mean(high), s.level}
+}
+
+func (s *Sequence) mean(k int) float64 {
+	f := float64(k) / sequenceGrid
+	return s.low*(1-f) + s.high*f
 }
 
 // N is the number of observations.
@@ -115,7 +118,7 @@ func (s *Sequence) Mean() float64 {
 
 // Contradicted reports that every mean has been left out, which happens with a
 // probability of at most 1 − level: the observations then do not have one mean.
-func (s *Sequence) Contradicted() bool { return s.contradicted }
+func (s *Sequence) Contradicted() bool { return s.first >= s.last }
 
 // ConfidenceSequence gives the interval after each observation.
 func ConfidenceSequence(xs []float64, low, high, level float64) ([]Interval, error) {
