@@ -22,12 +22,18 @@ type Options struct {
 	// Base are items to take instead of making some up. They are not changed;
 	// reviews they have are left out.
 	Base []*catalog.Item
+	// Source says where Base comes from and under which licence, for the
+	// README that goes with the data.
+	Source string
 }
 
 // Data is a data set.
 type Data struct {
 	Catalog  *catalog.Catalog
 	Requests []request.Request
+
+	seed   uint64
+	source string
 }
 
 // Generate makes a data set. An error says which sizes do not go together:
@@ -68,7 +74,7 @@ func Generate(o Options) (*Data, error) {
 			panic(fmt.Sprintf("generate: request %s is %s", s.Request, s.Status)) // it was built to be right
 		}
 	}
-	return &Data{c, requests}, nil
+	return &Data{c, requests, o.Seed, o.Source}, nil
 }
 
 type generator struct {

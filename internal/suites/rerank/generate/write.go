@@ -17,6 +17,7 @@ const (
 	ReviewsFile  = "reviews.jsonl"
 	UsersFile    = "users.jsonl"
 	RequestsFile = "requests.jsonl"
+	ReadmeFile   = "README.md"
 )
 
 // Write writes a data set into a folder, which is made if it is not there, and
@@ -31,7 +32,7 @@ func (d *Data) Write(dir string) ([]string, error) {
 		name  string
 		write func(w io.Writer) error
 	}{
-		{ItemsFile, d.writeItems}, {ReviewsFile, d.writeReviews}, {UsersFile, d.writeUsers}, {RequestsFile, d.writeRequests},
+		{ItemsFile, d.writeItems}, {ReviewsFile, d.writeReviews}, {UsersFile, d.writeUsers}, {RequestsFile, d.writeRequests}, {ReadmeFile, d.writeReadme},
 	} {
 		path := filepath.Join(dir, f.name)
 		if err := writeFile(path, f.write); err != nil {
@@ -90,6 +91,41 @@ func (d *Data) writeRequests(w io.Writer) error {
 		}
 	}
 	return nil
+}
+
+// writeReadme says what is real and what is not.
+func (d *Data) writeReadme(w io.Writer) error {
+	_, err := fmt.Fprintf(w, `# A data set for reranking
+
+%s
+%d items, %d reviews, %d people and %d requests; seed %d.
+
+Made up by Scruple: %s. Nobody wrote these reviews, and nobody of these names
+is meant. That each request is satisfied by exactly one item was checked.
+`, d.origin(), len(d.Catalog.Items), d.reviews(), len(d.Catalog.Users), len(d.Requests), d.seed, d.invented())
+	return err
+}
+
+func (d *Data) origin() string {
+	if d.source == "" {
+		return "Nothing here is real."
+	}
+	return "The items are real: " + d.source + "."
+}
+
+func (d *Data) invented() string {
+	if d.source == "" {
+		return "items, reviews, people, friendships and requests"
+	}
+	return "reviews, people, friendships and requests"
+}
+
+func (d *Data) reviews() int {
+	n := 0
+	for _, i := range d.Catalog.Items {
+		n += len(i.Reviews)
+	}
+	return n
 }
 
 func writeLine(w io.Writer, marshal func() ([]byte, error)) error {
