@@ -143,8 +143,17 @@ func (p *literal) word() (Value, error) {
 // without a comma is that element.
 func (p *literal) list(end byte, depth int) (Value, error) {
 	p.at++
-	var list []Value
+	return p.elements(nil, end, depth)
+}
+
+// elements reads what follows the elements that are read already.
+func (p *literal) elements(list []Value, end byte, depth int) (Value, error) {
 	comma := false
+	if len(list) > 0 {
+		if comma = p.peek() == ','; comma {
+			p.at++
+		}
+	}
 	for p.peek() != end {
 		if len(list) > 0 && !comma {
 			return Value{}, p.errorf("want a comma or %q, got %s", end, p.found())
@@ -167,7 +176,6 @@ func (p *literal) list(end byte, depth int) (Value, error) {
 
 // braces reads a dictionary, or a set if the first element has no colon.
 func (p *literal) braces(depth int) (Value, error) {
-	start := p.at
 	p.at++
 	m := map[string]Value{}
 	for first := true; p.peek() != '}'; first = false {
@@ -176,8 +184,7 @@ func (p *literal) braces(depth int) (Value, error) {
 			return Value{}, err
 		}
 		if first && (p.peek() == ',' || p.peek() == '}') {
-			p.at = start
-			return p.list('}', depth)
+			return p.elements([]Value{key}, '}', depth)
 		}
 		if k := key.Kind(); k == List || k == Map {
 			return Value{}, p.errorf("a %v cannot be a key", k)

@@ -1,0 +1,225 @@
+package catalog
+
+import (
+	"bytes"
+	"compress/gzip"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// files writes data to a folder, "" for a file that is not there.
+func files(t *testing.T, items, reviews, users string) Files {
+	t.Helper()
+	dir := t.TempDir()
+	write := func(name, content string) string {
+		if content == "" {
+			return ""
+		}
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	return Files{Items: write("items.jsonl", items), Reviews: write("reviews.jsonl", reviews), Users: write("users.jsonl", users)}
+}
+
+func load(t *testing.T, f Files) (*Catalog, []string) {
+	t.Helper()
+	c, findings, err := Load(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var texts []string
+	for _, x := range findings {
+		text := strings.ReplaceAll(x.Error(), filepath.Dir(f.Items)+string(filepath.Separator), "")
+		if x.Warning {
+			text += " (warning)"
+		}
+		texts = append(texts, text)
+	}
+	return c, texts
+}
+
+// A record of each of Yelp's files, in its published form.
+const (
+	yelpItem   = `{"business_id":"b1","name":"St Honore Pastries","address":"935 Race St","city":"Philadelphia","stars":4.0,"review_count":80,"is_open":1,"attributes":{"RestaurantsDelivery":"False","WiFi":"u'free'","BusinessParking":"{'garage': False, 'street': True}","Ambience":"None","RestaurantsPriceRange2":"1","ByAppointmentOnly":"False","Alcohol":"u'none'"},"categories":"Restaurants, Food, Bubble Tea","hours":{"Monday":"7:0-20:0","Tuesday":"0:0-0:0","Friday":"17:0-2:0"}}`
+	yelpReview = `{"review_id":"r1","user_id":"u1","business_id":"b1","stars":3.0,"useful":2,"funny":0,"cool":1,"text":"If you decide to eat here…","date":"2018-07-07 22:09:11"}`
+	yelpUser   = `{"user_id":"u1","name":"Walker","review_count":585,"yelping_since":"2007-01-25 16:47:26","useful":7217,"elite":"2007,2008","friends":"u2, u3","fans":267,"average_stars":3.91}`
+)
+
+func TestYelpLoadsAsItIs(t *testing.T) {
+	c, findings := load(t, files(t, yelpItem, yelpReview, yelpUser+"\n"+`{"user_id":"u2","name":"Ann","friends":"None"}`))
+	want := []string{
+		"users.jsonl: 1 friends are not among the users (warning)",
+		"users.jsonl: 1 friendships are stated by one side only: they count for both (warning)",
+	}
+	if diff := cmp.Diff(want, findings); diff != "" {
+		t.Error(diff)
+	}
+	i := c.Item("b1")
+	for path, want := range map[string]string{
+		"name": "St Honore Pastries", "city": "Philadelphia", "stars": "4", "attributes.WiFi": "free", "attributes.RestaurantsDelivery": "false",
+		"attributes.BusinessParking.street": "true", "attributes.Ambience": "", "attributes.RestaurantsPriceRange2": "1", "attributes.Alcohol": "none",
+		"categories": `["Restaurants","Food","Bubble Tea"]`, "hours.Monday": "07:00-20:00", "hours.Tuesday": "00:00-24:00", "hours.Friday": "17:00-02:00", "hours.Sunday": "", "nothing": "",
+	} {
+		if got := i.At(path).String(); got != want {
+			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+	if k := i.At("attributes.RestaurantsPriceRange2").Kind(); k != Number {
+		t.Errorf("a price range is a %v", k)
+	}
+	r := &i.Reviews[0]
+	for path, want := range map[string]string{"stars": "3", "useful": "2", "user.fans": "267", "fans": "267", "user.elite": "2007,2008", "date": "2018-07-07 22:09:11", "user.nothing": ""} {
+		if got := r.At(path).String(); got != want {
+			t.Errorf("review: %s is %q, want %q", path, got, want)
+		}
+	}
+	if !c.Graph.Within("ann", 1)["u1"] {
+		t.Error("Walker is no friend of Ann's")
+	}
+}
+
+func TestOwnFormGzipped(t *testing.T) {
+	f := files(t, "x", "y", "")
+	for path, content := range map[string]string{
+		f.Items:   `{"id":"a","name":"A","attributes":{"WiFi":"free","Ambience":{"casual":true}},"categories":["Cafe"],"hours":{"Monday":["9:00-12:00","13:00-17:00"]}}` + "\n",
+		f.Reviews: `{"id":"r","item_id":"a","user_id":"u","text":"good","user":{"fans":3}}` + "\n",
+	} {
+		var b bytes.Buffer
+		w := gzip.NewWriter(&b)
+		_, _ = w.Write([]byte(content))
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, b.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, findings := load(t, f)
+	if len(findings) > 0 || c.Items[0].At("attributes.Ambience.casual").String() != "true" || c.Items[0].Reviews[0].At("fans").Number() != 3 {
+		t.Error(findings, c.Items[0])
+	}
+}
+
+// Everything that is wrong is named in one pass, with file and line.
+func TestAllFindingsInOnePass(t *testing.T) {
+	items := strings.Join([]string{
+		`{"id":"a","name":"A"}`,
+		`{"id":"a","name":"again"}`,
+		`{"name":"no id"}`,
+		"{\"id\":\"b\",\"name\":\"B\xfcro\"}",
+		`{"id":"c","name":"C","hours":{"Monday":"9-17","Moonday":"9:0-10:0"}}`,
+		`{"business_id":"d","name":"D","attributes":{"WiFi":"free","Ambience":"{'casual': True"}}`,
+		`{"id":"e","name":"E","attributes":{"Music":"dict(dj=True)"},"categories":7}`,
+		`{"id":"f","name":"F"`,
+		``,
+		`{"id":"g","name":" ","id":"h"}`,
+		`{"id":"i"}`,
+	}, "\n")
+	reviews := strings.Join([]string{
+		`{"id":"r1","item_id":"a","user_id":"u1","text":"x"}`,
+		`{"id":"r1","item_id":"a","user_id":"u1","text":"x"}`,
+		`{"id":"r2","item_id":"zzz","user_id":"u1","text":"x"}`,
+		`{"id":"r3","item_id":"a","user_id":"nobody","text":""}`,
+		`{"id":"r4","user_id":"u1","text":"x"}`,
+		`{"id":"r5","item_id":"a","user_id":"u1","text":7}`,
+	}, "\n")
+	users := `{"id":"u1","name":"One","friends":["u1","u9"]}` + "\n" + `{"id":"u1","name":"One"}` + "\n" + `{"id":"u2","friends":5}`
+	_, got := load(t, files(t, items, reviews, users))
+	want := []string{
+		`items.jsonl:2: duplicate id: id "a" is there already, on line 1`,
+		`items.jsonl:3: id is not given`,
+		`items.jsonl:4: byte 20 of the line is not UTF-8: save the file as UTF-8`,
+		`items.jsonl:5: item "c": hours of Monday: "9-17" is no interval: want hours and minutes such as 8:00-17:30`,
+		`items.jsonl:5: item "c": hours: "Moonday" is no day: want Monday to Sunday`,
+		`items.jsonl:5: item "c" has no reviews (warning)`,
+		`items.jsonl:6: item "d": attribute Ambience is not a literal: column 16: want a comma or '}', got the end`,
+		`items.jsonl:6: item "d": attribute WiFi is not a literal: column 1: "free" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}`,
+		`items.jsonl:6: item "d" has no reviews (warning)`,
+		`items.jsonl:7: item "e": attribute Music is not a literal: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}`,
+		`items.jsonl:7: item "e": categories: want a list of texts, or one text with commas, got a number`,
+		`items.jsonl:7: item "e" has no reviews (warning)`,
+		`items.jsonl:8: column 21: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
+		`items.jsonl:10: column 22: key "id" is given twice`,
+		`items.jsonl:11: item "i": name is not given`,
+		`items.jsonl:11: item "i" has no reviews (warning)`,
+		`reviews.jsonl:2: duplicate id: id "r1" is there already, on line 1`,
+		`reviews.jsonl:3: review "r2" is of an unknown item: item_id "zzz"`,
+		`reviews.jsonl:4: review "r3" is by an unknown user: user_id "nobody" (warning)`,
+		`reviews.jsonl:4: review "r3" has no text (warning)`,
+		`reviews.jsonl:5: review "r4": item_id is not given`,
+		`reviews.jsonl:6: column 48: text: want a string, got a number`,
+		`users.jsonl: 1 friends are not among the users (warning)`,
+		`users.jsonl:1: user "u1" is listed as a friend of their own (warning)`,
+		`users.jsonl:2: duplicate id: id "u1" is there already, on line 1`,
+		`users.jsonl:3: user "u2": name is not given`,
+		`users.jsonl:3: user "u2": friends: want a list of texts, or one text with commas, got a number`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestStrip(t *testing.T) {
+	f := files(t, yelpItem, yelpReview, yelpUser)
+	f.Strip = []string{"stars", "attributes.WiFi", "hours", "reviews.useful", "reviews.user.fans", "reviews.stars", "nonsense"}
+	c, findings := load(t, f)
+	i := c.Items[0]
+	for _, path := range []string{"stars", "attributes.WiFi", "hours.Monday"} {
+		if !i.At(path).IsZero() {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	r := &i.Reviews[0]
+	if !r.Fields["useful"].IsZero() || !r.At("user.fans").IsZero() || r.Stars != 0 || r.At("user.review_count").IsZero() {
+		t.Errorf("%+v", r)
+	}
+	if want := `items.jsonl: nothing to strip at "nonsense": no record has it (warning)`; !strings.Contains(strings.Join(findings, "\n"), want) {
+		t.Error(findings)
+	}
+}
+
+func TestLoadRefusesWhatIsNotThere(t *testing.T) {
+	if _, _, err := Load(Files{Items: filepath.Join(t.TempDir(), "absent.jsonl")}); err == nil {
+		t.Error("a file that is not there was read")
+	}
+	if _, findings := load(t, files(t, "\n", yelpReview, "")); !strings.Contains(strings.Join(findings, "\n"), "there are no items") {
+		t.Error(findings)
+	}
+}
+
+func TestWithin(t *testing.T) {
+	users := map[string]*User{
+		"a1": {ID: "a1", Name: "Alice Ray", Friends: []string{"b"}},
+		"a2": {ID: "a2", Name: "alice  ray"},
+		"b":  {ID: "b", Name: "Bob"},
+		"c":  {ID: "c", Name: "Cy", Friends: []string{"b", "stranger"}},
+		"d":  {ID: "d", Name: "Di", Friends: []string{"a2", "d"}},
+	}
+	g := &Graph{Users: users}
+	for _, tt := range []struct {
+		name string
+		hops int
+		want string
+	}{
+		{"Alice Ray", 0, "a1 a2"}, {"ALICE RAY", 1, "a1 a2 b d"}, {"Alice Ray", 2, "a1 a2 b c d"}, {"Alice Ray", 3, "a1 a2 b c d stranger"},
+		{"Bob", 1, "a1 b c"}, {"Alice", 2, ""}, {"c", 1, "b c stranger"}, {"", 2, ""},
+	} {
+		if got := strings.Join(sortedKeys(g.Within(tt.name, tt.hops)), " "); got != tt.want {
+			t.Errorf("%s, %d: %q, want %q", tt.name, tt.hops, got, tt.want)
+		}
+	}
+	if n := symmetrize(users); n != 3 || strings.Join(users["b"].Friends, " ") != "a1 c" {
+		t.Errorf("%d one-sided, %v", n, users["b"].Friends)
+	}
+	var nobody *Graph
+	if nobody.Knows("Alice") || len(nobody.Within("Alice", 2)) > 0 {
+		t.Error("a nil graph knows somebody")
+	}
+}
