@@ -208,6 +208,9 @@ func (g *grower) node(n *nodeRecord, where string, depth int) *Node {
 		g.fault("%s: %q has no evidence", where, n.Aspect)
 	default:
 		e, err := n.Evidence.typed()
+		if err == nil {
+			err = CheckEvidence(e)
+		}
 		if err != nil {
 			g.fault("%s: %s: %w", where, n.Evidence.Kind, err)
 			return nil

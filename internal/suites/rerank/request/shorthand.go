@@ -157,7 +157,7 @@ func (p *shorthand) node(depth int) (*Node, error) {
 // args reads what an operator joins, up to the bracket that closes it.
 func (p *shorthand) args(op string, start, depth int) (*Node, error) {
 	n := &Node{Op: op}
-	for p.peek() != ')' || len(n.Args) > 0 {
+	for p.peek() != ')' {
 		a, err := p.node(depth + 1)
 		if err != nil {
 			return nil, err

@@ -1,0 +1,283 @@
+package request
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+)
+
+var sameValue = cmp.Comparer(func(a, b catalog.Value) bool { return a.Kind() == b.Kind() && a.String() == b.String() })
+
+// one reads evidence that stands alone in a request.
+func one(evidence string) (*Evidence, error) {
+	r, errs := decode([]byte(`{"id":"R1","group":"G01","text":"t","gold":"g","structure":{"aspect":"a","evidence":` + evidence + `}}`))
+	if len(errs) > 0 {
+		return nil, errs[0]
+	}
+	return r.Structure.Evidence, nil
+}
+
+func TestEvidence(t *testing.T) {
+	text := catalog.TextValue
+	for in, want := range map[string]*Evidence{
+		`{"kind":"item_meta","path":["attributes","WiFi"],"true":"u'free'"}`:                               {Kind: ItemMeta, Path: "attributes.WiFi", Test: IsTrue, Value: text("u'free'")},
+		`{"kind":"item_meta","path":"attributes.HasTV","true":false}`:                                      {Kind: ItemMeta, Path: "attributes.HasTV", Test: IsTrue, Value: catalog.BoolValue(false)},
+		`{"kind":"item_meta","path":"a","false":"x","missing":-1}`:                                         {Kind: ItemMeta, Path: "a", Test: IsFalse, Value: text("x"), Missing: -1},
+		`{"kind":"item_meta","path":"a","true_not":1}`:                                                     {Kind: ItemMeta, Path: "a", Test: NotTrue, Value: catalog.NumberValue(1)},
+		`{"kind":"item_meta","path":"a","true":"x","false":"y","neutral":"z"}`:                             {Kind: ItemMeta, Path: "a", Test: IsTrue, Value: text("x"), False: text("y"), Neutral: text("z")},
+		`{"kind":"item_meta","path":"a","not_contains":"x"}`:                                               {Kind: ItemMeta, Path: "a", Test: NotContains, Value: text("x")},
+		`{"kind":"item_meta","path":"a"}`:                                                                  {Kind: ItemMeta, Path: "a"},
+		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7:0-8:0"}`:                            {Kind: ItemMetaHours, Day: "Monday", From: "07:00", To: "08:00"},
+		`{"kind":"item_meta_hours","path":"hours.friday","true":"22:00-1:30","missing":1}`:                 {Kind: ItemMetaHours, Day: "Friday", From: "22:00", To: "01:30", Missing: 1},
+		`{"kind":"item_meta_hours","day":"Monday","from":"0:0","to":"0:0"}`:                                {Kind: ItemMetaHours, Day: "Monday", From: "0:0", To: "0:0"},
+		`{"kind":"review_text","pattern":"cozy|snug"}`:                                                     {Kind: ReviewText, Pattern: "cozy|snug"},
+		`{"kind":"review_text","pattern":"x","weight_by":{"field":["user","review_count"]}}`:               {Kind: ReviewText, Pattern: "x", WeightBy: "user.review_count", Percentile: 50, MinCredible: 2},
+		`{"kind":"review_text","pattern":"x","weight_by":"fans","credibility_percentile":0}`:               {Kind: ReviewText, Pattern: "x", WeightBy: "fans", Percentile: 0, MinCredible: 2},
+		`{"kind":"review_text","pattern":"x","weight_by":"fans","percentile":90,"min_credible_matches":3}`: {Kind: ReviewText, Pattern: "x", WeightBy: "fans", Percentile: 90, MinCredible: 3},
+		`{"kind":"review_text","pattern":"x","social_filter":{"friends":["A"],"hops":2},"min_matches":3}`:  {Kind: SocialFilter, Pattern: "x", Names: []string{"A"}, Hops: 2, MinMatches: 3},
+		`{"kind":"social_filter","names":["A","B"],"hops":0}`:                                              {Kind: SocialFilter, Names: []string{"A", "B"}, Hops: 0, MinMatches: 1},
+		`{"kind":"social_filter","friends":["A"],"pattern":"x"}`:                                           {Kind: SocialFilter, Pattern: "x", Names: []string{"A"}, Hops: 1, MinMatches: 1},
+		`{"kind":"review_meta","path":["user","elite"],"not_empty":true}`:                                  {Kind: ReviewMeta, Path: "user.elite", Test: NotEmpty},
+		`{"kind":"review_meta","path":"useful","op":"gte","value":10,"agg":"count","count":3}`:             {Kind: ReviewMeta, Path: "useful", Test: AtLeast, Value: catalog.NumberValue(10), Aggregate: Count, Count: 3},
+		`{"kind":"review_meta","path":"stars","lte":2.5,"min_stars":1,"agg":"all"}`:                        {Kind: ReviewMeta, Path: "stars", Test: AtMost, Value: catalog.NumberValue(2.5), MinStars: 1, Aggregate: All},
+		`{"kind":"review_meta","path":"user.fans"}`:                                                        {Kind: ReviewMeta, Path: "user.fans", Test: NotEmpty},
+	} {
+		got, err := one(in)
+		if err != nil {
+			t.Errorf("%s: %v", in, err)
+			continue
+		}
+		if diff := cmp.Diff(want, got, sameValue); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", in, diff)
+		}
+		// What is written is read back the same.
+		line, err := Marshal(Request{ID: "R1", Group: "G01", Text: "<t>", Gold: "g", Structure: &Node{Aspect: "a", Evidence: got}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		back, errs := decode(line)
+		if len(errs) > 0 || cmp.Diff(got, back.Structure.Evidence, sameValue) != "" {
+			t.Errorf("%s (%v)\n%s", line, errs, cmp.Diff(got, back.Structure.Evidence, sameValue))
+		}
+	}
+}
+
+func TestEvidenceRefuses(t *testing.T) {
+	for in, want := range map[string]string{
+		`{"kind":"item_mata","path":"a"}`:                                                      "unknown kind of evidence: want item_meta, item_meta_hours",
+		`{"kind":"item_meta","path":"a","pattern":"x"}`:                                        `it does not know the key "pattern"`,
+		`{"kind":"item_meta","path":"a","treu":"x"}`:                                           `unknown key "treu"`,
+		`{"kind":"item_meta","true":"x"}`:                                                      "path is not given",
+		`{"kind":"item_meta","path":"a","true":null}`:                                          "", // null is as if it were not given
+		`{"kind":"item_meta","path":"a","true":"x","contains":"y"}`:                            "true and contains are given",
+		`{"kind":"item_meta","path":"a","true":"x","missing":2}`:                               "missing is 2: want -1, 0 or 1",
+		`{"kind":"item_meta","path":7,"true":"x"}`:                                             "path: want a string, got a number",
+		`{"kind":"item_meta_hours","path":["hours","Moonday"],"true":"7:0-8:0"}`:               `"Moonday" is no day`,
+		`{"kind":"item_meta_hours","path":"attributes.x","true":"7:0-8:0"}`:                    "want hours and a day",
+		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7-8"}`:                    "is no interval",
+		`{"kind":"item_meta_hours","path":["hours","Monday"]}`:                                 "no time of day",
+		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"9:00"}`:                  "has no length",
+		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"26:00"}`:                 "no time of day",
+		`{"kind":"review_text"}`:                                                               "pattern is not given",
+		`{"kind":"review_text","pattern":"a(b"}`:                                               "pattern does not compile: error parsing regexp: missing closing ): `a(b`",
+		`{"kind":"review_text","pattern":"a)(b"}`:                                              "pattern does not compile",
+		`{"kind":"review_text","pattern":"(?=x)"}`:                                             "pattern does not compile",
+		`{"kind":"review_text","pattern":"x","percentile":5}`:                                  "go with weight_by",
+		`{"kind":"review_text","pattern":"x","weight_by":"fans","percentile":101}`:             "percentile is 101",
+		`{"kind":"review_text","pattern":"x","weight_by":"fans","min_credible_matches":0}`:     "want at least 1",
+		`{"kind":"review_text","pattern":"x","weight_by":{"feild":"fans"}}`:                    `unknown key "feild"`,
+		`{"kind":"review_text","pattern":"x","weight_by":""}`:                                  "names no field",
+		`{"kind":"review_text","pattern":"x","weight_by":"a","social_filter":{"names":["A"]}}`: "want one of them",
+		`{"kind":"social_filter","hops":1}`:                                                    "names are not given",
+		`{"kind":"social_filter","names":["A"],"hops":3}`:                                      "hops is 3: want 0, 1 or 2",
+		`{"kind":"social_filter","names":["A"],"friends":["B"]}`:                               "want one of them",
+		`{"kind":"social_filter","names":["A"],"pattern":"("}`:                                 "does not compile",
+		`{"kind":"review_meta","path":"a","op":"gt","value":1}`:                                `unknown test "gt"`,
+		`{"kind":"review_meta","path":"a","op":"gte","value":"x"}`:                             "gte needs a number",
+		`{"kind":"review_meta","path":"a","gte":1,"lte":2}`:                                    "want one of",
+		`{"kind":"review_meta","path":"a","not_empty":false}`:                                  "put the condition into NOT",
+		`{"kind":"review_meta","path":"a","agg":"some"}`:                                       "unknown aggregation",
+		`{"kind":"review_meta","path":"a","count":2}`:                                          "count goes with agg count",
+		`{"kind":"review_meta","gte":1}`:                                                       "path is not given",
+	} {
+		_, err := one(in)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%s: %v", in, err)
+			}
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s\ngot  %v\nwant …%s", in, err, want)
+		}
+	}
+}
+
+const tv = `{"aspect":"tv","evidence":{"kind":"item_meta","path":"a","true":true}}`
+
+func TestStructureErrors(t *testing.T) {
+	deep := strings.Repeat(`{"op":"NOT","args":[`, 70) + tv + strings.Repeat("]}", 70)
+	var wide strings.Builder // references that double: 2^20 nodes
+	wide.WriteString(`{"op":"AND","args":[{"id":"n0","op":"AND","args":[` + tv + `]}`)
+	for i := 1; i <= 20; i++ {
+		fmt.Fprintf(&wide, `,{"id":"n%d","op":"AND","args":[{"ref":"n%d"},{"ref":"n%d"}]}`, i, i-1, i-1)
+	}
+	wide.WriteString(`]}`)
+	for in, want := range map[string]string{
+		`{"op":"XOR","args":[` + tv + `]}`:                       `structure: unknown operator "XOR": want AND, OR or NOT`,
+		`{"op":"AND","args":[` + tv + `,{"op":"OR","args":[]}]}`: "structure.args[1]: empty node: OR of 0 conditions: want at least one",
+		`{"op":"AND"}`:                                          "structure: empty node: AND of 0 conditions",
+		`{"op":"AND","args":[{}]}`:                              "structure.args[0]: empty node",
+		`{"op":"AND","args":[null]}`:                            "structure.args[0]: empty node",
+		`{"op":"NOT","args":[` + tv + `,` + tv + `]}`:           "structure: NOT of 2 conditions: want one",
+		`{"args":[` + tv + `]}`:                                 "args without op",
+		`{"aspect":"tv"}`:                                       `structure: "tv" has no evidence`,
+		`{"op":"AND","aspect":"x","args":[` + tv + `]}`:         "not both",
+		`{"id":"x","op":"AND","args":[` + tv + `,{"ref":"x"}]}`: `structure.args[1]: cycle: the node "x" is part of itself`,
+		`{"id":"x","op":"AND","args":[{"id":"y","op":"OR","args":[{"ref":"x"}]}]}`:                                  "cycle",
+		`{"op":"AND","args":[{"id":"x","op":"OR","args":[{"ref":"y"}]},{"id":"y","op":"OR","args":[{"ref":"x"}]}]}`: "cycle",
+		`{"op":"AND","args":[{"id":"x","ref":"x"}]}`:                                                                "cycle",
+		`{"op":"AND","args":[{"ref":"z"},{"id":"q","op":"AND","args":[` + tv + `]}]}`:                               `no node has the id "z": ids are q`,
+		`{"op":"AND","args":[{"id":"x","op":"OR","args":[` + tv + `]},{"id":"x","op":"OR","args":[` + tv + `]}]}`:   `two nodes have the id "x"`,
+		`{"op":"AND","args":[{"ref":"x","op":"OR"}]}`:                                                               "a ref is a node of its own",
+		`{"op":"AND","argz":[]}`: `unknown key "argz" in structure: did you mean "args"?`,
+		deep:                     "nested more than 64 deep",
+		wide.String():            "more than 10000 nodes",
+	} {
+		_, errs := decode([]byte(`{"id":"R1","group":"G01","text":"t","gold":"g","structure":` + in + `}`))
+		if len(errs) == 0 || !strings.Contains(fmt.Sprint(errs), want) {
+			t.Errorf("%.200s\ngot  %v\nwant …%s", in, errs, want)
+		}
+	}
+}
+
+// A node that is referred to stands where it is referred to.
+func TestReference(t *testing.T) {
+	r, errs := decode([]byte(`{"id":"R1","group":"G01","text":"t","gold":"g","structure":{"op":"AND","args":[{"id":"x","op":"OR","args":[` + tv + `]},{"op":"NOT","args":[{"ref":"x"}]}]}}`))
+	if len(errs) > 0 || r.Structure.Shorthand() != "AND(OR(tv), NOT(OR(tv)))" {
+		t.Error(errs, r.Structure)
+	}
+}
+
+func TestCheckFindsCyclesOfPointers(t *testing.T) {
+	n := join(And, leaf("a"))
+	n.Args[0] = join(Or, n)
+	if errs := Check(n); len(errs) != 1 || !strings.Contains(errs[0].Error(), "structure.args[0].args[0]: cycle") {
+		t.Error(errs)
+	}
+	for _, bad := range []*Node{nil, {}, {Op: And}, {Op: "XOR", Args: []*Node{leaf("a")}}, leaf("a"), {Args: []*Node{leaf("a")}}, join(Not), join(And, nil)} {
+		if len(Check(bad)) == 0 {
+			t.Errorf("%+v is sound", bad)
+		}
+	}
+}
+
+// The shapes are those of the seed's table, and others that come near.
+func TestLint(t *testing.T) {
+	credible := &Node{Aspect: "m", Evidence: &Evidence{Kind: ReviewText, Pattern: "x", WeightBy: "fans"}}
+	meta := &Node{Aspect: "m", Evidence: &Evidence{Kind: ReviewMeta, Path: "user.elite", Test: NotEmpty}}
+	parse := func(s string) *Node {
+		n, err := ParseShorthand(s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	tests := []struct {
+		group string
+		n     *Node
+		fits  bool
+	}{
+		{"G01", parse("AND(a, b, c)"), true}, {"G01", parse("AND(a, b, NOT(c), d)"), true}, {"G01", parse("AND(a, b)"), false}, {"G01", parse("OR(a, b, c)"), false}, {"G01", parse("AND(a, b, OR(c, d))"), false}, {"G01", parse("a"), false},
+		{"G02", parse("AND(a, OR(b, c))"), true}, {"G02", parse("AND(OR(b, c), x, a)"), true}, {"G02", parse("AND(a, OR(b, c, d))"), false}, {"G02", parse("OR(b, c)"), false}, {"G02", parse("AND(a, AND(b, c))"), false},
+		{"G03", parse("AND(a, OR(b, NOT(c)))"), true}, {"G03", parse("AND(a, OR(b, AND(c, d)))"), false},
+		{"G04", join(And, leaf("a"), credible), true}, {"G04", join(And, meta, leaf("a"), leaf("b")), true}, {"G04", parse("AND(a, b)"), false}, {"G04", join(And, leaf("a"), join(Not, meta)), true},
+		{"G05", parse("AND(a, OR(b, c, d))"), true}, {"G05", parse("AND(a, OR(b, c))"), false}, {"G05", parse("OR(a, b, c)"), false},
+		{"G06", parse("AND(a, OR(AND(b, c), AND(d, e)))"), true}, {"G06", parse("AND(a, OR(b, AND(d, e)))"), false},
+		{"G07", parse("AND(a, OR(b, c), OR(d, e))"), true}, {"G07", parse("AND(a, OR(b, c))"), false}, {"G07", parse("AND(OR(b, c), OR(d, e))"), false},
+		{"G08", parse("AND(a, OR(b, AND(c, d)))"), true}, {"G08", parse("AND(a, x, OR(AND(c, d), b))"), true}, {"G08", parse("AND(a, OR(AND(b, c), AND(d, e)))"), false},
+		{"G09", parse("1HOP(['A'], 'x')"), true}, {"G09", parse("AND(1HOP(['A'], 'x'))"), true}, {"G09", parse("2HOP(['A'], 'x')"), false}, {"G09", parse("1HOP(['A'])"), false}, {"G09", parse("a"), false},
+		{"G10", parse("2HOP(['A'], 'x')"), true}, {"G10", parse("0HOP(['A'], 'x')"), false},
+		{"G11", parse("a"), false}, {"", parse("AND(a, b, c)"), false},
+	}
+	for _, tt := range tests {
+		if err := Lint(Request{Group: tt.group, Structure: tt.n}); (err == nil) != tt.fits {
+			t.Errorf("%s %s: %v", tt.group, tt.n.Shorthand(), err)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	item := &catalog.Item{ID: "g"}
+	c := catalog.New([]*catalog.Item{item}, map[string]*catalog.User{"u": {ID: "u", Name: "Ann"}})
+	request := func(id, group, rest string) string {
+		return fmt.Sprintf(`{"id":%q,"group":%q,"text":"t","gold":"g",%s}`, id, group, rest)
+	}
+	three := `"structure":{"op":"AND","args":[` + tv + "," + tv + "," + tv + `]}`
+	lines := []string{
+		request("R1", "G01", three),
+		request("R1", "G01", three),
+		`{"id":"R3","group":"G01","gold":"zzz",` + three + `}`,
+		request("R4", "G02", three),
+		request("R5", "G01", three+`,"shorthand":"AND(tv, OR(tv, tv))"`),
+		request("R6", "G09", `"shorthand":"1HOP(['Bea'], 'x')"`),
+		request("R7", "G01", `"structure":{"op":"AND","args":[{"op":"XOR"},{"aspect":"p","evidence":{"kind":"review_text","pattern":"("}},{}]}`),
+		"{\"id\":\"R8\xff\"}",
+		`{"id":"R9"`,
+		request("R10", "G01", three+`,"shorthand":"AND(tv"`),
+		`{"id":"R11","group":"G01","text":"t","gold_restaurant":"g",` + three + `,"shorthand":"AND( TV,tv, tv )"}`,
+	}
+	path := filepath.Join(t.TempDir(), "requests.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	set, findings, err := Load(path, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range findings {
+		text := strings.TrimPrefix(f.Error(), path)
+		if f.Warning {
+			text += " (warning)"
+		}
+		got = append(got, text)
+	}
+	want := []string{
+		`:2: request "R1": duplicate id: it is there already, on line 1`,
+		`:3: request "R3": text is not given`,
+		`:3: request "R3": gold is not among the items: "zzz"`,
+		`:4: request "R4": group G02 has the shape AND(anchor, OR(a, b)), got AND(tv, tv, tv)`,
+		`:5: request "R5": the shorthand AND(tv, OR(tv, tv)) is not that of the structure: AND(tv, tv, tv) (warning)`,
+		`:6: request "R6": nobody is called "Bea" (warning)`,
+		`:7: request "R7": structure.args[0]: unknown operator "XOR": want AND, OR or NOT`,
+		"... regexp",
+		`:7: request "R7": structure.args[2]: empty node: want op and args, or aspect and evidence`,
+		`:8: byte 10 of the line is not UTF-8: save the file as UTF-8`,
+		`:9: column 11: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
+		`:10: request "R10": shorthand: column 7: want ')', got the end (warning)`,
+	}
+	want[7] = ":7: request \"R7\": structure.args[1]: review_text: pattern does not compile: error parsing regexp: missing closing ): `(`"
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	var ids []string
+	for _, r := range set.Requests {
+		ids = append(ids, fmt.Sprint(r.ID, "@", r.Line))
+	}
+	if diff := cmp.Diff([]string{"R1@1", "R5@5", "R6@6", "R10@10", "R11@11"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	if set.Requests[0].Shorthand != "AND(tv, tv, tv)" || set.Requests[4].Gold != "g" {
+		t.Errorf("%+v", set.Requests)
+	}
+	if _, _, err := Load(path+".absent", c); err == nil {
+		t.Error("a file that is not there was read")
+	}
+}
