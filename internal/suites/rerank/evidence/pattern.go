@@ -37,13 +37,14 @@ func newPattern(s string) *pattern {
 	return p
 }
 
+// mayBeIn is false for a folded text in which the pattern cannot be.
+func (p *pattern) mayBeIn(folded string) bool {
+	return p.literals == nil || slices.ContainsFunc(p.literals, func(l string) bool { return strings.Contains(folded, l) })
+}
+
 // matchFolded is whether a text matches, given the text folded too.
 func (p *pattern) matchFolded(text, folded string) bool {
-	if p.literals == nil {
-		return p.regexp.MatchString(text)
-	}
-	found := slices.ContainsFunc(p.literals, func(l string) bool { return strings.Contains(folded, l) })
-	return found && (p.exact || p.regexp.MatchString(text))
+	return p.mayBeIn(folded) && ((p.exact && p.literals != nil) || p.regexp.MatchString(text))
 }
 
 // quote cites a match with the words around it.
@@ -112,22 +113,29 @@ func heedsNoCase(re *syntax.Regexp) bool {
 }
 
 // classLiterals writes a small class out; the cases of a letter are one text.
+// A class that leaves out a case of a letter is not exact.
 func classLiterals(re *syntax.Regexp) literals {
-	var texts []string
+	var runes []rune
 	for i := 0; i < len(re.Rune); i += 2 {
-		if re.Rune[i+1]-re.Rune[i] > maxLiterals {
+		if int(re.Rune[i+1]-re.Rune[i])+len(runes) > 2*maxLiterals {
 			return literals{}
 		}
 		for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
-			texts = append(texts, fold(string(r)))
+			runes = append(runes, r)
 		}
+	}
+	var texts []string
+	exact := true
+	for _, r := range runes {
+		texts = append(texts, fold(string(r)))
+		exact = exact && slices.Contains(runes, unicode.SimpleFold(r))
 	}
 	slices.Sort(texts)
 	texts = slices.Compact(texts)
 	if len(texts) == 0 || len(texts) > maxLiterals {
 		return literals{}
 	}
-	return literals{texts, false} // a class may leave out a case of a letter
+	return literals{texts, exact}
 }
 
 func alternateLiterals(subs []*syntax.Regexp) literals {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -86,14 +87,21 @@ func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 	return truths
 }
 
-// foldedMatch looks for patterns in the reviews of one item, folded once.
+// foldedMatch looks for patterns in the reviews of one item, folded once. Most
+// patterns are in none of them, which one look at all of them together tells.
 func foldedMatch(item *catalog.Item) matchFunc {
 	folded := make([]string, len(item.Reviews))
 	for i := range item.Reviews {
 		folded[i] = fold(item.Reviews[i].Text)
 	}
+	all := strings.Join(folded, "\n")
+	var last *pattern
+	var absent bool
 	return func(p *pattern, _ *catalog.Item, review int) bool {
-		return p.matchFolded(item.Reviews[review].Text, folded[review])
+		if p != last {
+			last, absent = p, !p.mayBeIn(all)
+		}
+		return !absent && p.matchFolded(item.Reviews[review].Text, folded[review])
 	}
 }
 

@@ -1,0 +1,445 @@
+package evidence
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+func text(s string) catalog.Value { return catalog.TextValue(s) }
+func num(n float64) catalog.Value { return catalog.NumberValue(n) }
+
+var yes, no = catalog.BoolValue(true), catalog.BoolValue(false)
+
+func hold(t *testing.T, e *request.Evidence, item *catalog.Item, graph *catalog.Graph) Truth {
+	t.Helper()
+	if err := request.CheckEvidence(e); err != nil {
+		t.Fatalf("%+v: %v", e, err)
+	}
+	return New(graph).Leaf(e, item)
+}
+
+func flags(set ...string) catalog.Value {
+	m := map[string]catalog.Value{"casual": no, "hipster": no, "romantic": no}
+	for _, f := range set {
+		m[f] = yes
+	}
+	return catalog.MapValue(m)
+}
+
+// The table of itemMeta's comment, test by test.
+func TestItemMeta(t *testing.T) {
+	item := &catalog.Item{Name: "Blue Door", Categories: []string{"Cafes", "Bubble Tea"}, Attributes: map[string]catalog.Value{
+		"WiFi": text("free"), "Price": num(1), "Ten": num(10), "OneText": text("1"), "TV": no, "Dogs": yes, "Ambience": flags("hipster"), "None": flags(),
+		"Tags": catalog.ListValue(text("Late Night"), num(2)), "Empty": text(""), "Mixed": catalog.MapValue(map[string]catalog.Value{"a": num(1)}),
+	}, Fields: map[string]catalog.Value{"zip": text("19107")}}
+	type ev = request.Evidence
+	tests := []struct {
+		e    ev
+		want Truth
+	}{
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("Free")}, True},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("u'free'")}, True},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("fre")}, False},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: catalog.ListValue(text("paid"), text("free"))}, True},
+		{ev{Path: "attributes.Price", Test: "true", Value: text("1")}, True},
+		{ev{Path: "attributes.Price", Test: "true", Value: num(1)}, True},
+		{ev{Path: "attributes.Ten", Test: "true", Value: text("1")}, False}, // never by substring
+		{ev{Path: "attributes.Ten", Test: "contains", Value: text("1")}, False},
+		{ev{Path: "attributes.OneText", Test: "true", Value: num(1)}, False}, // a text is no number
+		{ev{Path: "attributes.OneText", Test: "true", Value: text("1")}, True},
+		{ev{Path: "zip", Test: "true", Value: text("19107")}, True},
+		{ev{Path: "attributes.TV", Test: "true", Value: text("False")}, True},
+		{ev{Path: "attributes.TV", Test: "true", Value: no}, True},
+		{ev{Path: "attributes.TV", Test: "true", Value: yes}, False},
+		{ev{Path: "attributes.TV", Test: "true", Value: num(0)}, False},
+		{ev{Path: "attributes.Ambience", Test: "true", Value: yes}, False},
+		{ev{Path: "attributes.Ambience.hipster", Test: "true", Value: yes}, True},
+		{ev{Path: "categories", Test: "true", Value: text("Cafes")}, False}, // a list is not its element
+		{ev{Path: "name", Test: "true", Value: text("blue door")}, True},
+
+		{ev{Path: "attributes.WiFi", Test: "false", Value: text("free")}, False},
+		{ev{Path: "attributes.WiFi", Test: "false", Value: text("no")}, True},
+		{ev{Path: "attributes.WiFi", Test: "not_true", Value: text("free")}, False},
+		{ev{Path: "attributes.WiFi", Test: "not_true", Value: text("no")}, True},
+		{ev{Path: "attributes.WiFi", Test: "not_true", Value: catalog.ListValue(text("no"), text("free"))}, False},
+
+		{ev{Path: "categories", Test: "contains", Value: text("bubble tea")}, True},
+		{ev{Path: "categories", Test: "contains", Value: text("Tea")}, False},
+		{ev{Path: "attributes.Tags", Test: "contains", Value: num(2)}, True},
+		{ev{Path: "attributes.Tags", Test: "contains", Value: text("2")}, True},
+		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("hipster")}, True},
+		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("'hipster': True")}, True},
+		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("'casual': False")}, True},
+		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("casual")}, False}, // there, but not set
+		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("classy")}, False},
+		{ev{Path: "attributes.WiFi", Test: "contains", Value: text("REE")}, True},
+		{ev{Path: "attributes.TV", Test: "contains", Value: no}, True},
+		{ev{Path: "categories", Test: "not_contains", Value: text("Tea")}, True},
+		{ev{Path: "attributes.Ambience", Test: "not_contains", Value: text("hipster")}, False},
+
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("paid"), False: text("free")}, False},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("paid"), False: text("no")}, Unknown},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("paid"), Neutral: text("free")}, Unknown},
+		{ev{Path: "attributes.WiFi", Test: "true", Value: text("free"), False: text("no"), Neutral: text("paid")}, True},
+		{ev{Path: "attributes.WiFi", Test: "neutral", Value: text("free")}, Unknown},
+
+		{ev{Path: "attributes.Dogs"}, True},
+		{ev{Path: "attributes.TV"}, False},
+		{ev{Path: "attributes.Ambience"}, True},
+		{ev{Path: "attributes.None"}, False},
+		{ev{Path: "attributes.Mixed"}, Unknown},
+		{ev{Path: "attributes.WiFi"}, Unknown},
+
+		{ev{Path: "attributes.X"}, Unknown},
+		{ev{Path: "attributes.X", Test: "true", Value: yes}, Unknown},
+		{ev{Path: "attributes.X", Test: "true", Value: yes, Missing: -1}, False},
+		{ev{Path: "attributes.X", Test: "false", Value: yes, Missing: 1}, True},
+		{ev{Path: "attributes.X", Test: "false", Value: yes}, Unknown},
+		{ev{Path: "attributes.X", Test: "contains", Value: yes, Missing: -1}, False},
+		{ev{Path: "attributes.X", Test: "neutral", Value: yes}, Unknown},
+		{ev{Path: "attributes.X", Test: "not_true", Value: yes, Missing: -1}, True}, // missing does not matter to these
+		{ev{Path: "attributes.X", Test: "not_contains", Value: yes, Missing: -1}, True},
+		{ev{Path: "attributes.Empty", Test: "true", Value: text("")}, True}, // an empty text is a value
+	}
+	for _, tt := range tests {
+		tt.e.Kind = request.ItemMeta
+		if got := hold(t, &tt.e, item, nil); got != tt.want {
+			t.Errorf("%s %s %s: %v, want %v", tt.e.Path, tt.e.Test, tt.e.Value, got, tt.want)
+		}
+	}
+}
+
+func TestHours(t *testing.T) {
+	item := &catalog.Item{}
+	item.Hours.Set(0, catalog.Interval{From: 11 * 60, To: 14 * 60}, catalog.Interval{From: 18 * 60, To: 26 * 60})
+	item.Hours.Set(1)
+	tests := []struct {
+		day, from, to string
+		missing       int8
+		want          Truth
+	}{
+		{"Monday", "11:30", "13:00", 0, True}, {"monday", "12:00", "15:00", 0, False}, {"Monday", "22:00", "1:30", 0, True}, {"Monday", "22:00", "3:00", 0, False},
+		{"Tuesday", "1:00", "2:00", 0, True}, {"Tuesday", "1:00", "2:30", 0, False}, {"Tuesday", "12:00", "13:00", 1, False}, // closed is known
+		{"Sunday", "12:00", "13:00", 0, Unknown}, {"Sunday", "12:00", "13:00", -1, False}, {"Sunday", "12:00", "13:00", 1, True},
+	}
+	for _, tt := range tests {
+		e := &request.Evidence{Kind: request.ItemMetaHours, Day: tt.day, From: tt.from, To: tt.to, Missing: tt.missing}
+		if got := hold(t, e, item, nil); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+}
+
+func reviewed(texts ...string) *catalog.Item {
+	item := &catalog.Item{}
+	for i, s := range texts {
+		item.Reviews = append(item.Reviews, catalog.Review{ID: fmt.Sprint(i), UserID: fmt.Sprint("u", i), Stars: float64(i + 1), Text: s})
+	}
+	return item
+}
+
+func TestReviewText(t *testing.T) {
+	item := reviewed("A COZY room.", "We waited; 10 minutes.")
+	for pattern, want := range map[string]Truth{"cozy": True, "(?-i)cozy": False, `\bcoz\b`: False, "snug|10 min": True, "^we": True, `1\d+`: True, "dull": False} {
+		if got := hold(t, &request.Evidence{Kind: request.ReviewText, Pattern: pattern}, item, nil); got != want {
+			t.Errorf("/%s/: %v", pattern, got)
+		}
+		if got := hold(t, &request.Evidence{Kind: request.ReviewText, Pattern: pattern}, reviewed(), nil); got != Unknown {
+			t.Errorf("/%s/ without reviews: %v", pattern, got)
+		}
+	}
+}
+
+// Values of fans by hand: the median of the non-zero 1, 2, 3, 10 is 2.5, their
+// 90th percentile 3 + 0.7 · 7 = 7.9.
+func TestWeighted(t *testing.T) {
+	item := reviewed("cozy", "cozy", "plain", "cozy", "cozy")
+	for i, fans := range []float64{0, 1, 2, 3, 10} {
+		item.Reviews[i].User = map[string]catalog.Value{"fans": num(fans)}
+	}
+	tests := []struct {
+		percentile float64
+		need       int
+		want       Truth
+	}{
+		{50, 2, True}, {50, 3, False}, {90, 1, True}, {90, 2, False}, {0, 3, True}, {0, 4, False}, {100, 1, True},
+		{33.333333, 2, True}, // falls on 2: the one with 2 fans counts, and is plain
+		{50, 5, False},       // there are four with fans
+	}
+	for _, tt := range tests {
+		e := &request.Evidence{Kind: request.ReviewText, Pattern: "cozy", WeightBy: "user.fans", Percentile: tt.percentile, MinCredible: tt.need}
+		if got := hold(t, e, item, nil); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+	}
+	e := &request.Evidence{Kind: request.ReviewText, Pattern: "cozy", WeightBy: "fans", Percentile: 50}
+	if got := hold(t, e, item, nil); got != True {
+		t.Error("the default of two credible reviews is not enough")
+	}
+	if got := hold(t, e, reviewed(), nil); got != Unknown {
+		t.Errorf("without reviews it is %v", got)
+	}
+	if got := hold(t, e, reviewed("cozy", "cozy"), nil); got != False {
+		t.Errorf("without any fans it is %v", got)
+	}
+}
+
+// Expected values are those of numpy.percentile.
+func TestPercentile(t *testing.T) {
+	for _, tt := range []struct {
+		sorted  []float64
+		percent float64
+		want    float64
+	}{
+		{[]float64{1, 2, 3, 4}, 50, 2.5}, {[]float64{1, 2, 3}, 50, 2}, {[]float64{7}, 50, 7}, {[]float64{1, 2, 3, 4}, 25, 1.75}, {[]float64{1, 2}, 0, 1}, {[]float64{1, 2}, 100, 2},
+		{[]float64{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 70, 7},
+	} {
+		if got := percentile(tt.sorted, tt.percent); got != tt.want {
+			t.Errorf("%v at %v is %v", tt.sorted, tt.percent, got)
+		}
+	}
+}
+
+func TestAmount(t *testing.T) {
+	for _, tt := range []struct {
+		v    catalog.Value
+		want float64
+	}{
+		{num(3.5), 3.5}, {yes, 1}, {no, 0}, {catalog.Value{}, 0}, {text(""), 0}, {text("None"), 0}, {text("12"), 12}, {text("2015,2016,2017"), 3}, {text("2015"), 2015},
+		{catalog.ListValue(num(2015), num(2016)), 2}, {catalog.ListValue(text("None"), text("")), 0}, {catalog.ListValue(), 0}, {text("NaN"), 1},
+	} {
+		if got := amount(tt.v); got != tt.want {
+			t.Errorf("%v is %v, want %v", tt.v, got, tt.want)
+		}
+	}
+}
+
+func TestReviewMeta(t *testing.T) {
+	item := reviewed("a", "b", "c") // of 1, 2 and 3 stars
+	for i, fans := range []float64{10, 0, 50} {
+		item.Reviews[i].User = map[string]catalog.Value{"fans": num(fans), "elite": catalog.ListValue()}
+	}
+	item.Reviews[1].User["elite"] = catalog.ListValue(num(2020))
+	item.Reviews[0].Fields = map[string]catalog.Value{"useful": num(4)}
+	type ev = request.Evidence
+	tests := []struct {
+		e    ev
+		want Truth
+	}{
+		{ev{Path: "user.elite", Test: "not_empty"}, True},
+		{ev{Path: "user.elite", Test: "not_empty", Aggregate: "any", MinStars: 3}, False},
+		{ev{Path: "user.elite", Test: "not_empty", Aggregate: "all"}, False},
+		{ev{Path: "user.fans", Test: "gte", Value: num(10), Aggregate: "count", Count: 2}, True},
+		{ev{Path: "user.fans", Test: "gte", Value: num(10), Aggregate: "count", Count: 3}, False},
+		{ev{Path: "user.fans", Test: "gte", Value: num(11), Aggregate: "count"}, True},
+		{ev{Path: "user.fans", Test: "gte", Value: num(50), MinStars: 3, Aggregate: "all"}, True},
+		{ev{Path: "user.fans", Test: "lte", Value: num(0)}, True},
+		{ev{Path: "useful", Test: "lte", Value: num(5), Aggregate: "all"}, False}, // two reviews do not have it
+		{ev{Path: "useful", Test: "lte", Value: num(5)}, True},
+		{ev{Path: "stars", Test: "gte", Value: num(1), Aggregate: "all"}, True},
+		{ev{Path: "nothing", Test: "not_empty"}, False},
+		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4}, Unknown}, // no such review
+		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4, Missing: -1}, False},
+	}
+	for _, tt := range tests {
+		tt.e.Kind = request.ReviewMeta
+		if got := hold(t, &tt.e, item, nil); got != tt.want {
+			t.Errorf("%+v: %v", tt.e, got)
+		}
+		if got := hold(t, &tt.e, reviewed(), nil); got != Truth(tt.e.Missing) {
+			t.Errorf("without reviews %+v: %v", tt.e, got)
+		}
+	}
+}
+
+// Ann – Bob – Cid – Dee, each friendship stated by one side only; the item is
+// reviewed by Cid (u0) and by Eve, whom nobody knows (u1).
+func TestSocial(t *testing.T) {
+	graph := &catalog.Graph{Users: map[string]*catalog.User{
+		"ann": {ID: "ann", Name: "Ann", Friends: []string{"bob"}}, "bob": {ID: "bob", Name: "Bob"},
+		"u0": {ID: "u0", Name: "Cid", Friends: []string{"bob", "dee"}}, "dee": {ID: "dee", Name: "Dee"}, "u1": {ID: "u1", Name: "Eve"},
+	}}
+	item := reviewed("a cozy room", "noisy")
+	tests := []struct {
+		names   string
+		hops    int
+		pattern string
+		need    int
+		want    Truth
+	}{
+		{"Cid", 0, "cozy", 0, True}, {"cid", 0, "cozy", 0, True}, {"Bob", 0, "cozy", 0, False}, {"Bob", 1, "cozy", 0, True}, {"Dee", 1, "cozy", 0, True},
+		{"Ann", 1, "cozy", 0, False}, {"Ann", 2, "cozy", 0, True}, {"Ann", 2, "noisy", 0, False}, {"Ann", 2, "", 0, True}, {"Eve", 2, "cozy", 0, False},
+		{"Eve,Bob", 1, "cozy", 0, True}, {"Eve,Bob", 1, "cozy|noisy", 2, True}, {"Bob", 1, "cozy", 2, False}, {"Nobody", 2, "cozy", 0, False}, {"u0", 0, "cozy", 0, True},
+	}
+	for _, tt := range tests {
+		e := &request.Evidence{Kind: request.SocialFilter, Names: strings.Split(tt.names, ","), Hops: tt.hops, Pattern: tt.pattern, MinMatches: tt.need}
+		if got := hold(t, e, item, graph); got != tt.want {
+			t.Errorf("%+v: %v", tt, got)
+		}
+		if got := hold(t, e, reviewed(), graph); got != Unknown {
+			t.Errorf("without reviews %+v: %v", tt, got)
+		}
+		if got := hold(t, e, item, nil); got != False {
+			t.Errorf("without people %+v: %v", tt, got)
+		}
+	}
+}
+
+func given(truth Truth) *request.Node {
+	return &request.Node{Aspect: truth.String(), Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "x", Missing: int8(truth)}}
+}
+
+func join(op string, args ...*request.Node) *request.Node { return &request.Node{Op: op, Args: args} }
+
+var truths = []Truth{False, Unknown, True}
+
+// Kleene's tables, written out.
+func TestThreeValues(t *testing.T) {
+	and := map[[2]Truth]Truth{
+		{True, True}: True, {True, Unknown}: Unknown, {True, False}: False,
+		{Unknown, True}: Unknown, {Unknown, Unknown}: Unknown, {Unknown, False}: False,
+		{False, True}: False, {False, Unknown}: False, {False, False}: False,
+	}
+	or := map[[2]Truth]Truth{
+		{True, True}: True, {True, Unknown}: True, {True, False}: True,
+		{Unknown, True}: True, {Unknown, Unknown}: Unknown, {Unknown, False}: Unknown,
+		{False, True}: True, {False, Unknown}: Unknown, {False, False}: False,
+	}
+	e, item := New(nil), &catalog.Item{}
+	for _, a := range truths {
+		if got := e.Evaluate(join(request.Not, given(a)), item); got != -a {
+			t.Errorf("NOT %v is %v", a, got)
+		}
+		for _, b := range truths {
+			if got := e.Evaluate(join(request.And, given(a), given(b)), item); got != and[[2]Truth{a, b}] {
+				t.Errorf("%v AND %v is %v", a, b, got)
+			}
+			if got := e.Evaluate(join(request.Or, given(a), given(b)), item); got != or[[2]Truth{a, b}] {
+				t.Errorf("%v OR %v is %v", a, b, got)
+			}
+		}
+	}
+}
+
+func TestEmptyNodesAreNoTruth(t *testing.T) {
+	for _, n := range []*request.Node{join(request.And), join(request.Or), join(request.Not), join("XOR", given(True))} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s has a truth", n.Op)
+				}
+			}()
+			New(nil).Evaluate(n, &catalog.Item{})
+		}()
+	}
+	for _, e := range []*request.Evidence{nil, {}, {Kind: request.ReviewText, Pattern: "("}, {Kind: request.ItemMetaHours, Day: "Monday", From: "25:00", To: "x"}} {
+		if got := New(nil).Leaf(e, reviewed("x")); got != Unknown {
+			t.Errorf("%+v is %v", e, got)
+		}
+	}
+}
+
+// drawTree draws a tree of given truths, at most so deep.
+func drawTree(t *rapid.T, depth int) *request.Node {
+	ops := []string{"", ""}
+	if depth > 0 {
+		ops = []string{"", request.And, request.Or, request.Not}
+	}
+	op := rapid.SampledFrom(ops).Draw(t, "op")
+	switch op {
+	case "":
+		return given(rapid.SampledFrom(truths).Draw(t, "truth"))
+	case request.Not:
+		return join(op, drawTree(t, depth-1))
+	}
+	n := join(op)
+	for range rapid.IntRange(1, 3).Draw(t, "parts") {
+		n.Args = append(n.Args, drawTree(t, depth-1))
+	}
+	return n
+}
+
+func TestLaws(t *testing.T) {
+	e, item := New(nil), &catalog.Item{}
+	value := func(n *request.Node) Truth { return e.Evaluate(n, item) }
+	not := func(n *request.Node) *request.Node { return join(request.Not, n) }
+	rapid.Check(t, func(t *rapid.T) {
+		a, b, c := drawTree(t, 3), drawTree(t, 3), drawTree(t, 3)
+		if value(not(not(a))) != value(a) {
+			t.Fatal("NOT NOT")
+		}
+		if value(not(join(request.And, a, b))) != value(join(request.Or, not(a), not(b))) {
+			t.Fatal("De Morgan")
+		}
+		if value(join(request.And, a, join(request.Or, b, c))) != value(join(request.Or, join(request.And, a, b), join(request.And, a, c))) {
+			t.Fatal("distribution")
+		}
+		if value(join(request.And, a, b, c)) != value(join(request.And, c, join(request.And, b, a))) {
+			t.Fatal("order and grouping")
+		}
+	})
+}
+
+// Learning what was unknown never turns what was known: each tree is monotone
+// in the order of information.
+func TestMoreKnowledgeChangesNoAnswer(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := drawTree(t, 4)
+		before := New(nil).Evaluate(n, &catalog.Item{})
+		for _, leaf := range n.Leaves() {
+			if leaf.Evidence.Missing == 0 {
+				leaf.Evidence.Missing = int8(rapid.SampledFrom(truths).Draw(t, "learned"))
+			}
+		}
+		after := New(nil).Evaluate(n, &catalog.Item{})
+		if before != Unknown && after != before {
+			t.Fatalf("%s was %v and is %v", n.Shorthand(), before, after)
+		}
+	})
+}
+
+func TestExplain(t *testing.T) {
+	item := reviewed("Such a cozy room, we stayed for hours and hours and hours until they closed.", "meh")
+	item.Attributes = map[string]catalog.Value{"WiFi": text("free")}
+	item.Hours.Set(0, catalog.Interval{From: 600, To: 1200})
+	item.Reviews[0].User = map[string]catalog.Value{"fans": num(3)}
+	node := func(aspect string, e request.Evidence) *request.Node {
+		return &request.Node{Aspect: aspect, Evidence: &e}
+	}
+	graph := &catalog.Graph{Users: map[string]*catalog.User{"u0": {ID: "u0", Name: "Cid"}}}
+	n := join(request.And,
+		node("wifi", request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: text("free")}),
+		join(request.Or,
+			node("tv", request.Evidence{Kind: request.ItemMeta, Path: "attributes.HasTV", Test: "true", Value: yes}),
+			join(request.Not, node("open", request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "11:00"})),
+			node("cozy", request.Evidence{Kind: request.ReviewText, Pattern: "room"})),
+		node("fans", request.Evidence{Kind: request.ReviewMeta, Path: "user.fans", Test: "gte", Value: num(2)}),
+		&request.Node{Evidence: &request.Evidence{Kind: request.SocialFilter, Names: []string{"Cid"}, Hops: 1, Pattern: "cozy"}},
+		node("fans_cozy", request.Evidence{Kind: request.ReviewText, Pattern: "cozy", WeightBy: "fans", Percentile: 50, MinCredible: 1}),
+	)
+	want := `+ AND
+  + wifi: attributes.WiFi is "free"
+  + OR
+    ? tv: attributes.HasTV has no value
+    + NOT
+      - open: Monday: 10:00-20:00
+    + cozy: review 1 says "Such a cozy room, we stayed for hours and hours and hour…"
+  + fans: 1 of 2 reviews have user.fans ≥ 2, 1 are needed
+  + 1HOP(['Cid'], 'cozy'): 1 of 2 reviews are by somebody within 1 friendships of Cid, 1 of them with /cozy/: review 1 by Cid says "Such a cozy room, we stayed for hours and hours and…"
+  + fans_cozy: 1 of 1 reviews with fans of at least 3 have /cozy/, 1 are needed
+`
+	x := New(graph).Explain(n, item)
+	if got := x.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	rows := New(graph).Table(n, []*catalog.Item{item, reviewed()})
+	if rows[0].Truth != True || rows[1].Truth != Unknown || fmt.Sprint(rows[0].Conditions) != "[true unknown false true true true true]" {
+		t.Errorf("%+v", rows)
+	}
+}
