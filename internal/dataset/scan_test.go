@@ -30,7 +30,7 @@ func scan(t *testing.T, path string) (lines []string, hash string) {
 func TestScan(t *testing.T) {
 	long := strings.Repeat("x", 100_000)
 	content := []byte("\ufeff{\"a\":1}\r\n\n \t\n{\"n\":\"M\xfcller\"}\n" + long + "\n[]")
-	want := []string{`1: {"a":1}`, "4: error: byte 7 of the line is not UTF-8: save the file as UTF-8", "5: " + long, "6: []"}
+	want := []string{`1: {"a":1}`, "4: error: byte 8 of the line is not UTF-8: save the file as UTF-8", "5: " + long, "6: []"}
 	for name, bytes := range map[string][]byte{"data.jsonl": content, "data.jsonl.gz": packed(t, content)} {
 		got, hash := scan(t, write(t, name, bytes))
 		if diff := cmp.Diff(want, got); diff != "" {
