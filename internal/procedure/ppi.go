@@ -21,9 +21,6 @@ func predictionPowered() []Procedure {
 				return nil, err
 			}
 			return powered(params, input, func(cluster []int, level float64) (stats.PPI, error) {
-				if cluster == nil {
-					return stats.PredictionPowered(series[0], series[1], level)
-				}
 				return stats.PredictionPoweredClusters(series[0], series[1], cluster, level)
 			})
 		},
@@ -66,8 +63,8 @@ func gapped(input Object, names ...string) ([][]float64, error) {
 	return out, nil
 }
 
-// numbered gives each label a number, nil where there are no clusters.
-func numbered(input Object) ([]int, error) {
+// clusterNumbers gives each label a number, nil where there are no clusters.
+func clusterNumbers(input Object) ([]int, error) {
 	if !input.Has("cluster") {
 		return nil, nil
 	}
@@ -112,7 +109,7 @@ func powered(params, input Object, estimate func(cluster []int, level float64) (
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := numbered(input)
+	cluster, err := clusterNumbers(input)
 	if err != nil {
 		return nil, err
 	}
