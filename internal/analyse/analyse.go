@@ -27,6 +27,7 @@ type Pair struct {
 	A, B    string
 	Primary bool
 	Metrics []string // empty: the primary and secondary ones
+	Whole   bool     // over all items only, no strata
 }
 
 // Sources are what an analysis needs beyond the fractions.
@@ -34,8 +35,9 @@ type Sources struct {
 	Calls    iter.Seq2[ArmCalls, error]
 	Versions iter.Seq2[ArmVersion, error]
 	// Show makes the exhibit of a trial.
-	Show   func(eval.Trial) (eval.Exhibit, error)
-	Tables func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
+	Show    func(eval.Trial) (eval.Exhibit, error)
+	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
+	Figures func(r eval.Results) []eval.Figure                                // nil: none
 }
 
 // ArmCalls sums what an arm asked in one stage.
@@ -89,6 +91,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			e, ok := a.Estimate(arm, metric)
 			return float64(e.Value), ok && e.Value.Defined()
 		})
+	}
+	if from.Figures != nil {
+		a.Figures = figures(from.Figures(results{a}))
 	}
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err

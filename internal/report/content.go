@@ -53,6 +53,7 @@ type block struct {
 	List    []string
 	Table   *table
 	Chart   *chart
+	Figure  *figure
 	Metrics []definition
 	Samples *samples
 	Code    []string
