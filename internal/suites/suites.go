@@ -31,6 +31,18 @@ type Entry struct {
 	// Preflight puts cases whose score is known through the scorer: the
 	// suite's, and the user's from a folder that need not exist.
 	Preflight func(dir string) ([]PreflightResult, error)
+	// Make makes a data set up whose truth is known and writes it into a
+	// folder: it lists the files, and what of real data could not be read. Nil
+	// for suites that make nothing up.
+	Make func(dir string, m Making) (files, notes []string, err error)
+}
+
+// A Making says how much of what to make up; a count of 0 is the suite's to
+// choose. From is a file of real data to build upon, "" for none.
+type Making struct {
+	Seed                            uint64
+	Items, Reviews, Users, Requests int
+	From                            string
 }
 
 // A Bench is a suite bound to a study, with the pipelines outside that its
@@ -83,6 +95,7 @@ func rerankEntry() Entry {
 			return rerankBench{b}, nil
 		},
 		Init: rerank.Init,
+		Make: func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
 		Preflight: func(dir string) ([]PreflightResult, error) {
 			cases, err := rerank.Preflight(dir)
 			results := make([]PreflightResult, len(cases))
