@@ -110,6 +110,11 @@ func rerankEntry() Entry {
 // rerankBench keeps everything the suite's bench can do.
 type rerankBench struct{ *rerank.Bench }
 
+func (b rerankBench) Placement(t eval.Trial, o eval.Outcome) (Placement, bool) {
+	p, ok := b.Bench.Placement(t, o)
+	return Placement(p), ok
+}
+
 func (b rerankBench) Pipelines() []Pipeline {
 	var list []Pipeline
 	for _, p := range b.Bench.Pipelines() {
@@ -128,6 +133,17 @@ type Explainer interface {
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.
 type Ranker interface {
 	Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool)
+	Placement(t eval.Trial, o eval.Outcome) (Placement, bool)
+	DataHash() string
+}
+
+// A Placement is how a ranking ended, in places from 1.
+type Placement struct {
+	Gold       int    // where gold stood among the candidates
+	Prediction int    // what was ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 where it was not ranked
+	N          int    // candidates
+	Trace      string // what the method did
 }
 
 // A Warner is a bench whose data have something that may be meant.
