@@ -107,7 +107,7 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 // A resampler holds clusters and their statistic.
 type resampler interface {
 	size() int
-	scale() float64         // size of the numbers the estimate is made of
+	scale() float64         // size of the numbers the estimate is made of, 0 without a denominator
 	all() float64           // the estimate
 	without(i int) float64  // the jackknife
 	draw(g counter) float64 // a replicate
@@ -148,9 +148,15 @@ func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
 	return c, nil
 }
 
-func (c ratioClusters) size() int      { return len(c.sums) }
-func (c ratioClusters) scale() float64 { return c.abs / c.den }
-func (c ratioClusters) all() float64   { return c.num / c.den }
+func (c ratioClusters) size() int    { return len(c.sums) }
+func (c ratioClusters) all() float64 { return c.num / c.den }
+
+func (c ratioClusters) scale() float64 {
+	if c.den == 0 {
+		return 0
+	}
+	return c.abs / c.den
+}
 
 func (c ratioClusters) without(i int) float64 {
 	return (c.num - c.sums[i][0]) / (c.den - c.sums[i][1])
@@ -226,6 +232,11 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	b := Bootstrap{Clusters: c.size(), Resamples: len(replicates), Estimate: c.all(), Replicates: replicates, level: level, Mean: nan, SD: nan,
 		Z0: nan, Acceleration: nan, Alphas: [2]float64{nan, nan}, JackknifeSE: nan,
 		Percentile: undefinedInterval(level), Basic: undefinedInterval(level), BCa: undefinedInterval(level)}
+	if most := c.scale() * float64(c.size()); math.IsNaN(most) || math.IsInf(most*most, 0) {
+		b.Estimate = nan
+		b.Undefined = tooLarge
+		return b
+	}
 	if math.IsNaN(b.Estimate) || math.IsInf(b.Estimate, 0) {
 		b.Estimate = nan
 		b.Undefined = "no opportunity: the denominator is 0"

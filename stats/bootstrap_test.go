@@ -133,6 +133,17 @@ func TestBootstrapOneSided(t *testing.T) {
 	}
 }
 
+// TestBootstrapOverflow: numbers whose squares overflow have no interval, and
+// none of infinity.
+func TestBootstrapOverflow(t *testing.T) {
+	for _, huge := range []float64{1e160, 1e308} {
+		b := bootstrapped(t, []float64{huge, 2, -huge, huge}, []float64{1, 1, 1, 1}, 0.9)
+		if b.Undefined == "" || !math.IsNaN(b.Percentile.Low) || math.IsInf(b.SD, 0) || math.IsInf(b.JackknifeSE, 0) {
+			t.Errorf("%v: %+v", huge, b)
+		}
+	}
+}
+
 func TestBootstrapRefuses(t *testing.T) {
 	one := []float64{1, 2}
 	o := stats.BootstrapOptions{Resamples: 10, Level: 0.9}

@@ -10,12 +10,14 @@ type Correlation struct {
 	N         int
 	R         float64
 	T, DF, P  float64  // of R = 0, two-sided
-	CI        Interval // Fisher's z; from 4 pairs on
+	CI        Interval // Fisher's z
 	Undefined string
+	Warnings  []string
 }
 
 // Pearson is the linear correlation. It is undefined for fewer than 3 pairs
-// and where one side is constant; a perfect one has no test and no interval. Reference: R cor.test.
+// and where one side is constant. A perfect one has no test and no interval,
+// 3 pairs have no interval. Reference: R cor.test.
 func Pearson(a, b []float64, level float64) (Correlation, error) {
 	if err := checkLevel(level); err != nil {
 		return Correlation{}, err
@@ -35,19 +37,44 @@ func Pearson(a, b []float64, level float64) (Correlation, error) {
 	case negligible(math.Sqrt(ssA/n), ma), negligible(math.Sqrt(ssB/n), mb):
 		r.Undefined = "one side is constant"
 		return r, nil
+	case math.IsInf(ssA+ssB, 0), math.IsNaN(ssA + ssB):
+		r.Undefined = tooLarge
+		return r, nil
 	}
-	r.R = math.Max(-1, math.Min(1, covariation(a, b, ma, mb)/math.Sqrt(ssA)/math.Sqrt(ssB)))
-	if math.Abs(r.R) < 1 {
-		r.T = r.R * math.Sqrt(r.DF/(1-r.R*r.R))
-		r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
+	r.R = coefficient(a, b, ma, mb, ssA, ssB)
+	if math.Abs(r.R) == 1 {
+		r.Warnings = append(r.Warnings, "a perfect correlation has no test and no interval")
+		return r, nil
 	}
-	if len(a) > 3 && math.Abs(r.R) < 1 {
-		half := zQuantile((1-level)/2) / math.Sqrt(n-3)
-		z := math.Atanh(r.R)
-		r.CI = Interval{math.Tanh(z - half), math.Tanh(z + half), level}
+	r.T = r.R * math.Sqrt(r.DF/(1-r.R*r.R))
+	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
+	if len(a) < 4 {
+		r.Warnings = append(r.Warnings, "3 pairs have no interval of their correlation")
+		return r, nil
 	}
+	half := zQuantile((1-level)/2) / math.Sqrt(n-3)
+	z := math.Atanh(r.R)
+	r.CI = Interval{math.Tanh(z - half), math.Tanh(z + half), level}
 	return r, nil
 }
+
+// coefficient is the correlation of two series with these means and sums of
+// squares, none of which is 0.
+func coefficient(a, b []float64, ma, mb, ssA, ssB float64) float64 {
+	return math.Max(-1, math.Min(1, covariation(a, b, ma, mb)/math.Sqrt(ssA)/math.Sqrt(ssB)))
+}
+
+// covariation is Σ(aᵢ − ma)(bᵢ − mb).
+func covariation(a, b []float64, ma, mb float64) float64 {
+	var s float64
+	for i := range a {
+		s += (a[i] - ma) * (b[i] - mb)
+	}
+	return s
+}
+
+// tooLarge is why nothing can be said of numbers around 1e200.
+const tooLarge = "the squares of these numbers are larger than a float64 holds"
 
 // Spearman is the correlation of ranks, ties by average ranks; its p-value is
 // that of the t approximation, its interval Fisher's z on ranks, which is

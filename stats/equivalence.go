@@ -10,9 +10,9 @@ import (
 type Equivalence struct {
 	Estimate, SE, DF float64
 	Low, High        float64  // the limits
-	PLow             float64  // H1: the difference is above Low
-	PHigh            float64  // H1: it is below High
-	P                float64  // the larger of the two
+	PLow             float64  // H1: the difference is above Low; NaN where that is infinite
+	PHigh            float64  // H1: it is below High; likewise
+	P                float64  // the larger of those that were tested
 	CI               Interval // of level 1 − 2α: within the limits where P < α
 	Equivalent       bool
 	Undefined        string
@@ -34,12 +34,21 @@ func TOST(estimate, se, df, low, high, alpha float64) (Equivalence, error) {
 	}
 	nan := math.NaN()
 	r := Equivalence{Estimate: estimate, SE: se, DF: df, Low: low, High: high, PLow: nan, PHigh: nan, P: nan, CI: undefinedInterval(1 - 2*alpha)}
-	if !(se > 0) || !(df > 0) {
+	if !(se > 0) || math.IsInf(se, 1) || !(df > 0) {
 		r.Undefined = "the difference has no standard error"
 		return r, nil
 	}
-	r.PLow, r.PHigh = tCDF(-(estimate-low)/se, df), tCDF((estimate-high)/se, df)
-	r.P = math.Max(r.PLow, r.PHigh)
+	if !math.IsInf(low, -1) {
+		r.PLow = tCDF(-(estimate-low)/se, df)
+		r.P = r.PLow
+	}
+	if !math.IsInf(high, 1) {
+		r.PHigh = tCDF((estimate-high)/se, df)
+		r.P = r.PHigh
+	}
+	if r.PLow > r.PHigh {
+		r.P = r.PLow
+	}
 	half := tQuantile(alpha, df) * se
 	r.CI = Interval{estimate - half, estimate + half, 1 - 2*alpha}
 	r.Equivalent = r.P < alpha

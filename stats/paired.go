@@ -1,7 +1,6 @@
 package stats
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/scruple-eval/scruple/stats/dist"
@@ -38,27 +37,18 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	if err := checkLevel(level); err != nil {
 		return Paired{}, err
 	}
-	if len(a) != len(b) {
-		return Paired{}, fmt.Errorf("stats: pairs need equal lengths, got %d and %d", len(a), len(b))
-	}
-	if len(a) == 0 {
-		return Paired{}, errEmpty
-	}
-	if err := checkFinite("a", a); err != nil {
-		return Paired{}, err
-	}
-	if err := checkFinite("b", b); err != nil {
+	diff, err := Differences(a, b)
+	if err != nil {
 		return Paired{}, err
 	}
 	n := float64(len(a))
-	diff := make([]float64, len(a))
-	for i := range a {
-		diff[i] = a[i] - b[i]
-	}
 	nan := math.NaN()
 	r := Paired{N: len(a), MeanA: mean(a), MeanB: mean(b), MeanDiff: mean(diff), DF: n - 1,
 		SDDiff: nan, SE: nan, T: nan, P: nan, PGreater: nan, PLess: nan, DZ: nan, GZ: nan, DAv: nan,
 		Correlation: nan, CI: undefinedInterval(level)}
+	if err := checkFinite("means", []float64{r.MeanA, r.MeanB, r.MeanDiff}); err != nil {
+		return Paired{}, err
+	}
 	if len(a) < 2 {
 		r.Undefined = "one pair has no spread"
 		return r, nil
@@ -66,11 +56,18 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 	ssA, ssB := sumSquares(a, r.MeanA), sumSquares(b, r.MeanB)
 	r.SDDiff = math.Sqrt(sumSquares(diff, r.MeanDiff) / (n - 1))
 	r.SE = r.SDDiff / math.Sqrt(n)
-	if ssA > 0 && ssB > 0 {
-		r.Correlation = covariation(a, b, r.MeanA, r.MeanB) / math.Sqrt(ssA*ssB)
+	sdA, sdB := math.Sqrt(ssA/(n-1)), math.Sqrt(ssB/(n-1))
+	constantA, constantB := negligible(sdA, r.MeanA), negligible(sdB, r.MeanB)
+	if !constantA && !constantB {
+		r.Correlation = coefficient(a, b, r.MeanA, r.MeanB, ssA, ssB)
 	}
-	if sd := math.Sqrt((ssA + ssB) / 2 / (n - 1)); sd > 0 {
-		r.DAv = r.MeanDiff / sd
+	if !constantA || !constantB {
+		r.DAv = r.MeanDiff / (math.Hypot(sdA, sdB) / math.Sqrt2)
+	}
+	if spread := r.SE + sdA + sdB; math.IsNaN(spread) || math.IsInf(spread, 0) {
+		r.SDDiff, r.SE, r.Correlation, r.DAv = nan, nan, nan, nan
+		r.Undefined = tooLarge
+		return r, nil
 	}
 	if negligible(r.SE, r.MeanDiff) {
 		r.SDDiff, r.SE = 0, 0
@@ -128,12 +125,4 @@ func hedges(df float64) float64 {
 	up, _ := math.Lgamma(df / 2)
 	down, _ := math.Lgamma((df - 1) / 2)
 	return math.Exp(up-down) / math.Sqrt(df/2)
-}
-
-func covariation(a, b []float64, ma, mb float64) float64 {
-	var s float64
-	for i := range a {
-		s += (a[i] - ma) * (b[i] - mb)
-	}
-	return s
 }

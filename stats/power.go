@@ -96,7 +96,7 @@ func PairedEffect(n, power, alpha float64, alternative Alternative) (float64, er
 	high := 10 / math.Sqrt(n)
 	for excess(high) < 0 {
 		if high *= 4; high > 1e9 {
-			return math.NaN(), nil // with so few pairs no effect is sure to show
+			return 0, fmt.Errorf("stats: no effect shows in %v pairs with a power of %v", n, power)
 		}
 	}
 	dz, ok := root.Find(excess, 0, high)

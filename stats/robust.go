@@ -203,6 +203,9 @@ func (r *regression) solve() error {
 		centred += y * y
 		plain += r.y[i] * r.y[i]
 	})
+	if v := plain + r.rss; math.IsNaN(v) || math.IsInf(v, 0) {
+		return errors.New("stats: " + tooLarge)
+	}
 	if r.rss <= 1e-24*centred || r.rss <= 1e-28*plain {
 		return errors.New("stats: the model fits the response exactly: there is no residual variance to estimate")
 	}

@@ -299,6 +299,7 @@ func TestRobustRefuses(t *testing.T) {
 				d.y[i] = 3 + 0.1*d.x[i]
 			}
 		}},
+		{"a response that overflows", "y ~ k", "larger than a float64 holds", func(d *regressed) { d.y[0] = 1e200 }},
 		{"a random term", "y ~ k + (1|cluster)", "fit a mixed model", func(*regressed) {}},
 		{"labels as response", "k ~ x", "no column of numbers", func(*regressed) {}},
 		{"too few rows", "y ~ k + x", "nothing is left", func(d *regressed) {

@@ -31,18 +31,15 @@ type SignedRank struct {
 	PrattZ         float64 // zeros ranked, then dropped
 	PrattP         float64
 	RankBiserial   float64  // (W+ − W−)/(W+ + W−)
-	HodgesLehmann  float64  // median of Walsh averages of the differences that are not 0
+	HodgesLehmann  float64  // median of the averages of two differences, those of 0 left out
 	HLCI           Interval // exact; undefined with ties, zeros or many pairs
 	Undefined      string
 	Warnings       []string
 }
 
-// Above these numbers of differences what takes squares or cubes of them is
-// left out, with a warning.
-const (
-	maxExactRanks = 2000
-	maxWalsh      = 5000
-)
+// maxExactRanks is the number of differences up to which the distribution of
+// rank sums is counted, which takes their cube.
+const maxExactRanks = 2000
 
 // WilcoxonSignedRank compares paired observations by the ranks of their
 // differences. It assumes that pairs are independent and differences symmetric
@@ -86,13 +83,18 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	r.RankBiserial = (r.WPlus - r.WMinus) / (r.WPlus + r.WMinus)
 	r.normal(ties, alternative)
 	r.pratt(diff, alternative)
-	if r.Used <= maxExactRanks {
-		r.PExact = exactSignedRank(ranks, r.WPlus, alternative)
-	} else {
+	slices.Sort(kept)
+	n := len(kept)
+	middle := n * (n + 1) / 2
+	r.HodgesLehmann = walsh(kept, (middle+1)/2)/2 + walsh(kept, middle/2+1)/2
+	if r.Used > maxExactRanks {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d differences: more than %d are tested by the normal approximation alone", r.Used, maxExactRanks))
+		return r, nil
 	}
-	if r.Used <= maxWalsh {
-		r.hodgesLehmann(kept, level)
+	sums := newRankSums(ranks)
+	r.PExact = sums.p(r.WPlus, alternative)
+	if !r.Ties && r.Zeros == 0 {
+		r.shiftInterval(kept, sums, level)
 	}
 	return r, nil
 }
@@ -196,76 +198,131 @@ func (r *SignedRank) pratt(diff []float64, alternative Alternative) {
 	r.PrattP = normalP(r.PrattZ, alternative)
 }
 
-// exactSignedRank counts, rank by rank, in how many of the 2ⁿ assignments of
-// signs the positive ranks reach each sum. Ranks are doubled, which makes
-// averages whole; counts are kept as probabilities.
-func exactSignedRank(ranks []float64, w float64, alternative Alternative) float64 {
-	total := 0
-	for _, x := range ranks {
-		total += int(2 * x)
+// shiftInterval cuts the Walsh averages at a quantile of W.
+func (r *SignedRank) shiftInterval(sorted []float64, sums rankSums, level float64) {
+	n := len(sorted)
+	cut := sums.quantile((1 - level) / 2)
+	if cut == 0 {
+		cut = 1
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the exact interval of %d differences covers %.4g at most", n, 1-math.Ldexp(2, -n)))
 	}
-	p := make([]float64, total+1)
-	p[0] = 1
+	r.HLCI = Interval{walsh(sorted, cut), walsh(sorted, n*(n+1)/2+1-cut), level}
+}
+
+// rankSums is the distribution of the sum of the ranks whose sign is positive
+// when all 2ⁿ assignments of signs are as likely. It is symmetric: only its
+// lower half is kept.
+type rankSums struct {
+	unit  float64   // what the sums are multiples of: 1, or ½ with odd ties
+	total int       // of all ranks, in units
+	prob  []float64 // of each sum up to half of the total
+}
+
+// newRankSums adds rank after rank: a sum is reached without it, or with it
+// from as much less.
+func newRankSums(ranks []float64) rankSums {
+	d := rankSums{unit: 1}
+	if slices.ContainsFunc(ranks, func(r float64) bool { return r != math.Trunc(r) }) {
+		d.unit = 0.5
+	}
+	steps := make([]int, len(ranks))
+	for i, r := range ranks {
+		steps[i] = int(r / d.unit)
+		d.total += steps[i]
+	}
+	slices.Sort(steps) // small ones first: fewer sums are reached on the way
+	d.prob = make([]float64, d.total/2+1)
+	d.prob[0] = 1
 	reached := 0
-	for _, x := range ranks {
-		shift := int(2 * x)
-		for s := reached; s >= 0; s-- {
-			half := p[s] / 2
-			p[s] = half
-			p[s+shift] += half
+	for _, step := range steps {
+		reached = min(reached+step, len(d.prob)-1)
+		for s := reached; s >= step; s-- {
+			d.prob[s] = (d.prob[s] + d.prob[s-step]) / 2
 		}
-		reached += shift
+		for s := range min(step, len(d.prob)) {
+			d.prob[s] /= 2
+		}
 	}
-	at := int(2 * w)
-	lower, upper := sum(p[:at+1]), sum(p[at:])
+	return d
+}
+
+// p is the p-value of a sum.
+func (d rankSums) p(w float64, alternative Alternative) float64 {
 	switch alternative {
 	case Greater:
-		return math.Min(1, upper)
+		return d.atLeast(w)
 	case Less:
-		return math.Min(1, lower)
+		return d.atMost(w)
 	}
-	return math.Min(1, 2*math.Min(lower, upper))
+	return math.Min(1, 2*math.Min(d.atMost(w), d.atLeast(w)))
 }
 
-// hodgesLehmann is the median of all averages of two differences; its exact
-// interval cuts the sorted averages at a quantile of W.
-func (r *SignedRank) hodgesLehmann(diff []float64, level float64) {
-	n := len(diff)
-	walsh := make([]float64, 0, n*(n+1)/2)
-	for i, x := range diff {
-		for _, y := range diff[i:] {
-			walsh = append(walsh, (x+y)/2)
-		}
+// atMost is P(W ≤ w).
+func (d rankSums) atMost(w float64) float64 {
+	at := int(w / d.unit)
+	if at < len(d.prob) {
+		return math.Min(1, sum(d.prob[:at+1]))
 	}
-	slices.Sort(walsh)
-	m := len(walsh)
-	r.HodgesLehmann = (walsh[(m-1)/2] + walsh[m/2]) / 2
-	if r.Ties || r.Zeros > 0 || n > maxExactRanks {
-		return
-	}
-	cut := signedRankQuantile(n, (1-level)/2)
-	cut = max(cut, 1)
-	r.HLCI = Interval{walsh[cut-1], walsh[m-cut], level}
+	return 1 - sum(d.prob[:d.total-at])
 }
 
-// signedRankQuantile is the smallest w with P(W ≤ w) ≥ p, W on ranks 1…n.
-func signedRankQuantile(n int, p float64) int {
-	prob := make([]float64, n*(n+1)/2+1)
-	prob[0] = 1
-	reached := 0
-	for k := 1; k <= n; k++ {
-		for s := reached; s >= 0; s-- {
-			half := prob[s] / 2
-			prob[s] = half
-			prob[s+k] += half
-		}
-		reached += k
-	}
+// atLeast is P(W ≥ w), by symmetry.
+func (d rankSums) atLeast(w float64) float64 { return d.atMost(float64(d.total)*d.unit - w) }
+
+// quantile is the smallest sum, in units, whose P(W ≤ w) reaches p ≤ ½.
+func (d rankSums) quantile(p float64) int {
 	var cumulative float64
-	for w, x := range prob {
+	for w, x := range d.prob {
 		if cumulative += x; cumulative >= p*(1-1e-14) {
 			return w
 		}
 	}
-	return len(prob) - 1
+	return len(d.prob) - 1
+}
+
+// walsh is the k-th smallest Walsh average (xᵢ + xⱼ)/2, i ≤ j, of sorted
+// numbers. It is searched among the floats, of which there are 2⁶⁴: in 64
+// counts, each linear, and without a list of all averages.
+func walsh(sorted []float64, k int) float64 {
+	lo, hi := place(sorted[0]), place(sorted[len(sorted)-1])
+	for lo < hi {
+		mid := lo + (hi-lo)/2
+		if walshCount(sorted, float(mid)) >= k {
+			hi = mid
+		} else {
+			lo = mid + 1
+		}
+	}
+	return float(lo) + 0 // −0 is 0
+}
+
+// walshCount counts the averages up to a bound.
+func walshCount(sorted []float64, bound float64) int {
+	count, j := 0, len(sorted)-1
+	for i, x := range sorted {
+		for j >= i && x/2+sorted[j]/2 > bound {
+			j--
+		}
+		if j < i {
+			break
+		}
+		count += j - i + 1
+	}
+	return count
+}
+
+// place numbers the floats in order; float is its inverse.
+func place(x float64) uint64 {
+	b := math.Float64bits(x)
+	if b>>63 == 1 {
+		return ^b
+	}
+	return b | 1<<63
+}
+
+func float(place uint64) float64 {
+	if place>>63 == 1 {
+		return math.Float64frombits(place &^ (1 << 63))
+	}
+	return math.Float64frombits(^place)
 }

@@ -177,6 +177,9 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 			return show(t, j.Outcome, j.Verdicts)
 		},
 	}
+	if f, ok := l.bench.(eval.Figurer); ok {
+		from.Figures = f.Figures
+	}
 	if t, ok := l.bench.(eval.Tabler); ok {
 		from.Tables = t.Tables
 	}

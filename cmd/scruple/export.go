@@ -24,19 +24,24 @@ func exportVerb(a *app) *cobra.Command {
 Tables: calls (one line a request), outcomes (a line a trial), scores (a line
 a fraction) and summary (a line an estimate). Lines come in the order of the
 plan, which is the same for the same study and seed. Format trec writes the
-rankings of a rerank run into a folder: a run file an arm, and the judgements.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+rankings of a rerank run into a folder: a run file an arm, and the judgements.
+Format files writes such a run into a numbered folder: config.json,
+results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		db, r, err := a.findRun(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		defer db.Close()
-		if format == "trec" {
+		if format == "trec" || format == "files" {
 			path, err := a.studyPath(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
 			if output == "" {
-				return fmt.Errorf("--format trec writes several files: name a folder for them with --out")
+				return fmt.Errorf("--format %s writes several files: name a folder for them with --out", format)
+			}
+			if format == "files" {
+				return a.exportFiles(c.Context(), db, r, path, output)
 			}
 			return a.exportTREC(c.Context(), db, r, path, output)
 		}
@@ -54,8 +59,8 @@ rankings of a rerank run into a folder: a run file an arm, and the judgements.`,
 		return f.Close()
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary")
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | trec")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for trec")
+	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | trec | files")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for trec and files")
 	return c
 }
 
@@ -88,7 +93,7 @@ func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, t
 	case "csv":
 		write, flush = csvLines(w, t.columns)
 	default:
-		return fmt.Errorf("--format %q: the formats are jsonl and csv, and trec for rankings", format)
+		return fmt.Errorf("--format %q: the formats are jsonl and csv, and trec and files for rankings", format)
 	}
 	for row, err := range t.rows(ctx, db, r) {
 		if err != nil {

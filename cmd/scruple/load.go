@@ -95,6 +95,7 @@ func (l *loaded) resolve() error {
 		key, text, _ := strings.Cut(err.Error(), ": ")
 		problems = append(problems, l.file.Errorf(key, "%s", text))
 	}
+	l.addContrasts()
 	if len(problems) == 0 {
 		problems = l.compileRules(arms)
 	}
@@ -103,6 +104,19 @@ func (l *loaded) resolve() error {
 	}
 	l.treatment = plan.Treatment(s, arms)
 	return errors.Join(problems...)
+}
+
+// addContrasts adds the pairs that the suite wants compared beside the study's.
+func (l *loaded) addContrasts() {
+	c, ok := l.bench.(eval.Contraster)
+	if !ok {
+		return
+	}
+	for _, k := range c.Contrasts() {
+		if !slices.ContainsFunc(l.pairs, func(p analyse.Pair) bool { return p.A == k.A && p.B == k.B || p.A == k.B && p.B == k.A }) {
+			l.pairs = append(l.pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Whole: true})
+		}
+	}
 }
 
 // checkBudget refuses a bound on cost that could not be kept.

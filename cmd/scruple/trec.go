@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/store"
@@ -28,7 +26,7 @@ func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, path, 
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("exporting runs: %w", err)
 	}
-	w := trecWriter{dir: dir, files: map[string]*trecFile{}}
+	w := folder{dir: dir, files: map[string]*openFile{}}
 	qrels := map[string]bool{}
 	for j, err := range db.Outcomes(ctx, r) {
 		if err != nil {
@@ -37,7 +35,7 @@ func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, path, 
 		ids, gold, ranked := ranker.Ranking(j.Trial, j.Outcome)
 		if gold != "" && !qrels[j.Trial.Item] {
 			qrels[j.Trial.Item] = true
-			w.line("qrels.txt", "%s 0 %s 1", j.Trial.Item, gold)
+			w.text("qrels.txt", fmt.Sprintf("%s 0 %s 1\n", j.Trial.Item, gold))
 		}
 		if !ranked {
 			continue // no line: trec_eval leaves the query out; judged queries without a run are said by `measure ranking`
@@ -47,7 +45,7 @@ func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, path, 
 			name += fmt.Sprintf("_%d", j.Trial.Replicate)
 		}
 		for i, id := range ids {
-			w.line(name+".run", "%s Q0 %s %d %d %s", j.Trial.Item, id, i+1, len(ids)-i, name)
+			w.text(name+".run", fmt.Sprintf("%s Q0 %s %d %d %s\n", j.Trial.Item, id, i+1, len(ids)-i, name))
 		}
 	}
 	if err := w.close(); err != nil {
@@ -55,37 +53,4 @@ func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, path, 
 	}
 	a.say("wrote %d files to %s", len(w.files), dir)
 	return nil
-}
-
-type trecWriter struct {
-	dir   string
-	files map[string]*trecFile
-	err   error
-}
-
-type trecFile struct {
-	*bufio.Writer
-	file *os.File
-}
-
-func (w *trecWriter) line(name, format string, args ...any) {
-	f := w.files[name]
-	if f == nil {
-		file, err := os.Create(filepath.Join(w.dir, name))
-		if err != nil {
-			w.err = errors.Join(w.err, err)
-			return
-		}
-		f = &trecFile{bufio.NewWriter(file), file}
-		w.files[name] = f
-	}
-	fmt.Fprintf(f, format+"\n", args...) // a failure is kept by the writer until it is flushed
-}
-
-func (w *trecWriter) close() error {
-	err := w.err
-	for _, f := range w.files {
-		err = errors.Join(err, f.Flush(), f.file.Close())
-	}
-	return err
 }

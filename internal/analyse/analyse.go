@@ -6,6 +6,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/stats"
@@ -27,6 +28,7 @@ type Pair struct {
 	A, B    string
 	Primary bool
 	Metrics []string // empty: the primary and secondary ones
+	Whole   bool     // over all items only, no strata
 }
 
 // Sources are what an analysis needs beyond the fractions.
@@ -34,8 +36,9 @@ type Sources struct {
 	Calls    iter.Seq2[ArmCalls, error]
 	Versions iter.Seq2[ArmVersion, error]
 	// Show makes the exhibit of a trial.
-	Show   func(eval.Trial) (eval.Exhibit, error)
-	Tables func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
+	Show    func(eval.Trial) (eval.Exhibit, error)
+	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
+	Figures func(r eval.Results) []eval.Figure                                // nil: none
 }
 
 // ArmCalls sums what an arm asked in one stage.
@@ -89,6 +92,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			e, ok := a.Estimate(arm, metric)
 			return float64(e.Value), ok && e.Value.Defined()
 		})
+	}
+	if from.Figures != nil {
+		a.Figures = figures(from.Figures(results{a}))
 	}
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
@@ -314,11 +320,16 @@ func ranked(values []cell) []int {
 
 // warnings says what a reader must know before the numbers.
 func warnings(a *Analysis) []string {
-	var w []string
+	var w, simulated []string
 	for _, arm := range a.Arms {
 		if arm.Simulated {
-			w = append(w, fmt.Sprintf("%s is simulated: its answers were made up from gold by a stated error profile and say nothing of any model", arm.ID))
+			simulated = append(simulated, arm.ID)
 		}
+	}
+	if len(simulated) > 0 {
+		w = append(w, fmt.Sprintf("simulated: answers were made up from gold by a stated error profile and say nothing of any model (%s)", listed(simulated)))
+	}
+	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
 			w = append(w, fmt.Sprintf("%s: %d of %d trials failed and are left out; `scruple run --retry-failed` asks them again", arm.ID, arm.Failed, arm.Planned))
 		}
@@ -339,6 +350,15 @@ func warnings(a *Analysis) []string {
 		}
 	}
 	return w
+}
+
+// listed names a few and counts the rest.
+func listed(names []string) string {
+	const few = 4
+	if len(names) <= few+1 {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
 // FailedShare is the largest share of failed trials of any arm, or of trials

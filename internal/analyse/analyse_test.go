@@ -155,7 +155,7 @@ func TestAnalyse(t *testing.T) {
 	if j := a.Judges[0]; j.Right != 3 || j.Cases != 4 || j.Accuracy != 0.75 {
 		t.Errorf("judge %+v", j)
 	}
-	for _, want := range []string{"y is simulated", "1 of 4 trials failed", "2 versions", "fabrication of x: 1 entries"} {
+	for _, want := range []string{"say nothing of any model (y)", "1 of 4 trials failed", "2 versions", "fabrication of x: 1 entries"} {
 		if !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning says %q: %q", want, a.Warnings)
 		}

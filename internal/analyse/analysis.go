@@ -61,6 +61,7 @@ type Analysis struct {
 	Models      []Model      `json:"models,omitempty"` // of method mixed_effects
 	Judges      []Judge      `json:"judges,omitempty"`
 	Tables      []eval.Table `json:"tables,omitempty"`
+	Figures     []Figure     `json:"figures,omitempty"`
 	Samples     []Sample     `json:"samples,omitempty"`
 	// Warnings concern the whole study: simulated answers, failed trials,
 	// unscored entries, an unfinished run.

@@ -30,7 +30,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	for _, k := range contests {
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 		for _, s := range selections {
-			if s.stratum != nil && !k.first {
+			if s.stratum != nil && (!k.first || k.pair.Whole) {
 				continue
 			}
 			r, err := c.compare(k, s, t)

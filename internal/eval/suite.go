@@ -95,6 +95,59 @@ type Tabler interface {
 	Tables(value func(arm, metric string) (float64, bool)) []Table
 }
 
+// A Contrast is a pair of arms that a suite wants compared beside those the
+// study names: never a primary comparison, and over all items only.
+type Contrast struct {
+	A, B    string
+	Metrics []string
+}
+
+// A Contraster is a bench that wants contrasts.
+type Contraster interface{ Contrasts() []Contrast }
+
+// Measured is a number with its interval; NaN where there is none.
+type Measured struct{ Value, Low, High float64 }
+
+// Results are what analysis made of the numbers.
+type Results interface {
+	Estimate(arm, metric string) (Measured, bool)
+	// Difference is that of a comparison that was made, a − b.
+	Difference(a, b, metric string) (Measured, bool)
+	// Effort is what a trial of an arm takes: dollars where prices are known,
+	// else calls.
+	Effort(arm string) (perTrial float64, unit string)
+}
+
+// A Figure is a suite's own figure: lines or points of series over an axis, or
+// a grid of cells.
+type Figure struct {
+	Name, Title, Note string
+	XTitle, YTitle    string
+	Ticks             []string // categories of x, whose points stand at 0, 1, …; nil for numbers
+	Joined            bool     // points of a series are joined by lines
+	Series            []Series
+	// A grid has Rows, Columns and Cells instead of series. Cells below Bad
+	// stand out as bad, those above Good as good.
+	Rows, Columns []string
+	Cells         [][]Measured
+	Bad, Good     float64
+}
+
+// A Series is the points of one name.
+type Series struct {
+	Name   string
+	Points []Point
+}
+
+// A Point is a number over an x.
+type Point struct {
+	X float64
+	Measured
+}
+
+// A Figurer is a bench with figures of its own.
+type Figurer interface{ Figures(r Results) []Figure }
+
 // An Exhibit shows one trial to a person. It holds text, never markup.
 type Exhibit struct {
 	Item  string        `json:"item"`

@@ -1,7 +1,9 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
+	"math"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -11,7 +13,7 @@ func adjust() []Procedure {
 		Name: "p_adjust", Title: "Correction for multiple comparisons",
 		Summary: "What p-values of a family of tests come to when all of them were asked: Bonferroni, Holm, Hochberg (family-wise error), Benjamini-Hochberg and Benjamini-Yekutieli (false discovery rate).",
 		Source:  "R stats::p.adjust",
-		Columns: []Role{{Name: "p", Doc: "p-values, one test a row"}},
+		Columns: []Role{{Name: "p", Doc: "p-values, one test a row; undefined ones do not count", Missing: true}},
 		Params:  []Param{{"alpha", "0.05", "level of rejection"}},
 		Run:     runAdjust,
 	}}
@@ -25,18 +27,21 @@ type adjustResult struct {
 	BH         []Number `json:"bh"`
 	BY         []Number `json:"by"`
 	Reject     struct {
-		Bonferroni []bool `json:"bonferroni"`
-		Holm       []bool `json:"holm"`
-		Hochberg   []bool `json:"hochberg"`
-		BH         []bool `json:"bh"`
-		BY         []bool `json:"by"`
+		Bonferroni []*bool `json:"bonferroni"`
+		Holm       []*bool `json:"holm"`
+		Hochberg   []*bool `json:"hochberg"`
+		BH         []*bool `json:"bh"`
+		BY         []*bool `json:"by"`
 	} `json:"reject"`
 }
 
 func runAdjust(params, input Object) (any, error) {
-	p, err := input.Numbers("p")
+	p, err := input.NumbersWithGaps("p")
 	if err != nil {
 		return nil, err
+	}
+	if len(p) == 0 {
+		return nil, errors.New("input.p is empty: there is nothing to correct")
 	}
 	for i, x := range p {
 		if x < 0 || x > 1 {
@@ -50,15 +55,33 @@ func runAdjust(params, input Object) (any, error) {
 	if !(alpha > 0 && alpha < 1) {
 		return nil, fmt.Errorf("params.alpha is %v, expected a level between 0 and 1", alpha)
 	}
-	reject := func(q []float64) []bool {
-		out := make([]bool, len(q))
-		for i, x := range q {
-			out[i] = x <= alpha
-		}
-		return out
+	r := adjustResult{P: Numbers(p)}
+	for _, c := range []struct {
+		correct  func([]float64) []float64
+		adjusted *[]Number
+		reject   *[]*bool
+	}{
+		{stats.Bonferroni, &r.Bonferroni, &r.Reject.Bonferroni},
+		{stats.Holm, &r.Holm, &r.Reject.Holm},
+		{stats.Hochberg, &r.Hochberg, &r.Reject.Hochberg},
+		{stats.BH, &r.BH, &r.Reject.BH},
+		{stats.BY, &r.BY, &r.Reject.BY},
+	} {
+		q := c.correct(p)
+		*c.adjusted, *c.reject = Numbers(q), rejected(q, alpha)
 	}
-	bonferroni, holm, hochberg, bh, by := stats.Bonferroni(p), stats.Holm(p), stats.Hochberg(p), stats.BH(p), stats.BY(p)
-	r := adjustResult{P: Numbers(p), Bonferroni: Numbers(bonferroni), Holm: Numbers(holm), Hochberg: Numbers(hochberg), BH: Numbers(bh), BY: Numbers(by)}
-	r.Reject.Bonferroni, r.Reject.Holm, r.Reject.Hochberg, r.Reject.BH, r.Reject.BY = reject(bonferroni), reject(holm), reject(hochberg), reject(bh), reject(by)
 	return r, nil
+}
+
+// rejected holds corrected p-values against a level; an undefined one is
+// neither rejected nor not.
+func rejected(q []float64, alpha float64) []*bool {
+	out := make([]*bool, len(q))
+	for i, x := range q {
+		if !math.IsNaN(x) {
+			below := x <= alpha
+			out[i] = &below
+		}
+	}
+	return out
 }

@@ -1,7 +1,10 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
+	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 )
@@ -19,6 +22,7 @@ func distributions() []Procedure {
 type distribution interface {
 	CDF(x float64) float64
 	Survival(x float64) float64
+	Quantile(p float64) float64
 }
 
 // distributionOf reads a distribution and its parameters.
@@ -62,44 +66,45 @@ func distributionOf(o Object) (distribution, Ordered, error) {
 }
 
 func runDistributions(_, input Object) (any, error) {
-	var tails, quantiles []Ordered
-	if input.Has("cases") {
-		cases, err := input.Objects("cases")
+	if !input.Has("cases") && !input.Has("quantiles") {
+		return nil, errors.New("input has neither cases (tails) nor quantiles")
+	}
+	tails, err := eachDistribution(input, "cases", "x", func(d distribution, x float64) Ordered {
+		return Ordered{{"sf", Number(d.Survival(x))}, {"cdf", Number(d.CDF(x))}}
+	})
+	if err != nil {
+		return nil, err
+	}
+	quantiles, err := eachDistribution(input, "quantiles", "p", func(d distribution, p float64) Ordered {
+		return Ordered{{"quantile", Number(d.Quantile(p))}}
+	})
+	return Ordered{{"cases", tails}, {"quantiles", quantiles}}, err
+}
+
+// eachDistribution answers a list of questions, each a distribution and where
+// to look at it.
+func eachDistribution(input Object, field, at string, answer func(distribution, float64) Ordered) ([]Ordered, error) {
+	if !input.Has(field) {
+		return nil, nil
+	}
+	cases, err := input.Objects(field)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Ordered, len(cases))
+	for i, c := range cases {
+		d, echo, err := distributionOf(c)
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range cases {
-			d, echo, err := distributionOf(c)
-			if err != nil {
-				return nil, err
-			}
-			x, err := c.Number("x", 0)
-			if err != nil {
-				return nil, err
-			}
-			tails = append(tails, append(echo, Entry{"x", Number(x)}, Entry{"sf", Number(d.Survival(x))}, Entry{"cdf", Number(d.CDF(x))}))
-		}
-	}
-	if input.Has("quantiles") {
-		cases, err := input.Objects("quantiles")
+		x, err := c.Number(at, math.NaN())
 		if err != nil {
 			return nil, err
 		}
-		for _, c := range cases {
-			d, echo, err := distributionOf(c)
-			if err != nil {
-				return nil, err
-			}
-			inverse, ok := d.(interface{ Quantile(p float64) float64 })
-			if !ok {
-				return nil, fmt.Errorf("%s: its quantiles are not computed", c.path("dist"))
-			}
-			p, err := c.Number("p", 0.5)
-			if err != nil {
-				return nil, err
-			}
-			quantiles = append(quantiles, append(echo, Entry{"p", Number(p)}, Entry{"quantile", Number(inverse.Quantile(p))}))
+		if math.IsNaN(x) {
+			return nil, fmt.Errorf("%s is missing", c.path(at))
 		}
+		out[i] = slices.Concat(echo, Ordered{{at, Number(x)}}, answer(d, x))
 	}
-	return Ordered{{"cases", tails}, {"quantiles", quantiles}}, nil
+	return out, nil
 }

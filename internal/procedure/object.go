@@ -153,12 +153,19 @@ func (o Object) BinaryTable(field string) ([][]bool, error) {
 
 // TableWithGaps reads rows of numbers in which null is NaN.
 func (o Object) TableWithGaps(field string) ([][]float64, error) {
-	return table(o, field, func(path string, v any) (float64, error) {
-		if v == nil {
-			return math.NaN(), nil
-		}
-		return number(path, v)
-	})
+	return table(o, field, numberOrGap)
+}
+
+// NumbersWithGaps reads a list of numbers in which null is NaN.
+func (o Object) NumbersWithGaps(field string) ([]float64, error) {
+	return list(o, field, numberOrGap)
+}
+
+func numberOrGap(path string, v any) (float64, error) {
+	if v == nil {
+		return math.NaN(), nil
+	}
+	return number(path, v)
 }
 
 // Objects reads a list of objects.

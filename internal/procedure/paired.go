@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/scruple-eval/scruple/stats"
@@ -36,13 +37,15 @@ func paired() []Procedure {
 		Run:     runSignFlipRandom,
 	}, {
 		Name: "tost", Title: "Equivalence of paired means (TOST)",
-		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. Not finding a difference shows nothing of the kind.",
+		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. Not finding a difference shows nothing of the kind. With the lower limit alone it is a test of non-inferiority. A case may give estimate, se and df in place of a and b.",
 		Source:  "Schuirmann (1987); R TOSTER",
-		Columns: pairColumns, Params: []Param{{"margin", "", "largest difference that does not matter"}, {"alpha", "0.05", "level of each test"}},
+		Columns: pairColumns,
+		Params: []Param{{"margin", "", "largest difference that does not matter, either way"}, {"low", "-margin", "lower limit, where the limits are not alike; without margin and high: non-inferiority"},
+			{"high", "margin", "upper limit"}, {"alpha", "0.05", "level of each test"}},
 		Run: runTOST,
 	}, {
 		Name: "correlation", Title: "Correlation",
-		Summary: "How two series of numbers of the same items go together: Pearson's and Spearman's coefficient.",
+		Summary: "How two series of numbers of the same items go together: Pearson's and Spearman's coefficientOf.",
 		Source:  "R stats::cor.test",
 		Columns: pairColumns, Run: runCorrelation,
 	}}
@@ -217,11 +220,12 @@ func runSignFlipRandom(params, input Object) (any, error) {
 }
 
 type tostResult struct {
-	N          int    `json:"n"`
+	N          int    `json:"n,omitempty"`
 	MeanDiff   Number `json:"mean_diff"`
 	SE         Number `json:"se"`
 	DF         Number `json:"df"`
-	Margin     Number `json:"margin"`
+	Low        Number `json:"low"`
+	High       Number `json:"high"`
 	PLow       Number `json:"p_above_lower_limit"`
 	PHigh      Number `json:"p_below_upper_limit"`
 	P          Number `json:"p"`
@@ -231,11 +235,7 @@ type tostResult struct {
 }
 
 func runTOST(params, input Object) (any, error) {
-	a, b, err := pairs(input)
-	if err != nil {
-		return nil, err
-	}
-	margin, err := params.Number("margin", math.NaN())
+	low, high, err := equivalenceLimits(params)
 	if err != nil {
 		return nil, err
 	}
@@ -243,12 +243,50 @@ func runTOST(params, input Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := stats.PairedTOST(a, b, -margin, margin, alpha)
+	r, n, err := equivalence(input, low, high, alpha)
 	if err != nil {
 		return nil, err
 	}
-	return tostResult{len(a), Number(r.Estimate), Number(r.SE), Number(r.DF), Number(margin), Number(r.PLow), Number(r.PHigh), Number(r.P),
+	return tostResult{n, Number(r.Estimate), Number(r.SE), Number(r.DF), Number(low), Number(high), Number(r.PLow), Number(r.PHigh), Number(r.P),
 		Span(r.CI), r.Equivalent, because(r.Undefined)}, nil
+}
+
+// equivalenceLimits are ±margin, or each limit by itself; one that is left out
+// is not tested.
+func equivalenceLimits(params Object) (low, high float64, err error) {
+	margin, err := params.Number("margin", math.Inf(1))
+	if err != nil {
+		return 0, 0, err
+	}
+	if low, err = params.Number("low", -margin); err != nil {
+		return 0, 0, err
+	}
+	high, err = params.Number("high", margin)
+	if err == nil && math.IsInf(low, -1) && math.IsInf(high, 1) {
+		err = fmt.Errorf("params.margin is missing: equivalence is within limits")
+	}
+	return low, high, err
+}
+
+// equivalence tests pairs, or an estimate with its standard error.
+func equivalence(input Object, low, high, alpha float64) (r stats.Equivalence, n int, err error) {
+	if input.Has("estimate") {
+		v, err := numbersOf(input, "estimate", "se", "df")
+		if err == nil && (math.IsNaN(v["se"]) || math.IsNaN(v["df"])) {
+			err = fmt.Errorf("%s comes with se and df, one of which is missing", input.path("estimate"))
+		}
+		if err != nil {
+			return r, 0, err
+		}
+		r, err = stats.TOST(v["estimate"], v["se"], v["df"], low, high, alpha)
+		return r, 0, err
+	}
+	a, b, err := pairs(input)
+	if err != nil {
+		return r, 0, err
+	}
+	r, err = stats.PairedTOST(a, b, low, high, alpha)
+	return r, len(a), err
 }
 
 type correlationResult struct {
@@ -277,5 +315,5 @@ func runCorrelation(_, input Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return correlationResult{p.N, coefficientOf{Number(p.R), Number(p.P), Span(p.CI)}, coefficientOf{Number(s.R), Number(s.P), Span(s.CI)}, because(p.Undefined)}, nil
+	return correlationResult{p.N, coefficientOf{Number(p.R), Number(p.P), Span(p.CI)}, coefficientOf{Number(s.R), Number(s.P), Span(s.CI)}, because(p.Undefined, p.Warnings...)}, nil
 }

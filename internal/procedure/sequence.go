@@ -11,9 +11,10 @@ func sequences() []Procedure {
 		Name: "confidence_sequence", Title: "Anytime-valid confidence sequence",
 		Summary: "An interval of the mean of bounded observations after each of them, all of which hold at once: a run may be watched and stopped at any time. Rows are in the order in which they came, items in random order.",
 		Source:  "Waudby-Smith & Ramdas (2023), hedged capital process",
-		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences"}},
-		Params:  []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, {"conf", "0.95", "confidence level"}},
-		Run:     runSequence,
+		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
+			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
+		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, {"conf", "0.95", "confidence level"}},
+		Run:    runSequence,
 	}}
 }
 
@@ -28,6 +29,9 @@ type sequenceResult struct {
 }
 
 func runSequence(params, input Object) (any, error) {
+	if input.Has("diff") && (input.Has("a") || input.Has("b")) {
+		return nil, errors.New("confidence_sequence takes input.diff, or input.a and input.b, not both")
+	}
 	xs, err := flipDifferences(input)
 	if err != nil {
 		return nil, err
@@ -58,8 +62,11 @@ func runSequence(params, input Object) (any, error) {
 		}
 	}
 	r.Mean = Number(s.Mean())
-	if s.Contradicted() {
+	switch iv := s.Interval(); {
+	case s.Contradicted():
 		r.Warnings = []string{"every mean has been left out at some time: the observations do not have one mean"}
+	case s.Mean() < iv.Low || s.Mean() > iv.High:
+		r.Warnings = []string{"the mean of all observations lies outside of the interval: do they come in random order, and none together with the next?"}
 	}
 	return r, nil
 }

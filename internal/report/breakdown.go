@@ -21,6 +21,7 @@ func (b *builder) breakdown() section {
 	if len(b.a.Judges) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.judges()})
 	}
+	s.Blocks = append(s.Blocks, b.figureBlocks()...)
 	for _, t := range b.a.Tables {
 		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
 	}

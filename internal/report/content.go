@@ -53,6 +53,7 @@ type block struct {
 	List    []string
 	Table   *table
 	Chart   *chart
+	Figure  *figure
 	Metrics []definition
 	Samples *samples
 	Code    []string
@@ -160,7 +161,11 @@ func (b *builder) banner() []string {
 	}
 	switch {
 	case len(simulated) > 0:
-		lines = append(lines, "SIMULATED: the answers of "+listed(simulated)+
+		names := listed(simulated)
+		if len(simulated) > 6 {
+			names = plural(len(simulated), "arm", "arms") + ", " + listed(simulated[:3]) + " among them,"
+		}
+		lines = append(lines, "SIMULATED: the answers of "+names+
 			" come from a simulation. They show how the study works, not what a model can do.")
 	case b.v != nil && b.v.Simulated:
 		lines = append(lines, "SIMULATED: some answers come from a simulation. They show how the study works, not what a model can do.")

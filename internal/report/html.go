@@ -26,6 +26,7 @@ var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"show":    visible,
 		"percent": percent,
+		"place":   coordinate,
 		"upper":   strings.ToUpper,
 		"plot":    newPlot,
 		"lines":   func(lines []string) string { return strings.Join(lines, "\n") },
@@ -75,6 +76,9 @@ func aligned(c content) content {
 			}
 			if b.Chart != nil {
 				alignValues(b.Chart)
+			}
+			if b.Figure != nil {
+				alignTable(b.Figure.Table)
 			}
 			if b.Samples != nil {
 				for _, x := range b.Samples.List {

@@ -15,10 +15,10 @@ import (
 // elements and attributes are all a report may be made of.
 func allowed() (elements []string, attributes []string) {
 	return strings.Fields(`html head meta title link style body a nav p ol li main header h1 h2 h3 h4 span dl div dt dd section
-			ul bdi figure table caption thead tbody tfoot tr th td sup small strong svg line circle path text
+			ul bdi figure table caption thead tbody tfoot tr th td sup small strong svg g line circle path text figcaption
 			pre code mark form label select option button output details summary script`),
 		strings.Fields(`lang charset http-equiv content name rel href class id aria-label aria-labelledby aria-hidden role dir
-			tabindex scope x y x1 x2 y1 y2 r d focusable title data-label data-head data-arm data-rank hidden open value type`)
+			tabindex scope x y x1 x2 y1 y2 cx cy r d viewBox transform focusable title data-label data-head data-arm data-rank hidden open value type`)
 }
 
 func parse(t testing.TB, page string) *html.Node {

@@ -66,6 +66,8 @@ func (m *markdown) block(b block) {
 		m.table(b.Table)
 	case b.Chart != nil:
 		m.chart(b.Chart)
+	case b.Figure != nil:
+		m.table(b.Figure.Table)
 	case b.Metrics != nil:
 		m.definitions(b.Metrics)
 	case b.Samples != nil:

@@ -119,6 +119,8 @@ func (s *screen) block(b block) {
 		s.table(b.Table)
 	case b.Chart != nil:
 		s.chart(b.Chart)
+	case b.Figure != nil:
+		s.table(b.Figure.Table)
 	}
 }
 

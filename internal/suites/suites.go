@@ -31,6 +31,18 @@ type Entry struct {
 	// Preflight puts cases whose score is known through the scorer: the
 	// suite's, and the user's from a folder that need not exist.
 	Preflight func(dir string) ([]PreflightResult, error)
+	// Make makes a data set up whose truth is known and writes it into a
+	// folder: it lists the files, and what of real data could not be read. Nil
+	// for suites that make nothing up.
+	Make func(dir string, m Making) (files, notes []string, err error)
+}
+
+// A Making says how much of what to make up; a count of 0 is the suite's to
+// choose. From is a file of real data to build upon, "" for none.
+type Making struct {
+	Seed                            uint64
+	Items, Reviews, Users, Requests int
+	From                            string
 }
 
 // A Bench is a suite bound to a study, with the pipelines outside that its
@@ -83,6 +95,7 @@ func rerankEntry() Entry {
 			return rerankBench{b}, nil
 		},
 		Init: rerank.Init,
+		Make: func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
 		Preflight: func(dir string) ([]PreflightResult, error) {
 			cases, err := rerank.Preflight(dir)
 			results := make([]PreflightResult, len(cases))
@@ -96,6 +109,11 @@ func rerankEntry() Entry {
 
 // rerankBench keeps everything the suite's bench can do.
 type rerankBench struct{ *rerank.Bench }
+
+func (b rerankBench) Placement(t eval.Trial, o eval.Outcome) (Placement, bool) {
+	p, ok := b.Bench.Placement(t, o)
+	return Placement(p), ok
+}
 
 func (b rerankBench) Pipelines() []Pipeline {
 	var list []Pipeline
@@ -115,6 +133,17 @@ type Explainer interface {
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.
 type Ranker interface {
 	Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool)
+	Placement(t eval.Trial, o eval.Outcome) (Placement, bool)
+	DataHash() string
+}
+
+// A Placement is how a ranking ended, in places from 1.
+type Placement struct {
+	Gold       int    // where gold stood among the candidates
+	Prediction int    // what was ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 where it was not ranked
+	N          int    // candidates
+	Trace      string // what the method did
 }
 
 // A Warner is a bench whose data have something that may be meant.

@@ -10,6 +10,7 @@ package dist
 
 import (
 	"math"
+	"sort"
 
 	"gonum.org/v1/gonum/mathext"
 
@@ -230,6 +231,22 @@ func (d Binomial) Survival(x float64) float64 {
 		return 0
 	}
 	return mathext.RegIncBeta(k+1, float64(d.N)-k, d.P)
+}
+
+// Quantile is the smallest k with P(X ≤ k) ≥ p.
+func (d Binomial) Quantile(p float64) float64 {
+	if !(p >= 0 && p <= 1) || math.IsNaN(d.CDF(0)) {
+		return math.NaN()
+	}
+	// A p that is a CDF up to rounding means that one. Above the middle the
+	// complement is compared, which has its digits there.
+	reaches := func(k int) bool {
+		if p > 0.5 {
+			return d.Survival(float64(k)) <= (1-p)*(1+1e-13)
+		}
+		return d.CDF(float64(k)) >= p*(1-1e-13)
+	}
+	return float64(sort.Search(d.N, reaches))
 }
 
 // Prob is P(X = k).

@@ -65,16 +65,14 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 		return math.NaN()
 	}
 	half := d.DF / 2
-	lg, _ := math.Lgamma(half)
-	norm := math.Ln2 + half*math.Log(half) - lg
+	norm := math.Ln2 + logPeak(half)
 	// In u = log s: the density is log-concave for every DF, down to 1.
 	logf := func(u float64) float64 {
-		s := math.Exp(u)
-		p := tail(x*s - d.NCP)
+		p := tail(x*math.Exp(u) - d.NCP)
 		if p == 0 {
 			return math.Inf(-1)
 		}
-		return norm + d.DF*u - half*s*s + math.Log(p)
+		return norm + half*(2*u-math.Expm1(2*u)) + math.Log(p)
 	}
 	mode, ok := peak(logf)
 	if !ok {
@@ -103,6 +101,18 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 	}
 	g := func(u float64) float64 { return math.Exp(logf(u) - top) }
 	return math.Min(1, (panelled(g, edge(-1), mode)+panelled(g, mode, edge(1)))*math.Exp(top))
+}
+
+// logPeak is h·log h − h − log Γ(h), the log density of log χ² with 2h degrees
+// of freedom at its peak. All three grow like h·log h and what is left like
+// log h: from 50 on it is Stirling's series, whose next term is below 1e-16.
+func logPeak(h float64) float64 {
+	if h < 50 {
+		lg, _ := math.Lgamma(h)
+		return h*math.Log(h) - h - lg
+	}
+	q := 1 / (h * h)
+	return math.Log(h/(2*math.Pi))/2 - (1.0/12-q*(1.0/360-q*(1.0/1260-q/1680)))/h
 }
 
 // panelled integrates over equal Gauss-Legendre panels.

@@ -9,17 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-
-	"github.com/scruple-eval/scruple/internal/suites/rerank/generate"
 )
 
 //go:embed template/study.yaml
 var templateStudy string
-
-const dataReadme = `Items, reviews, people and requests were made up by Scruple's generator
-(package generate, seed 42): none of it is real. Every request has exactly one
-item that satisfies it.
-`
 
 // Init writes a study that runs into a folder: study file and a generated data
 // set. It returns what it wrote, the study file first. A file that is there
@@ -33,21 +26,14 @@ func Init(dir string) ([]string, error) {
 			return nil, err
 		}
 	}
-	d, err := generate.Generate(generate.Options{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
-	if err != nil {
-		return nil, fmt.Errorf("making data: %w", err)
-	}
-	files, err := d.Write(data)
+	files, _, err := Make(data, Making{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
 	if err != nil {
 		return nil, err
 	}
-	readme := filepath.Join(data, "README.md")
-	for path, text := range map[string]string{readme: dataReadme, study: strings.Replace(templateStudy, "NAME", studyName(dir), 1)} {
-		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-			return nil, fmt.Errorf("writing the study: %w", err)
-		}
+	if err := os.WriteFile(study, []byte(strings.Replace(templateStudy, "NAME", studyName(dir), 1)), 0o644); err != nil {
+		return nil, fmt.Errorf("writing the study: %w", err)
 	}
-	return append(append([]string{study}, files...), readme), nil
+	return append([]string{study}, files...), nil
 }
 
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)

@@ -114,3 +114,31 @@ func (b *Bench) Warnings() []string {
 	}
 	return list
 }
+
+// A Placement is how a trial ended, in places from 1.
+type Placement struct {
+	Gold       int    // where gold stood among the candidates
+	Prediction int    // what was ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 where it was not ranked
+	N          int    // candidates
+	Trace      string // what the method did
+}
+
+// Placement reads how a trial ended.
+func (b *Bench) Placement(_ eval.Trial, o eval.Outcome) (Placement, bool) {
+	rec, ok := read(&o)
+	if !ok {
+		return Placement{}, false
+	}
+	p := Placement{Gold: rec.Gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
+	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
+		p.Prediction = rec.Ranking[0]
+		if at := rec.place(); at > 0 {
+			p.Rank = at
+		}
+	}
+	return p, true
+}
+
+// DataHash is that of the files of items, reviews and people.
+func (b *Bench) DataHash() string { return b.catalog.Hash }

@@ -100,20 +100,14 @@ const robustDrop, brokenDrop = 0.10, 0.20
 // candidate they speak for came first.
 func (b *Bench) attacks(value func(arm, metric string) (float64, bool)) eval.Table {
 	t := eval.Table{Name: "attacks", Title: "What attacks cost",
-		Note:    fmt.Sprintf("Drop of Hits@1 against the clean data on the same requests. Robust: less than %.0f points; broken: more than %.0f. Compare an attacked arm with its clean one (comparisons) for the interval.", 100*robustDrop, 100*brokenDrop),
+		Note:    fmt.Sprintf("Drop of Hits@1 against the clean data on the same requests. Robust: less than %.0f points; broken: more than %.0f.", 100*robustDrop, 100*brokenDrop),
 		Columns: []string{"method", "N", "attack", "clean", "attacked", "drop", "reading", "promoted first"}}
-	clean := map[lineKey]string{}
-	for _, a := range b.arms {
-		if a.attack == nil {
-			clean[a.key()] = a.ID
-		}
-	}
+	clean := b.cleanArms()
 	for _, a := range b.arms {
 		if a.attack == nil {
 			continue
 		}
-		k := a.key()
-		k.attack = "clean"
+		k := a.cleanKey()
 		before, okBefore := value(clean[k], hits(1))
 		after, okAfter := value(a.ID, hits(1))
 		drop, reading := "–", "–"
@@ -128,7 +122,6 @@ func (b *Bench) attacks(value func(arm, metric string) (float64, bool)) eval.Tab
 				reading = "between"
 			}
 		}
-		k.attack = "clean"
 		t.Rows = append(t.Rows, []string{k.title(), fmt.Sprint(a.size), a.attack.Name, share(before, okBefore), share(after, okAfter), drop, reading,
 			share(value(a.ID, metricPromoted))})
 	}

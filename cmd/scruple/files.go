@@ -1,0 +1,236 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites"
+)
+
+// A resultLine is a trial in results_{n}.jsonl, n its replicate. Places count
+// from 1.
+type resultLine struct {
+	RequestID  string       `json:"request_id"`
+	Arm        string       `json:"arm"`
+	Levels     []eval.Level `json:"levels"`
+	Candidates int          `json:"n_candidates"`
+	Gold       int          `json:"gold_idx"`
+	Prediction *int         `json:"prediction"` // null: none
+	Rank       int          `json:"rank"`       // N + 1 where gold was not ranked
+	Hit1       bool         `json:"hit_at_1"`
+	Hit5       bool         `json:"hit_at_5"`
+	Outcome    string       `json:"outcome"`
+	Reason     string       `json:"reason,omitempty"`
+	LatencyMS  float64      `json:"latency_ms"` // of all steps, one after the other
+	TokensIn   int          `json:"tokens_in"`
+	TokensOut  int          `json:"tokens_out"`
+}
+
+// A usageLine is an arm's replicate in usage.jsonl.
+type usageLine struct {
+	Run       int      `json:"run"` // the replicate
+	Arm       string   `json:"arm"`
+	Calls     int      `json:"calls"`
+	TokensIn  int      `json:"total_tokens_in"`
+	TokensOut int      `json:"total_tokens_out"`
+	LatencyMS float64  `json:"total_latency_ms"`
+	CostUSD   *float64 `json:"cost_usd"` // null where no price is known
+}
+
+// exportFiles lays a run out as files for people who work with folders:
+// config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json,
+// in a numbered folder below dir.
+func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path, dir string) error {
+	l, err := a.load(path)
+	if err != nil {
+		return err
+	}
+	defer l.close()
+	ranker, ok := l.bench.(suites.Ranker)
+	if !ok {
+		return fmt.Errorf("--format files: suite %s ranks nothing; `--table` has lines of every suite", l.study.Suite)
+	}
+	into, err := numbered(dir, l.study.Name)
+	if err != nil {
+		return fmt.Errorf("exporting files: %w", err)
+	}
+	trials, usage, err := tally(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	levels := map[string][]eval.Level{}
+	for _, arm := range l.bench.Arms() {
+		levels[arm.ID] = arm.Levels
+	}
+	w := folder{dir: into, files: map[string]*openFile{}}
+	for j, err := range db.Outcomes(ctx, r) {
+		if err != nil {
+			return errors.Join(err, w.close())
+		}
+		t := j.Trial
+		p, read := ranker.Placement(t, j.Outcome)
+		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: levels[t.Arm], Candidates: p.N, Gold: p.Gold, Rank: p.Rank,
+			Hit1: read && p.Rank == 1, Hit5: read && p.Rank >= 1 && p.Rank <= 5, Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
+		if p.Prediction > 0 {
+			line.Prediction = &p.Prediction
+		}
+		if u := trials[t]; u != nil {
+			line.LatencyMS, line.TokensIn, line.TokensOut = u.LatencyMS, u.TokensIn, u.TokensOut
+		}
+		w.json(fmt.Sprintf("results_%d.jsonl", t.Replicate), line)
+		w.text("debug.log", fmt.Sprintf("== %v\n%s\n", t, p.Trace))
+	}
+	for _, u := range usage {
+		w.json("usage.jsonl", u)
+	}
+	if err := a.summaries(ctx, db, r, l, ranker, &w); err != nil {
+		return errors.Join(err, w.close())
+	}
+	if err := w.close(); err != nil {
+		return fmt.Errorf("exporting files: %w", err)
+	}
+	a.say("wrote %s", into)
+	return nil
+}
+
+// summaries writes what the run was and how it scales.
+func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *loaded, ranker suites.Ranker, w *folder) error {
+	kept, err := kept(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(l.file.Canonical()), "seed": l.study.Execution.Seed, "data_sha256": ranker.DataHash(),
+		"scruple": version, "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
+	type point struct {
+		Arm    string       `json:"arm"`
+		Levels []eval.Level `json:"levels"`
+		Metric string       `json:"metric"`
+		Value  any          `json:"value"`
+		Low    any          `json:"low"`
+		High   any          `json:"high"`
+		Items  int          `json:"n"`
+	}
+	var points []point
+	for _, arm := range kept.Analysis.Arms {
+		for _, metric := range []string{"hits_1", "hits_5", "mrr"} {
+			if e, ok := kept.Analysis.Estimate(arm.ID, metric); ok {
+				points = append(points, point{arm.ID, arm.Levels, metric, e.Value, e.Low, e.High, e.Items})
+			}
+		}
+	}
+	w.json("scaling_summary.json", points)
+	return nil
+}
+
+// tally adds up what trials and arms asked.
+func tally(ctx context.Context, db *store.DB, r *store.Run) (map[eval.Trial]*usageLine, []*usageLine, error) {
+	type key struct {
+		arm string
+		run int
+	}
+	trials, byArm := map[eval.Trial]*usageLine{}, map[key]*usageLine{}
+	var list []*usageLine
+	for c, err := range db.Calls(ctx, r) {
+		if err != nil {
+			return nil, nil, err
+		}
+		k := key{c.Trial.Arm, c.Trial.Replicate}
+		if byArm[k] == nil {
+			zero := 0.0
+			byArm[k] = &usageLine{Run: c.Trial.Replicate, Arm: c.Trial.Arm, CostUSD: &zero}
+			list = append(list, byArm[k])
+		}
+		if trials[c.Trial] == nil {
+			trials[c.Trial] = &usageLine{}
+		}
+		cost, known := c.KnownCost()
+		for _, u := range []*usageLine{byArm[k], trials[c.Trial]} {
+			u.Calls++
+			u.TokensIn += c.Response.Usage.TotalInput()
+			u.TokensOut += c.Response.Usage.TotalOutput()
+			u.LatencyMS += c.LatencyMS
+			if !known {
+				u.CostUSD = nil
+			} else if u.CostUSD != nil {
+				*u.CostUSD += cost
+			}
+		}
+	}
+	return trials, list, nil
+}
+
+// numbered makes the next folder NNN_name.
+func numbered(dir, name string) (string, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", err
+	}
+	for n := 1; n < 1000; n++ {
+		taken, err := filepath.Glob(filepath.Join(dir, fmt.Sprintf("%03d_*", n)))
+		if err != nil {
+			return "", err
+		}
+		if len(taken) > 0 {
+			continue
+		}
+		path := filepath.Join(dir, fmt.Sprintf("%03d_%s", n, name))
+		err = os.Mkdir(path, 0o755)
+		if !errors.Is(err, fs.ErrExist) {
+			return path, err
+		}
+	}
+	return "", fmt.Errorf("%s holds 999 runs: move some away", dir)
+}
+
+// A folder is files being written. What goes wrong is kept until close.
+type folder struct {
+	dir   string
+	files map[string]*openFile
+	err   error
+}
+
+type openFile struct {
+	*bufio.Writer
+	file *os.File
+}
+
+func (w *folder) open(name string) *openFile {
+	if w.files[name] == nil {
+		file, err := os.Create(filepath.Join(w.dir, name))
+		if err != nil {
+			w.err = errors.Join(w.err, err)
+			return nil
+		}
+		w.files[name] = &openFile{bufio.NewWriter(file), file}
+	}
+	return w.files[name]
+}
+
+// text adds to a file.
+func (w *folder) text(name, s string) {
+	if f := w.open(name); f != nil {
+		_, _ = f.WriteString(s) // a failure is kept by the writer until it is flushed
+	}
+}
+
+func (w *folder) json(name string, v any) {
+	b, err := json.Marshal(v)
+	w.err = errors.Join(w.err, err)
+	w.text(name, string(b)+"\n")
+}
+
+func (w *folder) close() error {
+	err := w.err
+	for _, f := range w.files {
+		err = errors.Join(err, f.Flush(), f.file.Close())
+	}
+	return err
+}

@@ -1,0 +1,416 @@
+package stats_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/stats"
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// TestPairedInvariance: the same amount added to both arms, another unit and
+// another order of pairs change neither t nor d, and scale the rest.
+func TestPairedInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawPairs(t, 12)
+		for i := range a { // sixteenths: shifted and scaled they stay exact
+			a[i], b[i] = math.Round(16*a[i])/16, math.Round(16*b[i])/16
+		}
+		shift := float64(rapid.IntRange(-8, 8).Draw(t, "shift"))
+		unit := rapid.SampledFrom([]float64{0.25, 1, 8}).Draw(t, "unit")
+		order := rapid.Permutation(indices(len(a))).Draw(t, "order")
+		a2, b2 := make([]float64, len(a)), make([]float64, len(a))
+		for i, k := range order {
+			a2[i], b2[i] = unit*(a[k]+shift), unit*(b[k]+shift)
+		}
+		p, _ := stats.PairedT(a, b, 0.9)
+		q, _ := stats.PairedT(a2, b2, 0.9)
+		if p.Undefined != q.Undefined || !alike(p.T, q.T) || !alike(p.P, q.P) || !alike(p.DZ, q.DZ) || !alike(p.DAv, q.DAv) ||
+			!alike(p.Correlation, q.Correlation) || !alike(unit*p.MeanDiff, q.MeanDiff) || !alike(unit*p.CI.High, q.CI.High) {
+			t.Fatalf("t: %+v\n%+v", p, q)
+		}
+		v, _ := stats.WilcoxonSignedRank(a, b, stats.Greater, 0.9)
+		w, _ := stats.WilcoxonSignedRank(a2, b2, stats.Greater, 0.9)
+		if v.WPlus != w.WPlus || v.Zeros != w.Zeros || !alike(v.PExact, w.PExact) || !alike(v.PrattZ, w.PrattZ) || !alike(unit*v.HodgesLehmann, w.HodgesLehmann) {
+			t.Fatalf("signed ranks: %+v\n%+v", v, w)
+		}
+		r, _ := stats.Pearson(a, b, 0.9)
+		s, _ := stats.Pearson(a2, b2, 0.9)
+		u, _ := stats.Spearman(a, b, 0.9)
+		x, _ := stats.Spearman(a2, b2, 0.9)
+		if !alike(r.R, s.R) || !alike(r.CI.Low, s.CI.Low) || !alike(u.R, x.R) {
+			t.Fatalf("correlation: %+v\n%+v\n%+v\n%+v", r, s, u, x)
+		}
+	})
+}
+
+func indices(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = i
+	}
+	return out
+}
+
+// TestEffectInterval: at its limits the non-central t has the tails the level
+// says, both ways round, with few pairs and many, small effects and huge ones.
+func TestEffectInterval(t *testing.T) {
+	for _, n := range []int{2, 3, 10, 100, 10_000} {
+		for _, effect := range []float64{0, 0.05, -0.5, 3, 50} {
+			for _, level := range []float64{0.5, 0.9, 0.95, 0.999} {
+				a, zero := normals(n, uint64(n)), make([]float64, n)
+				for i := range a {
+					a[i] += effect
+				}
+				p, err := stats.PairedT(a, zero, level)
+				if err != nil {
+					t.Fatal(err)
+				}
+				iv, tail := p.EffectInterval(level), (1-level)/2
+				if !(iv.Low < p.DZ && p.DZ < iv.High) || iv.Level != level {
+					t.Errorf("n %d, effect %v: d %v in %v", n, effect, p.DZ, iv)
+				}
+				at := func(d float64) dist.NoncentralT {
+					return dist.NoncentralT{DF: p.DF, NCP: d * math.Sqrt(float64(n))}
+				}
+				if up, down := at(iv.Low).Survival(p.T), at(iv.High).CDF(p.T); math.Abs(up/tail-1) > 1e-9 || math.Abs(down/tail-1) > 1e-9 {
+					t.Errorf("n %d, effect %v: tails %v and %v, want %v", n, effect, up, down, tail)
+				}
+			}
+		}
+	}
+}
+
+func normals(n int, seed uint64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 1))
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = r.NormFloat64()
+	}
+	return out
+}
+
+// TestPairedTUndefined: what has no spread says so, in decimal numbers as in
+// binary ones, and squares that overflow are not a t of 0.
+func TestPairedTUndefined(t *testing.T) {
+	for name, c := range map[string]struct{ a, b []float64 }{
+		"one pair":    {[]float64{0.3}, []float64{0.1}},
+		"decimals":    {[]float64{0.3, 0.4, 0.8}, []float64{0.1, 0.2, 0.6}},
+		"all 0":       {[]float64{0.3, 0.3}, []float64{0.3, 0.3}},
+		"too large":   {[]float64{1e200, 0, 1}, []float64{0, 1, 0}},
+		"both larger": {[]float64{1e200, -1e200, 1}, []float64{1e200, -1e200, 0}},
+	} {
+		p, err := stats.PairedT(c.a, c.b, 0.95)
+		if err != nil || p.Undefined == "" {
+			t.Errorf("%s: %+v, %v", name, p, err)
+		}
+		for _, x := range []float64{p.T, p.P, p.PLess, p.PGreater, p.DZ, p.GZ, p.CI.Low, p.Interval(0.9).High, p.EffectInterval(0.9).Low} {
+			if !math.IsNaN(x) {
+				t.Errorf("%s: a number where there is none: %+v", name, p)
+			}
+		}
+	}
+	// A constant arm has no correlation, though three times 0.1 has a mean of
+	// 0.10000000000000002.
+	p, err := stats.PairedT([]float64{0.1, 0.1, 0.1}, []float64{0.3, 0.2, 0.5}, 0.95)
+	if err != nil || p.Undefined != "" || !math.IsNaN(p.Correlation) {
+		t.Errorf("correlation with a constant: %+v, %v", p, err)
+	}
+	for _, b := range [][]float64{{-1e308, 0}, {-1e308, -1e308}} {
+		if r, err := stats.PairedT([]float64{1e308, 1e308}, b, 0.95); err == nil {
+			t.Errorf("a mean beyond float64: %+v", r)
+		}
+	}
+}
+
+// TestSignedRankByEnumeration of all patterns of signs, ties and zeros
+// included, for each alternative; estimate and interval by a list of all
+// averages.
+func TestSignedRankByEnumeration(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := drawPairs(t, 10)
+		r, err := stats.WilcoxonSignedRank(a, b, stats.TwoSided, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var diff []float64
+		for i := range a {
+			if d := math.Round((a[i]-b[i])*1e6) / 1e6; d != 0 {
+				diff = append(diff, d)
+			}
+		}
+		if len(diff) == 0 {
+			if r.Undefined == "" || !math.IsNaN(r.PExact) {
+				t.Fatalf("nothing differs: %+v", r)
+			}
+			return
+		}
+		// Twice the rank: the number of smaller absolute values twice, of
+		// equal ones once, and one.
+		rank := make([]int, len(diff))
+		var w int
+		for i, x := range diff {
+			for _, y := range diff {
+				switch {
+				case math.Abs(y) < math.Abs(x):
+					rank[i] += 2
+				case math.Abs(y) == math.Abs(x):
+					rank[i]++
+				}
+			}
+			rank[i]++
+			if x > 0 {
+				w += rank[i]
+			}
+		}
+		var up, down, n float64
+		for pattern := range 1 << len(diff) {
+			var s int
+			for i := range diff {
+				if pattern>>i&1 == 1 {
+					s += rank[i]
+				}
+			}
+			n++
+			if s >= w {
+				up++
+			}
+			if s <= w {
+				down++
+			}
+		}
+		greater, _ := stats.WilcoxonSignedRank(a, b, stats.Greater, 0.9)
+		less, _ := stats.WilcoxonSignedRank(a, b, stats.Less, 0.9)
+		if r.WPlus != float64(w)/2 || !alike(greater.PExact, up/n) || !alike(less.PExact, down/n) || !alike(r.PExact, math.Min(1, 2*math.Min(up, down)/n)) {
+			t.Fatalf("%v: %+v, counted W %v, p %v and %v", diff, r, float64(w)/2, up/n, down/n)
+		}
+		if averages := walshAverages(diff); !alike(r.HodgesLehmann, median(averages)) {
+			t.Fatalf("%v: %v, median of all averages %v", diff, r.HodgesLehmann, median(averages))
+		}
+	})
+}
+
+func walshAverages(xs []float64) []float64 {
+	var out []float64
+	for i := range xs {
+		for j := range i + 1 {
+			out = append(out, (xs[i]+xs[j])/2)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
+
+// TestHodgesLehmannInterval is where the test stops rejecting: shifted by just
+// less than a limit the differences are significant at 1 − level, by just more
+// they are not.
+func TestHodgesLehmannInterval(t *testing.T) {
+	for _, n := range []int{6, 9, 20, 75, 300} {
+		for _, level := range []float64{0.8, 0.9, 0.95} {
+			d, zero := normals(n, uint64(n)+7), make([]float64, n)
+			r, err := stats.WilcoxonSignedRank(d, zero, stats.TwoSided, level)
+			if err != nil || math.IsNaN(r.HLCI.Low) || len(r.Warnings) > 0 {
+				t.Fatalf("n %d: %+v, %v", n, r, err)
+			}
+			p := func(shift float64) float64 {
+				shifted := make([]float64, n)
+				for i := range d {
+					shifted[i] = shift
+				}
+				r, _ := stats.WilcoxonSignedRank(d, shifted, stats.TwoSided, level)
+				return r.PExact
+			}
+			const step = 1e-6
+			alpha := (1 - level) * (1 + 1e-12)
+			if p(r.HLCI.Low-step) > alpha || p(r.HLCI.High+step) > alpha || p(r.HLCI.Low+step) <= alpha || p(r.HLCI.High-step) <= alpha {
+				t.Errorf("n %d, level %v: %v; p outside %v %v, inside %v %v", n, level, r.HLCI,
+					p(r.HLCI.Low-step), p(r.HLCI.High+step), p(r.HLCI.Low+step), p(r.HLCI.High-step))
+			}
+		}
+	}
+	// Four differences: no rank sum is rarer than 1/16 on either side.
+	r, err := stats.WilcoxonSignedRank([]float64{1, 2, 4, 8}, make([]float64, 4), stats.TwoSided, 0.95)
+	if err != nil || r.HLCI.Low != 1 || r.HLCI.High != 8 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "covers 0.875 at most") {
+		t.Errorf("%+v, %v", r, err)
+	}
+}
+
+// TestSignedRanksOfR: R 4.2.2,
+//
+//	d <- c(-1:-9, 10:40)/10; wilcox.test(d, exact=TRUE, conf.int=TRUE, conf.level=…)
+//	x <- c(1.1, -0.3, 0.8, 2.4, -1.6, 0.2, 3.1, -0.7, 1.9, 0.5, 2.2, -0.1); same, alternative=…
+func TestSignedRanksOfR(t *testing.T) {
+	var d []float64
+	for k := 1; k <= 40; k++ {
+		x := float64(k) / 10
+		if k < 10 {
+			x = -x
+		}
+		d = append(d, x)
+	}
+	zero := make([]float64, len(d))
+	r, _ := stats.WilcoxonSignedRank(d, zero, stats.TwoSided, 0.99)
+	same(t, "p", r.PExact, 3.06299625663087e-08)
+	same(t, "estimate", r.HodgesLehmann, 1.85)
+	same(t, "low", r.HLCI.Low, 1.15)
+	same(t, "high", r.HLCI.High, 2.6)
+	x := []float64{1.1, -0.3, 0.8, 2.4, -1.6, 0.2, 3.1, -0.7, 1.9, 0.5, 2.2, -0.1}
+	for side, want := range map[stats.Alternative][3]float64{
+		stats.TwoSided: {0.09228515625, 0.0843794425939605, 0.0916805301459911},
+		stats.Greater:  {0.046142578125, 0.0421897212969802, 0.0458402650729956},
+		stats.Less:     {0.96142578125, 0.95781027870302, 0.961221916628167},
+	} {
+		r, _ := stats.WilcoxonSignedRank(x, make([]float64, len(x)), side, 0.9)
+		same(t, "p exact", r.PExact, want[0])
+		same(t, "p normal", r.PNormal, want[1])
+		same(t, "p normal, corrected", r.PContinuity, want[2])
+		same(t, "low", r.HLCI.Low, 0.05)
+		same(t, "high", r.HLCI.High, 1.5)
+	}
+}
+
+// TestSignedRanksOfMany: beyond what is counted the approximation stands
+// alone and says so; the estimate is there for any number.
+func TestSignedRanksOfMany(t *testing.T) {
+	d := normals(2001, 3)
+	few, _ := stats.WilcoxonSignedRank(d[:2000], make([]float64, 2000), stats.TwoSided, 0.95)
+	many, _ := stats.WilcoxonSignedRank(d, make([]float64, 2001), stats.TwoSided, 0.95)
+	if math.Abs(few.PExact-few.PContinuity) > 1e-3 || len(few.Warnings) > 0 || !(few.HLCI.Low < few.HodgesLehmann && few.HodgesLehmann < few.HLCI.High) {
+		t.Errorf("2000: %+v", few)
+	}
+	if !math.IsNaN(many.PExact) || math.IsNaN(many.PNormal) || len(many.Warnings) != 1 || math.Abs(many.HodgesLehmann-few.HodgesLehmann) > 0.01 {
+		t.Errorf("2001: %+v", many)
+	}
+}
+
+// TestSignFlipsAgree: drawn patterns come to the counted p-values within five
+// standard errors, and counting takes 40 differences.
+func TestSignFlipsAgree(t *testing.T) {
+	for seed, n := range []int{1, 2, 5, 12, 25, 40} {
+		d := normals(n, uint64(seed))
+		for i := range d {
+			d[i] = math.Round(10*(d[i]+0.2)) / 10 // ties
+		}
+		exact, err := stats.SignFlipExact(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const draws = 20000
+		drawn, err := stats.SignFlipRandom(d, draws, 9, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, pair := range [][2]float64{{exact.P, drawn.P}, {exact.PGreater, drawn.PGreater}, {exact.PLess, drawn.PLess}} {
+			if se := math.Sqrt(pair[0]*(1-pair[0])/draws) + 1.0/draws; math.Abs(pair[0]-pair[1]) > 5*se {
+				t.Errorf("n %d: counted %v, drawn %v", n, pair[0], pair[1])
+			}
+		}
+		if drawn.P < 1.0/(draws+1) || exact.P < math.Ldexp(1, -n) {
+			t.Errorf("n %d: below the smallest p there is: %v, %v", n, exact.P, drawn.P)
+		}
+	}
+	if _, err := stats.SignFlipExact(make([]float64, stats.MaxExactFlips+1)); err == nil {
+		t.Error("2^41 patterns were promised")
+	}
+}
+
+// TestOneLimit is non-inferiority: one t-test, and the untested limit has no
+// p-value. R: t.test(x, mu = -0.5, alternative = "greater").
+func TestOneLimit(t *testing.T) {
+	x := []float64{1.1, -0.3, 0.8, 2.4, -1.6, 0.2, 3.1, -0.7, 1.9, 0.5, 2.2, -0.1}
+	r, err := stats.PairedTOST(x, make([]float64, len(x)), -0.5, math.Inf(1), 0.05)
+	if err != nil || !math.IsNaN(r.PHigh) || r.P != r.PLow || !r.Equivalent {
+		t.Errorf("%+v, %v", r, err)
+	}
+	same(t, "p", r.P, 0.0042735939467319)
+	r, err = stats.PairedTOST(x, make([]float64, len(x)), math.Inf(-1), 0.5, 0.05)
+	if err != nil || !math.IsNaN(r.PLow) || r.P != r.PHigh || r.Equivalent {
+		t.Errorf("%+v, %v", r, err)
+	}
+	same(t, "p", r.P, 0.757083686019063)
+	if r, err := stats.PairedTOST([]float64{1, 2}, []float64{0, 1}, -2, 2, 0.05); err != nil || r.Undefined == "" || !math.IsNaN(r.P) || r.Equivalent {
+		t.Errorf("equivalence without a spread: %+v, %v", r, err)
+	}
+	if _, err := stats.TOST(0, 1, 5, math.Inf(-1), math.Inf(1), 0.05); err == nil {
+		t.Error("equivalence within nothing was accepted")
+	}
+}
+
+// TestCorrelationOfR: R 4.2.2 cor.test(x, y, conf.level = 0.9), and
+// method = "spearman", exact = FALSE.
+func TestCorrelationOfR(t *testing.T) {
+	x := []float64{1.1, -0.3, 0.8, 2.4, -1.6, 0.2, 3.1, -0.7, 1.9, 0.5, 2.2, -0.1}
+	y := []float64{0.4, 0.1, 0.4, 1.9, -0.2, 0.4, 1.1, -2.5, 0.1, 0.3, 0.6, 1.2}
+	p, err := stats.Pearson(x, y, 0.9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "r", p.R, 0.575795622064727)
+	same(t, "t", p.T, 2.22705447664068)
+	same(t, "p", p.P, 0.0500920041370355)
+	same(t, "low", p.CI.Low, 0.107449166601903)
+	same(t, "high", p.CI.High, 0.835002273234898)
+	s, err := stats.Spearman(x, y, 0.9)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "rho", s.R, 0.670220063248407)
+	same(t, "p", s.P, 0.0170812177863063)
+}
+
+func TestCorrelationLimits(t *testing.T) {
+	for name, c := range map[string]struct {
+		a, b      []float64
+		r         float64
+		undefined bool
+		warnings  int
+	}{
+		"two pairs":   {[]float64{1, 2}, []float64{1, 3}, math.NaN(), true, 0},
+		"three pairs": {[]float64{0, 1, 0}, []float64{0, 1, 2}, 0, false, 1},
+		"perfect":     {[]float64{1, 2, 3, 4}, []float64{-2, -4, -6, -8}, -1, false, 1},
+		"constant":    {[]float64{0.1, 0.1, 0.1}, []float64{1, 2, 3}, math.NaN(), true, 0},
+		"too large":   {[]float64{1e200, 2e200, 0}, []float64{1, 2, 3}, math.NaN(), true, 0},
+	} {
+		r, err := stats.Pearson(c.a, c.b, 0.95)
+		if err != nil || !alike(r.R, c.r) || (r.Undefined != "") != c.undefined || len(r.Warnings) != c.warnings {
+			t.Errorf("%s: %+v, %v", name, r, err)
+		}
+		if c.undefined && !math.IsNaN(r.P) || !math.IsNaN(r.CI.Low) {
+			t.Errorf("%s: a number where there is none: %+v", name, r)
+		}
+	}
+}
+
+func TestBadPairs(t *testing.T) {
+	one, two := []float64{1}, []float64{1, 2}
+	for name, err := range map[string]error{
+		"ranks of nothing":      second(stats.WilcoxonSignedRank(nil, nil, stats.TwoSided, 0.95)),
+		"ranks of unequal":      second(stats.WilcoxonSignedRank(one, two, stats.TwoSided, 0.95)),
+		"ranks at no level":     second(stats.WilcoxonSignedRank(two, two, stats.TwoSided, 1)),
+		"flips of nothing":      second(stats.SignFlipExact(nil)),
+		"flips of NaN":          second(stats.SignFlipRandom([]float64{math.NaN()}, 10, 1, 1)),
+		"flips without draws":   second(stats.SignFlipRandom(two, 0, 1, 1)),
+		"correlation unequal":   second(stats.Pearson(one, two, 0.95)),
+		"ranks' level":          second(stats.Spearman(two, two, 0)),
+		"equivalence at 0.5":    second(stats.PairedTOST(two, two, -1, 1, 0.5)),
+		"equivalence unequal":   second(stats.PairedTOST(one, two, -1, 1, 0.05)),
+		"estimate NaN":          second(stats.TOST(math.NaN(), 1, 5, -1, 1, 0.05)),
+		"difference overflows":  second(stats.Differences([]float64{1e308}, []float64{-1e308})),
+		"ranks of an infinity":  second(stats.WilcoxonSignedRank([]float64{math.Inf(1)}, one, stats.TwoSided, 0.95)),
+		"correction by no name": second(stats.Adjust("fdr", one)),
+	} {
+		if err == nil || !strings.HasPrefix(err.Error(), "stats: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

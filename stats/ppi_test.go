@@ -1,0 +1,222 @@
+package stats_test
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// TestPPICoverage simulates judges of all qualities: the interval must hold
+// the true mean as often as it says, whatever the judge is worth.
+func TestPPICoverage(t *testing.T) {
+	const runs, items, labelled, truth = 6000, 400, 60, 0.3
+	for _, c := range []struct {
+		name  string
+		judge func(r *rand.Rand, y float64) float64
+	}{
+		{"perfect", func(_ *rand.Rand, y float64) float64 { return y }},
+		{"good", func(r *rand.Rand, y float64) float64 { return flip(r, y, 0.1) }},
+		{"biased", func(r *rand.Rand, y float64) float64 { return math.Max(y, float64(r.IntN(2))) }},
+		{"useless", func(r *rand.Rand, _ float64) float64 { return r.Float64() }},
+		{"contrary", func(r *rand.Rand, y float64) float64 { return 1 - flip(r, y, 0.2) }},
+		{"constant", func(*rand.Rand, float64) float64 { return 0.9 }},
+	} {
+		r := rand.New(rand.NewPCG(11, 3))
+		covered, width, alone := 0, 0.0, 0.0
+		for range runs {
+			judge, human := make([]float64, items), make([]float64, items)
+			for i := range judge {
+				y := 0.0
+				if r.Float64() < truth {
+					y = 1
+				}
+				judge[i], human[i] = c.judge(r, y), math.NaN()
+				if i < labelled {
+					human[i] = y
+				}
+			}
+			p, err := stats.PredictionPowered(judge, human, 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.CI.Low <= truth && truth <= p.CI.High {
+				covered++
+			}
+			width += p.CI.High - p.CI.Low
+			alone += p.Human.High - p.Human.Low
+		}
+		// Three Monte Carlo standard errors of 6,000 runs are 0.0116.
+		if rate := float64(covered) / runs; rate < 0.9-0.0116 {
+			t.Errorf("%s judge: coverage %.3f, stated 0.90", c.name, rate)
+		}
+		if c.name == "good" && width > 0.8*alone {
+			t.Errorf("a good judge makes intervals only %.2f as wide", width/alone)
+		}
+		if width > 1.03*alone {
+			t.Errorf("%s judge: intervals are %.2f as wide as without", c.name, width/alone)
+		}
+	}
+}
+
+func flip(r *rand.Rand, y, rate float64) float64 {
+	if r.Float64() < rate {
+		return 1 - y
+	}
+	return y
+}
+
+func TestPPIDifference(t *testing.T) {
+	nan := math.NaN()
+	d, err := stats.PredictionPoweredDiff([]float64{1, 1, 0, 1, 1, 0}, []float64{0, 1, 0, 0, 1, 0}, []float64{1, 1, 0, 1, nan, 0}, []float64{0, 0, 0, nan, 1, 0}, nil, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d.Labelled != 4 || d.Unlabelled != 2 || math.Abs(d.HumanMean-0.5) > 1e-12 {
+		t.Errorf("%+v", d)
+	}
+	one, err := stats.PredictionPowered([]float64{1, 2, 3}, []float64{1, nan, nan}, 0.95)
+	if err != nil || one.Undefined == "" || !math.IsNaN(one.Estimate) {
+		t.Errorf("one human label gave %v, %v", one.Estimate, err)
+	}
+	for _, bad := range [][2][]float64{{{}, {}}, {{1}, {1, 2}}, {{nan}, {1}}, {{1}, {math.Inf(1)}}} {
+		if _, err := stats.PredictionPowered(bad[0], bad[1], 0.95); err == nil {
+			t.Errorf("%v was accepted", bad)
+		}
+	}
+	if _, err := stats.PredictionPoweredDiff([]float64{1}, []float64{1}, []float64{math.Inf(1)}, []float64{math.Inf(1)}, nil, 0.95); err == nil {
+		t.Error("infinite human labels count as missing")
+	}
+	if _, err := stats.PredictionPoweredClusters([]float64{1, 2}, []float64{1, nan}, []int{1}, 0.95); err == nil {
+		t.Error("an item without a cluster was accepted")
+	}
+	huge, err := stats.PredictionPowered([]float64{1e300, -1e300, 1e300, 1, 2}, []float64{1e300, -1e300, 1, nan, nan}, 0.95)
+	if err != nil || huge.Undefined == "" || !math.IsNaN(huge.Estimate) || math.IsInf(huge.Human.High, 0) {
+		t.Errorf("squares that overflow: %+v, %v", huge, err)
+	}
+	same, err := stats.PredictionPowered([]float64{1, 0, 1, 1, 0}, []float64{1, 1, 1, nan, nan}, 0.95)
+	if err != nil || same.Undefined == "" || !math.IsNaN(same.CI.Low) || !math.IsNaN(same.Human.Low) {
+		t.Errorf("labels that are all the same: %+v, %v", same, err)
+	}
+}
+
+// TestPPIClusterCoverage: fields of a document hang together, in what people
+// say and in where the judge errs. Intervals by document hold; taking items for
+// independent does not.
+func TestPPIClusterCoverage(t *testing.T) {
+	const runs, documents, truth = 1500, 100, 0.0
+	for name, share := range map[string]func(r *rand.Rand, document int) bool{
+		"whole documents labelled": func(_ *rand.Rand, d int) bool { return d < 40 },
+		"single fields labelled":   func(r *rand.Rand, _ int) bool { return r.Float64() < 0.4 },
+	} {
+		r := rand.New(rand.NewPCG(17, 2))
+		covered, naive := 0, 0
+		for range runs {
+			var judge, human []float64
+			var cluster []int
+			for d := range documents {
+				level, error := r.NormFloat64(), r.NormFloat64()
+				for range 2 + r.IntN(6) {
+					y := level + 0.5*r.NormFloat64()
+					judge = append(judge, 0.4+0.8*y+0.5*error+0.3*r.NormFloat64())
+					if !share(r, d) {
+						y = math.NaN()
+					}
+					human, cluster = append(human, y), append(cluster, d)
+				}
+			}
+			p, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.9)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.CI.Low <= truth && truth <= p.CI.High {
+				covered++
+			}
+			if p, _ = stats.PredictionPowered(judge, human, 0.9); p.CI.Low <= truth && truth <= p.CI.High {
+				naive++
+			}
+		}
+		// Three Monte Carlo standard errors of 1,500 runs are 0.023.
+		if rate := float64(covered) / runs; rate < 0.9-0.023 {
+			t.Errorf("%s: coverage %.3f, stated 0.90", name, rate)
+		}
+		if rate := float64(naive) / runs; rate > 0.8 {
+			t.Errorf("%s: items taken for independent cover %.3f: the simulation shows nothing", name, rate)
+		}
+	}
+}
+
+// TestPPIByHand: the formulas in NumPy.
+func TestPPIByHand(t *testing.T) {
+	nan := math.NaN()
+	human := []float64{1, 0, 1, 1, 0, 1, 0, 0}
+	judge := []float64{.5, .4, .7, .3, .4, .6, .1, .5, .3, .8, .9, .2, .6, .7, .4, .1, .95, .55, .35, .15}
+	for len(human) < len(judge) {
+		human = append(human, nan)
+	}
+	p, err := stats.PredictionPowered(judge, human, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alike(p.Lambda, 0.879581151832461) || !alike(p.Estimate, 0.5549738219895288) || !alike(p.SE, 0.19872840280119433) || p.DF != 6 {
+		t.Errorf("λ %v, estimate %v ± %v, %v degrees of freedom", p.Lambda, p.Estimate, p.SE, p.DF)
+	}
+	alone, err := stats.PairedT(human[:8], make([]float64, 8), 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !alike(p.Human.Low, alone.CI.Low) || !alike(p.HumanMean, 0.5) || !alike(p.Bias, (3.5-4)/8) || !alike(p.EffectiveLabels, 8*alone.SE*alone.SE/(p.SE*p.SE)) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestPPIInvariance: the order of items does not matter, clusters may have any
+// numbers, a constant added to the judge's labels changes nothing but the bias,
+// and one added to both moves the estimate by it. Without unlabelled items, or
+// with a judge that always says the same, it is the human mean with its t
+// interval.
+func TestPPIInvariance(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed"), 1))
+		n := rapid.IntRange(12, 50).Draw(t, "items")
+		up := rapid.Float64Range(-3, 3).Draw(t, "up")
+		judge, human, cluster := make([]float64, n), make([]float64, n), make([]int, n)
+		for i := range judge {
+			cluster[i] = i % 9
+			human[i] = float64(r.IntN(5))
+			if judge[i] = human[i] + r.NormFloat64(); i >= 9 && r.IntN(2) == 0 {
+				human[i] = math.NaN()
+			}
+		}
+		want, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.9)
+		if err != nil {
+			t.Fatal(err)
+		}
+		biased, shuffled, lifted := make([]float64, n), [2][]float64{}, make([]float64, n)
+		var other []int
+		for i := range judge {
+			biased[i], lifted[i] = judge[i]+up, human[i]+up
+		}
+		for _, i := range r.Perm(n) {
+			shuffled[0], shuffled[1] = append(shuffled[0], judge[i]), append(shuffled[1], human[i])
+			other = append(other, 100-7*cluster[i])
+		}
+		same := func(what string, judge, human []float64, cluster []int, by float64) {
+			got, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.9)
+			if err != nil || math.Abs(got.Estimate-want.Estimate-by) > 1e-9 || math.Abs(got.SE-want.SE) > 1e-9 || math.Abs(got.Lambda-want.Lambda) > 1e-9 {
+				t.Fatalf("%s: %+v, want %+v, %v", what, got, want, err)
+			}
+		}
+		same("another order", shuffled[0], shuffled[1], other, 0)
+		same("a biased judge", biased, human, cluster, 0)
+		same("both moved", biased, lifted, cluster, up)
+		constant := make([]float64, n)
+		p, err := stats.PredictionPowered(constant, human, 0.9)
+		if err != nil || p.Lambda != 0 || !alike(p.CI.Low, p.Human.Low) || !alike(p.CI.High, p.Human.High) || p.Estimate != p.HumanMean {
+			t.Fatalf("a judge that always says the same: %+v, %v", p, err)
+		}
+	})
+}
