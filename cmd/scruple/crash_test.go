@@ -234,3 +234,66 @@ func TestRetryFailed(t *testing.T) {
 	}
 	t.Error("the failed trials never came good")
 }
+
+// Methods that ask in loops and graphs are killed in the middle of trials: what
+// was asked stays asked, and the run ends as one that was never disturbed.
+func TestKillNineInALoop(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts and kills real processes")
+	}
+	const kills = 6
+	scruple := buildScruple(t)
+	starter := func() string {
+		dir := filepath.Join(t.TempDir(), "mine")
+		output(t, scruple, "init", "rerank", dir)
+		path := filepath.Join(dir, "study.yaml")
+		study := `name: loops
+suite: rerank
+data: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}
+candidates: {sizes: [20]}
+methods: [{name: anot}, {name: plan_act}, {name: weaver}]
+models: [{id: sim, provider: simulated, name: sim, skill: {wrong: 0.2}}]
+execution: {concurrency: 2}
+`
+		if err := os.WriteFile(path, []byte(study), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	calm := starter()
+	began := time.Now()
+	output(t, scruple, "run", calm)
+	whole := time.Since(began)
+	want := output(t, scruple, "export", calm, "--table", "outcomes")
+	asked := calls(t, scruple, calm)
+
+	path := starter()
+	rng := rand.New(rand.NewPCG(3, 4))
+	kept, killed := 0, 0
+	for range kills {
+		c := exec.Command(scruple, "run", path)
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(30*time.Millisecond + time.Duration(rng.Int64N(int64(whole)/8+1)))
+		_ = c.Process.Kill()
+		if err := c.Wait(); err != nil {
+			killed++
+		}
+		now := calls(t, scruple, path)
+		if now < kept {
+			t.Fatalf("%d calls are kept after a kill, there were %d before", now, kept)
+		}
+		kept = now
+	}
+	if killed < kills/3 || kept == 0 {
+		t.Fatalf("only %d of %d runs were killed, %d calls kept", killed, kills, kept)
+	}
+	output(t, scruple, "run", path)
+	if got := output(t, scruple, "export", path, "--table", "outcomes"); got != want {
+		t.Error("the outcomes of the disturbed run differ from those of the undisturbed one")
+	}
+	if got := calls(t, scruple, path); got != asked {
+		t.Errorf("%d calls are kept, an undisturbed run keeps %d: one was asked twice or lost", got, asked)
+	}
+}

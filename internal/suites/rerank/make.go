@@ -25,6 +25,7 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 		m.Items = 100
 	}
 	var base []*catalog.Item
+	source := ""
 	if m.From != "" {
 		text, err := os.ReadFile(m.From)
 		if err != nil {
@@ -34,7 +35,7 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", m.From, err)
 		}
-		base = items
+		base, source = items, osm.Attribution
 		for _, n := range said {
 			notes = append(notes, n.String())
 		}
@@ -46,7 +47,7 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 	if m.Requests == 0 {
 		m.Requests = 60
 	}
-	d, err := generate.Generate(generate.Options{Seed: m.Seed, Items: m.Items, Reviews: m.Reviews, Users: m.Users, Requests: m.Requests, Base: base})
+	d, err := generate.Generate(generate.Options{Seed: m.Seed, Items: m.Items, Reviews: m.Reviews, Users: m.Users, Requests: m.Requests, Base: base, Source: source})
 	if err != nil {
 		return nil, notes, fmt.Errorf("making data: %w", err)
 	}
