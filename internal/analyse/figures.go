@@ -1,7 +1,10 @@
 package analyse
 
 import (
+	"math"
+
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Figure is a suite's own figure; see [eval.Figure].
@@ -77,6 +80,29 @@ func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
 	c, ok := r.a.Comparison(a, b, metric)
 	return eval.Measured{Value: float64(c.Diff), Low: float64(c.Low), High: float64(c.High)}, ok && c.Diff.Defined()
+}
+
+func (r results) Level(arm string, metrics []string) float64 {
+	table := [][]int{nil, nil}
+	for _, m := range metrics {
+		e, ok := r.a.Estimate(arm, m)
+		if !ok || !(e.Den > 0) {
+			continue
+		}
+		hits, all := float64(e.Num), float64(e.Den)
+		if hits != math.Trunc(hits) || all != math.Trunc(all) || all < hits || all > math.MaxInt32 {
+			return math.NaN() // no counts
+		}
+		table[0], table[1] = append(table[0], int(hits)), append(table[1], int(all-hits))
+	}
+	if len(table[0]) < 2 {
+		return math.NaN()
+	}
+	p, err := stats.Fisher(table)
+	if err != nil {
+		return math.NaN()
+	}
+	return p
 }
 
 func (r results) Effort(arm string) (perTrial float64, unit string) {

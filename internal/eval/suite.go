@@ -113,6 +113,11 @@ type Results interface {
 	Estimate(arm, metric string) (Measured, bool)
 	// Difference is that of a comparison that was made, a − b.
 	Difference(a, b, metric string) (Measured, bool)
+	// Level tests whether a rate is the same over several metrics of an arm,
+	// each counted on other items: the p-value of Fisher's exact test of hits
+	// and misses. NaN where there is nothing to compare or the test is too
+	// large.
+	Level(arm string, metrics []string) float64
 	// Effort is what a trial of an arm takes: dollars where prices are known,
 	// else calls.
 	Effort(arm string) (perTrial float64, unit string)

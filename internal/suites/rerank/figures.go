@@ -1,8 +1,10 @@
 package rerank
 
 import (
+	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -85,20 +87,29 @@ func (b *Bench) scalingCurve(r eval.Results) eval.Figure {
 }
 
 func (b *Bench) positionCurve(r eval.Results) eval.Figure {
-	return eval.Figure{Name: "position", Title: "Hits@1 by the place of gold", XTitle: "third of the list in which gold stands", YTitle: "Hits@1", Joined: true,
-		Ticks: thirds, Note: "Clean data at the smallest number of candidates. A method without position bias is level; intervals that keep apart show one that is not.",
-		Series: b.series(func(a *arm) ([]eval.Point, bool) {
-			if a.attack != nil || a.size != slices.Min(b.sizes) {
-				return nil, false
+	f := eval.Figure{Name: "position", Title: "Hits@1 by the place of gold", XTitle: "third of the list in which gold stands", YTitle: "Hits@1", Joined: true, Ticks: thirds}
+	var metrics, tests []string
+	for _, third := range thirds {
+		metrics = append(metrics, hitsIn(third))
+	}
+	f.Series = b.series(func(a *arm) ([]eval.Point, bool) {
+		if a.attack != nil || a.size != slices.Min(b.sizes) {
+			return nil, false
+		}
+		var points []eval.Point
+		for i, metric := range metrics {
+			if m, ok := r.Estimate(a.ID, metric); ok {
+				points = append(points, eval.Point{X: float64(i), Measured: m})
 			}
-			var points []eval.Point
-			for i, third := range thirds {
-				if m, ok := r.Estimate(a.ID, hitsIn(third)); ok {
-					points = append(points, eval.Point{X: float64(i), Measured: m})
-				}
-			}
-			return points, len(points) > 0
-		})}
+		}
+		if p := r.Level(a.ID, metrics); !math.IsNaN(p) {
+			tests = append(tests, fmt.Sprintf("%s p = %.2g", a.ID, p))
+		}
+		return points, len(points) > 0
+	})
+	f.Note = "Clean data at the smallest number of candidates. A method without position bias is level. Test of position bias (Fisher's exact test over the thirds, not corrected for the number of arms): " +
+		strings.Join(tests, "; ") + "."
+	return f
 }
 
 func (b *Bench) attackGrid(r eval.Results) eval.Figure {

@@ -1,0 +1,59 @@
+package analyse_test
+
+import (
+	"math"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// TestFigures: a suite is shown what analysis computed, and its figures are
+// kept with what is undefined left so.
+func TestFigures(t *testing.T) {
+	c := collect(t)
+	q := question()
+	from := sources()
+	from.Figures = func(r eval.Results) []eval.Figure {
+		x, ok := r.Estimate("x", "value")
+		if !ok || math.Abs(x.Value-0.5) > 1e-12 {
+			t.Errorf("x has %v, %v", x, ok)
+		}
+		if _, ok := r.Estimate("nobody", "value"); ok {
+			t.Error("an arm that is none has a value")
+		}
+		d, ok := r.Difference("x", "y", "value")
+		back, _ := r.Difference("y", "x", "value")
+		if !ok || d.Value != -back.Value || d.Low != -back.High {
+			t.Errorf("difference %v, turned round %v, %v", d, back, ok)
+		}
+		if effort, unit := r.Effort("x"); effort != 0.125 || unit != "US$ a trial" {
+			t.Errorf("effort of x is %v %s", effort, unit)
+		}
+		if effort, unit := r.Effort("y"); math.Abs(effort-4.0/3) > 1e-12 || unit != "calls a trial" {
+			t.Errorf("effort of y, whose price is not known, is %v %s", effort, unit)
+		}
+		if p := r.Level("x", []string{"fabrication"}); !math.IsNaN(p) {
+			t.Errorf("one rate was compared with itself: %v", p)
+		}
+		if p := r.Level("x", []string{"fabrication", "value"}); !math.IsNaN(p) {
+			t.Errorf("sums that are no counts were tested: %v", p)
+		}
+		want, _ := stats.Fisher([][]int{{1, 1}, {4, 4}})
+		if p := r.Level("x", []string{"fabrication", "fabrication"}); p != want {
+			t.Errorf("p = %v, want %v", p, want)
+		}
+		return []eval.Figure{{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: math.NaN()}}}}},
+			Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]eval.Measured{{d}}}}
+	}
+	a, err := c.Analyse(q, from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := a.Figures[0]
+	if f.Series[0].Points[0].Value != 0.5 || f.Series[0].Points[1].Value.Defined() || !f.Cells[0][0].Value.Defined() {
+		t.Errorf("%+v", f)
+	}
+	var _ analyse.Figure = f
+}
