@@ -46,6 +46,14 @@ func TestBinomialQuantile(t *testing.T) {
 			t.Errorf("n %d, P %v: quantile of %v is %v, want %v", c.n, c.prob, c.p, got, c.want)
 		}
 	}
+	// qbinom(pbinom(k, …), …) is k, though neither is exact.
+	for _, d := range []dist.Binomial{{N: 30, P: 0.3}, {N: 200, P: 0.5}, {N: 90, P: 0.97}} {
+		for k := range d.N {
+			if p := d.CDF(float64(k)); p > 1e-300 && p < 1-1e-3 && d.Quantile(p) != float64(k) {
+				t.Errorf("%+v: the quantile of P(X ≤ %d) is %v", d, k, d.Quantile(p))
+			}
+		}
+	}
 	if !math.IsNaN(dist.Binomial{N: 5, P: 2}.Quantile(0.5)) || !math.IsNaN(dist.Binomial{N: 5, P: 0.5}.Quantile(1.5)) {
 		t.Error("impossible quantiles are numbers")
 	}
