@@ -94,15 +94,15 @@ func eachDistribution(input Object, field, at string, answer func(distribution, 
 	out := make([]Ordered, len(cases))
 	for i, c := range cases {
 		d, echo, err := distributionOf(c)
-		if err != nil {
-			return nil, err
+		var x float64
+		if err == nil {
+			x, err = c.Number(at, math.NaN())
 		}
-		x, err := c.Number(at, math.NaN())
-		if err != nil {
-			return nil, err
+		if err == nil && math.IsNaN(x) {
+			err = fmt.Errorf("%s is missing", at)
 		}
-		if math.IsNaN(x) {
-			return nil, fmt.Errorf("%s is missing", c.path(at))
+		if err != nil {
+			return nil, fmt.Errorf("input.%s[%d]: %w", field, i, err)
 		}
 		out[i] = slices.Concat(echo, Ordered{{at, Number(x)}}, answer(d, x))
 	}

@@ -1,0 +1,114 @@
+package procedure
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPairedTablesAreCases: a CSV table gives what the same data give as a case.
+func TestPairedTablesAreCases(t *testing.T) {
+	const scores = "id,a,b,diff,p\n1,0.875,0.625,0.25,0.01\n2,0.5,0.625,-0.125,0.2\n3,0.625,0.625,0,0.03\n4,0.75,0.25,0.5,0.5\n5,0.75,0.5,0.25,0.04\n"
+	const ab = `{"a": [0.875, 0.5, 0.625, 0.75, 0.75], "b": [0.625, 0.625, 0.625, 0.25, 0.5]}`
+	for _, c := range []struct{ method, cols, params, input string }{
+		{"paired_t_test", "a,b", `{}`, ab},
+		{"paired_t_test", "b=b,a=a", `{}`, ab},
+		{"wilcoxon_signed_rank", "a,b", `{"alternative": "greater"}`, ab},
+		{"sign_flip_exact", "diff", `{}`, `{"diff": [0.25, -0.125, 0, 0.5, 0.25]}`},
+		{"sign_flip_exact", "diff", `{}`, ab},
+		{"sign_flip_montecarlo", "diff", `{"resamples": 500, "seed": 3}`, `{"diff": [0.25, -0.125, 0, 0.5, 0.25]}`},
+		{"tost", "a,b", `{"margin": 0.6}`, ab},
+		{"correlation", "a,b", `{}`, ab},
+		{"p_adjust", "p", `{"alpha": 0.1}`, `{"p": [0.01, 0.2, 0.03, 0.5, 0.04]}`},
+	} {
+		t.Run(c.method, func(t *testing.T) {
+			p, err := Find(c.method)
+			if err != nil {
+				t.Fatal(err)
+			}
+			of, err := ReadCase(strings.NewReader(`{"method": "` + c.method + `", "params": ` + c.params + `, "input": ` + c.input + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			table, err := ReadTable(strings.NewReader(scores), "t.csv", p.Columns, strings.Split(c.cols, ","))
+			if err != nil {
+				t.Fatal(err)
+			}
+			input, err := p.Input(table, of.Params)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got, want := answer(t, Case{c.method, of.Params, input}), answer(t, of); got != want {
+				t.Errorf("the table gives %s\nthe case %s", got, want)
+			}
+		})
+	}
+}
+
+// TestPairedOptions change the answer, and what they leave undefined says why.
+func TestPairedOptions(t *testing.T) {
+	for _, c := range []struct{ name, text, holds string }{
+		// Five positive differences: 1/2⁵ on one side, twice that on two.
+		{"two-sided", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.0625,`},
+		{"as R writes it", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "two.sided"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.0625,`},
+		{"greater", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "greater"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.03125,`},
+		{"less", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "less"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":1,`},
+		{"interval that cannot be", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4], "b": [0, 0, 0, 0]}}`, `covers 0.875 at most`},
+		{"the same differences", `{"method": "tost", "params": {"margin": 1}, "input": {"a": [0.3, 0.4, 0.8], "b": [0.1, 0.2, 0.6]}}`, `"undefined":true,"undefined_reason":"all differences are the same"`},
+		// P(T₁₀ > (0.1 + 0.5)/0.2) = 0.0066718.
+		{"non-inferior", `{"method": "tost", "params": {"low": -0.5}, "input": {"estimate": 0.1, "se": 0.2, "df": 10}}`, `"high":"Infinity","p_above_lower_limit":0.006671`},
+		{"not tested", `{"method": "tost", "params": {"low": -0.5}, "input": {"estimate": 0.1, "se": 0.2, "df": 10}}`, `"p_below_upper_limit":null,"p":0.006671`},
+		{"limits apart", `{"method": "tost", "params": {"margin": 1, "high": 0.3}, "input": {"estimate": 0.1, "se": 0.2, "df": 10}}`, `"low":-1,"high":0.3,`},
+		{"a p-value missing", `{"method": "p_adjust", "input": {"p": [0.03, null, 0.04]}}`, `"bonferroni":[0.06,null,0.08],"holm":[0.06,null,0.06]`},
+		{"not rejected either", `{"method": "p_adjust", "input": {"p": [0.01, null, 0.04]}}`, `"reject":{"bonferroni":[true,null,false]`},
+		{"three pairs", `{"method": "correlation", "input": {"a": [1, 2, 4], "b": [1, 3, 2]}}`, `"warnings":["3 pairs have no interval`},
+		{"one power", `{"method": "power_paired_t", "input": {"solve": "power", "n": 20, "dz": 0.5}}`, `"value":0.5645044`},
+		{"binomial quantile", `{"method": "distribution_tails", "input": {"quantiles": [{"dist": "binomial", "params": [1000, 0.25], "p": 0.975}]}}`, `"quantile":277`},
+		{"items without n", `{"method": "power_mcnemar", "input": {"p10": 0.15, "p01": 0.05}}`, `"n_required_ceiling":155}`},
+		{"clusters", `{"method": "power_clustered", "input": {"clusters": 30, "size": 5, "sd": 1, "icc": 0.25, "difference": 0.3}}`, `"design_effect":2,`},
+		{"documents as numbers", `{"method": "ir_metrics", "params": {"ks": [2]}, "input": {"queries": [{"ranking": [7, 12.0, 3], "gold": 12, "relevance": {"12": 1}}]}}`, `"rank":[2],"mrr":0.5,"hits@2":1`},
+	} {
+		of, err := ReadCase(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := answer(t, of); !strings.Contains(got, c.holds) {
+			t.Errorf("%s: %s does not hold %s", c.name, got, c.holds)
+		}
+	}
+}
+
+// TestPairedRefusals name what is wrong and where.
+func TestPairedRefusals(t *testing.T) {
+	for _, c := range []struct{ text, reason string }{
+		{`{"method": "paired_t_test", "input": {"a": [1, 2]}}`, "input.b is missing"},
+		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": [1]}}`, "equal lengths, got 2 and 1"},
+		{`{"method": "paired_t_test", "input": {"a": [1, "x"], "b": [1, 2]}}`, `input.a[1] is "x", expected a number`},
+		{`{"method": "wilcoxon_signed_rank", "params": {"alternative": "both"}, "input": {"a": [1], "b": [2]}}`, `params.alternative is "both"`},
+		{`{"method": "sign_flip_exact", "input": {"diff": [1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5]}}`, "41 differences have 2^41 patterns"},
+		{`{"method": "sign_flip_montecarlo", "params": {"resamples": 0}, "input": {"diff": [1, 2]}}`, "params.resamples is 0"},
+		{`{"method": "tost", "input": {"a": [1, 2], "b": [1, 1]}}`, "params.margin is missing"},
+		{`{"method": "tost", "params": {"margin": -1}, "input": {"a": [1, 2], "b": [1, 1]}}`, "limits of equivalence"},
+		{`{"method": "tost", "params": {"margin": 1}, "input": {"estimate": 1, "se": 2}}`, "comes with se and df"},
+		{`{"method": "p_adjust", "input": {"p": [0.1, 1.1]}}`, "input.p[1] is 1.1"},
+		{`{"method": "p_adjust", "input": {"p": []}}`, "input.p is empty"},
+		{`{"method": "p_adjust", "params": {"alpha": 5}, "input": {"p": [0.1]}}`, "params.alpha is 5"},
+		{`{"method": "power_paired_t", "input": {"cases": [{"solve": "n", "dz": 0, "power": 0.8}]}}`, "input.cases[0]: stats: no number of pairs"},
+		{`{"method": "power_paired_t", "input": {"solve": "power", "n": 20}}`, "the effect size is NaN"},
+		{`{"method": "power_mcnemar", "input": {"p10": 0.1, "p01": 0.1}}`, "no number of items"},
+		{`{"method": "distribution_tails", "input": {}}`, "neither cases"},
+		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "normal", "params": [0, 1]}]}}`, "input.cases[0]: x is missing"},
+		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "cauchy", "params": [0, 1], "x": 1}]}}`, `no distribution is called "cauchy"`},
+		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "f", "params": [1], "x": 1}]}}`, "f takes 2 parameters, got 1"},
+		{`{"method": "ir_metrics", "input": {"queries": []}}`, "input.queries is empty"},
+		{`{"method": "ir_metrics", "params": {"ks": [0]}, "input": {"queries": [{"ranking": ["a"], "gold": "a", "relevance": {"a": 1}}]}}`, "a cut-off is at least 1"},
+		{`{"method": "ir_metrics", "input": {"queries": [{"ranking": ["a", "a"], "gold": "a", "relevance": {"a": 1}}]}}`, `"a" is ranked twice`},
+	} {
+		of, err := ReadCase(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if result, err := of.Run(); err == nil || !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v, %v; want %q", c.text, result, err, c.reason)
+		}
+	}
+}
