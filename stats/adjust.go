@@ -7,7 +7,8 @@ import (
 	"slices"
 )
 
-// Bonferroni adjusts p-values for the number of questions asked. Undefined p-values (NaN) stay undefined and do not count.
+// Bonferroni adjusts p-values for the number of questions asked. Here and
+// below, undefined p-values (NaN) stay undefined and do not count.
 func Bonferroni(p []float64) []float64 {
 	m := 0
 	for _, x := range p {
