@@ -9,19 +9,22 @@ import (
 
 // A Figure is a suite's own figure; see [eval.Figure].
 type Figure struct {
-	Name    string     `json:"name"`
-	Title   string     `json:"title"`
-	Note    string     `json:"note,omitempty"`
-	XTitle  string     `json:"x_title,omitempty"`
-	YTitle  string     `json:"y_title,omitempty"`
-	Ticks   []string   `json:"ticks,omitempty"`
-	Joined  bool       `json:"joined,omitempty"`
-	Series  []Series   `json:"series,omitempty"`
-	Rows    []string   `json:"rows,omitempty"`
-	Columns []string   `json:"columns,omitempty"`
-	Cells   [][]Spread `json:"cells,omitempty"`
-	Bad     Number     `json:"bad"`
-	Good    Number     `json:"good"`
+	Name        string     `json:"name"`
+	Title       string     `json:"title"`
+	Note        string     `json:"note,omitempty"`
+	XTitle      string     `json:"x_title,omitempty"`
+	YTitle      string     `json:"y_title,omitempty"`
+	Ticks       []string   `json:"ticks,omitempty"`
+	Joined      bool       `json:"joined,omitempty"`
+	Frontier    bool       `json:"frontier,omitempty"`
+	Series      []Series   `json:"series,omitempty"`
+	Rows        []string   `json:"rows,omitempty"`
+	Columns     []string   `json:"columns,omitempty"`
+	Cells       [][]Spread `json:"cells,omitempty"`
+	Differences bool       `json:"differences,omitempty"`
+	Bad         Number     `json:"bad"`
+	Good        Number     `json:"good"`
+	Words       [3]string  `json:"words,omitzero"` // bad, between, good
 }
 
 // A Series is the points of one name.
@@ -32,7 +35,8 @@ type Series struct {
 
 // A Point is a number over an x.
 type Point struct {
-	X Number `json:"x"`
+	X     Number `json:"x"`
+	Label string `json:"label,omitempty"`
 	Spread
 }
 
@@ -48,12 +52,12 @@ func spread(m eval.Measured) Spread { return Spread{Number(m.Value), Number(m.Lo
 func figures(list []eval.Figure) []Figure {
 	var out []Figure
 	for _, f := range list {
-		g := Figure{Name: f.Name, Title: f.Title, Note: f.Note, XTitle: f.XTitle, YTitle: f.YTitle, Ticks: f.Ticks, Joined: f.Joined,
-			Rows: f.Rows, Columns: f.Columns, Bad: Number(f.Bad), Good: Number(f.Good)}
+		g := Figure{Name: f.Name, Title: f.Title, Note: f.Note, XTitle: f.XTitle, YTitle: f.YTitle, Ticks: f.Ticks, Joined: f.Joined, Frontier: f.Frontier,
+			Rows: f.Rows, Columns: f.Columns, Differences: f.Differences, Bad: Number(f.Bad), Good: Number(f.Good), Words: f.Words}
 		for _, s := range f.Series {
 			t := Series{Name: s.Name}
 			for _, p := range s.Points {
-				t.Points = append(t.Points, Point{Number(p.X), spread(p.Measured)})
+				t.Points = append(t.Points, Point{Number(p.X), p.Label, spread(p.Measured)})
 			}
 			g.Series = append(g.Series, t)
 		}
@@ -82,7 +86,15 @@ func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
 	return eval.Measured{Value: float64(c.Diff), Low: float64(c.Low), High: float64(c.High)}, ok && c.Diff.Defined()
 }
 
-func (r results) Level(arm string, metrics []string) float64 {
+func (r results) Level(arms, metrics []string) []float64 {
+	p := make([]float64, len(arms))
+	for i, arm := range arms {
+		p[i] = r.level(arm, metrics)
+	}
+	return stats.Holm(p)
+}
+
+func (r results) level(arm string, metrics []string) float64 {
 	table := [][]int{nil, nil}
 	for _, m := range metrics {
 		e, ok := r.a.Estimate(arm, m)
@@ -106,15 +118,33 @@ func (r results) Level(arm string, metrics []string) float64 {
 }
 
 func (r results) Effort(arm string) (perTrial float64, unit string) {
+	priced := r.priced()
+	unit = "calls a trial"
+	if priced {
+		unit = "US$ a trial"
+	}
 	for _, a := range r.a.Arms {
 		trials := float64(a.OK + a.Malformed + a.Refused)
-		if a.ID != arm || trials == 0 {
-			continue
+		switch {
+		case a.ID != arm || trials == 0:
+		case priced && a.Calls > 0:
+			return float64(a.CostUSD) / trials, unit
+		default:
+			return float64(a.Calls) / trials, unit
 		}
-		if a.CostUSD.Defined() && (a.CostUSD > 0 || a.Calls == 0) {
-			return float64(a.CostUSD) / trials, "US$ a trial"
-		}
-		return float64(a.Calls) / trials, "calls a trial"
 	}
-	return 0, "calls a trial"
+	return 0, unit
+}
+
+// priced reports whether the price of every arm that asks is known, and not
+// nothing for all of them.
+func (r results) priced() bool {
+	some := false
+	for _, a := range r.a.Arms {
+		if a.Calls > 0 && !a.CostUSD.Defined() {
+			return false
+		}
+		some = some || a.CostUSD > 0
+	}
+	return some
 }

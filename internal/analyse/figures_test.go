@@ -28,21 +28,21 @@ func TestFigures(t *testing.T) {
 		if !ok || d.Value != -back.Value || d.Low != -back.High {
 			t.Errorf("difference %v, turned round %v, %v", d, back, ok)
 		}
-		if effort, unit := r.Effort("x"); effort != 0.125 || unit != "US$ a trial" {
-			t.Errorf("effort of x is %v %s", effort, unit)
+		if effort, unit := r.Effort("x"); unit != "calls a trial" {
+			t.Errorf("effort of x is %v %s beside y, whose price is not known", effort, unit)
 		}
 		if effort, unit := r.Effort("y"); math.Abs(effort-4.0/3) > 1e-12 || unit != "calls a trial" {
 			t.Errorf("effort of y, whose price is not known, is %v %s", effort, unit)
 		}
-		if p := r.Level("x", []string{"fabrication"}); !math.IsNaN(p) {
+		if p := r.Level([]string{"x"}, []string{"fabrication"}); !math.IsNaN(p[0]) {
 			t.Errorf("one rate was compared with itself: %v", p)
 		}
-		if p := r.Level("x", []string{"fabrication", "value"}); !math.IsNaN(p) {
+		if p := r.Level([]string{"x"}, []string{"fabrication", "value"}); !math.IsNaN(p[0]) {
 			t.Errorf("sums that are no counts were tested: %v", p)
 		}
 		want, _ := stats.Fisher([][]int{{1, 1}, {4, 4}})
-		if p := r.Level("x", []string{"fabrication", "fabrication"}); p != want {
-			t.Errorf("p = %v, want %v", p, want)
+		if p := r.Level([]string{"x", "nobody"}, []string{"fabrication", "fabrication"}); p[0] != want || !math.IsNaN(p[1]) {
+			t.Errorf("p = %v, want %v and nothing for an arm that is none", p, want)
 		}
 		return []eval.Figure{{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: math.NaN()}}}}},
 			Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]eval.Measured{{d}}}}

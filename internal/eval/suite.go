@@ -113,13 +113,14 @@ type Results interface {
 	Estimate(arm, metric string) (Measured, bool)
 	// Difference is that of a comparison that was made, a − b.
 	Difference(a, b, metric string) (Measured, bool)
-	// Level tests whether a rate is the same over several metrics of an arm,
-	// each counted on other items: the p-value of Fisher's exact test of hits
-	// and misses. NaN where there is nothing to compare or the test is too
+	// Level tests, for each of the arms, whether a rate is the same over
+	// several metrics that count on different items: p-values of Fisher's exact
+	// test of hits and misses, adjusted after Holm for the number of arms that
+	// could be tested. NaN where there is nothing to compare or the test is too
 	// large.
-	Level(arm string, metrics []string) float64
-	// Effort is what a trial of an arm takes: dollars where prices are known,
-	// else calls.
+	Level(arms, metrics []string) []float64
+	// Effort is what a trial of an arm takes: dollars where the price of every
+	// arm is known, else calls.
 	Effort(arm string) (perTrial float64, unit string)
 }
 
@@ -130,12 +131,16 @@ type Figure struct {
 	XTitle, YTitle    string
 	Ticks             []string // categories of x, whose points stand at 0, 1, …; nil for numbers
 	Joined            bool     // points of a series are joined by lines
+	Frontier          bool     // points that none beats at once in less x and more y are joined
 	Series            []Series
-	// A grid has Rows, Columns and Cells instead of series. Cells below Bad
-	// stand out as bad, those above Good as good.
+	// A grid has Rows, Columns and Cells instead of series: levels from 0 to 1,
+	// or differences, of which those below Bad stand out as bad and those above
+	// Good as good; Words are what to call bad, between and good.
 	Rows, Columns []string
 	Cells         [][]Measured
+	Differences   bool
 	Bad, Good     float64
+	Words         [3]string
 }
 
 // A Series is the points of one name.
@@ -146,7 +151,8 @@ type Series struct {
 
 // A Point is a number over an x.
 type Point struct {
-	X float64
+	X     float64
+	Label string // tells it from the others of its series; "" where x does
 	Measured
 }
 

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -13,13 +14,13 @@ func (b *builder) arms() section {
 	s := section{ID: "arms", Title: "Arms"}
 	for _, m := range b.ranked("primary") {
 		if c := b.armChart(m); c != nil {
-			s.Blocks = append(s.Blocks, block{Chart: c})
+			s.Blocks = append(s.Blocks, block{Chart: c, Detail: b.crowded() && len(b.a.Figures) > 0})
 		}
 	}
 	if ms := b.ranked("primary", "secondary"); len(ms) > 0 {
-		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms)})
+		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms), Detail: b.crowded()})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.outcomeTable()}, block{Table: b.usageTable(), Detail: !b.asked()})
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable())}, block{Table: b.merged(b.usageTable()), Detail: !b.asked()})
 	return s
 }
 
@@ -74,6 +75,10 @@ func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 	if !ok {
 		return undefinedCell(ns, "not measured for this arm")
 	}
+	return estimated(m, e, ns)
+}
+
+func estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	s := scaleOf(m)
 	c := cell{
 		Text:   s.value(e.Value),
@@ -124,6 +129,33 @@ func (b *builder) outcomeTable() *table {
 		"Malformed and refused answers are scored like any other. Failed trials got no answer: they are left out of the scores and counted here.",
 		"Unscored counts entries of all metrics that have no fraction, each with its reason in the results.",
 	}
+	return t
+}
+
+// merged says once what is the same of many arms.
+func (b *builder) merged(t *table) *table {
+	if !b.crowded() {
+		return t
+	}
+	var rows [][]cell
+	var arms [][]string
+	for _, r := range t.Rows {
+		i := slices.IndexFunc(rows, func(other []cell) bool { return reflect.DeepEqual(other[1:], r[1:]) })
+		if i < 0 {
+			i = len(rows)
+			rows, arms = append(rows, r), append(arms, nil)
+		}
+		arms[i] = append(arms[i], r[0].Text)
+	}
+	for i, names := range arms {
+		switch {
+		case len(names) == len(t.Rows):
+			rows[i][0] = cell{Text: "all " + count(len(names)) + " arms"}
+		case len(names) > 1:
+			rows[i][0] = cell{Text: count(len(names)) + " arms", Detail: []string{listed(names)}}
+		}
+	}
+	t.Rows = rows
 	return t
 }
 

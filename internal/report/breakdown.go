@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -11,9 +12,7 @@ import (
 func (b *builder) breakdown() section {
 	s := section{ID: "breakdown", Title: "Breakdown", InTerm: whenVerbose}
 	for _, m := range b.ranked("primary", "secondary") {
-		for _, c := range b.strataCharts(m) {
-			s.Blocks = append(s.Blocks, block{Chart: c})
-		}
+		s.Blocks = append(s.Blocks, b.strata(m)...)
 	}
 	if t := b.otherMetrics(); t != nil {
 		s.Blocks = append(s.Blocks, block{Table: t})
@@ -21,45 +20,84 @@ func (b *builder) breakdown() section {
 	if len(b.a.Judges) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.judges()})
 	}
-	s.Blocks = append(s.Blocks, b.figureBlocks()...)
 	for _, t := range b.a.Tables {
 		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
 	}
 	return s
 }
 
-// strataCharts has a chart for each factor: arms within levels, and all items
-// first.
-func (b *builder) strataCharts(m analyse.Metric) []*chart {
+// strata has a chart for each factor: arms within levels, and all items first.
+// Of many arms it has a table with a column a level instead.
+func (b *builder) strata(m analyse.Metric) []block {
 	var strata []analyse.Estimate
 	for _, e := range b.a.Estimates {
 		if e.Metric == m.Name && e.Stratum != nil {
 			strata = append(strata, e)
 		}
 	}
-	var charts []*chart
+	var blocks []block
 	for _, factor := range factors(strata, func(e analyse.Estimate) string { return e.Stratum.Name }) {
-		charts = append(charts, b.estimateChart(m.Title+" by "+factor, m, b.strataRows(m, factor, strata)))
+		of := slices.DeleteFunc(slices.Clone(strata), func(e analyse.Estimate) bool { return e.Stratum.Name != factor })
+		if b.crowded() {
+			blocks = append(blocks, block{Table: b.strataTable(m, factor, of)})
+		} else {
+			blocks = append(blocks, block{Chart: b.estimateChart(m.Title+" by "+factor, m, b.strataRows(m, of))})
+		}
 	}
-	return charts
+	return blocks
 }
 
-func (b *builder) strataRows(m analyse.Metric, factor string, strata []analyse.Estimate) []estimateRow {
+// strataTable has a row an arm and a column a level of a factor.
+func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.Estimate) *table {
+	t := &table{Caption: m.Title + " by " + factor, Columns: []column{{Title: "Arm"}, {Title: "All items", Align: right}}}
+	levels := factors(strata, levelOf)
+	for _, level := range levels {
+		t.Columns = append(t.Columns, column{Title: level, Align: right})
+	}
+	cells := map[[2]string]cell{}
+	var ns notes
+	for _, e := range strata {
+		cells[[2]string{e.Arm, e.Stratum.Value}] = levelCell(m, e, &ns)
+	}
+	for _, arm := range b.contestants() {
+		row := []cell{armCell(arm), undefinedCell(&ns, "not measured for this arm")}
+		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
+			row[1] = levelCell(m, e, &ns)
+		}
+		for _, level := range levels {
+			c, ok := cells[[2]string{arm.ID, level}]
+			if !ok {
+				c = undefinedCell(&ns, "not measured for this arm")
+			}
+			row = append(row, c)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	t.Notes, t.Legend = ns.list, b.valueLegend()
+	return t
+}
+
+func levelOf(e analyse.Estimate) string { return e.Stratum.Value }
+
+// levelCell is a value with its interval and n below it, shaded by its level.
+func levelCell(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
+	c := estimated(m, e, ns)
+	if m.Min == 0 && m.Max == 1 {
+		c = shaded(c, e.Value)
+	}
+	return c
+}
+
+func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []estimateRow {
 	var rows []estimateRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
 			rows = append(rows, estimateRow{group: "All items", label: armCell(arm), e: e, total: true})
 		}
 	}
-	var levels []analyse.Estimate
-	for _, e := range strata {
-		if e.Stratum.Name == factor {
-			levels = append(levels, e)
-		}
-	}
-	for _, level := range factors(levels, func(e analyse.Estimate) string { return e.Stratum.Value }) {
+	for _, level := range factors(strata, levelOf) {
 		for _, arm := range b.contestants() {
-			for _, e := range levels {
+			for _, e := range strata {
 				if e.Stratum.Value == level && e.Arm == arm.ID {
 					rows = append(rows, estimateRow{group: levelText(*e.Stratum), label: armCell(arm), e: e})
 				}
@@ -80,6 +118,9 @@ func (b *builder) otherMetrics() *table {
 	}
 	if len(ms) == 0 {
 		return nil
+	}
+	if b.crowded() {
+		return b.scoreTable("Other metrics", ms)
 	}
 	t := &table{Caption: "Other metrics", Columns: []column{{Title: "Metric"}}}
 	for _, arm := range b.contestants() {

@@ -79,6 +79,11 @@ func (x *extent) include(ns ...analyse.Number) {
 // newAxis lays an axis with round ticks over an extent, inside the bounds of
 // what is possible where they are known. With reference, 0 is on it and marked.
 func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool) axis {
+	return steppedAxis(x, lowest, highest, s, reference, 4)
+}
+
+// steppedAxis is an axis of at most about so many steps.
+func steppedAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, steps float64) axis {
 	if x.low > x.high { // nothing to show
 		return axis{Low: -1, High: 1, Zero: math.NaN()}
 	}
@@ -89,7 +94,7 @@ func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool) 
 		room := max(math.Abs(x.low)/2, 0.05)
 		x.low, x.high = x.low-room, x.high+room
 	}
-	step := roundStep((x.high - x.low) / 4)
+	step := roundStep((x.high - x.low) / steps)
 	first, last := math.Floor(x.low/step+noise), math.Ceil(x.high/step-noise)
 	if lowest.Defined() && x.low >= float64(lowest) {
 		first = max(first, math.Ceil(float64(lowest)/step-noise))

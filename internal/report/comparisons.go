@@ -20,7 +20,7 @@ func (b *builder) comparisons() section {
 	s.Blocks = append(s.Blocks, b.modelBlocks()...)
 	for _, q := range b.questions(whole) {
 		if c := b.strataForest(q); c != nil {
-			s.Blocks = append(s.Blocks, block{Chart: c})
+			s.Blocks = append(s.Blocks, block{Chart: c, Detail: b.crowded()})
 		}
 	}
 	return s

@@ -100,6 +100,7 @@ type cell struct {
 	Tags   []string
 	Refs   []int
 	Tone   tone
+	Depth  int // how deep the cell is shaded: 1 to shades, or 0 for not at all
 
 	lacking int // columns behind its decimal point, see tails
 }
@@ -132,7 +133,7 @@ type builder struct {
 
 func newContent(r Report) content {
 	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
-	sections := []section{b.answer(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
+	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
 	return content{
 		Title:    b.a.Study.Name,
 		Version:  b.a.Study.Version,
@@ -225,6 +226,13 @@ func (b *builder) contestants() []analyse.Arm {
 	}
 	return arms
 }
+
+// crowd is how many arms are too many to be told apart one by one.
+const crowd = 12
+
+// crowded reports whether there are so many arms that tables say in few rows
+// what is the same of many, and show strata side by side.
+func (b *builder) crowded() bool { return len(b.contestants()) > crowd }
 
 func (b *builder) isSimulated(arm string) bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == arm && a.Simulated })

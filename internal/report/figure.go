@@ -1,29 +1,33 @@
 package report
 
 import (
-	"fmt"
-	"math"
+	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
 // A figure is drawn in HTML; everywhere else, and below it, it is its table.
 type figure struct {
-	Title  string
-	Note   string
-	XTitle string
-	YTitle string
-	XTicks []tick // At is a place in the drawing
-	YTicks []tick
-	Lines  []line
-	Table  *table
+	Title    string
+	XTitle   string
+	YTitle   string
+	Height   float64 // of the drawing
+	XTicks   []tick  // At is a place in the drawing
+	YTicks   []tick
+	Lines    []line
+	Frontier string // path of the points that none beats
+	Table    *table
 }
 
-// A line is a series as it is drawn.
+// A line is a series as it is drawn. Colour and shape tell it from others, so
+// that neither has to alone.
 type line struct {
 	Name  string
 	Class string // of its colour
+	Shape string // path of a mark round 0, 0
 	Path  string // through its points, "" where they are not joined
 	Marks []mark
 	At    float64 // y of its entry in the legend
@@ -38,187 +42,255 @@ type mark struct {
 
 // The drawing, in units of its view box.
 const (
-	figureWidth, figureHeight = 760.0, 360.0
-	plotLeft, plotRight       = 60.0, 500.0
-	plotTop, plotBottom       = 16.0, 300.0
-	lineColours               = 8
+	figureHeight        = 360.0
+	plotLeft, plotRight = 60.0, 560.0
+	plotTop, plotBottom = 16.0, 300.0
+	plotMargin          = 16.0 // between the axis and the first and last point
+	legendTop           = 24.0
+	legendStep          = 18.0
+	lineColours         = 10
+	figureSteps         = 5 // of an axis
 )
 
-// figureBlocks are the suite's figures: drawings, and grids as tables whose
-// cells stand out.
-func (b *builder) figureBlocks() []block {
-	var blocks []block
+// shapes are the marks of series, in turn.
+var shapes = []string{
+	"M-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z",                    // circle
+	"M-3.6 -3.6h7.2v7.2h-7.2z",                               // square
+	"M0 -4.8L4.6 3.4H-4.6z",                                  // triangle
+	"M0 -5L5 0L0 5L-5 0z",                                    // diamond
+	"M0 4.8L4.6 -3.4H-4.6z",                                  // triangle upside down
+	"M-4.4 -1.5h2.9v-2.9h3v2.9h2.9v3h-2.9v2.9h-3v-2.9h-2.9z", // cross
+	"M-4.8 -2h9.6v4h-9.6z",                                   // bar
+}
+
+// figures is the section of the suite's own figures: what a study of so many
+// arms comes to, before the numbers arm by arm.
+func (b *builder) figures() section {
+	s := section{ID: "figures", Title: "At a glance", InTerm: whenVerbose}
+	if b.crowded() {
+		s.InTerm = always
+	}
 	for _, f := range b.a.Figures {
 		if len(f.Rows) > 0 {
-			blocks = append(blocks, block{Table: b.grid(f)})
-			continue
-		}
-		if g := b.figure(f); g != nil {
-			blocks = append(blocks, block{Figure: g})
+			s.Blocks = append(s.Blocks, block{Table: b.grid(f)})
+		} else if g := b.figure(f); g != nil {
+			s.Blocks = append(s.Blocks, block{Figure: g, Detail: len(s.Blocks) > 0})
 		}
 	}
-	return blocks
+	return s
+}
+
+// A placing puts numbers into a drawing.
+type placing struct {
+	x, y func(analyse.Number) float64
 }
 
 func (b *builder) figure(f analyse.Figure) *figure {
-	xs, ys := bounds(f)
-	if math.IsInf(xs[0], 0) || math.IsInf(ys[0], 0) {
+	xs, ys := newExtent(), newExtent()
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if drawn(p) {
+				xs.include(p.X)
+				ys.include(p.Value, p.Low, p.High)
+			}
+		}
+	}
+	if xs.low > xs.high {
 		return nil
 	}
-	g := &figure{Title: f.Title, Note: f.Note, XTitle: f.XTitle, YTitle: f.YTitle, Table: b.seriesTable(f)}
-	atX := func(v float64) float64 { return scaled(v, xs, plotLeft+12, plotRight-12) }
-	atY := func(v float64) float64 { return scaled(v, ys, plotBottom, plotTop) }
-	g.XTicks, g.YTicks = xTicks(f, xs, atX), yTicks(ys, atY)
-	for i, s := range f.Series {
-		l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), At: plotTop + 8 + 18*float64(i)}
-		for _, p := range s.Points {
-			if !p.X.Defined() || !p.Value.Defined() {
-				continue
-			}
-			m := mark{X: atX(float64(p.X)), Y: atY(float64(p.Value)), Title: s.Name + ": " + b.spread(p.Spread)}
-			m.Low, m.High = m.Y, m.Y
-			if p.Low.Defined() && p.High.Defined() {
-				m.Low, m.High = atY(math.Max(float64(p.Low), ys[0])), atY(math.Min(float64(p.High), ys[1]))
-			}
-			if f.Joined {
-				verb := "L"
-				if l.Path == "" {
-					verb = "M"
-				}
-				l.Path += verb + coordinate(m.X) + " " + coordinate(m.Y)
-			}
-			l.Marks = append(l.Marks, m)
+	g := &figure{Title: f.Title, XTitle: f.XTitle, YTitle: f.YTitle, Table: b.seriesTable(f),
+		Height: max(figureHeight, legendTop+legendStep*float64(len(f.Series)))}
+	lowest, highest := analyse.Undefined(), analyse.Undefined()
+	if ys.low >= 0 && ys.high <= 1 {
+		ys, lowest, highest = extent{0, 1}, 0, 1
+	}
+	y := steppedAxis(ys, lowest, highest, scale{decimals: 3}, false, figureSteps)
+	at := placing{y: func(n analyse.Number) float64 { return plotBottom + y.at(n)*(plotTop-plotBottom) }}
+	for _, t := range y.Ticks {
+		g.YTicks = append(g.YTicks, tick{plotBottom + t.At*(plotTop-plotBottom), t.Label})
+	}
+	g.XTicks, at.x = xAxis(f, xs)
+	for i := range f.Series {
+		if l := b.line(f, i, at); len(l.Marks) > 0 {
+			l.At = legendTop + legendStep*float64(len(g.Lines))
+			g.Lines = append(g.Lines, l)
 		}
-		g.Lines = append(g.Lines, l)
+	}
+	if f.Frontier {
+		g.Frontier = frontier(f, at)
 	}
 	return g
+}
+
+// line draws a series, whose colour and shape depend on its place among all, so
+// that it has the same in every figure. Joined series stand a little beside each other, so that
+// whiskers over the same x can be told apart.
+func (b *builder) line(f analyse.Figure, i int, at placing) line {
+	s := f.Series[i]
+	l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), Shape: shapes[i%len(shapes)]}
+	dodge := 0.0
+	if n := float64(len(f.Series)); f.Joined && n > 1 {
+		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
+	}
+	for _, p := range s.Points {
+		if !drawn(p) {
+			continue
+		}
+		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Spread, false)}
+		m.Low, m.High = m.Y, m.Y
+		if p.Low.Defined() && p.High.Defined() {
+			m.Low, m.High = at.y(p.Low), at.y(p.High)
+		}
+		l.Marks = append(l.Marks, m)
+	}
+	if f.Joined {
+		l.Path = path(l.Marks, func(m mark) (float64, float64) { return m.X, m.Y })
+	}
+	return l
+}
+
+func drawn(p analyse.Point) bool { return p.X.Defined() && p.Value.Defined() }
+
+// path joins points by straight lines.
+func path[T any](points []T, at func(T) (x, y float64)) string {
+	var b strings.Builder
+	for i, p := range points {
+		verb := byte('L')
+		if i == 0 {
+			verb = 'M'
+		}
+		x, y := at(p)
+		b.WriteByte(verb)
+		b.WriteString(coordinate(x) + " " + coordinate(y))
+	}
+	return b.String()
+}
+
+// frontier joins the points that none beats at once in less x and more y.
+func frontier(f analyse.Figure, at placing) string {
+	var points []analyse.Point
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if drawn(p) {
+				points = append(points, p)
+			}
+		}
+	}
+	slices.SortStableFunc(points, func(p, q analyse.Point) int {
+		return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(q.Value, p.Value))
+	})
+	var best []analyse.Point
+	for _, p := range points {
+		if len(best) == 0 || p.Value > best[len(best)-1].Value {
+			best = append(best, p)
+		}
+	}
+	if len(best) < 2 {
+		return ""
+	}
+	return path(best, func(p analyse.Point) (float64, float64) { return at.x(p.X), at.y(p.Value) })
 }
 
 // coordinate writes a place with two decimals: the same bytes everywhere.
 func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// bounds are the ranges of x and y; y is 0 to 1 where everything is in it.
-func bounds(f analyse.Figure) (xs, ys [2]float64) {
-	xs, ys = [2]float64{math.Inf(1), math.Inf(-1)}, [2]float64{math.Inf(1), math.Inf(-1)}
-	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if p.X.Defined() && p.Value.Defined() {
-				xs = [2]float64{math.Min(xs[0], float64(p.X)), math.Max(xs[1], float64(p.X))}
-				ys = [2]float64{math.Min(ys[0], float64(p.Value)), math.Max(ys[1], float64(p.Value))}
-			}
-		}
-	}
-	if ys[0] >= 0 && ys[1] <= 1 {
-		ys = [2]float64{0, 1}
-	}
-	return xs, ys
-}
-
-// scaled is where a value lies between two places; values that are all the
-// same lie in the middle.
-func scaled(v float64, bounds [2]float64, from, to float64) float64 {
-	if bounds[1] == bounds[0] {
-		return (from + to) / 2
-	}
-	return from + (v-bounds[0])/(bounds[1]-bounds[0])*(to-from)
-}
-
-// xTicks are the categories, or the numbers that points stand over.
-func xTicks(f analyse.Figure, xs [2]float64, at func(float64) float64) []tick {
-	var ticks []tick
-	if f.Ticks != nil {
-		for i, label := range f.Ticks {
-			if x := float64(i); x >= xs[0] && x <= xs[1] {
-				ticks = append(ticks, tick{at(x), label})
-			}
-		}
-		return ticks
-	}
+// xAxis places the categories, the numbers that points of lines stand over, or
+// round numbers.
+func xAxis(f analyse.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
+	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined {
-		for k := range 5 {
-			v := xs[0] + (xs[1]-xs[0])*float64(k)/4
-			ticks = append(ticks, tick{at(v), strconv.FormatFloat(v, 'g', 3, 64)})
-			if xs[0] == xs[1] {
-				break
-			}
+		a := steppedAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
+		var ticks []tick
+		for _, t := range a.Ticks {
+			ticks = append(ticks, tick{left + t.At*width, t.Label})
 		}
-		return ticks
+		return ticks, func(n analyse.Number) float64 { return left + a.at(n)*width }
 	}
-	seen := map[float64]bool{}
-	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if x := float64(p.X); p.X.Defined() && !seen[x] {
-				seen[x] = true
-				ticks = append(ticks, tick{at(x), short(x)})
-			}
+	at := func(n analyse.Number) float64 {
+		if xs.high == xs.low {
+			return left + width/2
 		}
+		return left + (float64(n)-xs.low)/(xs.high-xs.low)*width
 	}
-	return ticks
+	var ticks []tick
+	for _, x := range places(f) {
+		ticks = append(ticks, tick{at(analyse.Number(x)), xLabel(f, x)})
+	}
+	return ticks, at
 }
 
-func yTicks(ys [2]float64, at func(float64) float64) []tick {
-	var ticks []tick
-	for k := range 6 {
-		v := ys[0] + (ys[1]-ys[0])*float64(k)/5
-		ticks = append(ticks, tick{at(v), strconv.FormatFloat(v, 'g', 3, 64)})
+// places are the values of x, in the order they come.
+func places(f analyse.Figure) []float64 {
+	var xs []float64
+	for _, s := range f.Series {
+		for _, p := range s.Points {
+			if x := float64(p.X); p.X.Defined() && !slices.Contains(xs, x) {
+				xs = append(xs, x)
+			}
+		}
 	}
-	return ticks
+	return xs
+}
+
+// xLabel is what stands at x: the name of a category, or the number.
+func xLabel(f analyse.Figure, x float64) string {
+	if i := int(x); f.Ticks != nil && i >= 0 && i < len(f.Ticks) {
+		return f.Ticks[i]
+	}
+	return short(x)
 }
 
 // spread is a number and its interval as text.
-func (b *builder) spread(s analyse.Spread) string {
+func (b *builder) spread(s analyse.Spread, signed bool) string {
+	c := spreadCell(s, signed)
+	return strings.Join(append([]string{c.Text}, c.Detail...), ", "+b.ci+" ")
+}
+
+// spreadCell is a number with its interval below it.
+func spreadCell(s analyse.Spread, signed bool) cell {
 	if !s.Value.Defined() {
-		return dash
+		return cell{Text: dash, Tone: muted}
 	}
-	text := scale{decimals: 3}.number(s.Value, false)
+	three := scale{decimals: 3}
+	c := cell{Text: three.number(s.Value, signed)}
 	if s.Low.Defined() && s.High.Defined() {
-		text += " [" + scale{decimals: 3}.interval(s.Low, s.High, false) + "]"
+		c.Detail = []string{three.interval(s.Low, s.High, signed)}
 	}
-	return text
+	return c
 }
 
 // seriesTable has a row a series and a column an x; of points that are not
 // joined, a row a point.
 func (b *builder) seriesTable(f analyse.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}}
-	if f.Note != "" {
-		t.Legend = []string{f.Note}
-	}
+	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+".")}
 	if !f.Joined {
 		t.Columns = []column{{Title: ""}, {Title: f.XTitle, Align: right}, {Title: f.YTitle, Align: right}}
 		for _, s := range f.Series {
 			for _, p := range s.Points {
-				t.Rows = append(t.Rows, []cell{{Text: s.Name}, {Text: strconv.FormatFloat(float64(p.X), 'g', 4, 64)}, {Text: b.spread(p.Spread)}})
+				t.Rows = append(t.Rows, []cell{{Text: strings.TrimSpace(s.Name + " " + p.Label)}, {Text: strconv.FormatFloat(float64(p.X), 'g', 4, 64)}, spreadCell(p.Spread, false)})
 			}
 		}
 		return t
 	}
-	var xs []float64
-	place := map[float64]int{}
-	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if _, ok := place[float64(p.X)]; !ok && p.X.Defined() {
-				place[float64(p.X)] = len(xs)
-				xs = append(xs, float64(p.X))
-			}
-		}
-	}
+	xs := places(f)
 	for _, x := range xs {
-		title := f.XTitle + " " + short(x)
-		if i := int(x); f.Ticks != nil && i >= 0 && i < len(f.Ticks) {
-			title = f.Ticks[i]
+		title := xLabel(f, x)
+		if f.Ticks == nil {
+			title = f.XTitle + " " + title
 		}
 		t.Columns = append(t.Columns, column{Title: title, Align: right})
 	}
 	for _, s := range f.Series {
-		row := make([]cell, len(t.Columns))
-		row[0] = cell{Text: s.Name}
-		for i := range xs {
-			row[i+1] = cell{Text: dash, Tone: muted}
+		if len(s.Points) == 0 {
+			continue
+		}
+		row := []cell{{Text: s.Name}}
+		for range xs {
+			row = append(row, cell{Text: dash, Tone: muted})
 		}
 		for _, p := range s.Points {
-			if i, ok := place[float64(p.X)]; ok {
-				row[i+1] = cell{Text: b.spread(p.Spread)}
+			if i := slices.Index(xs, float64(p.X)); i >= 0 {
+				row[i+1] = shaded(spreadCell(p.Spread, false), p.Value)
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -226,35 +298,49 @@ func (b *builder) seriesTable(f analyse.Figure) *table {
 	return t
 }
 
-// grid is a figure of cells: those beyond its limits stand out.
+// grid is a figure of cells: differences beyond its limits stand out, levels
+// are shaded.
 func (b *builder) grid(f analyse.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}}
+	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+".")}
 	for _, c := range f.Columns {
 		t.Columns = append(t.Columns, column{Title: c, Align: right})
 	}
 	for i, name := range f.Rows {
 		row := []cell{{Text: name}}
 		for j := range f.Columns {
-			c := cell{Text: dash, Tone: muted}
-			if i < len(f.Cells) && j < len(f.Cells[i]) && f.Cells[i][j].Value.Defined() {
-				s := f.Cells[i][j]
-				c = cell{Text: fmt.Sprintf("%+.3f", float64(s.Value)), Tone: unsure}
-				if s.Low.Defined() && s.High.Defined() {
-					c.Detail = []string{scale{decimals: 3}.interval(s.Low, s.High, true)}
+			s := analyse.Spread{Value: analyse.Undefined()}
+			if i < len(f.Cells) && j < len(f.Cells[i]) {
+				s = f.Cells[i][j]
+			}
+			c := spreadCell(s, f.Differences)
+			switch {
+			case !s.Value.Defined():
+			case !f.Differences:
+				c = shaded(c, s.Value)
+			default:
+				word := 1
+				c.Tone = unsure
+				if s.Value < f.Bad {
+					word, c.Tone = 0, bad
+				} else if s.Value > f.Good {
+					word, c.Tone = 2, good
 				}
-				switch {
-				case s.Value < f.Bad:
-					c.Tone = bad
-				case s.Value > f.Good:
-					c.Tone = good
-				}
+				c.Detail = append(c.Detail, nonEmpty(f.Words[word])...)
 			}
 			row = append(row, c)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	if f.Note != "" {
-		t.Legend = []string{f.Note}
-	}
 	return t
+}
+
+// shades is how many depths a shaded cell can have.
+const shades = 10
+
+// shaded gives the cell of a level between 0 and 1 a depth.
+func shaded(c cell, level analyse.Number) cell {
+	if level.Defined() && level >= 0 && level <= 1 {
+		c.Depth = 1 + min(int(level*shades), shades-1)
+	}
+	return c
 }

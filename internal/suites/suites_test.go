@@ -59,8 +59,10 @@ func TestEntries(t *testing.T) {
 			if len(b.Items()) == 0 || len(b.Arms()) < 2 {
 				t.Errorf("%d items, %d arms", len(b.Items()), len(b.Arms()))
 			}
-			if _, ok := b.(eval.Tabler); !ok {
-				t.Error("the bench's tables are lost on the way")
+			_, tables := b.(eval.Tabler)
+			_, figures := b.(eval.Figurer)
+			if !tables && !figures {
+				t.Error("the bench's tables and figures are lost on the way")
 			}
 			if _, ok := b.(eval.Calibrator); ok != own.calibrates {
 				t.Errorf("calibrates: %v, want %v", ok, own.calibrates)

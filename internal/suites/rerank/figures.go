@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 )
 
 // Contrasts pair every attacked arm with the same arm on clean data, so that
@@ -15,7 +16,7 @@ func (b *Bench) Contrasts() []eval.Contrast {
 	clean := b.cleanArms()
 	var list []eval.Contrast
 	for _, a := range b.arms {
-		if a.attack != nil {
+		if a.attacked() {
 			list = append(list, eval.Contrast{A: a.ID, B: clean[a.cleanKey()], Metrics: []string{hits(1)}})
 		}
 	}
@@ -39,105 +40,178 @@ func (b *Bench) cleanArms() map[lineKey]string {
 	return clean
 }
 
-// Figures are the scaling curve, Hits@1 by the place of gold, what attacks
-// cost, and quality against effort.
+// A lineKey is what tells an arm from others of its method.
+type lineKey struct {
+	name, model, attack string
+	defended            bool
+	size                int
+}
+
+func (a *arm) key() lineKey {
+	k := lineKey{name: a.name, defended: a.defended, size: a.size, attack: "clean"}
+	if a.model != nil {
+		k.model = a.model.ID
+	}
+	if a.attack != nil {
+		k.attack = a.attack.Name
+	}
+	return k
+}
+
+func (k lineKey) title() string {
+	t := k.name
+	if k.model != "" {
+		t += "@" + k.model
+	}
+	if k.defended {
+		t += ", defended"
+	}
+	return t
+}
+
+// Figures are the scaling curves, Hits@K by K and by the place of gold, what
+// attacks cost, and quality against effort.
 func (b *Bench) Figures(r eval.Results) []eval.Figure {
 	var list []eval.Figure
 	if len(b.sizes) > 1 {
-		list = append(list, b.scalingCurve(r))
+		list = append(list, b.scaling(r, hits(1), "Hits@1"), b.scaling(r, metricMRR, "MRR"))
 	}
-	list = append(list, b.positionCurve(r))
 	if slices.ContainsFunc(b.arms, func(a *arm) bool { return a.attack != nil }) {
-		list = append(list, b.attackGrid(r))
+		list = append(list, b.attackCost(r))
+		if slices.ContainsFunc(b.arms, (*arm).injected) {
+			list = append(list, b.attackSuccess(r))
+		}
 	}
-	return append(list, b.pareto(r))
+	return append(list, b.cutOffs(r), b.positions(r), b.pareto(r))
 }
 
-// series gathers points by method, in the order of the study.
-func (b *Bench) series(point func(a *arm) ([]eval.Point, bool)) []eval.Series {
+func (a *arm) injected() bool { return a.attack != nil && a.attack.Category == attack.Injection }
+
+// clean makes series of the arms on clean data, by method in the order of the
+// study; every figure has the same ones, some of them empty.
+func (b *Bench) clean(points func(a *arm) []eval.Point) []eval.Series {
 	var keys []lineKey
-	at := map[lineKey]int{}
 	var list []eval.Series
 	for _, a := range b.arms {
-		points, ok := point(a)
-		if !ok {
+		if a.attack != nil {
 			continue
 		}
 		k := a.key()
 		k.size = 0
-		i, known := at[k]
-		if !known {
+		i := slices.Index(keys, k)
+		if i < 0 {
 			i = len(keys)
-			at[k] = i
-			keys = append(keys, k)
-			list = append(list, eval.Series{Name: k.title()})
+			keys, list = append(keys, k), append(list, eval.Series{Name: k.title()})
 		}
-		list[i].Points = append(list[i].Points, points...)
+		list[i].Points = append(list[i].Points, points(a)...)
 	}
 	return list
 }
 
-func (b *Bench) scalingCurve(r eval.Results) eval.Figure {
-	return eval.Figure{Name: "scaling", Title: "Hits@1 by number of candidates", XTitle: "candidates", YTitle: "Hits@1", Joined: true,
-		Note: "Clean data, nested sets, the same requests at every number. Intervals in brackets.",
-		Series: b.series(func(a *arm) ([]eval.Point, bool) {
-			m, ok := r.Estimate(a.ID, hits(1))
-			return []eval.Point{{X: float64(a.size), Measured: m}}, ok && a.attack == nil
+// point is the estimate of a metric over x; none where there is no estimate.
+func point(r eval.Results, arm, metric string, x float64) []eval.Point {
+	m, ok := r.Estimate(arm, metric)
+	if !ok {
+		return nil
+	}
+	return []eval.Point{{X: x, Measured: m}}
+}
+
+func (b *Bench) scaling(r eval.Results, metric, title string) eval.Figure {
+	return eval.Figure{Name: "scaling_" + metric, Title: title + " by number of candidates", XTitle: "N", YTitle: title, Joined: true,
+		Note:   "Clean data, the same requests at every number of candidates, in nested sets: the sets of fewer are part of those of more.",
+		Series: b.clean(func(a *arm) []eval.Point { return point(r, a.ID, metric, float64(a.size)) })}
+}
+
+// cutOffs is Hits@K for every K that methods were asked for, where there are
+// most candidates.
+func (b *Bench) cutOffs(r eval.Results) eval.Figure {
+	n := slices.Max(b.sizes)
+	return eval.Figure{Name: "hits", Title: fmt.Sprintf("Hits@K by K, N = %d", n), XTitle: "K", YTitle: "Hits@K", Joined: true,
+		Note: fmt.Sprintf("Clean data. Methods were asked for %d places; one that returns fewer gains nothing beyond them.", b.k),
+		Series: b.clean(func(a *arm) []eval.Point {
+			var points []eval.Point
+			for _, k := range hitsAt {
+				if a.size == n && k <= max(b.k, 1) {
+					points = append(points, point(r, a.ID, hits(k), float64(k))...)
+				}
+			}
+			return points
 		})}
 }
 
-func (b *Bench) positionCurve(r eval.Results) eval.Figure {
-	f := eval.Figure{Name: "position", Title: "Hits@1 by the place of gold", XTitle: "third of the list in which gold stands", YTitle: "Hits@1", Joined: true, Ticks: thirds}
-	var metrics, tests []string
+func (b *Bench) positions(r eval.Results) eval.Figure {
+	n := slices.Min(b.sizes)
+	var metrics, arms []string
 	for _, third := range thirds {
 		metrics = append(metrics, hitsIn(third))
 	}
-	f.Series = b.series(func(a *arm) ([]eval.Point, bool) {
-		if a.attack != nil || a.size != slices.Min(b.sizes) {
-			return nil, false
+	f := eval.Figure{Name: "position", Title: fmt.Sprintf("Hits@1 by the place of gold, N = %d", n),
+		XTitle: "third of the list in which gold stands", YTitle: "Hits@1", Joined: true, Ticks: thirds}
+	f.Series = b.clean(func(a *arm) []eval.Point {
+		if a.size != n {
+			return nil
 		}
+		arms = append(arms, a.ID)
 		var points []eval.Point
 		for i, metric := range metrics {
-			if m, ok := r.Estimate(a.ID, metric); ok {
-				points = append(points, eval.Point{X: float64(i), Measured: m})
-			}
+			points = append(points, point(r, a.ID, metric, float64(i))...)
 		}
-		if p := r.Level(a.ID, metrics); !math.IsNaN(p) {
-			tests = append(tests, fmt.Sprintf("%s p = %.2g", a.ID, p))
-		}
-		return points, len(points) > 0
+		return points
 	})
-	f.Note = "Clean data at the smallest number of candidates. A method without position bias is level. Test of position bias (Fisher's exact test over the thirds, not corrected for the number of arms): " +
-		strings.Join(tests, "; ") + "."
+	f.Note = "Clean data. A method without position bias is level. "
+	var tests []string
+	for i, p := range r.Level(arms, metrics) {
+		if !math.IsNaN(p) {
+			tests = append(tests, fmt.Sprintf("%s p = %.2g", arms[i], p))
+		}
+	}
+	if len(tests) > 0 {
+		f.Note += "Test of position bias (Fisher's exact test over the thirds, adjusted after Holm for the number of arms): " + strings.Join(tests, "; ") + "."
+	}
 	return f
 }
 
-func (b *Bench) attackGrid(r eval.Results) eval.Figure {
-	f := eval.Figure{Name: "attacks", Title: "What attacks cost: change of Hits@1 against the clean data", YTitle: "method", Bad: -brokenDrop, Good: -robustDrop,
-		Note: "Paired differences on the same requests with their intervals. Robust loses less than 0.10, broken more than 0.20."}
+// The drops of Hits@1 below and above which a method is robust or broken.
+const robustDrop, brokenDrop = 0.10, 0.20
+
+// attackCost is the paired difference of every attacked arm and its clean one.
+func (b *Bench) attackCost(r eval.Results) eval.Figure {
 	clean := b.cleanArms()
-	rows := map[lineKey]int{}
-	for _, a := range b.arms {
-		if a.attack == nil {
-			continue
-		}
+	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) { return r.Difference(a.ID, clean[a.cleanKey()], hits(1)) })
+	f.Name, f.Title = "attacks", "What attacks cost: change of Hits@1 against the clean data"
+	f.Differences, f.Bad, f.Good, f.Words = true, -brokenDrop, -robustDrop, [3]string{"broken", "between", "robust"}
+	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust loses less than %.2f, broken more than %.2f.", robustDrop, brokenDrop)
+	return f
+}
+
+// attackSuccess is how often an injection has its way.
+func (b *Bench) attackSuccess(r eval.Results) eval.Figure {
+	f := b.attackGrid((*arm).injected, func(a *arm) (eval.Measured, bool) { return r.Estimate(a.ID, metricPromoted) })
+	f.Name, f.Title = "attack_success", "Injections that had their way"
+	f.Note = "Share of the requests in which the candidate that the injection speaks for was ranked first."
+	return f
+}
+
+func (a *arm) attacked() bool { return a.attack != nil }
+
+// attackGrid has a row a clean arm and a column an attack.
+func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, bool)) eval.Figure {
+	f := eval.Figure{YTitle: "arm"}
+	arms := slices.DeleteFunc(slices.Clone(b.arms), func(a *arm) bool { return !of(a) })
+	for _, a := range arms {
 		if !slices.Contains(f.Columns, a.attack.Name) {
 			f.Columns = append(f.Columns, a.attack.Name)
 		}
 	}
-	for _, a := range b.arms {
-		if a.attack == nil {
-			continue
-		}
-		k := a.cleanKey()
-		i, ok := rows[k]
-		if !ok {
+	clean := b.cleanArms()
+	for _, a := range arms {
+		i := slices.Index(f.Rows, clean[a.cleanKey()])
+		if i < 0 {
 			i = len(f.Rows)
-			rows[k] = i
-			f.Rows = append(f.Rows, clean[k])
-			f.Cells = append(f.Cells, undefined(len(f.Columns)))
+			f.Rows, f.Cells = append(f.Rows, clean[a.cleanKey()]), append(f.Cells, undefined(len(f.Columns)))
 		}
-		if m, ok := r.Difference(a.ID, clean[k], hits(1)); ok {
+		if m, ok := cell(a); ok {
 			f.Cells[i][slices.Index(f.Columns, a.attack.Name)] = m
 		}
 	}
@@ -148,16 +222,18 @@ func undefined(n int) []eval.Measured {
 	return slices.Repeat([]eval.Measured{{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}}, n)
 }
 
-// pareto sets quality against effort, on clean data at each size.
+// pareto sets quality against effort, where there are most candidates.
 func (b *Bench) pareto(r eval.Results) eval.Figure {
-	f := eval.Figure{Name: "pareto", Title: "Quality against effort", YTitle: "Hits@1", Note: "Up and to the left is better: more hits for less."}
-	f.Series = b.series(func(a *arm) ([]eval.Point, bool) {
-		m, ok := r.Estimate(a.ID, hits(1))
-		effort, unit := r.Effort(a.ID)
-		if a.method != nil && a.method.Asks || f.XTitle == "" {
-			f.XTitle = unit
+	n := slices.Max(b.sizes)
+	f := eval.Figure{Name: "pareto", Title: fmt.Sprintf("Quality against effort, N = %d", n), YTitle: "Hits@1", Frontier: true,
+		Note: "Clean data. Up and to the left is better: more hits for less. The grey line joins the arms that none beats in both. Oracle, which reads the structure, is left out."}
+	f.Series = b.clean(func(a *arm) []eval.Point {
+		if a.size != n || a.method != nil && a.method.Name == "oracle" {
+			return nil
 		}
-		return []eval.Point{{X: effort, Measured: m}}, ok && a.attack == nil
+		effort, unit := r.Effort(a.ID)
+		f.XTitle = unit
+		return point(r, a.ID, hits(1), effort)
 	})
 	return f
 }

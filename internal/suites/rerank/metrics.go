@@ -17,7 +17,7 @@ const (
 )
 
 // hitsAt are the cut-offs of Hits@K.
-var hitsAt = []int{1, 3, 5, 10}
+var hitsAt = []int{1, 2, 3, 4, 5, 10}
 
 func hits(k int) string { return fmt.Sprintf("hits_%d", k) }
 

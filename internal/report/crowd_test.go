@@ -1,0 +1,99 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// crowded is the fixture with its first arm many times over, one of which did
+// worse.
+func crowded(t *testing.T) Report {
+	r := load(t, "study")
+	a := r.Analysis
+	first := a.Arms[0]
+	estimates := slices.DeleteFunc(slices.Clone(a.Estimates), func(e analyse.Estimate) bool { return e.Arm != first.ID })
+	for i := range crowd {
+		arm := first
+		arm.ID = fmt.Sprintf("twin%02d", i)
+		if i == 3 {
+			arm.Malformed += 7
+			arm.OK -= 7
+		}
+		a.Arms = append(a.Arms, arm)
+		for _, e := range estimates {
+			e.Arm = arm.ID
+			a.Estimates = append(a.Estimates, e)
+		}
+	}
+	return r
+}
+
+// TestCrowd: of many arms, what is the same is said once, and no arm is lost.
+func TestCrowd(t *testing.T) {
+	r := crowded(t)
+	b := builder{a: r.Analysis, ci: "95 % CI"}
+	table := b.merged(b.outcomeTable())
+	if len(table.Rows) >= len(r.Analysis.Arms)-5 {
+		t.Errorf("%d rows of %d arms: nothing was put together", len(table.Rows), len(r.Analysis.Arms))
+	}
+	var text strings.Builder
+	for _, row := range table.Rows {
+		text.WriteString(row[0].Text + " " + strings.Join(row[0].Detail, " ") + "\n")
+	}
+	for _, arm := range r.Analysis.Arms {
+		if !strings.Contains(text.String(), arm.ID) {
+			t.Errorf("what came of %s is not told:\n%s", arm.ID, &text)
+		}
+	}
+	if i := slices.IndexFunc(table.Rows, func(r []cell) bool { return r[0].Text == "twin03" }); i < 0 {
+		t.Errorf("the arm that did worse is not a row of its own:\n%s", &text)
+	}
+	for _, r := range b.breakdown().Blocks {
+		if r.Chart != nil {
+			t.Errorf("%s is a chart of %d rows", r.Chart.Caption, len(r.Chart.Rows))
+		}
+	}
+	for _, f := range Formats() {
+		render(t, r, f.Render)
+	}
+	brief := render(t, r, func(w io.Writer, r Report) error { return Terminal(w, r, TerminalOptions{}) })
+	full := render(t, r, verbose)
+	if strings.Count(brief, "\n")*2 > strings.Count(full, "\n") {
+		t.Errorf("%d lines are not brief beside %d", strings.Count(brief, "\n"), strings.Count(full, "\n"))
+	}
+}
+
+// TestStrataTable has every arm, every level and every number of the charts it
+// stands for.
+func TestStrataTable(t *testing.T) {
+	r := crowded(t)
+	b := builder{a: r.Analysis, ci: "95 % CI"}
+	m := b.ranked("primary")[0]
+	levels := 0
+	for _, blk := range b.strata(m) {
+		levels += len(blk.Table.Columns) - 2
+		if len(blk.Table.Rows) != len(b.contestants()) {
+			t.Errorf("%s has %d rows for %d arms", blk.Table.Caption, len(blk.Table.Rows), len(b.contestants()))
+		}
+		for _, row := range blk.Table.Rows {
+			if len(row) != len(blk.Table.Columns) {
+				t.Errorf("%s: %d cells in %d columns", row[0].Text, len(row), len(blk.Table.Columns))
+			}
+		}
+	}
+	seen := map[eval.Level]bool{}
+	for _, e := range r.Analysis.Estimates {
+		if e.Metric == m.Name && e.Stratum != nil {
+			seen[*e.Stratum] = true
+		}
+	}
+	if levels != len(seen) || levels == 0 {
+		t.Errorf("%d columns for %d levels", levels, len(seen))
+	}
+}
