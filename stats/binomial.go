@@ -12,16 +12,21 @@ func Wilson(k, n int, level float64) Interval {
 	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
+	return wilson(float64(k)/float64(n), float64(n), level)
+}
+
+// wilson is the score interval of a proportion p of n outcomes, which need not
+// be a whole number.
+func wilson(p, n, level float64) Interval {
 	z := zQuantile((1 - level) / 2)
-	p, nn := float64(k)/float64(n), float64(n)
-	centre := (p + z*z/(2*nn)) / (1 + z*z/nn)
-	half := z / (1 + z*z/nn) * math.Sqrt(p*(1-p)/nn+z*z/(4*nn*nn))
+	centre := (p + z*z/(2*n)) / (1 + z*z/n)
+	half := z / (1 + z*z/n) * math.Sqrt(p*(1-p)/n+z*z/(4*n*n))
 	iv := Interval{centre - half, centre + half, level}
 	// At the ends the formula gives 0 and 1 up to rounding.
-	if k == 0 {
+	if p == 0 {
 		iv.Low = 0
 	}
-	if k == n {
+	if p == 1 {
 		iv.High = 1
 	}
 	return iv

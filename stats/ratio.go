@@ -77,7 +77,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	r.CI = Interval{r.Value - half, r.Value + half, level}
 	r.Method = "cluster-robust t"
 	if r.Clusters < FewClusters {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d clusters: intervals from fewer than %d are rough", r.Clusters, FewClusters))
+		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
 	}
 	return r, nil
 }
@@ -107,6 +107,51 @@ func boundary(r Ratio, level float64) Ratio {
 	r.Method = "Wilson over clusters"
 	r.Warnings = append(r.Warnings, "no spread: the interval counts each cluster as one observation")
 	return r
+}
+
+// ProportionOfSums is [RatioOfSums] of yes-or-no outcomes, so many in all, with
+// Wilson's interval, which stays within 0 and 1 and covers where the t interval
+// does not: near its ends and of few. With one outcome a cluster it is
+// [Wilson]. Otherwise it is Wilson's at the effective number of outcomes,
+// p(1 − p)/SE² times k/(k − 1) of k clusters, which is not taken to be more
+// than there are, and is lessened by the square of the ratio of t quantiles on
+// outcomes − 1 and k − 1 degrees of freedom. Where all clusters are alike, every
+// cluster counts as one outcome.
+//
+// Source: Korn & Graubard (1998), Survey Methodology 24, for the effective
+// number; Dean & Pagano (2015), Journal of Survey Statistics and Methodology 3,
+// for Wilson's interval at it.
+func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error) {
+	r, err := RatioOfSums(num, den, level)
+	if err != nil || r.Clusters < 2 {
+		return r, err
+	}
+	k := float64(r.Clusters)
+	if !(r.Value >= 0 && r.Value <= 1) || !(outcomes >= k) || math.IsInf(outcomes, 0) {
+		return Ratio{}, fmt.Errorf("stats: a proportion of %v in %v outcomes of %v clusters: want one between 0 and 1, and an outcome a cluster or more", r.Value, outcomes, k)
+	}
+	r.Undefined, r.Warnings = "", nil
+	if outcomes == k {
+		r.CI, r.Method = wilson(r.Value, k, level), "Wilson"
+		return r, nil
+	}
+	n := k
+	if r.SE > 0 {
+		n = min(outcomes, r.Value*(1-r.Value)/(r.SE*r.SE)*k/(k-1))
+		t := tQuantile((1-level)/2, outcomes-1) / tQuantile((1-level)/2, k-1)
+		n *= t * t
+	} else {
+		r.Warnings = append(r.Warnings, "no spread: the interval counts each cluster as one observation")
+	}
+	r.CI, r.Method = wilson(r.Value, n, level), "Wilson at the effective number of outcomes"
+	if r.Clusters < FewClusters {
+		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
+	}
+	return r, nil
+}
+
+func fewClusters(n int) string {
+	return fmt.Sprintf("%d clusters: intervals from fewer than %d are rough", n, FewClusters)
 }
 
 // RatioDiff is the difference of two ratios of sums over the same clusters.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 
@@ -74,7 +75,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
 	}
 	level := 1 - q.Study.Alpha
-	if err := c.estimates(a, selections, level); err != nil {
+	if err := c.estimates(a, q, selections, level); err != nil {
 		return nil, err
 	}
 	if err := c.comparisons(a, q, selections, level); err != nil {
@@ -184,7 +185,7 @@ func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[ArmVersio
 
 // estimates makes one estimate an arm and metric over all items, and by
 // stratum for the metrics that are reported first.
-func (c *Collector) estimates(a *Analysis, selections []selection, level float64) error {
+func (c *Collector) estimates(a *Analysis, q Question, selections []selection, level float64) error {
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
 			values := c.values(&c.a, c.armIdx[arm.ID], c.metric[m.Name])
@@ -192,7 +193,7 @@ func (c *Collector) estimates(a *Analysis, selections []selection, level float64
 				if s.stratum != nil && m.Rank == "other" {
 					continue
 				}
-				e, err := c.estimate(arm.ID, m, s, values, level)
+				e, err := c.estimate(arm.ID, m, s, values, q, level)
 				if err != nil {
 					return err
 				}
@@ -205,7 +206,7 @@ func (c *Collector) estimates(a *Analysis, selections []selection, level float64
 	return nil
 }
 
-func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, level float64) (Estimate, error) {
+func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q Question, level float64) (Estimate, error) {
 	metric := c.metric[m.Name]
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
 	for _, i := range s.items {
@@ -221,7 +222,13 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, l
 		}
 	}
 	num, den := c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
-	r, err := stats.RatioOfSums(num, den, level)
+	var r stats.Ratio
+	var err error
+	if c.suite.Metrics[metric].Binary {
+		r, err = stats.ProportionOfSums(num, den, float64(e.Den), level)
+	} else {
+		r, err = stats.RatioOfSums(num, den, level)
+	}
 	if err != nil {
 		return e, fmt.Errorf("estimating %s of %s: %w", m.Name, arm, err)
 	}
@@ -231,7 +238,44 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, l
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
+	if q.Study.Intervals == "bootstrap" {
+		if err := e.bootstrap(num, den, q, level); err != nil {
+			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
+		}
+	}
 	return e, nil
+}
+
+// bootstrap resamples clusters for the interval. Where resamples tell nothing
+// the interval stays as it is, and a warning says so.
+func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) error {
+	if e.Clusters < 2 {
+		return nil
+	}
+	num, den = occupied(num, den)
+	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: q.Study.Resamples, Level: level,
+		Seed: seed(q.Run.Seed, e.Stratum, e.Arm, e.Metric), Workers: runtime.GOMAXPROCS(0)})
+	switch {
+	case err != nil:
+		return err
+	case b.Undefined != "" || b.Degenerate:
+		e.Warnings = append(e.Warnings, "no bootstrap: all resamples are the same")
+	default:
+		e.Low, e.High, e.Warnings = Number(b.BCa.Low), Number(b.BCa.High), b.Warnings
+		e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
+	}
+	return nil
+}
+
+// occupied leaves out clusters without a denominator: those of another stratum
+// are not there to be drawn.
+func occupied(num, den []float64) (n, d []float64) {
+	for k := range den {
+		if den[k] > 0 {
+			n, d = append(n, num[k]), append(d, den[k])
+		}
+	}
+	return n, d
 }
 
 func total(xs []float64) float64 {

@@ -46,7 +46,7 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 
 // Format names the layout of an analysis. It changes when a field changes its
 // meaning or a new one cannot be left undefined.
-const Format = "scruple-analysis/2"
+const Format = "scruple-analysis/3"
 
 // An Analysis is everything a gate decides on and a report shows. The same
 // study, data, seed and answers give the same bytes: it holds no clock.
@@ -82,6 +82,8 @@ type Study struct {
 	// the strata that are random intercepts of a mixed model, nil for all.
 	Resamples int      `json:"resamples,omitempty"`
 	Random    []string `json:"random,omitempty"`
+	// Intervals are how those of estimates are made: bootstrap, or by formula.
+	Intervals string `json:"intervals,omitempty"`
 }
 
 // A Run says what was done.

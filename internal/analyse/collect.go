@@ -152,6 +152,8 @@ func (c *Collector) Add(s eval.Scored) {
 			col.unscored[score.Unscored]++
 		case !(score.Den > 0):
 			c.complain("score %s of %v has the denominator %v", score.Metric, s.Trial, score.Den)
+		case c.suite.Metrics[m].Binary && (score.Den != 1 || score.Num != 0 && score.Num != 1):
+			c.complain("score %s of %v is %v/%v and should be a yes or a no, 1/1 or 0/1", score.Metric, s.Trial, score.Num, score.Den)
 		default:
 			c.current[a].sums[m].num += score.Num
 			c.current[a].sums[m].den += score.Den

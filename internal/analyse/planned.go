@@ -248,11 +248,19 @@ func (m matched) clusterDifferences() []float64 {
 
 // seed gives each comparison draws of its own, the same every time.
 func (t tester) seed(r *Comparison) uint64 {
+	return seed(t.q.Run.Seed, r.Stratum, r.A, r.B, r.Metric)
+}
+
+// seed is that of the run made into one for what is named.
+func seed(run int64, stratum *eval.Level, names ...string) uint64 {
 	h := fnv.New64a()
-	stratum := ""
-	if r.Stratum != nil {
-		stratum = r.Stratum.Name + "=" + r.Stratum.Value
+	fmt.Fprint(h, run)
+	for _, n := range names {
+		fmt.Fprintf(h, "\x00%s", n)
 	}
-	fmt.Fprintf(h, "%d\x00%s\x00%s\x00%s\x00%s", t.q.Run.Seed, r.A, r.B, r.Metric, stratum)
+	h.Write([]byte{0})
+	if stratum != nil {
+		fmt.Fprintf(h, "%s=%s", stratum.Name, stratum.Value)
+	}
 	return h.Sum64()
 }

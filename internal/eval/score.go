@@ -55,4 +55,5 @@ type Metric struct {
 	HigherIsBetter bool
 	Kind           Kind
 	Pooling        Pooling
+	Binary         bool // every fraction is 0/1 or 1/1, a no or a yes: intervals are those of proportions
 }

@@ -169,7 +169,7 @@ func TestCanonical(t *testing.T) {
 	}
 	want := `{"decide":{},"execution":{"concurrency":8,"max_failed":0.05,"replicates":1,"retries":["10s","30s","1m30s"],"seed":42,"timeout":"1m0s"},` +
 		`"metrics":{},"name":"n","output":{"generate_report":true,"results_dir":"results"},"schemas":"<a&b>",` +
-		`"statistics":{"alpha":0.05,"cluster_by":"document","correction":"none","method":"paired_ttest","resamples":10000},"suite":"s"}`
+		`"statistics":{"alpha":0.05,"cluster_by":"document","correction":"none","intervals":"analytic","method":"paired_ttest","resamples":10000},"suite":"s"}`
 	for _, yaml := range []string{
 		"name: n\nsuite: s\nschemas: <a&b>\nexecution: {concurrency: 8}\n",
 		"suite: 's'\nschemas: \"<a&b>\"\nexecution:\n  timeout: 60\n  concurrency: 8.0\n  seed: 0x2a\nname: n\n",

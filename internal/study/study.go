@@ -114,7 +114,8 @@ type Statistics struct {
 	Alpha      float64  `yaml:"alpha,omitempty" json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
 	Correction string   `yaml:"correction,omitempty" json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
 	ClusterBy  string   `yaml:"cluster_by,omitempty" json:"cluster_by,omitempty" jsonschema:"enum=document,default=document,description=Unit of resampling (default document)"`
-	Resamples  int      `yaml:"resamples,omitempty" json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of clustered and of permutation where it cannot enumerate (default 10000)"`
+	Resamples  int      `yaml:"resamples,omitempty" json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps and of permutation where it cannot enumerate (default 10000)"`
+	Intervals  string   `yaml:"intervals,omitempty" json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for yes-or-no metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
 	Random     []string `yaml:"random,omitempty" json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts beside the item (default all)"`
 }
 

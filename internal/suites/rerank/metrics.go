@@ -34,13 +34,13 @@ func Suite() eval.Suite {
 	for _, k := range hitsAt {
 		metrics = append(metrics, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
 			Doc:     fmt.Sprintf("Whether the right candidate is among the first %d. No prediction is no hit.", k),
-			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems})
+			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true})
 	}
 	ranked := func(name, title, doc, formula, from string) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: from, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems}
 	}
 	rate := func(name, title, doc, formula string, better bool, kind eval.Kind) eval.Metric {
-		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums}
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums, Binary: name != metricShown}
 	}
 	metrics = append(metrics,
 		ranked(metricMRR, "MRR", "Reciprocal of the rank of the right candidate over the list that was returned; 0 where it is not in it.", "1/rank", "trec_eval recip_rank"),

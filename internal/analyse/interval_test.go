@@ -1,0 +1,109 @@
+package analyse_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// hits is a run of one arm that asks 24 questions, two of a document, so many
+// times each, and is right on all but every fifth trial.
+func hits(t *testing.T, replicates int, intervals string, score func(hit float64) eval.Score) (*analyse.Analysis, error) {
+	t.Helper()
+	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{
+		{Name: "hit", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
+		{Name: "share", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+	}}
+	var questions []eval.Item
+	for i := range 24 {
+		questions = append(questions, eval.Item{ID: fmt.Sprintf("q%02d", i), Cluster: fmt.Sprint(i / 2)})
+	}
+	c := analyse.NewCollector(&toy, questions, []eval.Arm{{ID: "x"}}, asListed(questions))
+	for i, q := range questions {
+		for k := range replicates {
+			hit := 1.0
+			if (i*replicates+k)%5 == 0 {
+				hit = 0
+			}
+			c.Add(eval.Scored{Trial: eval.Trial{Item: q.ID, Arm: "x", Replicate: k + 1}, Outcome: eval.Outcome{Kind: eval.OK},
+				Scores: []eval.Score{score(hit), {Metric: "share", Num: hit, Den: 1}}})
+		}
+	}
+	return c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Resamples: 2000, Intervals: intervals}, Run: analyse.Run{Items: 24, Replicates: replicates, Seed: 7},
+		Primary: []string{"hit", "share"}},
+		analyse.Sources{Calls: func(func(analyse.ArmCalls, error) bool) {}, Versions: func(func(analyse.ArmVersion, error) bool) {}})
+}
+
+func yes(hit float64) eval.Score { return eval.Score{Metric: "hit", Num: hit, Den: 1} }
+
+// TestIntervalOfProportion: yes-or-no metrics have Wilson's interval, at the
+// number of outcomes that clusters and replicates leave; others the t interval.
+func TestIntervalOfProportion(t *testing.T) {
+	for _, replicates := range []int{1, 3} {
+		a, err := hits(t, replicates, "", yes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		num, den := make([]float64, 12), make([]float64, 12)
+		for i := range 24 * replicates {
+			if i%5 != 0 {
+				num[i/replicates/2] += 1 / float64(replicates)
+			}
+			den[i/replicates/2] += 1 / float64(replicates)
+		}
+		want, err := stats.ProportionOfSums(num, den, float64(24*replicates), 0.95)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hit, _ := a.Estimate("x", "hit")
+		if math.Abs(float64(hit.Low)-want.CI.Low) > 1e-12 || math.Abs(float64(hit.High)-want.CI.High) > 1e-12 || !strings.Contains(hit.Method, "Wilson") {
+			t.Errorf("%d replicates: %+v, want %+v", replicates, hit, want)
+		}
+		share, _ := a.Estimate("x", "share")
+		if share.Value != hit.Value || share.Low == hit.Low || share.Method != "cluster-robust t" {
+			t.Errorf("%+v", share)
+		}
+	}
+}
+
+// TestBootstrapIntervals: those of the study's seed, the same every time, for
+// every metric.
+func TestBootstrapIntervals(t *testing.T) {
+	a, err := hits(t, 1, "bootstrap", yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := hits(t, 1, "bootstrap", yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain, err := hits(t, 1, "analytic", yes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, metric := range []string{"hit", "share"} {
+		x, _ := a.Estimate("x", metric)
+		again, _ := b.Estimate("x", metric)
+		formula, _ := plain.Estimate("x", metric)
+		if x.Low != again.Low || x.High != again.High || x.Low == formula.Low {
+			t.Errorf("%s: %v to %v, then %v to %v; by formula from %v", metric, x.Low, x.High, again.Low, again.High, formula.Low)
+		}
+		if !strings.Contains(x.Method, "bootstrap") || math.Abs(float64(x.Low-formula.Low)) > 0.1 || x.Low > x.Value || x.High < x.Value {
+			t.Errorf("%+v beside %+v", x, formula)
+		}
+	}
+}
+
+// TestBinaryMeansYesOrNo: a suite that calls a share a yes-or-no metric is told.
+func TestBinaryMeansYesOrNo(t *testing.T) {
+	for name, s := range map[string]eval.Score{"half": {Metric: "hit", Num: 0.5, Den: 1}, "two of two": {Metric: "hit", Num: 2, Den: 2}} {
+		if _, err := hits(t, 1, "", func(float64) eval.Score { return s }); err == nil {
+			t.Errorf("%s was taken for a yes or a no", name)
+		}
+	}
+}
