@@ -71,7 +71,7 @@ func TestLoadReadsAStudy(t *testing.T) {
 			Comparisons: []Compare{{A: "ctn", B: "h", Primary: true}},
 			Metrics: Metrics{Primary: []string{"composite"},
 				CompositeWeights: map[string]float64{"value": 0.3, "evidence": 0.3, "page": 0.1, "status": 0.2, "schema": 0.1}},
-			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000},
+			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000, Intervals: "analytic"},
 			Decide: Decide{Require: []Condition{{Name: "better", That: "diff('ctn', 'h', 'composite') >= 0.05"}},
 				Outcomes: []Class{{Name: "A", When: "p < 0.05", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}},
 			Output: Output{ResultsDir: "results", GenerateReport: &yes},
@@ -92,7 +92,7 @@ func TestDefaults(t *testing.T) {
 		Name: "n", Suite: "s",
 		Execution: Execution{Concurrency: 16, Retries: []Duration{Duration(10 * time.Second), Duration(30 * time.Second), Duration(90 * time.Second)},
 			Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
-		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000},
+		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000, Intervals: "analytic"},
 		Output:     Output{ResultsDir: "results", GenerateReport: &yes},
 	}
 	tests := []struct {
