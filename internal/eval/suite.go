@@ -82,11 +82,11 @@ type Calibration struct {
 
 // A Table is a suite's own table or figure, ready to be shown.
 type Table struct {
-	Name    string // stable, for exports
-	Title   string
-	Note    string
-	Columns []string
-	Rows    [][]string
+	Name    string     `json:"name"` // stable, for exports
+	Title   string     `json:"title"`
+	Note    string     `json:"note,omitempty"`
+	Columns []string   `json:"columns"`
+	Rows    [][]string `json:"rows"`
 }
 
 // A Tabler is a bench with tables of its own. Results gives the value of a
@@ -165,9 +165,28 @@ type Exhibit struct {
 	Arm   string        `json:"arm"`
 	Title string        `json:"title"`
 	Facts []Level       `json:"facts,omitempty"` // type, difficulty, reading …
-	Pages []ExhibitPage `json:"pages"`
-	Rows  []ExhibitRow  `json:"rows"`
-	Raw   string        `json:"raw,omitempty"` // the answer as it stood
+	Lead  string        `json:"lead,omitempty"`  // what was asked
+	Pages []ExhibitPage `json:"pages,omitempty"`
+	Rows  []ExhibitRow  `json:"rows,omitempty"`
+	// Table stands in place of Rows where gold and answer are no units to be
+	// put side by side. Cells that are [VerdictTrue], [VerdictFalse] or
+	// [VerdictUnknown] are shown as such.
+	Table *Table        `json:"table,omitempty"`
+	Steps []ExhibitStep `json:"steps,omitempty"` // what the arm did
+	Raw   string        `json:"raw,omitempty"`   // the answer as it stood
+}
+
+// The cells of a table that are verdicts.
+const (
+	VerdictTrue    = "+"
+	VerdictFalse   = "-"
+	VerdictUnknown = "?"
+)
+
+// An ExhibitStep is one thing that an arm did on its way.
+type ExhibitStep struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
 }
 
 // An ExhibitPage is a page of source text with marked ranges.

@@ -73,7 +73,7 @@ func swapStrings(v reflect.Value, swap func(string) string) {
 		for i := range v.NumField() {
 			swapStrings(v.Field(i), swap)
 		}
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		for i := range v.Len() {
 			swapStrings(v.Index(i), swap)
 		}

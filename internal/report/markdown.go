@@ -71,7 +71,7 @@ func (m *markdown) block(b block) {
 	case b.Metrics != nil:
 		m.definitions(b.Metrics)
 	case b.Samples != nil:
-		m.samples(b.Samples.List)
+		m.samples(b.Samples)
 	case b.Code != nil:
 		m.fence(b.Code)
 	}
@@ -176,22 +176,27 @@ func (m *markdown) definitions(ds []definition) {
 // sampleText is how much of a value a sample shows in Markdown.
 const sampleText = 80
 
-func (m *markdown) samples(samples []sample) {
-	m.para("In short. The HTML report has the text of the documents with every quote marked.")
-	for _, s := range samples {
+func (m *markdown) samples(samples *samples) {
+	if samples.Marked {
+		m.para("In short. The HTML report has the text of the documents with every quote marked.")
+	} else {
+		m.para("In short. The HTML report has every step.")
+	}
+	for _, s := range samples.List {
 		m.line("### ", tagged(plainLine, s.Arm)+", "+s.Rank+": "+s.Title)
 		facts := []string{s.Score, "item " + s.Item}
 		for _, f := range s.Facts {
 			facts = append(facts, f.Name+" "+f.Value)
 		}
 		m.para(strings.Join(facts, " · "))
+		m.para(s.Lead)
 		m.table(shortened(s.Rows))
 	}
 }
 
 // shortened is a table of units without quotes and with long texts cut.
 func shortened(t *table) *table {
-	cut := &table{Columns: t.Columns, Notes: t.Notes}
+	cut := &table{Columns: t.Columns, Notes: t.Notes, Legend: t.Legend}
 	for _, r := range t.Rows {
 		row := make([]cell, len(r))
 		for j, c := range r {

@@ -10,8 +10,10 @@ import (
 
 // samples are the trials shown, and the arms they are of.
 type samples struct {
-	Arms []string
-	List []sample
+	Arms   []string
+	List   []sample
+	Marked bool // there are texts with quotes marked
+	Ranked bool // they are the best and worst of their arms
 }
 
 // A sample is one trial shown in full.
@@ -24,7 +26,9 @@ type sample struct {
 	Title string
 	Score string // "composite 0.31"
 	Facts []fact
+	Lead  string
 	Rows  *table
+	Steps []eval.ExhibitStep
 	Pages []samplePage
 	Raw   string
 }
@@ -45,6 +49,8 @@ func (b *builder) samples() section {
 		for _, x := range b.a.Samples {
 			if x.Show.Arm == arm {
 				shown.List = append(shown.List, b.sample(x, len(shown.List)+1))
+				shown.Marked = shown.Marked || len(x.Show.Pages) > 0
+				shown.Ranked = shown.Ranked || x.Rank != ""
 			}
 		}
 	}
@@ -65,7 +71,12 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		Title: x.Show.Title,
 		Score: m.Title + " " + scaleOf(m).value(x.Score),
 		Raw:   x.Show.Raw,
+		Lead:  x.Show.Lead,
+		Steps: x.Show.Steps,
 		Rows:  b.exhibitTable(x.Show.Rows),
+	}
+	if t := x.Show.Table; t != nil {
+		s.Rows = verdicts(suiteTable(t.Title, t.Note, t.Columns, t.Rows))
 	}
 	for _, f := range x.Show.Facts {
 		s.Facts = append(s.Facts, fact{f.Name, f.Value})
@@ -121,6 +132,17 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		t.Rows = append(t.Rows, append(row, wrong))
 	}
 	t.Notes = ns.list
+	return t
+}
+
+// verdicts gives the cells that are verdicts their colours.
+func verdicts(t *table) *table {
+	tones := map[string]tone{eval.VerdictTrue: good, eval.VerdictFalse: bad, eval.VerdictUnknown: unsure}
+	for _, row := range t.Rows {
+		for j := range row {
+			row[j].Tone = tones[row[j].Text]
+		}
+	}
 	return t
 }
 

@@ -36,8 +36,14 @@ func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.E
 	if o.Reason != "" {
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
 	}
-	x.Pages = []eval.ExhibitPage{{Number: 1, Text: r.Text + "\n\n" + r.Shorthand + "\n\n" + traceText(&rec)}}
-	x.Rows = b.truthRows(&rec, r.Structure)
+	x.Lead = r.Text + "\n" + r.Shorthand
+	x.Table = b.truths(&rec, r.Structure)
+	for _, e := range rec.Trace {
+		x.Steps = append(x.Steps, eval.ExhibitStep{Name: strings.TrimSpace(e.Step + " " + e.Kind), Text: e.Text})
+	}
+	if rec.Detail != "" {
+		x.Steps = append(x.Steps, eval.ExhibitStep{Name: "end", Text: rec.Detail})
+	}
 	return x, nil
 }
 
@@ -65,48 +71,51 @@ func traceText(rec *record) string {
 	return s.String()
 }
 
-// truthRows are the candidates, ranked ones first, with what is true of them.
-func (b *Bench) truthRows(rec *record, structure *request.Node) []eval.ExhibitRow {
+// truths are the candidates, ranked ones first, with what is true of them; nil
+// where the data are no longer those that were ranked.
+func (b *Bench) truths(rec *record, structure *request.Node) *eval.Table {
 	var items []*catalog.Item
 	for _, id := range rec.Candidates {
 		if it := b.catalog.Item(id); it != nil {
 			items = append(items, it)
 		}
 	}
-	if len(items) != len(rec.Candidates) {
-		return nil // the data changed since
+	if len(items) != len(rec.Candidates) || len(items) == 0 {
+		return nil
 	}
-	order := slices.Clone(rec.Ranking)
+	order := slices.DeleteFunc(slices.Clone(rec.Ranking), func(place int) bool { return place < 1 || place > len(items) })
+	ranked := len(order)
 	for i := range items {
 		if !slices.Contains(order, i+1) {
 			order = append(order, i+1)
 		}
 	}
-	table := b.evaluator.Table(structure, items)
-	leaves := structure.Leaves()
-	var rows []eval.ExhibitRow
+	t := &eval.Table{Name: "truth", Columns: []string{"rank", "place", "candidate"}}
+	var conditions []string
+	for k, leaf := range structure.Leaves() {
+		t.Columns = append(t.Columns, fmt.Sprint(k+1))
+		conditions = append(conditions, fmt.Sprintf("%d %s", k+1, leaf.Aspect))
+	}
+	t.Columns = append(t.Columns, "all", "")
+	t.Note = "What is true of each candidate, by the data as they are without attack: " + strings.Join(conditions, "; ") + "."
+	truth := b.evaluator.Table(structure, items)
 	for at, place := range order {
-		if place < 1 || place > len(items) {
-			continue
+		rank := "–"
+		if at < ranked {
+			rank = fmt.Sprint(at + 1)
 		}
-		row := table[place-1]
-		var marks []string
-		for k, truth := range row.Conditions {
-			marks = append(marks, evidence.Mark(truth)+" "+leaves[k].Aspect)
+		row := []string{rank, fmt.Sprint(place), items[place-1].Name}
+		for _, condition := range truth[place-1].Conditions {
+			row = append(row, evidence.Mark(condition))
 		}
-		rank := "not ranked"
-		if at < len(rec.Ranking) {
-			rank = fmt.Sprintf("rank %d", at+1)
-		}
-		note := ""
+		var notes []string
 		if place == rec.Gold {
-			note = "gold"
+			notes = append(notes, "gold")
 		}
 		if place == rec.Promoted {
-			note = strings.TrimPrefix(note+", promoted by the injection", ", ")
+			notes = append(notes, "promoted by the injection")
 		}
-		rows = append(rows, eval.ExhibitRow{Unit: fmt.Sprintf("%d %s", place, items[place-1].Name), Gold: row.Truth.String(), Answer: rank,
-			Quote: strings.Join(marks, "; "), Note: note})
+		t.Rows = append(t.Rows, append(row, evidence.Mark(truth[place-1].Truth), strings.Join(notes, ", ")))
 	}
-	return rows
+	return t
 }
