@@ -128,7 +128,7 @@ Start with:  scruple init extraction my-study && scruple run my-study/study.yaml
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), measureVerb(a), explainVerb(a), generateVerb(a),
+		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), measureVerb(a), explainVerb(a), showVerb(a), generateVerb(a),
 	)
 	for _, c := range root.Commands() {
 		c.Long = strings.TrimSpace(c.Long) + "\n" + exitStatus

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -44,7 +45,7 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand,
+			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand, "asked": askedCommand,
 		},
 	})
 }
@@ -77,6 +78,30 @@ func fakeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	ts.Defer(stop)
 	ts.Setenv(args[0], url)
+}
+
+// asked FILE keeps of an exported table of calls what was asked and nothing of
+// when and how: step by step the key, which is a hash of the whole request.
+func askedCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: asked FILE")
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(ts.ReadFile(args[0])) {
+		var call struct {
+			Item, Arm, Step, Key string
+			Replicate            int
+		}
+		ts.Check(json.Unmarshal([]byte(line), &call))
+		if call.Key == "" {
+			ts.Fatalf("a call has no key: %s", line)
+		}
+		fmt.Fprintln(&kept, call.Item, call.Arm, call.Replicate, call.Step, call.Key)
+	}
+	if kept.Len() == 0 {
+		ts.Fatalf("%s holds no call", args[0])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(kept.String()), 0o644))
 }
 
 // requests URL N checks how many requests a fake provider was sent.

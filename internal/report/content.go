@@ -133,6 +133,11 @@ type builder struct {
 
 func newContent(r Report) content {
 	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	if r.Trials {
+		shown := b.samples()
+		shown.Title, shown.InTerm = "Trials", always
+		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{"Run", b.a.Run.ID}}, Sections: []section{shown}}
+	}
 	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
 	return content{
 		Title:    b.a.Study.Name,

@@ -177,21 +177,39 @@ func (m *markdown) definitions(ds []definition) {
 const sampleText = 80
 
 func (m *markdown) samples(samples *samples) {
-	if samples.Marked {
+	switch {
+	case !samples.Ranked:
+	case samples.Marked:
 		m.para("In short. The HTML report has the text of the documents with every quote marked.")
-	} else {
+	default:
 		m.para("In short. The HTML report has every step.")
 	}
 	for _, s := range samples.List {
-		m.line("### ", tagged(plainLine, s.Arm)+", "+s.Rank+": "+s.Title)
-		facts := []string{s.Score, "item " + s.Item}
+		m.line("### ", strings.Join(append([]string{tagged(plainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
+		facts := append(nonEmpty(s.Score), "item "+s.Item)
 		for _, f := range s.Facts {
 			facts = append(facts, f.Name+" "+f.Value)
 		}
 		m.para(strings.Join(facts, " · "))
 		m.para(s.Lead)
 		m.table(shortened(s.Rows))
+		if samples.Ranked {
+			continue
+		}
+		for _, step := range s.Steps {
+			m.para(step.Name)
+			m.fence(plainLines(step.Text))
+		}
 	}
+}
+
+// plainLines are the lines of a text, each as a line of plain text.
+func plainLines(text string) []string {
+	var lines []string
+	for line := range strings.Lines(text) {
+		lines = append(lines, plainLine(line))
+	}
+	return lines
 }
 
 // shortened is a table of units without quotes and with long texts cut.

@@ -23,6 +23,7 @@ import (
 	"io"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -31,6 +32,7 @@ import (
 type Report struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
+	Trials   bool // nothing but the samples, which are trials somebody asked for
 }
 
 // A Format is one way to render a report to a file.
@@ -53,8 +55,8 @@ func Formats() []Format {
 	}
 }
 
-// JSON writes the analysis and the verdict as one indented object. The verdict
-// of a study without rules is null.
+// JSON writes the analysis and the verdict as one indented object, or a list of
+// trials. The verdict of a study without rules is null.
 func JSON(w io.Writer, r Report) error {
 	if err := r.check(); err != nil {
 		return err
@@ -62,10 +64,18 @@ func JSON(w io.Writer, r Report) error {
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false) // it is not HTML, and people read it
-	err := enc.Encode(struct {
+	var whole any = struct {
 		Analysis *analyse.Analysis `json:"analysis"`
 		Verdict  *gate.Verdict     `json:"verdict"`
-	}{r.Analysis, r.Verdict})
+	}{r.Analysis, r.Verdict}
+	if r.Trials {
+		shown := []eval.Exhibit{}
+		for _, x := range r.Analysis.Samples {
+			shown = append(shown, x.Show)
+		}
+		whole = shown
+	}
+	err := enc.Encode(whole)
 	if err != nil {
 		return fmt.Errorf("writing the report as JSON: %w", err)
 	}

@@ -140,7 +140,7 @@ func TestJSONReadsBack(t *testing.T) {
 		if err := json.Unmarshal([]byte(first), &back); err != nil {
 			t.Fatal(err)
 		}
-		if again := render(t, Report{back.Analysis, back.Verdict}, JSON); again != first {
+		if again := render(t, Report{Analysis: back.Analysis, Verdict: back.Verdict}, JSON); again != first {
 			t.Errorf("JSON of %s is not the same after reading it back", name)
 		}
 	}

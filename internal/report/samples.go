@@ -69,11 +69,13 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 		Arm:   cell{Text: x.Show.Arm, Tags: b.tagsOf(x.Show.Arm)},
 		Item:  x.Show.Item,
 		Title: x.Show.Title,
-		Score: m.Title + " " + scaleOf(m).value(x.Score),
 		Raw:   x.Show.Raw,
 		Lead:  x.Show.Lead,
 		Steps: x.Show.Steps,
 		Rows:  b.exhibitTable(x.Show.Rows),
+	}
+	if x.Metric != "" {
+		s.Score = m.Title + " " + scaleOf(m).value(x.Score)
 	}
 	if t := x.Show.Table; t != nil {
 		s.Rows = verdicts(suiteTable(t.Title, t.Note, t.Columns, t.Rows))

@@ -121,6 +121,42 @@ func (s *screen) block(b block) {
 		s.chart(b.Chart)
 	case b.Figure != nil:
 		s.table(b.Figure.Table)
+	case b.Samples != nil:
+		for _, x := range b.Samples.List {
+			s.sample(x)
+		}
+	}
+}
+
+// sample writes a trial without the pages it is about.
+func (s *screen) sample(x sample) {
+	s.blank()
+	s.text(strong, "", tagged(visible, x.Arm)+": "+x.Title)
+	facts := nonEmpty(x.Score)
+	for _, f := range x.Facts {
+		facts = append(facts, f.Name+": "+f.Value)
+	}
+	s.text(faint, "", strings.Join(facts, "; "))
+	for line := range strings.Lines(x.Lead) {
+		s.text(plainText, "", strings.TrimSpace(line))
+	}
+	s.table(x.Rows)
+	for _, step := range x.Steps {
+		s.blank()
+		s.text(faint, "", step.Name)
+		s.lines(step.Text)
+	}
+	if x.Raw != "" {
+		s.blank()
+		s.text(faint, "", "The answer as it stood")
+		s.lines(x.Raw)
+	}
+}
+
+// lines writes a text line by line.
+func (s *screen) lines(text string) {
+	for line := range strings.Lines(text) {
+		s.text(plainText, "  ", strings.TrimRight(line, "\n"))
 	}
 }
 

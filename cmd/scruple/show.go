@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func showVerb(a *app) *cobra.Command {
+	var format, output string
+	var replicate int
+	c := verb("show STUDY|RUN ITEM [ARM…]", "show what arms made of an item, step by step", `
+What was asked, what came of it, gold beside the answer, and every step on the
+way: of all arms, or of those named. Formats as those of report.`, cobra.MinimumNArgs(2),
+		func(c *cobra.Command, args []string) error {
+			result, err := a.trials(c.Context(), args[0], args[1], args[2:], replicate)
+			if err != nil {
+				return err
+			}
+			if a.json {
+				format = "json"
+			}
+			var b bytes.Buffer
+			if err := a.render(&b, result, format, false); err != nil {
+				return err
+			}
+			if output != "" {
+				return writeFile(output, b.Bytes())
+			}
+			_, err = a.out.Write(b.Bytes())
+			return err
+		})
+	c.Flags().IntVar(&replicate, "replicate", 1, "which of the study's replicates")
+	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json | html")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
+	return c
+}
+
+// trials gathers what arms made of an item: of those named, or of all that have
+// done it.
+func (a *app) trials(ctx context.Context, arg, item string, named []string, replicate int) (report.Report, error) {
+	var none report.Report
+	path, err := a.studyPath(ctx, arg)
+	if err != nil {
+		return none, err
+	}
+	l, err := a.load(path)
+	if err != nil {
+		return none, err
+	}
+	defer l.close()
+	if !slices.ContainsFunc(l.bench.Items(), func(it eval.Item) bool { return it.ID == item }) {
+		return none, fmt.Errorf("show: there is no item %q in study %s", item, l.study.Name)
+	}
+	for _, name := range named {
+		if !slices.ContainsFunc(l.bench.Arms(), func(arm eval.Arm) bool { return arm.ID == name }) {
+			return none, fmt.Errorf("show: there is no arm %q in study %s", name, l.study.Name)
+		}
+	}
+	if replicate < 1 || replicate > l.study.Execution.Replicates {
+		return none, fmt.Errorf("--replicate %d: study %s has %d", replicate, l.study.Name, l.study.Execution.Replicates)
+	}
+	db, r, err := a.findRun(ctx, arg)
+	if err != nil {
+		return none, err
+	}
+	defer db.Close()
+	if err := db.SetPlan(ctx, r, l.plan); err != nil {
+		return none, exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change", err))
+	}
+	scorer, _, err := calibrate(ctx, db, r, l)
+	if err != nil {
+		return none, err
+	}
+	from := l.sources(ctx, db, r, scorer)
+	q := l.question(r, &store.Progress{}, nil)
+	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
+	shown.Run.Done = shown.Run.Planned // it is of one item: that others wait is no matter here
+	for _, arm := range l.bench.Arms() {
+		if arm.Role == eval.RoleCalibration || len(named) > 0 && !slices.Contains(named, arm.ID) {
+			continue
+		}
+		x, err := from.Show(eval.Trial{Item: item, Arm: arm.ID, Replicate: replicate})
+		if errors.Is(err, store.ErrNotFound) && len(named) == 0 {
+			continue
+		}
+		if err != nil {
+			return none, err
+		}
+		shown.Arms = append(shown.Arms, analyse.Arm{ID: arm.ID, Role: arm.Role, Simulated: arm.Simulated})
+		shown.Samples = append(shown.Samples, analyse.Sample{Show: x})
+	}
+	if len(shown.Samples) == 0 {
+		return none, fmt.Errorf("show: no arm of run %s has done %s yet", r.ID, item)
+	}
+	return report.Report{Analysis: shown, Trials: true}, nil
+}

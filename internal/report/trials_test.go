@@ -1,0 +1,46 @@
+package report
+
+import (
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// TestTrials: trials that somebody asked for are shown whole in every format,
+// and nothing beside them.
+func TestTrials(t *testing.T) {
+	r := load(t, "study")
+	r.Trials = true
+	var kept []analyse.Sample
+	for _, x := range r.Analysis.Samples {
+		if len(x.Show.Steps) > 0 {
+			kept = append(kept, analyse.Sample{Show: x.Show})
+		}
+	}
+	if len(kept) != 1 {
+		t.Fatalf("%d samples with steps", len(kept))
+	}
+	r.Analysis.Samples = kept
+	x := kept[0].Show
+	for _, f := range Formats() {
+		got := render(t, r, f.Render)
+		for _, want := range []string{x.Item, "Zum Anker", "gold", x.Steps[0].Name, "conditions", x.Steps[1].Text, "free WiFi"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s lacks %q:\n%.2000s", f.Name, want, got)
+			}
+		}
+		for _, not := range []string{"What came of the trials", "best and worst trials", "0.000"} {
+			if strings.Contains(got, not) {
+				t.Errorf("%s has %q", f.Name, not)
+			}
+		}
+	}
+	narrow := render(t, r, func(w io.Writer, r Report) error { return Terminal(w, r, TerminalOptions{Width: 40}) })
+	for line := range strings.Lines(narrow) {
+		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
