@@ -1,7 +1,9 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -9,11 +11,18 @@ import (
 )
 
 func explainVerb(a *app) *cobra.Command {
-	return verb("explain STUDY|RUN ITEM [OF]", "show what is true for an item, and why", `
+	return verb("explain [STUDY|RUN] ITEM [OF]", "show what is true for an item, and why", `
 For suites whose truth is computed. In rerank ITEM is a request: its truth
 table over the candidates' data. With OF, one of those, it shows what was looked
-at and found there, condition by condition.`, cobra.RangeArgs(2, 3),
+at and found there, condition by condition. Without a study it is study.yaml in
+this folder.`, cobra.RangeArgs(1, 3),
 		func(c *cobra.Command, args []string) error {
+			if _, err := os.Stat(defaultStudy); err == nil && !a.isStudyOrRun(c.Context(), args[0]) {
+				args = append([]string{defaultStudy}, args...)
+			}
+			if len(args) < 2 || len(args) > 3 {
+				return fmt.Errorf("explain: want a study or the id of a run, an item, and perhaps one of what is asked about it; or an item alone where %s is in this folder", defaultStudy)
+			}
 			path, err := a.studyPath(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -31,14 +40,31 @@ at and found there, condition by condition.`, cobra.RangeArgs(2, 3),
 			if len(args) > 2 {
 				of = args[2]
 			}
-			text, err := x.Explain(args[1], of)
+			truth, err := x.Explain(args[1], of)
 			if err != nil {
 				return fmt.Errorf("explain: %w", err)
 			}
 			if a.json {
-				return printJSON(a.out, map[string]string{"item": args[1], "of": of, "text": text})
+				return printJSON(a.out, truth)
 			}
-			fmt.Fprintln(a.out, text)
+			fmt.Fprintln(a.out, truth)
 			return nil
 		})
+}
+
+// defaultStudy is the study of a folder where none is named.
+const defaultStudy = "study.yaml"
+
+// isStudyOrRun reports whether an argument names a study file or a run of the
+// store in reach.
+func (a *app) isStudyOrRun(ctx context.Context, arg string) bool {
+	if isStudyFile(arg) {
+		return true
+	}
+	db, _, err := a.findRun(ctx, arg)
+	if err != nil {
+		return false
+	}
+	db.Close()
+	return true
 }

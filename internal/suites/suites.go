@@ -126,8 +126,8 @@ func (b rerankBench) Pipelines() []Pipeline {
 // An Explainer is a bench whose truth is computed and can be shown.
 type Explainer interface {
 	// Explain shows what is true for an item of the study, or of one thing
-	// that is asked of it.
-	Explain(item, of string) (string, error)
+	// that is asked of it: in words, and as a value that can be JSON.
+	Explain(item, of string) (fmt.Stringer, error)
 }
 
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.

@@ -11,70 +11,118 @@ import (
 )
 
 // mostRivals is how many items that do not satisfy a request its truth table
-// shows.
+// shows to people.
 const mostRivals = 20
 
-// Explain is the truth table of a request: gold, all items that satisfy it or
-// may, and some that do not. With an item it is what was looked at and found
-// there, condition by condition.
-func (b *Bench) Explain(id, item string) (string, error) {
-	i, ok := b.byID[id]
-	if !ok {
-		return "", fmt.Errorf("there is no request %q in this study", id)
-	}
-	r := &b.requests[i]
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s  %s\n%s\n%s\n\n", r.ID, r.Group, r.Text, r.Shorthand)
-	if item != "" {
-		it := b.catalog.Item(item)
-		if it == nil {
-			return "", fmt.Errorf("there is no item %q in this study", item)
-		}
-		fmt.Fprintf(&s, "%s %s\n%s", it.ID, it.Name, b.evaluator.Explain(r.Structure, it))
-		return s.String(), nil
-	}
-	b.truthTable(&s, r)
-	return s.String(), nil
+// An Asked is a request as it is explained.
+type Asked struct {
+	Request   string `json:"request"`
+	Group     string `json:"group"`
+	Text      string `json:"text"`
+	Shorthand string `json:"shorthand"`
+	Gold      string `json:"gold"`
 }
 
-func (b *Bench) truthTable(s *strings.Builder, r *request.Request) {
-	leaves := r.Structure.Leaves()
-	for k, l := range leaves {
-		fmt.Fprintf(s, "  %2d  %s\n", k+1, l.Aspect)
+func (a Asked) String() string {
+	return fmt.Sprintf("%s  %s\n%s\n%s\n", a.Request, a.Group, a.Text, a.Shorthand)
+}
+
+// A TruthTable is what is true of every item.
+type TruthTable struct {
+	Asked
+	Conditions []string   `json:"conditions"` // left to right
+	Items      []TruthRow `json:"items"`      // those that satisfy it, those that may, those that do not
+}
+
+// A TruthRow is a line of a truth table: true, unknown or false.
+type TruthRow struct {
+	Item       string           `json:"item"`
+	Name       string           `json:"name"`
+	Conditions []evidence.Truth `json:"conditions"`
+	Truth      evidence.Truth   `json:"truth"`
+}
+
+// An ItemTruth is what was looked at and found at one item.
+type ItemTruth struct {
+	Asked
+	Item  string                `json:"item"`
+	Name  string                `json:"name"`
+	Truth *evidence.Explanation `json:"truth"`
+}
+
+func (x ItemTruth) String() string {
+	return fmt.Sprintf("%v\n%s %s\n%v", x.Asked, x.Item, x.Name, x.Truth)
+}
+
+// Explain is the [TruthTable] of a request, or with an item its [ItemTruth].
+func (b *Bench) Explain(id, item string) (fmt.Stringer, error) {
+	i, ok := b.byID[id]
+	if !ok {
+		return nil, fmt.Errorf("there is no request %q in this study", id)
 	}
-	rows := b.evaluator.Table(r.Structure, b.catalog.Items)
-	fmt.Fprintf(s, "\n%-24s %-28s", "item", "")
-	for k := range leaves {
-		fmt.Fprintf(s, " %2d", k+1)
+	r := &b.requests[i]
+	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
+	if item == "" {
+		return b.truthTable(asked, r.Structure), nil
 	}
-	s.WriteString("  all\n")
-	false0 := 0
+	it := b.catalog.Item(item)
+	if it == nil {
+		return nil, fmt.Errorf("there is no item %q in this study", item)
+	}
+	return ItemTruth{asked, it.ID, it.Name, b.evaluator.Explain(r.Structure, it)}, nil
+}
+
+func (b *Bench) truthTable(asked Asked, structure *request.Node) TruthTable {
+	t := TruthTable{Asked: asked}
+	for _, leaf := range structure.Leaves() {
+		t.Conditions = append(t.Conditions, leaf.Aspect)
+	}
+	rows := b.evaluator.Table(structure, b.catalog.Items)
 	for _, pass := range []evidence.Truth{evidence.True, evidence.Unknown, evidence.False} {
 		for i, row := range rows {
-			if row.Truth != pass {
-				continue
+			if row.Truth == pass {
+				t.Items = append(t.Items, TruthRow{row.Item, b.catalog.Items[i].Name, row.Conditions, row.Truth})
 			}
-			if pass == evidence.False {
-				if false0++; false0 > mostRivals {
-					continue
-				}
-			}
-			it := b.catalog.Items[i]
-			name := it.Name
-			if it.ID == r.Gold {
-				name += " (gold)"
-			}
-			fmt.Fprintf(s, "%-24s %-28s", cut(it.ID, 24), cut(name, 28))
-			for _, t := range row.Conditions {
-				fmt.Fprintf(s, "  %s", evidence.Mark(t))
-			}
-			fmt.Fprintf(s, "    %s\n", evidence.Mark(row.Truth))
 		}
 	}
-	if more := false0 - mostRivals; more > 0 {
-		fmt.Fprintf(s, "and %d more that do not satisfy it\n", more)
+	return t
+}
+
+// String is the table for people: of the items that do not satisfy the request
+// it shows the first and counts the rest.
+func (t TruthTable) String() string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "%v\n", t.Asked)
+	for k, c := range t.Conditions {
+		fmt.Fprintf(&s, "  %2d  %s\n", k+1, c)
+	}
+	fmt.Fprintf(&s, "\n%-24s %-28s", "item", "")
+	for k := range t.Conditions {
+		fmt.Fprintf(&s, " %2d", k+1)
+	}
+	s.WriteString("  all\n")
+	rivals := 0
+	for _, row := range t.Items {
+		if row.Truth == evidence.False {
+			if rivals++; rivals > mostRivals {
+				continue
+			}
+		}
+		name := row.Name
+		if row.Item == t.Gold {
+			name += " (gold)"
+		}
+		fmt.Fprintf(&s, "%-24s %-28s", cut(row.Item, 24), cut(name, 28))
+		for _, c := range row.Conditions {
+			fmt.Fprintf(&s, "  %s", evidence.Mark(c))
+		}
+		fmt.Fprintf(&s, "    %s\n", evidence.Mark(row.Truth))
+	}
+	if more := rivals - mostRivals; more > 0 {
+		fmt.Fprintf(&s, "and %d more that do not satisfy it\n", more)
 	}
 	s.WriteString("\n+ true, - false, ? unknown\n")
+	return s.String()
 }
 
 func cut(s string, n int) string {

@@ -29,6 +29,9 @@ func (t Truth) String() string {
 	return "unknown"
 }
 
+// MarshalText writes a truth in words.
+func (t Truth) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
+
 func truth(b bool) Truth {
 	if b {
 		return True

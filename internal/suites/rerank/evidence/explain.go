@@ -10,12 +10,12 @@ import (
 
 // An Explanation is the truth of a tree for an item, part by part.
 type Explanation struct {
-	Op     string // AND, OR, NOT; "" for a condition
-	Aspect string // of a condition
-	Kind   string // of a condition's evidence
-	Truth  Truth
-	Reason string // of a condition: what was looked at and found
-	Args   []*Explanation
+	Op     string         `json:"op,omitempty"`     // AND, OR, NOT; "" for a condition
+	Aspect string         `json:"aspect,omitempty"` // of a condition
+	Kind   string         `json:"kind,omitempty"`   // of a condition's evidence
+	Truth  Truth          `json:"truth"`
+	Reason string         `json:"reason,omitempty"` // of a condition: what was looked at and found
+	Args   []*Explanation `json:"args,omitempty"`
 }
 
 // Explain evaluates every part of a tree, those too that change nothing.
