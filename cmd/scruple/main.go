@@ -125,6 +125,7 @@ Start with:  scruple init extraction my-study && scruple run my-study/study.yaml
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
 	flags.StringVar(&a.storePath, "store", "", "file that keeps runs (default .scruple/scruple.db beside the study)")
 	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
+	a.addShortcuts(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),

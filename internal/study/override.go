@@ -79,6 +79,9 @@ func assign(n *node, steps []step, value *node, at Position) error {
 			}
 			n = next
 		case list:
+			if s.bracketed && s.name == everyElement {
+				return assignAll(n, steps[i:], value, at, path)
+			}
 			at, err := elementFor(n, s, path)
 			if err != nil {
 				return err
@@ -89,6 +92,35 @@ func assign(n *node, steps []step, value *node, at Position) error {
 			path = elementPath(path, at)
 		default:
 			return fmt.Errorf("%s holds %s, which has no keys", path, n.shown())
+		}
+	}
+	return nil
+}
+
+// everyElement stands for all elements of a list.
+const everyElement = "*"
+
+// assignAll assigns to every element of a list, each of which has a value of
+// its own.
+func assignAll(l *node, steps []step, value *node, at Position, path string) error {
+	if len(l.items) == 0 {
+		return fmt.Errorf("%s has no elements", path)
+	}
+	for i := range l.items {
+		own := value
+		if value != nil {
+			budget := maxNodes
+			own = value.clone(&budget)
+		}
+		switch {
+		case len(steps) > 1:
+			if err := assign(l.items[i], steps[1:], own, at); err != nil {
+				return fmt.Errorf("%s: %w", elementPath(path, i), err)
+			}
+		case value == nil:
+			return errCannotRemove
+		default:
+			l.items[i] = own
 		}
 	}
 	return nil
@@ -122,12 +154,14 @@ func elementFor(l *node, s step, path string) (int, error) {
 	return i, nil
 }
 
+var errCannotRemove = errors.New("an element of a list cannot be removed, since that would renumber the others: give the whole list")
+
 // setElement sets element i when the steps end here (and returns nil), and
 // else returns the element to go on from.
 func setElement(l *node, i int, steps []step, value *node) (*node, error) {
 	if len(steps) == 1 {
 		if value == nil {
-			return nil, errors.New("an element of a list cannot be removed, since that would renumber the others: give the whole list")
+			return nil, errCannotRemove
 		}
 		if i == len(l.items) {
 			l.items = append(l.items, value)

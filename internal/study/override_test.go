@@ -31,6 +31,16 @@ func TestOverrides(t *testing.T) {
 		{[]string{"description=a = b"}, func(c *contracts) { c.Description = "a = b" }},
 		{[]string{`version="1.10"`}, func(c *contracts) { c.Version = "1.10" }},
 		{[]string{"name=a", "name=b"}, func(c *contracts) { c.Name = "b" }},
+		{[]string{"models[1]={id: two, provider: p}", "models[*].temperature=0.5", "models[two].temperature=0.7"}, func(c *contracts) {
+			half, more := 0.5, 0.7
+			c.Models[0].Temperature = &half
+			c.Models = append(c.Models, Model{ID: "two", Provider: "p", Temperature: &more})
+		}},
+		{[]string{"kernels[*].models=[a]", "kernels[*].models[*]=b"}, func(c *contracts) {
+			for i := range c.Kernels {
+				c.Kernels[i].Models = []string{"b"}
+			}
+		}},
 		// An empty value removes the key, so that the default holds.
 		{[]string{"execution.seed=7", "execution.seed="}, func(c *contracts) { c.Execution.Seed = 42 }},
 		{[]string{"models[0].temperature=null"}, func(c *contracts) { c.Models[0].Temperature = nil }},
@@ -86,6 +96,8 @@ func TestOverrideMistakes(t *testing.T) {
 		{"kernels[ctm].path=x", `-o kernels[ctm].path=x: kernels: no element has the id or name "ctm": did you mean "ctn"?`},
 		{"kernels[xyz].path=x", `-o kernels[xyz].path=x: kernels: no element has the id or name "xyz": want one of ctn, h`},
 		{"kernels[0]=", `-o kernels[0]=: an element of a list cannot be removed, since that would renumber the others: give the whole list`},
+		{"kernels[*]=", `-o kernels[*]=: an element of a list cannot be removed, since that would renumber the others: give the whole list`},
+		{"models[*].name.first=x", `-o models[*].name.first=x: models[0]: name holds "any-name", which has no keys`},
 		{"name.first=x", `-o name.first=x: name holds "contracts", which has no keys`},
 		{"name=[a", `-o name=[a: sequence end token ']' not found`},
 		{"name=*x", `-o name=*x: no anchor &x stands before *x: there is none`},

@@ -35,6 +35,32 @@ type Entry struct {
 	// folder: it lists the files, and what of real data could not be read. Nil
 	// for suites that make nothing up.
 	Make func(dir string, m Making) (files, notes []string, err error)
+	// Shortcuts are flags for keys of the suite's studies.
+	Shortcuts []Shortcut
+}
+
+// A Shortcut is a flag that overrides one key of a study.
+type Shortcut struct {
+	Flag string
+	Key  string // as -o takes it
+	List bool   // the value is the elements of a list, with commas between
+	Doc  string
+}
+
+// Assignment is the shortcut as -o takes it.
+func (s Shortcut) Assignment(value string) string {
+	if s.List {
+		value = "[" + value + "]"
+	}
+	return s.Key + "=" + value
+}
+
+// Shortcuts lists those that every study has.
+func Shortcuts() []Shortcut {
+	return []Shortcut{
+		{Flag: "seed", Key: "execution.seed", Doc: "seed of everything that is drawn"},
+		{Flag: "temperature", Key: "models[*].temperature", Doc: "temperature of every model"},
+	}
 }
 
 // A Making says how much of what to make up; a count of 0 is the suite's to
@@ -103,6 +129,11 @@ func rerankEntry() Entry {
 				results[i] = PreflightResult{Name: c.Case, Wrong: c.Wrong}
 			}
 			return results, err
+		},
+		Shortcuts: []Shortcut{
+			{Flag: "attack", Key: "attacks.names", List: true, Doc: "none, all, or names of attacks"},
+			{Flag: "defence", Key: "attacks.defence", Doc: "off, on or both"},
+			{Flag: "shuffle", Key: "candidates.shuffle", Doc: "balanced, none, middle or random"},
 		},
 	}
 }

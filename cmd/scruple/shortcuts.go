@@ -1,0 +1,38 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/suites"
+)
+
+// addShortcuts gives every verb the flags that stand for one key of a study.
+// They come before what -o sets, so that -o has the last word.
+func (a *app) addShortcuts(root *cobra.Command) {
+	list := suites.Shortcuts()
+	for i := range list {
+		list[i].Doc = fmt.Sprintf("%s (-o %s)", list[i].Doc, list[i].Key)
+	}
+	for _, e := range suites.All() {
+		for _, s := range e.Shortcuts {
+			s.Doc = fmt.Sprintf("%s: %s (-o %s)", e.Suite.Name, s.Doc, s.Key)
+			list = append(list, s)
+		}
+	}
+	values := make([]string, len(list))
+	for i, s := range list {
+		root.PersistentFlags().StringVar(&values[i], s.Flag, "", s.Doc)
+	}
+	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+		var set []string
+		for i, s := range list {
+			if root.PersistentFlags().Changed(s.Flag) {
+				set = append(set, s.Assignment(values[i]))
+			}
+		}
+		a.overrides = slices.Concat(set, a.overrides)
+	}
+}
