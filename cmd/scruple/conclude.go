@@ -177,6 +177,11 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 			return show(t, j.Outcome, j.Verdicts)
 		},
 	}
+	if l.study.Output.Latency {
+		from.Latencies = mapped(db.Latencies(ctx, r), func(x store.ArmLatency) analyse.ArmLatency {
+			return analyse.ArmLatency{Arm: x.Arm, Latency: analyse.Latency{Median: analyse.Number(x.Median), P95: analyse.Number(x.P95)}}
+		})
+	}
 	if f, ok := l.bench.(eval.Figurer); ok {
 		from.Figures = f.Figures
 	}

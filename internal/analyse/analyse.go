@@ -36,6 +36,8 @@ type Pair struct {
 type Sources struct {
 	Calls    iter.Seq2[ArmCalls, error]
 	Versions iter.Seq2[ArmVersion, error]
+	// Latencies are those of the arms that asked; nil shows none.
+	Latencies iter.Seq2[ArmLatency, error]
 	// Show makes the exhibit of a trial.
 	Show    func(eval.Trial) (eval.Exhibit, error)
 	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
@@ -50,6 +52,12 @@ type ArmCalls struct {
 	Input, Output, Cached, Reasoning int
 	CostUSD                          float64
 	Unpriced                         int
+}
+
+// ArmLatency is how long the answered calls of an arm took.
+type ArmLatency struct {
+	Arm string
+	Latency
 }
 
 // ArmVersion counts the calls of an arm that one model version answered.
@@ -144,6 +152,16 @@ func (c *Collector) outcomes(a *Analysis, from Sources) error {
 	}
 	if err := addCalls(a, index, from.Calls); err != nil {
 		return err
+	}
+	if from.Latencies != nil {
+		for n, err := range from.Latencies {
+			if err != nil {
+				return err
+			}
+			if i, ok := index[n.Arm]; ok {
+				a.Arms[i].LatencyMS = &n.Latency
+			}
+		}
 	}
 	return addVersions(a, index, from.Versions)
 }

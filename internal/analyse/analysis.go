@@ -150,8 +150,16 @@ type Arm struct {
 	CachedTokens int    `json:"cached_tokens"`
 	Reasoning    int    `json:"reasoning_tokens"`
 	CostUSD      Number `json:"cost_usd"` // undefined where no price is known
-	JudgeCalls   int    `json:"judge_calls,omitempty"`
-	JudgeCostUSD Number `json:"judge_cost_usd"`
+	// LatencyMS is how long answered calls took, where the study wants it shown.
+	LatencyMS    *Latency `json:"latency_ms,omitempty"`
+	JudgeCalls   int      `json:"judge_calls,omitempty"`
+	JudgeCostUSD Number   `json:"judge_cost_usd"`
+}
+
+// A Latency is the median and the 95th percentile, in milliseconds.
+type Latency struct {
+	Median Number `json:"median"`
+	P95    Number `json:"p95"`
 }
 
 // An Estimate is one metric of one arm, over all items or one stratum.

@@ -214,17 +214,35 @@ func (b *builder) usageTable() *table {
 		{Title: "Tokens out", Align: right}, {Title: "Thinking", Align: right},
 		{Title: "Cost", Align: point}, {Title: "Judge calls", Align: right}, {Title: "Judge cost", Align: point},
 	}}
+	timed := slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.LatencyMS != nil })
+	if timed {
+		t.Columns = append(t.Columns, column{Title: "Latency, median", Align: right}, column{Title: "Latency, p95", Align: right})
+	}
 	var ns notes
 	for _, arm := range b.a.Arms {
-		t.Rows = append(t.Rows, []cell{
+		row := []cell{
 			armCell(arm), number(arm.Calls), rare(arm.Retried),
 			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
 			costCell(arm.CostUSD, arm.Calls, &ns), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &ns),
-		})
+		}
+		if timed {
+			row = append(row, latencyCells(arm, &ns)...)
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	t.Notes = ns.list
 	t.Legend = []string{"Tokens are the provider's own counts; cached ones were read from its prompt cache. Retried counts requests beyond the first of a call. Costs are in US dollars."}
 	return t
+}
+
+// latencyCells are the median and the 95th percentile of a call.
+func latencyCells(arm analyse.Arm, ns *notes) []cell {
+	if arm.LatencyMS == nil {
+		none := undefinedCell(ns, "no call was answered")
+		return []cell{none, none}
+	}
+	ms := scale{}
+	return []cell{{Text: withUnit(ms.number(arm.LatencyMS.Median, false), nbsp+"ms")}, {Text: withUnit(ms.number(arm.LatencyMS.P95, false), nbsp+"ms")}}
 }
 
 func costCell(cost analyse.Number, calls int, ns *notes) cell {

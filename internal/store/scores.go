@@ -193,6 +193,24 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) iter.Seq2[ArmCalls, error]
 		})
 }
 
+// An ArmLatency is how long the answered calls of an arm took, judges' left
+// out: the median and the 95th percentile by nearest rank, in milliseconds.
+type ArmLatency struct {
+	Arm         string
+	Median, P95 float64
+}
+
+// Latencies gives those of every arm that asked, ordered by arm.
+func (db *DB) Latencies(ctx context.Context, run *Run) iter.Seq2[ArmLatency, error] {
+	return query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
+		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
+			FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? AND c.stage = ? AND c.error_kind = '')
+		GROUP BY arm ORDER BY arm`,
+		[]any{run.first, run.first + int64(run.Trials), string(eval.StageRun)}, func(rows *sql.Rows) (a ArmLatency, err error) {
+			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
+		})
+}
+
 // SaveAnalysis keeps the analysis of a run and the verdict on it, as JSON.
 // basis tells what the study said of scoring and analysis then.
 func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []byte, basis string) error {

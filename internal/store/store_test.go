@@ -326,3 +326,50 @@ func TestScoresReadBackAsWritten(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// TestLatencies: median and 95th percentile of the calls an arm had answered,
+// by nearest rank; judges and errors do not count.
+func TestLatencies(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
+	r, p := newRun(t, db, 21, 1)
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	append1 := func(c *eval.Call) {
+		t.Helper()
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	n := 0
+	for i := range p.Len() {
+		trial := p.Trial(i)
+		if trial.Arm != "a" {
+			continue
+		}
+		n++
+		c := call(trial, "answer")
+		c.LatencyMS = float64(100 * n)
+		append1(c)
+		judged := call(trial, "verdict")
+		judged.Stage, judged.LatencyMS = eval.StageJudge, 1e6
+		append1(judged)
+		failed := call(trial, "")
+		failed.Step, failed.ErrKind, failed.LatencyMS = "again", "timeout", 1e6
+		append1(failed)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var got []store.ArmLatency
+	for l, err := range db.Latencies(t.Context(), r) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, l)
+	}
+	if diff := cmp.Diff([]store.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" {
+		t.Errorf("of %d calls (-want +got)\n%s", n, diff)
+	}
+}

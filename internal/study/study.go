@@ -145,5 +145,6 @@ type Class struct {
 type Output struct {
 	ResultsDir     string `yaml:"results_dir,omitempty" json:"results_dir,omitempty" jsonschema:"minLength=1,default=results,description=Folder for results\\, relative to the study file (default results)"`
 	SaveRaw        bool   `yaml:"save_raw,omitempty" json:"save_raw,omitempty" jsonschema:"description=Write raw answers beside the report"`
+	Latency        bool   `yaml:"latency,omitempty" json:"latency,omitempty" jsonschema:"description=Show how long calls took: the one thing in a report that is not the same when a study is run again"`
 	GenerateReport *bool  `yaml:"generate_report,omitempty" json:"generate_report,omitempty" jsonschema:"default=true,description=Write report files after a run (default true)"`
 }
