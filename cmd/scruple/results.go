@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,8 +103,7 @@ func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loa
 }
 
 func reportVerb(a *app) *cobra.Command {
-	var format, output string
-	var verbose bool
+	var to rendering
 	c := verb("report STUDY|RUN", "show the report of a run", `
 Formats: terminal (default), markdown, json, and html, one file that needs
 nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
@@ -115,39 +116,54 @@ nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error 
 		if err != nil {
 			return err
 		}
-		if a.json {
-			format = "json"
-		}
-		var b bytes.Buffer
-		if err := a.render(&b, result, format, verbose); err != nil {
-			return err
-		}
-		if output != "" {
-			return writeFile(output, b.Bytes())
-		}
-		_, err = a.out.Write(b.Bytes())
-		return err
+		return a.render(result, to)
 	})
-	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json | html")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
-	c.Flags().BoolVarP(&verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
+	to.flags(c)
+	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
 	return c
 }
 
-func (a *app) render(b *bytes.Buffer, result report.Report, format string, verbose bool) error {
-	if format == "terminal" {
+// A rendering is how and where a report is written.
+type rendering struct {
+	format, output string
+	verbose        bool
+}
+
+func (r *rendering) flags(c *cobra.Command) {
+	c.Flags().StringVar(&r.format, "format", "terminal", "terminal | markdown | json | html")
+	c.Flags().StringVar(&r.output, "out", "", "file to write (default: standard output)")
+}
+
+func (a *app) render(result report.Report, to rendering) error {
+	if a.json {
+		to.format = "json"
+	}
+	write := func(w io.Writer, r report.Report) error {
 		o := a.terminal()
-		o.Verbose = verbose
-		return report.Terminal(b, result, o)
+		o.Verbose = to.verbose
+		return report.Terminal(w, r, o)
 	}
-	var known []string
-	for _, f := range report.Formats() {
-		if f.Name == format {
-			return f.Render(b, result)
+	if to.format != "terminal" {
+		formats := report.Formats()
+		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == to.format })
+		if i < 0 {
+			var known []string
+			for _, f := range formats {
+				known = append(known, f.Name)
+			}
+			return fmt.Errorf("--format %q: the formats are %s", to.format, strings.Join(known, ", "))
 		}
-		known = append(known, f.Name)
+		write = formats[i].Render
 	}
-	return fmt.Errorf("--format %q: the formats are %s", format, strings.Join(known, ", "))
+	var b bytes.Buffer
+	if err := write(&b, result); err != nil {
+		return err
+	}
+	if to.output != "" {
+		return writeFile(to.output, b.Bytes())
+	}
+	_, err := a.out.Write(b.Bytes())
+	return err
 }
 
 func compareVerb(a *app) *cobra.Command {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +15,7 @@ import (
 )
 
 func showVerb(a *app) *cobra.Command {
-	var format, output string
+	var to rendering
 	var replicate int
 	c := verb("show STUDY|RUN ITEM [ARM…]", "show what arms made of an item, step by step", `
 What was asked, what came of it, gold beside the answer, and every step on the
@@ -26,22 +25,10 @@ way: of all arms, or of those named. Formats as those of report.`, cobra.Minimum
 			if err != nil {
 				return err
 			}
-			if a.json {
-				format = "json"
-			}
-			var b bytes.Buffer
-			if err := a.render(&b, result, format, false); err != nil {
-				return err
-			}
-			if output != "" {
-				return writeFile(output, b.Bytes())
-			}
-			_, err = a.out.Write(b.Bytes())
-			return err
+			return a.render(result, to)
 		})
+	to.flags(c)
 	c.Flags().IntVar(&replicate, "replicate", 1, "which of the study's replicates")
-	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | json | html")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
 	return c
 }
 
