@@ -18,8 +18,13 @@ import (
 )
 
 // samplesPerArm is how many of the best and of the worst trials of an arm a
-// report shows.
-const samplesPerArm = 3
+// report shows; of many arms it is one.
+func samplesPerArm(arms int) int {
+	if arms > 12 {
+		return 1
+	}
+	return 3
+}
 
 // conclude scores and analyses a run from what is stored, keeps the result,
 // writes the report files and prints the report. It asks no model.
@@ -128,7 +133,7 @@ func (l *loaded) question(r *store.Run, progress *store.Progress, calibration *e
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{ID: r.ID, Version: version, Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
-		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm,
+		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm(len(l.bench.Arms())),
 	}
 	if s.JudgeModel != "" {
 		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)

@@ -114,7 +114,7 @@ func (l *loaded) addContrasts() {
 	}
 	for _, k := range c.Contrasts() {
 		if !slices.ContainsFunc(l.pairs, func(p analyse.Pair) bool { return p.A == k.A && p.B == k.B || p.A == k.B && p.B == k.A }) {
-			l.pairs = append(l.pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Whole: true})
+			l.pairs = append(l.pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
 		}
 	}
 }

@@ -29,7 +29,9 @@ type Pair struct {
 	A, B    string
 	Primary bool
 	Metrics []string // empty: the primary and secondary ones
-	Whole   bool     // over all items only, no strata
+	// Contrast marks a pair of the suite's own choice, which is compared over
+	// all items and in no strata.
+	Contrast bool
 }
 
 // Sources are what an analysis needs beyond the fractions.
@@ -330,10 +332,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		return nil
 	}
 	better := c.suite.Metrics[metric].HigherIsBetter
-	for _, arm := range a.Arms {
-		if arm.Role != eval.RoleArm {
-			continue
-		}
+	for _, arm := range sampled(a.Arms, q) {
 		values := c.values(&c.a, c.armIdx[arm.ID], metric)
 		ranked := ranked(values)
 		n := min(q.Samples, len(ranked)/2)
@@ -364,6 +363,31 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		}
 	}
 	return nil
+}
+
+// mostSampled is how many arms samples are shown of: a report is for reading.
+const mostSampled = 60
+
+// sampled lists the arms that samples are shown of, in the study's order: all,
+// or of too many those that the study compares and the first others.
+func sampled(arms []Arm, q Question) []Arm {
+	arms = slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Role != eval.RoleArm })
+	asked := func(a Arm) bool {
+		return slices.ContainsFunc(q.Comparisons, func(p Pair) bool { return !p.Contrast && (p.A == a.ID || p.B == a.ID) })
+	}
+	room := mostSampled
+	for _, a := range arms {
+		if asked(a) {
+			room--
+		}
+	}
+	return slices.DeleteFunc(arms, func(a Arm) bool {
+		if asked(a) {
+			return false
+		}
+		room--
+		return room < 0
+	})
 }
 
 // ranked lists the items that have a value, lowest first.

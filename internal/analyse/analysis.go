@@ -185,6 +185,7 @@ type Comparison struct {
 	B         string      `json:"b"`
 	Metric    string      `json:"metric"`
 	Primary   bool        `json:"primary,omitempty"`
+	Contrast  bool        `json:"contrast,omitempty"` // the suite's, not the study's
 	Stratum   *eval.Level `json:"stratum,omitempty"`
 	Pairs     int         `json:"pairs"`
 	Unpaired  int         `json:"unpaired"` // items only one of the two has

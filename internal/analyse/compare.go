@@ -30,7 +30,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	for _, k := range contests {
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 		for _, s := range selections {
-			if s.stratum != nil && (!k.first || k.pair.Whole) {
+			if s.stratum != nil && (!k.first || k.pair.Contrast) {
 				continue
 			}
 			r, err := c.compare(k, s, t)
@@ -133,7 +133,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 
 func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
 	u := Undefined()
-	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
+	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Contrast: p.Contrast, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
 		Low: u, High: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
 }
 

@@ -20,7 +20,11 @@ func (b *builder) arms() section {
 	if ms := b.ranked("primary", "secondary"); len(ms) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.scoreTable("Primary and secondary metrics", ms), Detail: b.crowded()})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable())}, block{Table: b.merged(b.usageTable()), Detail: !b.asked()})
+	many := b.crowded()
+	if many {
+		s.Blocks = append(s.Blocks, block{Table: b.briefOutcomes(), Brief: true})
+	}
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.merged(b.usageTable()), Detail: many || !b.asked()})
 	return s
 }
 
@@ -160,6 +164,56 @@ func (b *builder) merged(t *table) *table {
 }
 
 func number(n int) cell { return cell{Text: count(n)} }
+
+// briefOutcomes has a row for the arms that had the same trouble, and what was
+// noted beside it in sum.
+func (b *builder) briefOutcomes() *table {
+	full := b.outcomeTable()
+	last := len(full.Columns) - 1
+	t := &table{Caption: full.Caption, Columns: full.Columns[:last]}
+	for _, r := range full.Rows {
+		t.Rows = append(t.Rows, r[:last])
+	}
+	t = b.merged(t)
+	type tally struct{ arms, trials int }
+	sums := map[string]*tally{}
+	var names []string
+	for _, arm := range b.a.Arms {
+		for _, c := range slices.Concat(arm.Reasons, arm.Notes) {
+			if sums[c.Name] == nil {
+				sums[c.Name] = &tally{}
+				names = append(names, c.Name)
+			}
+			sums[c.Name].arms++
+			sums[c.Name].trials += c.N
+		}
+	}
+	for _, name := range names {
+		t.Legend = append(t.Legend, name+": "+plural(sums[name].trials, "trial", "trials")+" of "+plural(sums[name].arms, "arm", "arms")+".")
+	}
+	calls, in, out := 0, 0, 0
+	cost := analyse.Number(0)
+	for _, arm := range b.a.Arms {
+		calls, in, out = calls+arm.Calls+arm.JudgeCalls, in+arm.InputTokens, out+arm.OutputTokens
+		for _, c := range []struct {
+			calls int
+			cost  analyse.Number
+		}{{arm.Calls, arm.CostUSD}, {arm.JudgeCalls, arm.JudgeCostUSD}} {
+			if c.calls > 0 {
+				cost += c.cost // undefined where one is
+			}
+		}
+	}
+	t.Legend = append(t.Legend, "All arms asked "+plural(calls, "call", "calls")+" of "+count(in)+" tokens in and "+count(out)+" out, for "+spent(cost)+". Arm by arm: the report with -v, or as HTML.")
+	return t
+}
+
+func spent(cost analyse.Number) string {
+	if !cost.Defined() {
+		return "a cost that is not known"
+	}
+	return usd(cost)
+}
 
 // rare is a count that is 0 as a rule.
 func rare(n int) cell {

@@ -11,8 +11,13 @@ import (
 func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
-	for _, name := range factors(whole, func(c analyse.Comparison) string { return c.Metric }) {
-		s.Blocks = append(s.Blocks, block{Chart: b.forest(name, whole), Detail: b.metric(name).Rank != "primary"})
+	own := slices.DeleteFunc(slices.Clone(whole), func(c analyse.Comparison) bool { return c.Contrast })
+	contrasts := slices.DeleteFunc(slices.Clone(whole), func(c analyse.Comparison) bool { return !c.Contrast })
+	for _, name := range factors(own, func(c analyse.Comparison) string { return c.Metric }) {
+		s.Blocks = append(s.Blocks, block{Chart: b.forest("Difference in ", name, own), Detail: b.metric(name).Rank != "primary"})
+	}
+	for _, name := range factors(contrasts, func(c analyse.Comparison) string { return c.Metric }) {
+		s.Blocks = append(s.Blocks, block{Chart: b.forest("Contrasts of the suite: difference in ", name, contrasts), Detail: b.crowded()})
 	}
 	if len(whole) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
@@ -66,7 +71,7 @@ func (b *builder) pairCell(c analyse.Comparison) cell {
 }
 
 // forest shows the differences in one metric over all items.
-func (b *builder) forest(metric string, cs []analyse.Comparison) *chart {
+func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart {
 	var rows []differenceRow
 	for _, c := range cs {
 		if c.Metric == metric {
@@ -74,7 +79,7 @@ func (b *builder) forest(metric string, cs []analyse.Comparison) *chart {
 		}
 	}
 	m := b.metric(metric)
-	return b.differenceChart("Difference in "+m.Title, m, rows)
+	return b.differenceChart(caption+m.Title, m, rows)
 }
 
 // strataForest shows one difference over all items and in every stratum; nil

@@ -42,9 +42,11 @@ const (
 	never
 )
 
-// A block is one thing in a section: exactly one field is set, beside Detail.
+// A block is one thing in a section: exactly one field is set, beside Detail
+// and Brief.
 type block struct {
 	Detail  bool // left out on a terminal that is not verbose
+	Brief   bool // for such a terminal only
 	Heading string
 	Prose   string
 	Answers []answer
@@ -136,6 +138,7 @@ func newContent(r Report) content {
 	if r.Trials {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always
+		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
 		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{"Run", b.a.Run.ID}}, Sections: []section{shown}}
 	}
 	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}

@@ -39,7 +39,9 @@ func (m *markdown) render(c content) {
 	for _, s := range c.Sections {
 		m.line("## ", s.Title)
 		for _, b := range s.Blocks {
-			m.block(b)
+			if !b.Brief {
+				m.block(b)
+			}
 		}
 	}
 }

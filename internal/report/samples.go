@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
@@ -55,7 +56,7 @@ func (b *builder) samples() section {
 		}
 	}
 	if len(shown.List) > 0 {
-		s.Blocks = []block{{Samples: shown}}
+		s.Blocks = []block{{Prose: fmt.Sprintf("The best and the worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
 	}
 	return s
 }

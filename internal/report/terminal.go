@@ -92,7 +92,7 @@ func (s *screen) section(sec section) {
 	s.blank()
 	s.text(strong, "", strings.ToUpper(sec.Title))
 	for _, b := range sec.Blocks {
-		if !b.Detail || s.verbose {
+		if s.verbose && !b.Brief || !s.verbose && !b.Detail {
 			s.block(b)
 		}
 	}
