@@ -56,6 +56,9 @@ func TestRatioAtTheBoundary(t *testing.T) {
 }
 
 // With every denominator 1, the paired difference of ratios is the paired t.
+// Of numbers up to 1 a difference or a mean is off by an ulp of 1, ε, on
+// either side, and so are the two numbers that t is the quotient of: by ε/SE
+// of its size, since the standard error can be smaller than 1 by any factor.
 func TestRatioDifferenceIsPairedTForEqualDenominators(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 40).Draw(t, "n")
@@ -73,9 +76,16 @@ func TestRatioDifferenceIsPairedTForEqualDenominators(t *testing.T) {
 		if p.Undefined != "" || p.SE < 1e-9 {
 			return
 		}
-		for _, pair := range [][2]float64{{p.MeanDiff, d.Diff}, {p.T, d.T}, {p.P, d.P}, {p.CI.Low, d.CI.Low}} {
-			if math.Abs(pair[0]-pair[1]) > 1e-9*(1+math.Abs(pair[0])) {
-				t.Fatalf("paired t %+v, ratio %+v", p, d)
+		const few = 8 * 0x1p-52
+		for _, c := range []struct{ got, want, tolerance float64 }{
+			{d.Diff, p.MeanDiff, few},
+			{d.SE, p.SE, few},
+			{d.CI.Low, p.CI.Low, 1e-12 * (1 + math.Abs(p.CI.Low))},
+			{d.T, p.T, few / p.SE * (1 + math.Abs(p.T))},
+			{d.P, p.P, 1e-12 + few/p.SE},
+		} {
+			if !(math.Abs(c.got-c.want) <= c.tolerance) {
+				t.Fatalf("%v and %v: paired t %+v, ratio %+v", c.got, c.want, p, d)
 			}
 		}
 	})
