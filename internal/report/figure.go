@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -326,6 +327,7 @@ func (b *builder) grid(f analyse.Figure) *table {
 					word, c.Tone = 2, good
 				}
 				c.Detail = append(c.Detail, nonEmpty(f.Words[word])...)
+				c = shaded(c, analyse.Number(math.Abs(float64(s.Value))))
 			}
 			row = append(row, c)
 		}
@@ -337,7 +339,7 @@ func (b *builder) grid(f analyse.Figure) *table {
 // shades is how many depths a shaded cell can have.
 const shades = 10
 
-// shaded gives the cell of a level between 0 and 1 a depth.
+// shaded gives the cell of a level or difference between 0 and 1 a depth.
 func shaded(c cell, level analyse.Number) cell {
 	if level.Defined() && level >= 0 && level <= 1 {
 		c.Depth = 1 + min(int(level*shades), shades-1)
