@@ -358,7 +358,18 @@ func (m *Mixed) warn() {
 		}
 		m.Warnings = append(m.Warnings, w)
 	}
+	if off := m.rounding(); off > 1e-5 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the residual standard deviation is %.1g of the response's: next to nothing is left beside the random effects, and −2 log-likelihood is off by up to %.0g", m.Sigma/m.scaled.ySD, off))
+	}
 	m.warnReplicated()
+}
+
+// rounding is how far the criterion can be off at the θ last factored: the
+// residual sum of squares is what is left of the response's, and an ulp of
+// that is more of it the less is left.
+func (m *Mixed) rounding() float64 {
+	const eps = 0x1p-52
+	return 8 * m.df() * eps * m.system.yy / m.system.rss
 }
 
 // fewLevels is the number of levels up to which a grouping factor is offered
