@@ -278,7 +278,7 @@ func (b *Bootstrap) intervals(c resampler, sorted []float64) {
 		return
 	}
 	b.jackknife(c)
-	b.bca(sorted, tail)
+	b.bca(sorted, tail, 1e-12*c.scale())
 }
 
 // quantile7 is the linear interpolation that R and NumPy use by default.
@@ -321,10 +321,12 @@ func acceleration(jack []float64, centre float64) float64 {
 	return cubes / (6 * math.Pow(squares, 1.5))
 }
 
-func (b *Bootstrap) bca(sorted []float64, tail float64) {
-	below, _ := slices.BinarySearch(sorted, b.Estimate)
+// bca takes replicates as ties that are within rounding of the estimate: the
+// same clusters added up in another order.
+func (b *Bootstrap) bca(sorted []float64, tail, rounding float64) {
+	below, _ := slices.BinarySearch(sorted, b.Estimate-rounding)
 	upTo := below
-	for upTo < len(sorted) && sorted[upTo] == b.Estimate {
+	for upTo < len(sorted) && sorted[upTo] <= b.Estimate+rounding {
 		upTo++
 	}
 	d := dist.Normal{Mean: 0, SD: 1}
