@@ -4,10 +4,11 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/report"
 )
 
 func explainVerb(a *app) *cobra.Command {
@@ -27,27 +28,27 @@ this folder.`, cobra.RangeArgs(1, 3),
 			if err != nil {
 				return err
 			}
-			l, err := a.load(path)
+			r, err := a.read(path)
 			if err != nil {
 				return err
 			}
-			defer l.close()
-			x, ok := l.bench.(suites.Explainer)
-			if !ok {
-				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", l.study.Suite)
+			if r.entry.Explain == nil {
+				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", r.entry.Suite.Name)
 			}
 			of := ""
 			if len(args) > 2 {
 				of = args[2]
 			}
-			truth, err := x.Explain(args[1], of)
+			truth, err := r.entry.Explain(r.file, r.own, args[1], of)
 			if err != nil {
-				return fmt.Errorf("explain: %w", err)
+				return err
 			}
 			if a.json {
 				return printJSON(a.out, truth)
 			}
-			fmt.Fprintln(a.out, truth)
+			for line := range strings.Lines(truth.String()) {
+				fmt.Fprintln(a.out, report.PlainText(strings.TrimRight(line, "\n")))
+			}
 			return nil
 		})
 }

@@ -50,15 +50,11 @@ type usageLine struct {
 // config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json,
 // in a numbered folder below dir.
 func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path, dir string) error {
-	l, err := a.load(path)
+	l, ranker, err := a.ranked(ctx, db, r, path, "files")
 	if err != nil {
 		return err
 	}
 	defer l.close()
-	ranker, ok := l.bench.(suites.Ranker)
-	if !ok {
-		return fmt.Errorf("--format files: suite %s ranks nothing; `--table` has lines of every suite", l.study.Suite)
-	}
 	into, err := numbered(dir, l.study.Name)
 	if err != nil {
 		return fmt.Errorf("exporting files: %w", err)
@@ -77,9 +73,12 @@ func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path,
 			return errors.Join(err, w.close())
 		}
 		t := j.Trial
-		p, read := ranker.Placement(t, j.Outcome)
+		p, err := ranker.Placement(t, j.Outcome)
+		if err != nil {
+			return errors.Join(err, w.close())
+		}
 		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: levels[t.Arm], Candidates: p.N, Gold: p.Gold, Rank: p.Rank,
-			Hit1: read && p.Rank == 1, Hit5: read && p.Rank >= 1 && p.Rank <= 5, Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
+			Hit1: p.Rank == 1, Hit5: p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
 		if p.Prediction > 0 {
 			line.Prediction = &p.Prediction
 		}
@@ -108,8 +107,8 @@ func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *load
 	if err != nil {
 		return err
 	}
-	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(l.file.Canonical()), "seed": l.study.Execution.Seed, "data_sha256": ranker.DataHash(),
-		"scruple": version, "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
+	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(r.StudyJSON), "overrides": r.Overrides, "seed": l.study.Execution.Seed, "data": ranker.DataHashes(),
+		"started": r.CreatedAt.UTC().Format(time.RFC3339), "scruple": r.Version, "exported_by": version, "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
 	type point struct {
 		Arm    string       `json:"arm"`
 		Levels []eval.Level `json:"levels"`

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -37,29 +38,59 @@ func (l *loaded) close() error { return l.bench.Close() }
 // load reads a study file and everything it names. All that is wrong is
 // reported before anything else happens.
 func (a *app) load(path string) (*loaded, error) {
-	name, err := study.Suite(path, a.overrides)
+	r, err := a.read(path)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := suiteCalled(name)
-	if err != nil {
-		return nil, fmt.Errorf("%s: suite: %w", path, err)
-	}
-	into, common := entry.NewStudy()
-	file, err := study.Load(path, a.overrides, into)
+	bench, err := r.entry.Open(r.file, r.own)
 	if err != nil {
 		return nil, err
 	}
-	bench, err := entry.Open(file, into)
-	if err != nil {
-		return nil, err
-	}
-	l := &loaded{file: file, study: common, entry: entry, bench: bench}
+	l := &loaded{file: r.file, study: r.common, entry: r.entry, bench: bench}
 	if err := l.resolve(); err != nil {
 		l.close()
 		return nil, err
 	}
 	return l, nil
+}
+
+// A readStudy is a study file whose data were not looked at yet.
+type readStudy struct {
+	file   *study.File
+	entry  suites.Entry
+	own    any // the study in the suite's own type
+	common *study.Study
+}
+
+func (a *app) read(path string) (readStudy, error) {
+	name, err := study.Suite(path, a.overrides)
+	if err != nil {
+		return readStudy{}, err
+	}
+	entry, err := suiteCalled(name)
+	if err != nil {
+		return readStudy{}, fmt.Errorf("%s: suite: %w", path, err)
+	}
+	own, common := entry.NewStudy()
+	file, err := study.Load(path, a.overrides, own)
+	return readStudy{file, entry, own, common}, err
+}
+
+// warnOf says on standard error what the data of a study have that may be
+// meant: the first few, and how many more there are.
+func (a *app) warnOf(l *loaded) {
+	w, ok := l.bench.(suites.Warner)
+	if !ok {
+		return
+	}
+	const few = 5
+	list := w.Warnings()
+	for _, text := range list[:min(few, len(list))] {
+		fmt.Fprintf(a.err, "warning: %s\n", report.PlainLine(text))
+	}
+	if more := len(list) - few; more > 0 {
+		fmt.Fprintf(a.err, "warning: and %d more; `scruple validate` lists them\n", more)
+	}
 }
 
 // resolve checks what the study says of arms and metrics against the suite.

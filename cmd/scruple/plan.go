@@ -101,6 +101,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	a.warnOf(l)
 	defer l.close()
 	p, err := a.estimate(ctx, l)
 	if err != nil {

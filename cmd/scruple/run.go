@@ -59,6 +59,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer l.close()
+	a.warnOf(l)
 	if len(l.bench.Items()) > manyItems && a.getenv("GOGC") == "" {
 		debug.SetGCPercent(60)
 	}

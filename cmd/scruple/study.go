@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 )
@@ -56,10 +57,23 @@ findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func
 			return err
 		}
 		summary := map[string]any{"study": l.study.Name, "suite": l.study.Suite, "items": len(l.bench.Items()), "arms": armIDs(l), "trials": l.plan.Len()}
+		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(l.bench.Items()), len(l.bench.Arms()), strings.Join(armIDs(l), ", "), l.plan.Len())
+		if w, ok := l.bench.(suites.Warner); ok {
+			facts := map[string]int{}
+			var words []string
+			for _, f := range w.Facts() {
+				facts[f.Name] = f.N
+				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
+			}
+			a.say("%s", strings.Join(words, ", "))
+			summary["facts"], summary["warnings"] = facts, append([]string{}, w.Warnings()...)
+			for _, text := range w.Warnings() {
+				a.say("warning: %s", report.PlainLine(text))
+			}
+		}
 		if a.json {
 			return printJSON(a.out, summary)
 		}
-		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(l.bench.Items()), len(l.bench.Arms()), strings.Join(armIDs(l), ", "), l.plan.Len())
 		return nil
 	})
 }

@@ -45,9 +45,12 @@ type Spread struct {
 	Value Number `json:"value"`
 	Low   Number `json:"low"`
 	High  Number `json:"high"`
+	N     int    `json:"n,omitempty"` // items it rests on
 }
 
-func spread(m eval.Measured) Spread { return Spread{Number(m.Value), Number(m.Low), Number(m.High)} }
+func spread(m eval.Measured) Spread {
+	return Spread{Number(m.Value), Number(m.Low), Number(m.High), m.N}
+}
 
 func figures(list []eval.Figure) []Figure {
 	var out []Figure
@@ -78,12 +81,12 @@ type results struct{ a *Analysis }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)
-	return eval.Measured{Value: float64(e.Value), Low: float64(e.Low), High: float64(e.High)}, ok && e.Value.Defined()
+	return eval.Measured{Value: float64(e.Value), Low: float64(e.Low), High: float64(e.High), N: e.Items}, ok && e.Value.Defined()
 }
 
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
 	c, ok := r.a.Comparison(a, b, metric)
-	return eval.Measured{Value: float64(c.Diff), Low: float64(c.Low), High: float64(c.High)}, ok && c.Diff.Defined()
+	return eval.Measured{Value: float64(c.Diff), Low: float64(c.Low), High: float64(c.High), N: c.Pairs}, ok && c.Diff.Defined()
 }
 
 func (r results) Level(arms, metrics []string) []float64 {

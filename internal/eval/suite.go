@@ -105,8 +105,12 @@ type Contrast struct {
 // A Contraster is a bench that wants contrasts.
 type Contraster interface{ Contrasts() []Contrast }
 
-// Measured is a number with its interval; NaN where there is none.
-type Measured struct{ Value, Low, High float64 }
+// Measured is a number with its interval, NaN where there is none, and how many
+// items it rests on.
+type Measured struct {
+	Value, Low, High float64
+	N                int
+}
 
 // Results are what analysis made of the numbers.
 type Results interface {

@@ -244,7 +244,10 @@ func xLabel(f analyse.Figure, x float64) string {
 // spread is a number and its interval as text.
 func (b *builder) spread(s analyse.Spread, signed bool) string {
 	c := spreadCell(s, signed)
-	return strings.Join(append([]string{c.Text}, c.Detail...), ", "+b.ci+" ")
+	if s.Low.Defined() && s.High.Defined() {
+		c.Detail[0] = b.ci + " " + c.Detail[0]
+	}
+	return strings.Join(append([]string{c.Text}, c.Detail...), ", ")
 }
 
 // spreadCell is a number with its interval below it.
@@ -257,13 +260,16 @@ func spreadCell(s analyse.Spread, signed bool) cell {
 	if s.Low.Defined() && s.High.Defined() {
 		c.Detail = []string{three.interval(s.Low, s.High, signed)}
 	}
+	if s.N > 0 {
+		c.Detail = append(c.Detail, "n = "+count(s.N))
+	}
 	return c
 }
 
 // seriesTable has a row a series and a column an x; of points that are not
 // joined, a row a point.
 func (b *builder) seriesTable(f analyse.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+".")}
+	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
 	if !f.Joined {
 		t.Columns = []column{{Title: ""}, {Title: f.XTitle, Align: right}, {Title: f.YTitle, Align: right}}
 		for _, s := range f.Series {
@@ -302,7 +308,7 @@ func (b *builder) seriesTable(f analyse.Figure) *table {
 // grid is a figure of cells: differences beyond its limits stand out, levels
 // are shaded.
 func (b *builder) grid(f analyse.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+".")}
+	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
 	for _, c := range f.Columns {
 		t.Columns = append(t.Columns, column{Title: c, Align: right})
 	}
@@ -319,14 +325,9 @@ func (b *builder) grid(f analyse.Figure) *table {
 			case !f.Differences:
 				c = shaded(c, s.Value)
 			default:
-				word := 1
-				c.Tone = unsure
-				if s.Value < f.Bad {
-					word, c.Tone = 0, bad
-				} else if s.Value > f.Good {
-					word, c.Tone = 2, good
-				}
-				c.Detail = append(c.Detail, nonEmpty(f.Words[word])...)
+				word, tone := reading(f, s)
+				c.Tone = tone
+				c.Detail = append(c.Detail, nonEmpty(word)...)
 				c = shaded(c, analyse.Number(math.Abs(float64(s.Value))))
 			}
 			row = append(row, c)
@@ -334,6 +335,22 @@ func (b *builder) grid(f analyse.Figure) *table {
 		t.Rows = append(t.Rows, row)
 	}
 	return t
+}
+
+// reading is what a difference is called by the limits of its figure. A word
+// that the interval does not bear out has a question mark.
+func reading(f analyse.Figure, s analyse.Spread) (string, tone) {
+	word, tone, sure := f.Words[1], unsure, s.Low >= f.Bad && s.High <= f.Good
+	switch {
+	case s.Value < f.Bad:
+		word, tone, sure = f.Words[0], bad, s.High < f.Bad
+	case s.Value > f.Good:
+		word, tone, sure = f.Words[2], good, s.Low > f.Good
+	}
+	if word != "" && !sure {
+		word += "?"
+	}
+	return word, tone
 }
 
 // shades is how many depths a shaded cell can have.

@@ -35,6 +35,10 @@ type Entry struct {
 	// folder: it lists the files, and what of real data could not be read. Nil
 	// for suites that make nothing up.
 	Make func(dir string, m Making) (files, notes []string, err error)
+	// Explain shows what is true for an item of a study, or of one thing that is
+	// asked of it: in words, and as a value that can be JSON. The study's data
+	// need not be right. Nil for suites whose truth is annotated.
+	Explain func(f *study.File, own any, item, of string) (fmt.Stringer, error)
 	// Shortcuts are flags for keys of the suite's studies.
 	Shortcuts []Shortcut
 }
@@ -110,17 +114,16 @@ func rerankEntry() Entry {
 			return s, &s.Study
 		},
 		Open: func(f *study.File, own any) (Bench, error) {
-			s, ok := own.(*rerank.Study)
-			if !ok {
-				panic(fmt.Sprintf("suites: rerank opens a study of its own, not %T", own))
-			}
-			b, err := rerank.Open(f, s)
+			b, err := rerank.Open(f, rerankStudy(own))
 			if err != nil {
 				return nil, err
 			}
 			return rerankBench{b}, nil
 		},
 		Init: rerank.Init,
+		Explain: func(f *study.File, own any, item, of string) (fmt.Stringer, error) {
+			return rerank.Explain(f, rerankStudy(own), item, of)
+		},
 		Make: func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
 		Preflight: func(dir string) ([]PreflightResult, error) {
 			cases, err := rerank.Preflight(dir)
@@ -138,13 +141,31 @@ func rerankEntry() Entry {
 	}
 }
 
+func rerankStudy(own any) *rerank.Study {
+	s, ok := own.(*rerank.Study)
+	if !ok {
+		panic(fmt.Sprintf("suites: rerank opens a study of its own, not %T", own))
+	}
+	return s
+}
+
 // rerankBench keeps everything the suite's bench can do.
 type rerankBench struct{ *rerank.Bench }
 
-func (b rerankBench) Placement(t eval.Trial, o eval.Outcome) (Placement, bool) {
-	p, ok := b.Bench.Placement(t, o)
-	return Placement(p), ok
+func (b rerankBench) Placement(t eval.Trial, o eval.Outcome) (Placement, error) {
+	p, err := b.Bench.Placement(t, o)
+	return Placement(p), err
 }
+
+func (b rerankBench) Facts() []Fact {
+	var list []Fact
+	for _, f := range b.Bench.Facts() {
+		list = append(list, Fact(f))
+	}
+	return list
+}
+
+func (b rerankBench) DataHashes() any { return b.Hashes() }
 
 func (b rerankBench) Pipelines() []Pipeline {
 	var list []Pipeline
@@ -154,18 +175,12 @@ func (b rerankBench) Pipelines() []Pipeline {
 	return list
 }
 
-// An Explainer is a bench whose truth is computed and can be shown.
-type Explainer interface {
-	// Explain shows what is true for an item of the study, or of one thing
-	// that is asked of it: in words, and as a value that can be JSON.
-	Explain(item, of string) (fmt.Stringer, error)
-}
-
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.
 type Ranker interface {
 	Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool)
-	Placement(t eval.Trial, o eval.Outcome) (Placement, bool)
-	DataHash() string
+	Placement(t eval.Trial, o eval.Outcome) (Placement, error)
+	// DataHashes are those of what was read, by name.
+	DataHashes() any
 }
 
 // A Placement is how a ranking ended, in places from 1.
@@ -177,8 +192,18 @@ type Placement struct {
 	Trace      string // what the method did
 }
 
-// A Warner is a bench whose data have something that may be meant.
-type Warner interface{ Warnings() []string }
+// A Warner is a bench whose data have something that may be meant, and facts to
+// know of them.
+type Warner interface {
+	Warnings() []string
+	Facts() []Fact
+}
+
+// A Fact is a count of the data.
+type Fact struct {
+	Name string
+	N    int
+}
 
 func extractionEntry() Entry {
 	return Entry{

@@ -67,7 +67,7 @@ func TestEntries(t *testing.T) {
 			if _, ok := b.(eval.Calibrator); ok != own.calibrates {
 				t.Errorf("calibrates: %v, want %v", ok, own.calibrates)
 			}
-			if _, ok := b.(Explainer); ok != own.explains {
+			if ok := e.Explain != nil; ok != own.explains {
 				t.Errorf("explains: %v, want %v", ok, own.explains)
 			}
 			schema, err := study.Schema(mine, "https://example.org/s.json", e.Suite.Title)

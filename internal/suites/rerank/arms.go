@@ -42,6 +42,12 @@ type arm struct {
 
 var armName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
+// knowsTruth reports whether what an arm answers depends on what is true, which
+// nobody else is told.
+func (a *arm) knowsTruth() bool {
+	return a.Simulated || a.method != nil && a.method.Name == "oracle"
+}
+
 // A planner turns methods into arms, gathering findings.
 type planner struct {
 	study   *Study

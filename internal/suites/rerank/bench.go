@@ -16,8 +16,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// A Bench is the suite bound to one study. It implements [eval.Bench] and
-// [eval.Tabler], and is safe for concurrent use.
+// A Bench is the suite bound to one study. It implements [eval.Bench],
+// [eval.Figurer] and [eval.Contraster], and is safe for concurrent use.
 type Bench struct {
 	study *Study
 	seed  uint64
@@ -32,8 +32,10 @@ type Bench struct {
 	itemIDs   []string
 	items     []eval.Item
 	byID      map[string]int
+	hashes    Hashes
 	warnings  []string
-	rivals    int // of which it cannot be told whether they satisfy a request
+	statuses  map[string]int // of requests, by what validation says of them
+	rivals    int            // of which it cannot be told whether they satisfy a request
 
 	arms  []*arm
 	byArm map[string]*arm
@@ -70,7 +72,7 @@ func (b *Bench) Close() error { return nil }
 type record struct {
 	Ranking    []int               `json:"ranking"`
 	Candidates []string            `json:"candidates"`
-	Gold       int                 `json:"gold_position"`
+	Gold       int                 `json:"gold_position"` // where gold stood when it was asked; see placeOf
 	Full       bool                `json:"full,omitempty"`
 	Detail     string              `json:"detail,omitempty"`
 	Coverage   candidates.Coverage `json:"coverage"`
@@ -80,9 +82,15 @@ type record struct {
 	Trace      []method.Event      `json:"trace,omitempty"`
 }
 
+// shown are the candidates of a request in the order in which an arm is shown
+// them.
+func (b *Bench) shown(r *request.Request, a *arm) []string {
+	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
+}
+
 // scene is what a trial shows: the task, and what is kept of how it was made.
 func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
-	shown := b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
+	shown := b.shown(r, a)
 	items := make([]*catalog.Item, len(shown))
 	reviews := make([][]catalog.Review, len(shown))
 	rec := record{Candidates: shown}
@@ -289,5 +297,14 @@ func read(o *eval.Outcome) (record, bool) {
 	return rec, true
 }
 
-// place is where the ranking put gold, from 1; 0 where it did not.
-func (r *record) place() int { return slices.Index(r.Ranking, r.Gold) + 1 }
+// placeOf is where an item stood, from 1: gold as it is now, which may have
+// changed since. 0 where it was not among the candidates.
+func (r *record) placeOf(item string) int { return slices.Index(r.Candidates, item) + 1 }
+
+// rankOf is where the ranking put a place, from 1; 0 where it did not.
+func (r *record) rankOf(place int) int {
+	if place == 0 {
+		return 0
+	}
+	return slices.Index(r.Ranking, place) + 1
+}

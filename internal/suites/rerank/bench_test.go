@@ -213,7 +213,7 @@ func TestBadData(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(f, &s)
-	for _, want := range []string{"requests.jsonl:4:", "XOR", "requests.jsonl:6:", "nobody"} {
+	for _, want := range []string{"requests.jsonl:2:", "gold_not_match", "requests.jsonl:4:", "XOR", "requests.jsonl:6:", "nobody"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)
 		}

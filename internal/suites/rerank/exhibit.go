@@ -27,8 +27,13 @@ func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.E
 	}
 	fact("group", r.Group)
 	fact("candidates", fmt.Sprint(len(rec.Candidates)))
-	fact("gold stood at", fmt.Sprint(rec.Gold))
-	fact("ranked at", rankWords(&rec, o.Kind))
+	gold := rec.placeOf(r.Gold)
+	if gold == 0 && len(rec.Candidates) > 0 {
+		fact("gold", goldIsNew)
+	} else {
+		fact("gold stood at", fmt.Sprint(gold))
+	}
+	fact("ranked at", rankWords(&rec, gold, o.Kind))
 	fact("attack", rec.Attack)
 	if rec.Promoted > 0 {
 		fact("injection speaks for", fmt.Sprint(rec.Promoted))
@@ -37,7 +42,7 @@ func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.E
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
 	}
 	x.Lead = r.Text + "\n" + r.Shorthand
-	x.Table = b.truths(&rec, r.Structure)
+	x.Table = b.truths(&rec, r)
 	for _, e := range rec.Trace {
 		x.Steps = append(x.Steps, eval.ExhibitStep{Name: strings.TrimSpace(e.Step + " " + e.Kind), Text: e.Text})
 	}
@@ -47,11 +52,11 @@ func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.E
 	return x, nil
 }
 
-func rankWords(rec *record, kind eval.OutcomeKind) string {
+func rankWords(rec *record, gold int, kind eval.OutcomeKind) string {
 	if kind != eval.OK {
 		return "no prediction"
 	}
-	if p := rec.place(); p > 0 {
+	if p := rec.rankOf(gold); p > 0 {
 		return fmt.Sprint(p)
 	}
 	return "not in the list"
@@ -73,7 +78,7 @@ func traceText(rec *record) string {
 
 // truths are the candidates, ranked ones first, with what is true of them; nil
 // where the data are no longer those that were ranked.
-func (b *Bench) truths(rec *record, structure *request.Node) *eval.Table {
+func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 	var items []*catalog.Item
 	for _, id := range rec.Candidates {
 		if it := b.catalog.Item(id); it != nil {
@@ -92,13 +97,13 @@ func (b *Bench) truths(rec *record, structure *request.Node) *eval.Table {
 	}
 	t := &eval.Table{Name: "truth", Columns: []string{"rank", "place", "candidate"}}
 	var conditions []string
-	for k, leaf := range structure.Leaves() {
+	for k, leaf := range r.Structure.Leaves() {
 		t.Columns = append(t.Columns, fmt.Sprint(k+1))
-		conditions = append(conditions, fmt.Sprintf("%d %s", k+1, leaf.Aspect))
+		conditions = append(conditions, fmt.Sprintf("%d %s", k+1, leaf.Title()))
 	}
 	t.Columns = append(t.Columns, "all", "")
 	t.Note = "What is true of each candidate, by the data as they are without attack: " + strings.Join(conditions, "; ") + "."
-	truth := b.evaluator.Table(structure, items)
+	truth, gold := b.evaluator.Table(r.Structure, items), rec.placeOf(r.Gold)
 	for at, place := range order {
 		rank := "–"
 		if at < ranked {
@@ -109,7 +114,7 @@ func (b *Bench) truths(rec *record, structure *request.Node) *eval.Table {
 			row = append(row, evidence.Mark(condition))
 		}
 		var notes []string
-		if place == rec.Gold {
+		if place == gold {
 			notes = append(notes, "gold")
 		}
 		if place == rec.Promoted {

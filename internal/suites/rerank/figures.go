@@ -181,7 +181,7 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) { return r.Difference(a.ID, clean[a.cleanKey()], hits(1)) })
 	f.Name, f.Title = "attacks", "What attacks cost: change of Hits@1 against the clean data"
 	f.Differences, f.Bad, f.Good, f.Words = true, -brokenDrop, -robustDrop, [3]string{"broken", "between", "robust"}
-	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust loses less than %.2f, broken more than %.2f.", robustDrop, brokenDrop)
+	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust loses less than %.2f, broken more than %.2f; with a question mark where the interval leaves it open.", robustDrop, brokenDrop)
 	return f
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -23,20 +24,32 @@ import (
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
-	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, byArm: map[string]*arm{}}
+	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, byArm: map[string]*arm{}, statuses: map[string]int{}}
 	if b.k == 0 {
 		b.k = 5
 	}
 	p := planner{study: s, resolve: f.Resolve, fault: fault}
 	b.arms, b.sizes = p.plan(), p.sizes
-	if err := b.load(f, &errs); err != nil {
-		return nil, err
+	d, err := readData(f, s.Data)
+	if err != nil {
+		errs.Add(err)
+		return nil, errs.Err()
 	}
-	if err := errs.Err(); err != nil {
-		return nil, err
+	for _, x := range d.faults {
+		errs.Add(x)
+	}
+	b.catalog, b.requests, b.evaluator, b.warnings, b.hashes = d.catalog, d.requests, evidence.New(d.catalog.Graph), d.warnings, d.hashes
+	b.check(f, &errs, len(d.faults) > 0)
+	for _, n := range b.sizes {
+		if n > len(b.catalog.Items) {
+			errs.Add(f.Errorf("candidates.sizes", "%d candidates, and the data have %d items", n, len(b.catalog.Items)))
+		}
 	}
 	shuffle, err := candidates.ParseShuffle(s.Candidates.Shuffle)
 	if err != nil {
+		errs.Add(f.Errorf("candidates.shuffle", "%v", err))
+	}
+	if err := errs.Err(); err != nil {
 		return nil, err
 	}
 	var ids []string
@@ -48,77 +61,103 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
 	}
-	for _, n := range b.sizes {
-		if n > len(b.itemIDs) {
-			errs.Add(f.Errorf("candidates.sizes", "%d candidates, and the data have %d items", n, len(b.itemIDs)))
-		}
-	}
 	b.settle()
-	return b, errs.Err()
+	return b, nil
 }
 
-// load reads the data and holds every request to every item.
-func (b *Bench) load(f *study.File, errs *study.Errors) error {
-	d := b.study.Data
+// A dataset is what a study's files hold, as far as they could be read.
+type dataset struct {
+	catalog  *catalog.Catalog
+	requests []request.Request
+	faults   []catalog.Finding
+	warnings []string
+	hashes   Hashes
+}
+
+// Hashes are those of what was read.
+type Hashes struct {
+	Data     string `json:"data_sha256"` // items, reviews and people
+	Requests string `json:"requests_sha256"`
+}
+
+// readData reads the files of a study. The error is that a file cannot be read
+// at all.
+func readData(f *study.File, d Data) (*dataset, error) {
 	files := catalog.Files{Items: f.Resolve(d.Items), Reviews: f.Resolve(d.Reviews), Strip: d.Strip}
 	if d.Users != "" {
 		files.Users = f.Resolve(d.Users)
 	}
 	c, findings, err := catalog.Load(files)
 	if err != nil {
-		return study.Errors{fmt.Errorf("reading the data: %w", err)}
+		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
 	set, more, err := request.Load(f.Resolve(d.Requests), c)
 	if err != nil {
-		return study.Errors{fmt.Errorf("reading the data: %w", err)}
+		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
-	b.catalog, b.requests, b.evaluator = c, set.Requests, evidence.New(c.Graph)
-	findings = append(findings, more...)
-	for _, x := range findings {
+	out := &dataset{catalog: c, requests: set.Requests, hashes: Hashes{c.Hash, set.Hash}}
+	for _, x := range append(findings, more...) {
 		if x.Warning {
-			b.warnings = append(b.warnings, x.Error())
+			out.warnings = append(out.warnings, x.Error())
 		} else {
-			errs.Add(x)
+			out.faults = append(out.faults, x)
 		}
 	}
-	if errs.Err() != nil {
-		return nil
+	if d.Count > 0 && d.Count < len(out.requests) {
+		out.requests = out.requests[:d.Count]
 	}
-	if d.Count > 0 && d.Count < len(b.requests) {
-		b.requests = b.requests[:d.Count]
-	}
-	for _, s := range evidence.Validate(c, b.requests) {
+	return out, nil
+}
+
+// check holds every request that could be read to every item. Where other
+// lines could not be, that may be why a request does not hold.
+func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
+	for _, s := range evidence.Validate(b.catalog, b.requests) {
+		b.statuses[s.Status]++
 		b.rivals += s.Unknown
-		if s.Status != evidence.OK {
-			errs.Add(catalog.Finding{File: f.Resolve(d.Requests), Line: s.Line, Text: statusText(s)})
+		if s.Status == evidence.OK {
+			continue
 		}
+		text := statusText(s)
+		if partial {
+			text += "; it may be because of other lines that could not be read"
+		}
+		errs.Add(catalog.Finding{File: f.Resolve(b.study.Data.Requests), Line: s.Line, Text: text})
 	}
-	return nil
 }
 
 func statusText(s evidence.Status) string {
-	matches := strings.Join(s.Matches, ", ")
+	const few = 5
+	matches := strings.Join(s.Matches[:min(few, len(s.Matches))], ", ")
+	if more := len(s.Matches) - few; more > 0 {
+		matches += fmt.Sprintf(" and %d more", more)
+	}
 	switch s.Status {
 	case evidence.NoMatch:
-		return fmt.Sprintf("request %s: no item satisfies it, gold is %s; `scruple explain` shows the truth table", s.Request, s.Gold)
+		return fmt.Sprintf("request %s (%s): no item satisfies it, gold is %s; `scruple explain` shows the truth table", s.Request, s.Status, s.Gold)
 	case evidence.MultiMatch:
-		return fmt.Sprintf("request %s: %d items satisfy it (%s), want gold alone", s.Request, len(s.Matches), matches)
+		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want gold alone", s.Request, s.Status, len(s.Matches), matches)
 	}
-	return fmt.Sprintf("request %s: gold does not satisfy it (%s); these do: %s", s.Request, s.Gold, matches)
+	return fmt.Sprintf("request %s (%s): gold does not satisfy it (%s); these do: %s", s.Request, s.Status, s.Gold, matches)
 }
 
 // settle makes the items and the hashes of arms.
 func (b *Bench) settle() {
-	data := b.catalog.Hash
+	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
+	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
+	var truths []string
 	for i := range b.requests {
 		r := &b.requests[i]
 		b.byID[r.ID] = i
-		strata := []eval.Level{}
-		if r.Group != "" {
-			strata = append(strata, eval.Level{Name: "group", Value: r.Group})
+		structure, err := json.Marshal(r.Structure)
+		if err != nil {
+			panic("rerank: " + err.Error()) // trees of texts and numbers always marshal
 		}
-		b.items = append(b.items, eval.Item{ID: r.ID, Strata: strata, Input: hashed(data, r.ID, r.Text), Gold: hashed(r.Gold)})
+		truths = append(truths, r.ID, r.Gold, string(structure))
+		b.items = append(b.items, eval.Item{ID: r.ID, Strata: []eval.Level{{Name: "group", Value: r.Group}},
+			Input: hashed(data, r.ID, r.Text), Gold: hashed(r.Gold, string(structure))})
 	}
+	truth := fmt.Sprint(hashed(truths...))
 	for _, a := range b.arms {
 		settings, err := json.Marshal(struct {
 			Candidates Candidates
@@ -135,7 +174,11 @@ func (b *Bench) settle() {
 			r := requestTo(a.model)
 			model = r.Key()
 		}
-		h := hashed(a.ID, string(settings), model, a.target)
+		parts := []string{a.ID, string(settings), model, a.target}
+		if a.knowsTruth() {
+			parts = append(parts, truth)
+		}
+		h := hashed(parts...)
 		var raw [8]byte
 		binary.BigEndian.PutUint64(raw[:], uint64(h))
 		a.Hash = hex.EncodeToString(raw[:])

@@ -9,6 +9,7 @@ import (
 	"math"
 	"os"
 	"path"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -81,7 +82,14 @@ func preflightIn(dir fs.FS) ([]PreflightResult, error) {
 }
 
 func (c *preflightCase) check() []string {
-	rec := record{Gold: c.Gold, Candidates: make([]string, c.Candidates)}
+	const most = 10_000
+	if c.Candidates < 1 || c.Candidates > most || c.Gold < 1 || c.Gold > c.Candidates {
+		return []string{fmt.Sprintf("gold_position %d of %d candidates: want one from 1 to the number of candidates, and %d of those at most", c.Gold, c.Candidates, most)}
+	}
+	rec := record{Gold: c.Gold}
+	for place := 1; place <= c.Candidates; place++ {
+		rec.Candidates = append(rec.Candidates, strconv.Itoa(place))
+	}
 	o := eval.Outcome{Kind: eval.OK}
 	ranking, err := method.ReadRanking(c.Answer, c.Candidates, true)
 	if err != nil {
@@ -92,7 +100,7 @@ func (c *preflightCase) check() []string {
 		return []string{err.Error()}
 	}
 	got := map[string]float64{}
-	for _, s := range (&Bench{}).AppendScores(nil, eval.Trial{}, o, nil) {
+	for _, s := range appendScores(nil, o, strconv.Itoa(c.Gold)) {
 		got[s.Metric] = s.Num / s.Den
 	}
 	var wrong []string

@@ -7,15 +7,36 @@ import (
 	"github.com/scruple-eval/scruple/internal/measure"
 )
 
+// goldIsNew is why a ranking cannot be scored after gold has changed.
+const goldIsNew = "gold was not among the candidates that were ranked"
+
 // AppendScores turns an outcome into fractions. Where there is no prediction
 // gold has no rank: no hit, and a reciprocal rank of 0.
 func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, _ []eval.Verdict) []eval.Score {
+	id := ""
+	if _, r, err := b.find(t); err == nil {
+		id = r.Gold
+	}
+	return appendScores(dst, o, id)
+}
+
+func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score {
 	rec, _ := read(&o)
+	gold, unscored := rec.placeOf(goldID), ""
+	if gold == 0 && len(rec.Candidates) > 0 {
+		unscored = goldIsNew
+	}
 	rank := 0
 	if o.Kind == eval.OK {
-		rank = rec.place()
+		rank = rec.rankOf(gold)
 	}
-	one := func(metric string, num float64) { dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1}) }
+	one := func(metric string, num float64) {
+		if unscored != "" {
+			dst = append(dst, eval.Score{Metric: metric, Unscored: unscored})
+			return
+		}
+		dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1})
+	}
 	for _, k := range hitsAt {
 		one(hits(k), measure.Hit(rank, k))
 	}
@@ -26,8 +47,8 @@ func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, _ [
 	if rec.Promoted > 0 {
 		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
 	}
-	if n := len(rec.Candidates); n > 0 && rec.Gold > 0 {
-		one(hitsIn(thirds[min((rec.Gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
+	if n := len(rec.Candidates); gold > 0 {
+		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
 	}
 	if rec.Coverage.Reviews > 0 {
 		dst = append(dst, eval.Score{Metric: metricShown, Num: float64(rec.Coverage.Kept), Den: float64(rec.Coverage.Reviews)})

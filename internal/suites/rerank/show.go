@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -54,34 +56,45 @@ func (x ItemTruth) String() string {
 	return fmt.Sprintf("%v\n%s %s\n%v", x.Asked, x.Item, x.Name, x.Truth)
 }
 
-// Explain is the [TruthTable] of a request, or with an item its [ItemTruth].
-func (b *Bench) Explain(id, item string) (fmt.Stringer, error) {
-	i, ok := b.byID[id]
-	if !ok {
-		return nil, fmt.Errorf("there is no request %q in this study", id)
+// Explain is the [TruthTable] of a request, or with an item its [ItemTruth]. It
+// needs of the data only what can be read, so that it can tell of a request why
+// validation refuses it.
+func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
+	d, err := readData(f, s.Data)
+	if err != nil {
+		return nil, err
 	}
-	r := &b.requests[i]
+	i := slices.IndexFunc(d.requests, func(r request.Request) bool { return r.ID == id })
+	if i < 0 {
+		var errs study.Errors
+		for _, x := range d.faults {
+			errs.Add(x)
+		}
+		errs.Add(fmt.Errorf("there is no request %q that can be read in %s", id, f.Resolve(s.Data.Requests)))
+		return nil, errs.Err()
+	}
+	r, evaluator := &d.requests[i], evidence.New(d.catalog.Graph)
 	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
 	if item == "" {
-		return b.truthTable(asked, r.Structure), nil
+		return truthTable(asked, r.Structure, evaluator, d.catalog.Items), nil
 	}
-	it := b.catalog.Item(item)
+	it := d.catalog.Item(item)
 	if it == nil {
-		return nil, fmt.Errorf("there is no item %q in this study", item)
+		return nil, fmt.Errorf("there is no item %q that can be read in %s", item, f.Resolve(s.Data.Items))
 	}
-	return ItemTruth{asked, it.ID, it.Name, b.evaluator.Explain(r.Structure, it)}, nil
+	return ItemTruth{asked, it.ID, it.Name, evaluator.Explain(r.Structure, it)}, nil
 }
 
-func (b *Bench) truthTable(asked Asked, structure *request.Node) TruthTable {
+func truthTable(asked Asked, structure *request.Node, evaluator *evidence.Evaluator, items []*catalog.Item) TruthTable {
 	t := TruthTable{Asked: asked}
 	for _, leaf := range structure.Leaves() {
-		t.Conditions = append(t.Conditions, leaf.Aspect)
+		t.Conditions = append(t.Conditions, leaf.Title())
 	}
-	rows := b.evaluator.Table(structure, b.catalog.Items)
+	rows := evaluator.Table(structure, items)
 	for _, pass := range []evidence.Truth{evidence.True, evidence.Unknown, evidence.False} {
 		for i, row := range rows {
 			if row.Truth == pass {
-				t.Items = append(t.Items, TruthRow{row.Item, b.catalog.Items[i].Name, row.Conditions, row.Truth})
+				t.Items = append(t.Items, TruthRow{row.Item, items[i].Name, row.Conditions, row.Truth})
 			}
 		}
 	}
@@ -108,15 +121,15 @@ func (t TruthTable) String() string {
 				continue
 			}
 		}
-		name := row.Name
-		if row.Item == t.Gold {
-			name += " (gold)"
-		}
-		fmt.Fprintf(&s, "%-24s %-28s", cut(row.Item, 24), cut(name, 28))
+		fmt.Fprintf(&s, "%-24s %-28s", cut(row.Item, 24), cut(row.Name, 28))
 		for _, c := range row.Conditions {
 			fmt.Fprintf(&s, "  %s", evidence.Mark(c))
 		}
-		fmt.Fprintf(&s, "    %s\n", evidence.Mark(row.Truth))
+		fmt.Fprintf(&s, "    %s", evidence.Mark(row.Truth))
+		if row.Item == t.Gold {
+			s.WriteString("  (gold)")
+		}
+		s.WriteByte('\n')
 	}
 	if more := rivals - mostRivals; more > 0 {
 		fmt.Fprintf(&s, "and %d more that do not satisfy it\n", more)
@@ -153,14 +166,24 @@ func (b *Bench) Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string
 	return ids, r.Gold, true
 }
 
-// Warnings are what the data have that may be meant, and how many rivals of
-// gold cannot be told apart from it.
-func (b *Bench) Warnings() []string {
-	list := slices.Clone(b.warnings)
-	if b.rivals > 0 {
-		list = append(list, fmt.Sprintf("of %d pairs of request and item it cannot be told whether the item satisfies the request: they count as wrong", b.rivals))
+// Warnings are what the data have that may be meant.
+func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
+
+// A Fact is a count of the data.
+type Fact struct {
+	Name string
+	N    int
+}
+
+// Facts count what validation says of the requests, and of how many pairs of
+// request and rival it cannot be told whether the rival satisfies the request:
+// it counts as wrong.
+func (b *Bench) Facts() []Fact {
+	var list []Fact
+	for _, status := range []string{evidence.OK, evidence.NoMatch, evidence.MultiMatch, evidence.GoldNotMatch} {
+		list = append(list, Fact{"requests " + status, b.statuses[status]})
 	}
-	return list
+	return append(list, Fact{"rivals", len(b.requests) * (len(b.catalog.Items) - 1)}, Fact{"unknown rivals", b.rivals})
 }
 
 // A Placement is how a trial ended, in places from 1.
@@ -172,21 +195,27 @@ type Placement struct {
 	Trace      string // what the method did
 }
 
-// Placement reads how a trial ended.
-func (b *Bench) Placement(_ eval.Trial, o eval.Outcome) (Placement, bool) {
+// Placement reads how a trial ended; of one that failed, where it would have
+// been.
+func (b *Bench) Placement(t eval.Trial, o eval.Outcome) (Placement, error) {
+	a, r, err := b.find(t)
+	if err != nil {
+		return Placement{}, err
+	}
 	rec, ok := read(&o)
 	if !ok {
-		return Placement{}, false
+		rec = record{Candidates: b.shown(r, a)}
 	}
-	p := Placement{Gold: rec.Gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
+	gold := rec.placeOf(r.Gold)
+	p := Placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
 	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
 		p.Prediction = rec.Ranking[0]
-		if at := rec.place(); at > 0 {
+		if at := rec.rankOf(gold); at > 0 {
 			p.Rank = at
 		}
 	}
-	return p, true
+	return p, nil
 }
 
-// DataHash is that of the files of items, reviews and people.
-func (b *Bench) DataHash() string { return b.catalog.Hash }
+// Hashes are those of the data.
+func (b *Bench) Hashes() Hashes { return b.hashes }

@@ -43,6 +43,9 @@ func (c *checker) node(n *Node, where string, depth int) {
 	case n.Op == "" && n.Evidence == nil:
 		c.fault(where, "%q has no evidence", n.Aspect)
 	case n.Op == "":
+		if n.Aspect == "" && n.Evidence.Kind != SocialFilter {
+			c.fault(where, "%s: the condition has no aspect, which names it", n.Evidence.Kind)
+		}
 		if err := CheckEvidence(n.Evidence); err != nil {
 			c.fault(where, "%s: %w", n.Evidence.Kind, err)
 		}

@@ -7,7 +7,7 @@ import (
 // A Request is something that somebody looks for, with the item that is it.
 type Request struct {
 	ID        string
-	Group     string // G01 … G10, "" for none: see [Groups]
+	Group     string // G01 … G10, see [Groups]
 	Scenario  string // who asks
 	Text      string // what is asked, in words: all that a method is told
 	Shorthand string // as it stands in the file, else printed from Structure
@@ -107,6 +107,15 @@ type Evidence struct {
 	Names      []string
 	Hops       int
 	MinMatches int
+}
+
+// Title is what a condition is called: its aspect, or where it has none what it
+// looks for.
+func (n *Node) Title() string {
+	if n.Aspect != "" {
+		return n.Aspect
+	}
+	return n.Shorthand()
 }
 
 // Leaves lists the conditions of a tree from left to right.

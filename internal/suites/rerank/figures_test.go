@@ -1,0 +1,136 @@
+package rerank
+
+import (
+	"encoding/json"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// asAsked answers with what it was asked for, so that a figure shows which
+// numbers it takes: the size of the arm, and of differences what is subtracted.
+type asAsked struct{ b *Bench }
+
+func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
+	a := r.b.byArm[arm]
+	return eval.Measured{Value: float64(a.size) / 100, N: 60}, metric == hits(1) || metric == metricMRR || metric == hits(3) || strings.HasPrefix(metric, "hits_1_") ||
+		metric == metricPromoted && a.injected()
+}
+
+func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
+	x, y := r.b.byArm[a], r.b.byArm[b]
+	ok := y.attack == nil && x.size == y.size && x.defended == y.defended && x.name == y.name && x.model == y.model && metric == hits(1)
+	return eval.Measured{Value: -0.5}, ok
+}
+
+func (asAsked) Level(arms, _ []string) []float64 {
+	p := slices.Repeat([]float64{math.NaN()}, len(arms))
+	p[0] = 0.03125
+	return p
+}
+
+func (asAsked) Effort(string) (float64, string) { return 2, "calls a trial" }
+
+// TestFigures: each figure takes the arms and sizes that its title names.
+func TestFigures(t *testing.T) {
+	b, err := starter(t, `candidates: {sizes: [10, 20], k: 3}
+models: [{id: m, provider: openai, name: x}]
+methods: [{name: oracle}, {name: bm25}, {name: cot}]
+attacks: {names: [typo_20, inject_hidden], defence: both}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	figures := map[string]eval.Figure{}
+	for _, f := range b.Figures(asAsked{b}) {
+		figures[f.Name] = f
+	}
+	points := func(name string) map[string][]float64 {
+		xs := map[string][]float64{}
+		for _, s := range figures[name].Series {
+			for _, p := range s.Points {
+				xs[s.Name] = append(xs[s.Name], p.X, p.Value)
+			}
+		}
+		return xs
+	}
+	all := []string{"oracle", "bm25", "cot@m", "cot@m, defended"}
+	for name, want := range map[string][]float64{
+		"scaling_hits_1": {10, 0.1, 20, 0.2},
+		"scaling_mrr":    {10, 0.1, 20, 0.2},
+		"hits":           {1, 0.2, 3, 0.2},         // at the largest N, as far as K
+		"position":       {0, 0.1, 1, 0.1, 2, 0.1}, // at the smallest
+		"pareto":         {2, 0.2},
+	} {
+		got := points(name)
+		for _, series := range all {
+			if name == "pareto" && series == "oracle" {
+				if got[series] != nil {
+					t.Error("who reads the answer is in the Pareto figure")
+				}
+				continue
+			}
+			if !slices.Equal(got[series], want) {
+				t.Errorf("%s of %s: %v, want %v", name, series, got[series], want)
+			}
+		}
+		if len(figures[name].Series) != len(all) {
+			t.Errorf("%s has %d series: colours would not be the same in every figure", name, len(figures[name].Series))
+		}
+	}
+	if note := figures["position"].Note; !strings.Contains(note, "oracle/n10 p = 0.031") || strings.Contains(note, "NaN") {
+		t.Errorf("the note on position is %q", note)
+	}
+	cost := figures["attacks"]
+	if cost.Bad != -0.2 || cost.Good != -0.1 || cost.Words != [3]string{"broken", "between", "robust"} || !cost.Differences {
+		t.Errorf("limits %v and %v are called %v", cost.Bad, cost.Good, cost.Words)
+	}
+	if want := []string{"bm25/n10", "bm25/n20", "cot/n10", "cot/n10/defended", "cot/n20", "cot/n20/defended"}; !slices.Equal(cost.Rows, want) {
+		t.Errorf("rows %v, want %v", cost.Rows, want)
+	}
+	for i, row := range cost.Cells {
+		for j, c := range row {
+			if c.Value != -0.5 {
+				t.Errorf("%s under %s is not compared with itself on clean data", cost.Rows[i], cost.Columns[j])
+			}
+		}
+	}
+	if won := figures["attack_success"]; !slices.Equal(won.Columns, []string{"inject_hidden"}) || won.Differences || won.Cells[0][0].Value != 0.1 {
+		t.Errorf("%+v", won)
+	}
+}
+
+// TestAttackSuccess: an injection had its way where the candidate it speaks for
+// is first, and only there.
+func TestAttackSuccess(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		ranking []int
+		kind    eval.OutcomeKind
+		promo   int
+		want    float64 // -1: not counted
+	}{
+		{"promoted first", []int{3, 1}, eval.OK, 3, 1},
+		{"another first", []int{2, 3}, eval.OK, 3, 0},
+		{"gold first", []int{1, 3}, eval.OK, 3, 0},
+		{"no prediction", nil, eval.Malformed, 3, 0},
+		{"nobody promoted", []int{3}, eval.OK, 0, -1},
+	} {
+		data, err := json.Marshal(record{Ranking: c.ranking, Candidates: []string{"a", "b", "c"}, Promoted: c.promo})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := -1.0
+		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, "a") {
+			if s.Metric == metricPromoted {
+				got = s.Num / s.Den
+			}
+		}
+		if got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

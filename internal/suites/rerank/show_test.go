@@ -1,0 +1,228 @@
+package rerank
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+)
+
+const local = "methods: [{name: bm25}, {name: oracle}]\n"
+
+// opened is the starter's study after a change of its requests.
+func opened(t *testing.T, text string, change func(lines []string)) (*study.File, *Study) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "s")
+	if _, err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "data", "requests.jsonl")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+	if change != nil {
+		change(lines)
+	}
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "study.yaml")
+	if err := os.WriteFile(file, []byte("name: t\nsuite: rerank\ndata: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}\n"+text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	s := new(Study)
+	f, err := study.Load(file, nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f, s
+}
+
+func field(t *testing.T, line, name string) string {
+	t.Helper()
+	var r map[string]any
+	if err := json.Unmarshal([]byte(line), &r); err != nil {
+		t.Fatal(err)
+	}
+	text, _ := r[name].(string)
+	return text
+}
+
+// TestExplainOfWhatValidationRefuses: the truth table shows why a request is
+// refused, which is when it is wanted.
+func TestExplainOfWhatValidationRefuses(t *testing.T) {
+	var id, was string
+	f, s := opened(t, local, func(lines []string) {
+		id, was = field(t, lines[1], "id"), field(t, lines[1], "gold")
+		lines[1] = strings.Replace(lines[1], `"gold":"`+was+`"`, `"gold":"i01"`, 1)
+		lines[4] = "{broken"
+	})
+	if _, err := Open(f, s); err == nil || !strings.Contains(err.Error(), "gold_not_match") || !strings.Contains(err.Error(), "requests.jsonl:5") {
+		t.Fatalf("a gold that does not satisfy its request, and a broken line: %v", err)
+	}
+	x, err := Explain(f, s, id, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := x.(TruthTable)
+	if first := table.Items[0]; first.Item != was || first.Truth != evidence.True {
+		t.Errorf("the first row is %+v, want %s, which satisfies it", first, was)
+	}
+	if !slices.IsSortedFunc(table.Items, func(a, b TruthRow) int { return int(b.Truth) - int(a.Truth) }) {
+		t.Error("what satisfies the request does not stand before what does not")
+	}
+	if table.Gold != "i01" || !strings.Contains(x.String(), "-  (gold)") && !strings.Contains(x.String(), "more that do not satisfy") {
+		t.Errorf("gold is not marked:\n%s", x)
+	}
+	if x, err := Explain(f, s, id, was); err != nil || !strings.Contains(x.String(), was+" ") {
+		t.Errorf("of one item: %v, %v", x, err)
+	}
+	if _, err := Explain(f, s, "R99", ""); err == nil || !strings.Contains(err.Error(), "R99") || !strings.Contains(err.Error(), "requests.jsonl:5") {
+		t.Errorf("a request that is not there beside a line that cannot be read: %v", err)
+	}
+}
+
+// TestFacts: what validation found is counted.
+func TestFacts(t *testing.T) {
+	f, s := opened(t, local, nil)
+	s.Data.Count = 7
+	b, err := Open(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, x := range b.Facts() {
+		got[x.Name] = x.N
+	}
+	unknown := 0
+	for _, r := range b.requests {
+		for _, it := range b.catalog.Items {
+			if it.ID != r.Gold && b.evaluator.Evaluate(r.Structure, it) == evidence.Unknown {
+				unknown++
+			}
+		}
+	}
+	if len(b.Items()) != 7 || got["requests ok"] != 7 || got["requests no_match"] != 0 || got["rivals"] != 7*79 || got["unknown rivals"] != unknown || unknown == 0 {
+		t.Errorf("of 7 requests on 80 items: %v, want %d unknown rivals", got, unknown)
+	}
+}
+
+// TestScoringOfChangedGold: a ranking is scored against gold as it is now, and
+// not at all where that was not among the candidates.
+func TestScoringOfChangedGold(t *testing.T) {
+	f, s := opened(t, local, nil)
+	b, err := Open(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := eval.Trial{Item: b.requests[0].ID, Arm: "oracle", Replicate: 1}
+	o, err := b.Perform(t.Context(), trial, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, _ := read(&o)
+	second := rec.Candidates[rec.Ranking[1]-1]
+	score := func(gold string) map[string]eval.Score {
+		b.requests[0].Gold = gold
+		all := map[string]eval.Score{}
+		for _, s := range b.AppendScores(nil, trial, o, nil) {
+			all[s.Metric] = s
+		}
+		return all
+	}
+	if got := score(second); got["hits_1"].Num != 0 || got["mrr"].Num != 0.5 {
+		t.Errorf("gold that was ranked second: %+v", got)
+	}
+	if x, err := b.Exhibit(trial, o, nil); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
+		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
+	}
+	if p, err := b.Placement(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
+		t.Errorf("it is placed at %+v, %v", p, err)
+	}
+	outside := ""
+	for _, it := range b.catalog.Items {
+		if !slices.Contains(rec.Candidates, it.ID) {
+			outside = it.ID
+		}
+	}
+	got := score(outside)
+	if got["hits_1"].Unscored != goldIsNew || got["invalid"].Unscored != goldIsNew {
+		t.Errorf("gold that was no candidate: %+v", got)
+	}
+}
+
+// TestWithoutPrediction: neither exports nor placements make one up.
+func TestWithoutPrediction(t *testing.T) {
+	f, s := opened(t, local, nil)
+	b, err := Open(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	trial := eval.Trial{Item: b.requests[0].ID, Arm: "bm25", Replicate: 1}
+	o, err := b.Perform(t.Context(), trial, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ids, gold, ok := b.Ranking(trial, o); !ok || len(ids) == 0 || gold != b.requests[0].Gold {
+		t.Errorf("%v %s %v", ids, gold, ok)
+	}
+	o.Kind = eval.Malformed
+	if ids, gold, ok := b.Ranking(trial, o); ok || len(ids) > 0 || gold != b.requests[0].Gold {
+		t.Errorf("an answer that could not be read is exported as %v (gold %s)", ids, gold)
+	}
+	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
+		p, err := b.Placement(trial, o)
+		if err != nil || p.N != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != 0 {
+			t.Errorf("%s is placed at %+v, %v", o.Kind, p, err)
+		}
+	}
+}
+
+// TestWhatIsAskedHasItsHash: what changes an answer changes the hash of items
+// or arms, and gold alone changes neither what real models were asked nor
+// their arms.
+func TestWhatIsAskedHasItsHash(t *testing.T) {
+	open := func(text string, change func([]string)) *Bench {
+		f, s := opened(t, text, change)
+		b, err := Open(f, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	arms := "models: [{id: m, provider: openai, name: x}, {id: sim, provider: simulated}]\nmethods: [{name: bm25}, {name: oracle}, {name: cot}]\n"
+	was := open(arms, nil)
+	stripped := open(arms+"", nil)
+	stripped.study.Data.Strip = []string{"stars"}
+	stripped.items = nil
+	stripped.settle()
+	if was.items[0].Input == stripped.items[0].Input {
+		t.Error("what is stripped of the data is not in the hash of items")
+	}
+	renamed := open(arms, func(lines []string) {
+		lines[0] = strings.Replace(lines[0], `"aspect":"`, `"aspect":"other_`, 1)
+	})
+	if was.items[0].Gold == renamed.items[0].Gold || was.items[0].Input != renamed.items[0].Input {
+		t.Error("another structure is another gold, and the same input")
+	}
+	for _, arm := range []struct {
+		id   string
+		same bool
+	}{{"bm25", true}, {"cot@m", true}, {"oracle", false}, {"cot@sim", false}} {
+		if same := was.byArm[arm.id].Hash == renamed.byArm[arm.id].Hash; same != arm.same {
+			t.Errorf("%s: the same after a change of truth: %v, want %v", arm.id, same, arm.same)
+		}
+	}
+	k := open("candidates: {k: 3}\n"+arms, nil)
+	if was.byArm["bm25"].Hash == k.byArm["bm25"].Hash || len(k.byArm["bm25"].Hash) != 16 {
+		t.Error("the number of places asked for is not in the hash of arms")
+	}
+}
