@@ -1,9 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
-	"os"
-	"slices"
+	"io"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -22,13 +22,15 @@ func measureRankingVerb(a *app) *cobra.Command {
 	var perQuery bool
 	c := verb("ranking", "measure a TREC run against judgements, as trec_eval does",
 		`Reads a run (query Q0 document rank score tag) and judgements (query iter
-document relevance), plain or gzipped, and prints the means over all queries
-that both have. success_K is Hits@K. Ties are broken as trec_eval does: by
-document id, last in the alphabet first; the rank column is not read.`, cobra.NoArgs,
+document relevance), plain or gzipped, one of them from - if need be, and prints
+the means over all queries that both have. success_K is Hits@K. Ties are broken
+as trec_eval does: by document id, last in the alphabet first; the rank column
+is not read. What was left out is said below the table, with --json on standard
+error.`, cobra.NoArgs,
 		func(*cobra.Command, []string) error { return a.measureRanking(run, qrels, perQuery) })
 	f := c.Flags()
-	f.StringVar(&run, "run", "", "run file")
-	f.StringVar(&qrels, "qrels", "", "judgements")
+	f.StringVar(&run, "run", "", "run file, - for standard input")
+	f.StringVar(&qrels, "qrels", "", "judgements, - for standard input")
 	f.BoolVar(&perQuery, "per-query", false, "print every query as well")
 	return c
 }
@@ -37,32 +39,38 @@ func (a *app) measureRanking(runFile, qrelsFile string, perQuery bool) error {
 	if runFile == "" || qrelsFile == "" {
 		return fmt.Errorf("measure ranking: --run and --qrels are both needed")
 	}
-	r, err := os.Open(runFile)
-	if err != nil {
-		return err
+	if runFile == "-" && qrelsFile == "-" {
+		return fmt.Errorf("measure ranking: only one of --run and --qrels can be -")
 	}
-	defer r.Close()
-	q, err := os.Open(qrelsFile)
-	if err != nil {
-		return err
-	}
-	defer q.Close()
-	run, err := trec.ReadRun(r, runFile)
-	if err != nil {
-		return err
-	}
-	qrels, err := trec.ReadQrels(q, qrelsFile)
-	if err != nil {
+	run, errRun := readTREC(a, runFile, trec.ReadRun)
+	qrels, errQrels := readTREC(a, qrelsFile, trec.ReadQrels)
+	if err := errors.Join(errRun, errQrels); err != nil {
 		return err
 	}
 	result, err := trec.Evaluate(run, qrels)
 	if err != nil {
-		return fmt.Errorf("%s against %s: %w", runFile, qrelsFile, err)
+		return fmt.Errorf("measuring %s against %s: %w", runFile, qrelsFile, err)
 	}
-	if a.json {
-		return printJSON(a.out, map[string]any{"all": result.All, "per_query": result.PerQuery})
+	if !a.json {
+		return a.printRanking(result, perQuery)
 	}
-	return a.printRanking(result, perQuery)
+	for _, note := range result.Notes {
+		fmt.Fprintln(a.err, note)
+	}
+	return printJSON(a.out, map[string]any{"all": result.All, "per_query": result.PerQuery})
+}
+
+func readTREC[T any](a *app, file string, read func(io.Reader, string) (T, error)) (T, error) {
+	r, err := a.open(file)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer r.Close()
+	if file == "-" {
+		file = "stdin"
+	}
+	return read(r, file)
 }
 
 func (a *app) printRanking(r *trec.Result, perQuery bool) error {
@@ -80,9 +88,7 @@ func (a *app) printRanking(r *trec.Result, perQuery bool) error {
 		fmt.Fprintln(t)
 	}
 	if perQuery {
-		queries := slices.Clone(r.Queries)
-		slices.Sort(queries)
-		for _, q := range queries {
+		for _, q := range r.Queries {
 			row(q, r.PerQuery[q])
 		}
 	}
@@ -91,11 +97,8 @@ func (a *app) printRanking(r *trec.Result, perQuery bool) error {
 		return err
 	}
 	a.say("\n%d queries", len(r.Queries))
-	if len(r.Unjudged) > 0 {
-		a.say("left out: %d queries of the run have no judgements", len(r.Unjudged))
-	}
-	if len(r.Missing) > 0 {
-		a.say("left out: %d judged queries are not in the run", len(r.Missing))
+	for _, note := range r.Notes {
+		a.say("%s", note)
 	}
 	return nil
 }

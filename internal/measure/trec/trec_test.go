@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,17 +73,85 @@ func TestEqualsTrecEval(t *testing.T) {
 	}
 }
 
-func evaluate(t *testing.T, run, qrels string) *trec.Result {
-	t.Helper()
-	r, err := trec.ReadRun(strings.NewReader(run), "run")
+// A testCase is a pair of files and what trec_eval makes of it; without values
+// it refuses them.
+type testCase struct {
+	Name       string
+	Run, Qrels []string // lines
+	Single     int      // queries that differ by float32
+	Values     map[string]map[string]float64
+}
+
+// TestCases compares with trec_eval to the last bit, query by query.
+func TestCases(t *testing.T) {
+	for file, decode := range map[string]func(io.Reader) (io.Reader, error){
+		"hard.json":      func(r io.Reader) (io.Reader, error) { return r, nil },
+		"random.json.gz": func(r io.Reader) (io.Reader, error) { return gzip.NewReader(r) },
+	} {
+		var cases []testCase
+		r, err := decode(open(t, file))
+		if err == nil {
+			err = json.NewDecoder(r).Decode(&cases)
+		}
+		if err != nil || len(cases) == 0 {
+			t.Fatal(file, len(cases), err)
+		}
+		for _, c := range cases {
+			t.Run(file+"/"+c.Name, func(t *testing.T) { c.check(t) })
+		}
+	}
+}
+
+func (c testCase) check(t *testing.T) {
+	got, err := measured(strings.Join(c.Run, "\n"), strings.Join(c.Qrels, "\n"))
+	if c.Values == nil {
+		if err == nil {
+			t.Fatal("trec_eval refuses what was measured")
+		}
+		return
+	}
 	if err != nil {
 		t.Fatal(err)
+	}
+	want := maps.Clone(c.Values)
+	if !maps.Equal(got.All, want["all"]) {
+		t.Errorf("all:\n%v, trec_eval\n%v", got.All, want["all"])
+	}
+	delete(want, "all")
+	for q, values := range want {
+		if !maps.Equal(got.PerQuery[q], values) {
+			t.Errorf("query %s:\n%v, trec_eval\n%v", q, got.PerQuery[q], values)
+		}
+	}
+	if queries := slices.Sorted(maps.Keys(want)); !slices.Equal(got.Queries, queries) {
+		t.Errorf("queries %q, trec_eval %q", got.Queries, queries)
+	}
+	single := 0
+	for _, note := range got.Notes {
+		if _, n, found := strings.Cut(note, "only beyond float32: "); found {
+			fmt.Sscan(n, &single)
+		}
+	}
+	if single != c.Single {
+		t.Errorf("%d queries differ by float32, in trec_eval %d", single, c.Single)
+	}
+}
+
+func measured(run, qrels string) (*trec.Result, error) {
+	r, err := trec.ReadRun(strings.NewReader(run), "run")
+	if err != nil {
+		return nil, err
 	}
 	q, err := trec.ReadQrels(strings.NewReader(qrels), "qrels")
 	if err != nil {
-		t.Fatal(err)
+		return nil, err
 	}
-	result, err := trec.Evaluate(r, q)
+	return trec.Evaluate(r, q)
+}
+
+func evaluate(t *testing.T, run, qrels string) *trec.Result {
+	t.Helper()
+	result, err := measured(run, qrels)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,34 +188,104 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestNotes: what was passed over is said.
+func TestNotes(t *testing.T) {
+	got := evaluate(t, "\xef\xbb\xbf# made by hand\n1 Q0 a 1 3 my tag\n2 Q0 b 1 3 t\n9 Q0 a 1 1 t\n9 Q0 a 2 0 t\n", "1 0 a 1.0\n2 0 b 0\n3 0 a 1\n4 0 a 1\n5 0 a 1\n6 0 a 1\n")
+	want := []string{
+		"run: lines that begin with #, taken as comments: 1",
+		"run: lines that go on after the tag, which is passed over: 1",
+		"run: a byte order mark was passed over",
+		"left out: queries of the run without judgements: 1 (9)",
+		"left out: judged queries that the run does not answer, which trec_eval -c counts as 0: 4 (3, 4, 5, …)",
+		"documents that are there twice in queries that were left out: 1",
+		"queries without a relevant document, counted as 0: 1",
+	}
+	if !slices.Equal(got.Notes, want) {
+		t.Errorf("notes\n%s\nwant\n%s", strings.Join(got.Notes, "\n"), strings.Join(want, "\n"))
+	}
+	if got.All["map"] != 0.5 {
+		t.Errorf("map is %v", got.All["map"])
+	}
+	if got := evaluate(t, "1 Q0 a 1 3 t", "1 0 a 1"); got.Notes != nil {
+		t.Errorf("notes without a reason: %q", got.Notes)
+	}
+}
+
+// TestBytes: of ids only the query's must be UTF-8, which JSON is.
+func TestBytes(t *testing.T) {
+	got := evaluate(t, "q Q0 \xe4 1 1 \xe4\nq Q0 \xff 2 1 t\n", "q 0 \xe4 1\n")
+	if got.All["recip_rank"] != 0.5 {
+		t.Errorf("recip_rank is %v", got.All["recip_rank"])
+	}
+}
+
+func TestGzip(t *testing.T) {
+	zip := func(text string) []byte {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		_, _ = z.Write([]byte(text))
+		z.Close()
+		return b.Bytes()
+	}
+	members := append(zip("q Q0 a 1 1 t\nq Q0 b"), zip(" 1 2 t\n")...)
+	run, err := trec.ReadRun(bytes.NewReader(members), "r")
+	if err != nil {
+		t.Fatal(err)
+	}
+	qrels, err := trec.ReadQrels(bytes.NewReader(zip("q 0 a 1")), "q")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := trec.Evaluate(run, qrels); err != nil || got.All["recip_rank"] != 0.5 {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, cut := range [][]byte{members[:len(members)-6], members[:2], []byte("\x1f\x8b, not gzip")} {
+		if _, err := trec.ReadRun(bytes.NewReader(cut), "r"); err == nil {
+			t.Errorf("%q was read", cut)
+		}
+	}
+}
+
 // TestMistakes: every wrong line is named, all in one pass.
 func TestMistakes(t *testing.T) {
-	_, err := trec.ReadRun(strings.NewReader("q Q0 a 1 x t\nq Q0 a 1\n\nq Q0 b 1 2 t\nq Q0 b 2 1 t\nq Q0 \xff 2 1 t\nq Q0 c 1 NaN t\n"), "r")
-	for _, want := range []string{`r:1: the score is "x"`, "r:2: 4 fields, expected 6", "r:5: document b of query q is ranked twice, first in line 4", "r:6: not valid UTF-8", `r:7: the score is "NaN"`} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in\n%v", want, err)
+	readRun := func(s string) error { _, err := trec.ReadRun(strings.NewReader(s), "r"); return err }
+	readQrels := func(s string) error { _, err := trec.ReadQrels(strings.NewReader(s), "q"); return err }
+	both := func(run, qrels string) error { _, err := measured(run, qrels); return err }
+	for _, c := range []struct {
+		err  error
+		want []string
+	}{
+		{
+			readRun("q Q0 a 1 x t\nq Q0 a 1\n\nq Q0 b 1 2 t\n\xff Q0 b 2 1 t\nq Q0 c 1 NaN t\nq Q0 d 1 1,5 t\nq Q0 e 1 2\nq Q0 f\x00 1 1 t\nq Q0 g 1 1 t\rq Q0 h 1 1 t\n"),
+			[]string{
+				`r:1: the score is "x"`, "r:2: 4 fields, expected 6", `r:5: the query "\xff" is not valid UTF-8`, `r:6: the score is "NaN"`,
+				`r:7: the score is "1,5"`, "r:8: 5 fields, expected 6: query Q0 document rank score tag", "r:9: a byte that is 0", "r:10: a carriage return inside the line",
+			},
+		},
+		{
+			readQrels("q 0 a one\nq 0 b 1 1\nq 0 c 1.5\nq 0 d 1e3\nq 0 e 2000000000\nq 0 f .5\nq 0 g 1.x\nq 0 h\n"),
+			[]string{
+				`q:1: the relevance is "one"`, "q:2: 5 fields, expected 4", `q:3: the relevance is "1.5", expected a whole number; trec_eval would read 1`,
+				`q:4: the relevance is "1e3"`, `q:5: the relevance is "2000000000"`, `q:6: the relevance is ".5"`, `q:7: the relevance is "1.x"`, "q:8: 3 fields",
+			},
+		},
+		{readRun(""), []string{"r: empty"}},
+		{readRun("\n# a comment\n"), []string{"r: empty"}},
+		{readRun("\xff\xfeq\x00"), []string{"r: UTF-16"}},
+		{readRun(strings.Repeat("x\n", 30)), []string{"r:20: 1 fields", "first 20"}},
+		{readRun(strings.Repeat("x", 17<<20)), []string{"r:1: a line of more than 16 MB"}},
+		{both("q Q0 a 1 1 t", "p 0 a 1"), []string{"no query in common: the run has q, the judgements p"}},
+		{
+			both("q Q0 a 1 2 t\nq Q0 b 1 2 t\nq Q0 a 2 1 t\n", "q 0 a 1\nq 0 b 1\nq 0 b 1\n"),
+			[]string{"run:3: document a is ranked twice, first in line 1; keep one (query q)", "qrels:3: document b is judged twice, first in line 2; keep one (query q)"},
+		},
+		{both(strings.Repeat("q Q0 a 1 2 t\n", 50), "q 0 a 1"), []string{"run:21:", "and 29 more"}},
+	} {
+		for _, want := range c.want {
+			if c.err == nil || !strings.Contains(c.err.Error(), want) {
+				t.Errorf("no %q in\n%v", want, c.err)
+			}
 		}
-	}
-	_, err = trec.ReadQrels(strings.NewReader("q 0 a one\nq 0 b 1\nq 0 b 2\n"), "q")
-	for _, want := range []string{`q:1: the relevance is "one"`, "q:3: document b of query q is judged twice"} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("no %q in\n%v", want, err)
-		}
-	}
-	if _, err := trec.ReadRun(strings.NewReader(""), "r"); err == nil {
-		t.Error("an empty run was read")
-	}
-	run, _ := trec.ReadRun(strings.NewReader("q Q0 a 1 1 t"), "r")
-	qrels, _ := trec.ReadQrels(strings.NewReader("p 0 a 1"), "q")
-	if _, err := trec.Evaluate(run, qrels); err == nil {
-		t.Error("files without a common query were evaluated")
-	}
-	var cut bytes.Buffer
-	z := gzip.NewWriter(&cut)
-	_, _ = z.Write(bytes.Repeat([]byte("q Q0 a 1 1 t\n"), 100))
-	z.Close()
-	if _, err := trec.ReadRun(bytes.NewReader(cut.Bytes()[:cut.Len()-6]), "r"); err == nil {
-		t.Error("a file that was cut off was read")
 	}
 }
 
