@@ -105,8 +105,9 @@ func (h *Hours) IsZero() bool { return h.Known == [7]bool{} }
 //
 // Intervals of the day before that go past midnight count, and so do those of
 // the next day where the asked time goes on into it; intervals that touch are
-// one. Where that does not cover the asked time and the day's hours are not
-// known, it is not known.
+// one. A minute that nothing covers is one of being closed if the hours of its
+// own day are known, and not known otherwise: one closed minute settles it, and
+// without any it is not known.
 func (h *Hours) Contains(day, from, to int) (open, known bool) {
 	if day < 0 || day >= len(h.Days) {
 		return false, false
@@ -114,16 +115,19 @@ func (h *Hours) Contains(day, from, to int) (open, known bool) {
 	if to <= from {
 		to += Day
 	}
-	for covered := from; ; {
-		next := h.openUntil(day, covered)
-		if next >= to {
-			return true, true
+	open = true
+	for at := from; at < to; {
+		if next := h.openUntil(day, at); next > at {
+			at = next
+			continue
 		}
-		if next <= covered {
-			return false, h.Known[day]
+		if h.Known[(day+at/Day)%7] {
+			return false, true
 		}
-		covered = next
+		open = false
+		at = (at/Day + 1) * Day // nothing starts on a day that is not known
 	}
+	return open, open
 }
 
 // openUntil is the latest end of the intervals that hold a minute after a

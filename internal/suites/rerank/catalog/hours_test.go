@@ -104,13 +104,57 @@ func TestContains(t *testing.T) {
 	}
 }
 
+// What is not known may be open; a minute that is known to be closed settles
+// it, wherever in the asked time it is.
+func TestContainsOverUnknownDays(t *testing.T) {
+	tests := []struct {
+		monday, tuesday []string // nil: not known
+		day             int
+		asked           string
+		open, known     bool
+	}{
+		{[]string{"18:00-24:00"}, nil, 0, "23:00-1:00", false, false},
+		{[]string{"18:00-24:00"}, []string{"0:00-2:00"}, 0, "23:00-1:00", true, true},
+		{[]string{"18:00-24:00"}, []string{}, 0, "23:00-1:00", false, true},
+		{[]string{"18:00-23:30"}, nil, 0, "23:00-1:00", false, true}, // closed before midnight already
+		{[]string{"18:00-1:00"}, nil, 0, "23:00-1:00", true, true},
+		{[]string{"18:00-0:30"}, nil, 0, "23:00-1:00", false, false},
+		{[]string{"18:00-24:00"}, nil, 0, "17:00-1:00", false, true},
+		{nil, []string{"0:00-2:00"}, 0, "23:00-1:00", false, false},
+		{nil, []string{"9:00-17:00"}, 0, "23:00-1:00", false, true}, // Tuesday is closed at its start
+		{nil, []string{"9:00-17:00"}, 1, "10:00-11:00", true, true},
+		{nil, nil, 0, "23:00-1:00", false, false},
+		{nil, nil, 0, "0:00-24:00", false, false},
+	}
+	for _, tt := range tests {
+		days := map[int][]string{}
+		if tt.monday != nil {
+			days[0] = tt.monday
+		}
+		if tt.tuesday != nil {
+			days[1] = tt.tuesday
+		}
+		h := hoursOf(t, days)
+		i, err := ParseInterval(tt.asked)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if open, known := h.Contains(tt.day, i.From, i.To%Day); open != tt.open || known != tt.known {
+			t.Errorf("Monday %v, Tuesday %v, asked %s on %s: open %v, known %v", tt.monday, tt.tuesday, tt.asked, Weekdays[tt.day], open, known)
+		}
+	}
+}
+
 // Minute by minute is another way to tell: open all the time is open at every
-// minute.
+// minute, closed if it is known to be closed at one.
 func TestContainsMinuteByMinute(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var h Hours
-		var open [8 * Day]bool // one day before Monday… to the end of Sunday and over
+		var open [7 * Day]bool
 		for day := range Weekdays {
+			if rapid.IntRange(0, 4).Draw(t, "unknown") == 0 {
+				continue
+			}
 			var list []Interval
 			for range rapid.IntRange(0, 2).Draw(t, "intervals") {
 				from := rapid.IntRange(0, 47).Draw(t, "from") * 30
@@ -126,13 +170,19 @@ func TestContainsMinuteByMinute(t *testing.T) {
 		day := rapid.IntRange(0, 6).Draw(t, "day")
 		from := rapid.IntRange(0, 47).Draw(t, "asked from") * 30
 		length := rapid.IntRange(1, 48).Draw(t, "asked length") * 30
-		want := true
+		want, wantKnown := true, true
 		for m := from; m < from+length; m++ {
-			want = want && open[(day*Day+m)%(7*Day)]
+			if open[(day*Day+m)%(7*Day)] {
+				continue
+			}
+			want, wantKnown = false, h.Known[(day+m/Day)%7]
+			if wantKnown {
+				break
+			}
 		}
 		got, known := h.Contains(day, from, (from+length)%Day)
-		if !known || got != want {
-			t.Fatalf("%+v: %s from %d for %d is %v", h, Weekdays[day], from, length, got)
+		if known != wantKnown || got != want {
+			t.Fatalf("%+v: %s from %d for %d is %v, %v", h, Weekdays[day], from, length, got, known)
 		}
 	})
 }

@@ -47,7 +47,7 @@ func (i *Item) At(path string) Value {
 // A Review is what somebody wrote of an item.
 type Review struct {
 	ID, ItemID, UserID string
-	Stars              float64
+	Stars              float64 // from 0 to 5; 0 if none are given
 	Text, Date         string
 	// User is what is known of the writer: review_count, fans, elite, …
 	// Reviews share it; nobody may change it.
@@ -60,6 +60,9 @@ type Review struct {
 func (r *Review) At(path string) Value {
 	switch path {
 	case "stars":
+		if r.Stars == 0 {
+			return Value{}
+		}
 		return NumberValue(r.Stars)
 	case "text":
 		return TextValue(r.Text)

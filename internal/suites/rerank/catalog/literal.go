@@ -5,14 +5,17 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"unicode/utf16"
 	"unicode/utf8"
 )
 
 // ParseLiteral reads the text of a Python literal, the form in which Yelp keeps
 // attributes: None, True, False, numbers, strings with their prefixes and
-// escapes, lists, tuples and sets (all three become lists) and dictionaries
+// escapes (bytes become the text they encode, or else one character each), side
+// by side too, lists, tuples and sets (all three become lists) and dictionaries
 // (keys become texts; of a key given twice the last value counts, as in
-// Python). Nothing is evaluated. An error says in which column what is wrong.
+// Python). Two escapes of half a character are the whole one. Nothing is
+// evaluated. An error says in which column what is wrong.
 func ParseLiteral(s string) (Value, error) {
 	p := literal{text: s}
 	v, err := p.value(0)
@@ -43,19 +46,26 @@ func Interpret(s string) Value {
 	return TextValue(s)
 }
 
-// literalStart tells texts that can only be meant as Python from plain ones:
-// an opening bracket or quotation mark, or the call of a function.
-var literalStart = regexp.MustCompile(`^\s*([\[({'"]|[uUbBrR]['"]|[A-Za-z_][\w.]*\()`)
+var (
+	// onlyLiteral is how texts begin that can only be meant as Python.
+	onlyLiteral = regexp.MustCompile(`^\s*([\[{]|u['"])`)
+	// likeLiteral is how texts begin that may be: "(cash only)" and "'Round the
+	// corner" are not.
+	likeLiteral = regexp.MustCompile(`^\s*([('"]|[UbBrR]['"]|[A-Za-z_][\w.]*\()`)
+)
 
 // typed gives the value of an attribute that came as text. Where every text is
 // a literal, as in Yelp's files, one that is none is an error; elsewhere a
-// plain word is a text.
-func typed(s string, allLiterals bool) (Value, error) {
-	v, err := ParseLiteral(s)
-	if err == nil || allLiterals || literalStart.MatchString(s) {
-		return v, err
+// plain word is a text, and doubt tells of one that begins like a literal.
+func typed(s string, allLiterals bool) (v Value, doubt, err error) {
+	v, err = ParseLiteral(s)
+	switch {
+	case err == nil || allLiterals || onlyLiteral.MatchString(s):
+		return v, nil, err
+	case likeLiteral.MatchString(s):
+		doubt = err
 	}
-	return TextValue(s), nil
+	return TextValue(s), doubt, nil
 }
 
 // maxDepth is how deep lists and dictionaries may be nested.
@@ -97,8 +107,10 @@ func (p *literal) found() string {
 
 var (
 	literalWord   = regexp.MustCompile(`^[\w.+-]{1,40}`)
-	literalNumber = regexp.MustCompile(`^[+-]?(0|[1-9][0-9]*)?(\.[0-9]*)?([eE][+-]?[0-9]+)?$`)
-	stringPrefix  = regexp.MustCompile(`^[uUrR]?('''|"""|'|")`)
+	literalNumber = regexp.MustCompile(`^[+-]?(0|[1-9](_?[0-9])*)?(\.([0-9](_?[0-9])*)?)?([eE][+-]?[0-9](_?[0-9])*)?$`)
+	literalBased  = regexp.MustCompile(`^[+-]?0([xX](_?[0-9a-fA-F])+|[oO](_?[0-7])+|[bB](_?[01])+)$`)
+	stringPrefix  = regexp.MustCompile(`^([uU]|[bB]?[rR]?|[rR][bB])('''|"""|'|")`)
+	emptySet      = regexp.MustCompile(`^set[ \t]*\([ \t]*\)`)
 )
 
 func (p *literal) value(depth int) (Value, error) {
@@ -113,11 +125,32 @@ func (p *literal) value(depth int) (Value, error) {
 	case '{':
 		return p.braces(depth)
 	}
-	if quote := stringPrefix.FindString(p.text[p.at:]); quote != "" {
-		s, err := p.quoted(quote)
+	if set := emptySet.FindString(p.text[p.at:]); set != "" {
+		p.at += len(set)
+		return ListValue(), nil
+	}
+	if stringPrefix.MatchString(p.text[p.at:]) {
+		s, err := p.strings()
 		return TextValue(s), err
 	}
 	return p.word()
+}
+
+// strings reads a string and those that follow it, which go on with it.
+func (p *literal) strings() (string, error) {
+	var all strings.Builder
+	for p.peek() != 0 {
+		quote := stringPrefix.FindString(p.text[p.at:])
+		if quote == "" {
+			break
+		}
+		s, err := p.quoted(quote)
+		if err != nil {
+			return "", err
+		}
+		all.WriteString(s)
+	}
+	return all.String(), nil
 }
 
 // word reads None, True, False or a number.
@@ -129,14 +162,24 @@ func (p *literal) word() (Value, error) {
 	case "True", "False":
 		v = BoolValue(word == "True")
 	default:
-		n, err := strconv.ParseFloat(word, 64)
-		if err != nil || !literalNumber.MatchString(word) {
+		n, ok := literalFloat(word)
+		if !ok {
 			return Value{}, p.errorf("%s is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}", p.found())
 		}
 		v = NumberValue(n)
 	}
 	p.at += len(word)
 	return v, nil
+}
+
+// literalFloat reads a number as Python writes them: 1_000, 0x10, -1.5e3.
+func literalFloat(word string) (float64, bool) {
+	if literalBased.MatchString(word) {
+		n, err := strconv.ParseInt(word, 0, 64)
+		return float64(n), err == nil
+	}
+	n, err := strconv.ParseFloat(strings.ReplaceAll(word, "_", ""), 64)
+	return n, err == nil && literalNumber.MatchString(word)
 }
 
 // list reads elements up to a closing bracket. One element in round brackets
@@ -222,8 +265,9 @@ func keyText(key Value) string {
 // quoted reads a string that starts with its prefix and quotation marks.
 func (p *literal) quoted(open string) (string, error) {
 	start := p.at
-	raw := strings.ContainsAny(open[:1], "rR")
-	mark := strings.TrimLeft(open, "uUrR")
+	mark := strings.TrimLeft(open, "uUrRbB")
+	prefix := open[:len(open)-len(mark)]
+	raw, isBytes := strings.ContainsAny(prefix, "rR"), strings.ContainsAny(prefix, "bB")
 	p.at += len(open)
 	var b strings.Builder
 	for {
@@ -234,13 +278,18 @@ func (p *literal) quoted(open string) (string, error) {
 			return "", p.errorf("the text that starts here does not end")
 		case strings.HasPrefix(rest, mark):
 			p.at += len(mark)
+			if isBytes {
+				return bytesText(b.String()), nil
+			}
 			return b.String(), nil
+		case isBytes && rest[0] >= utf8.RuneSelf:
+			return "", p.errorf("bytes hold ASCII alone")
 		case rest[0] == '\\' && len(rest) > 1 && raw:
 			_, n := utf8.DecodeRuneInString(rest[1:])
 			b.WriteString(rest[:1+n])
 			p.at += 1 + n
 		case rest[0] == '\\':
-			if err := p.escape(&b); err != nil {
+			if err := p.escape(&b, isBytes); err != nil {
 				return "", err
 			}
 		default:
@@ -250,12 +299,25 @@ func (p *literal) quoted(open string) (string, error) {
 	}
 }
 
+// bytesText is what bytes encode, given one character for each: UTF-8, or else
+// the characters themselves.
+func bytesText(s string) string {
+	var b []byte
+	for _, r := range s {
+		b = append(b, byte(r))
+	}
+	if utf8.Valid(b) {
+		return string(b)
+	}
+	return s
+}
+
 // simpleEscapes are the escapes of one letter.
 const simpleEscapes = "\\\\''\"\"a\ab\bf\fn\nr\rt\tv\v"
 
 // escape reads an escape sequence. One that Python does not know stays as it
-// stands, backslash included.
-func (p *literal) escape(b *strings.Builder) error {
+// stands, backslash included; of bytes it knows no \u.
+func (p *literal) escape(b *strings.Builder, isBytes bool) error {
 	rest := p.text[p.at+1:]
 	if rest == "" {
 		return p.errorf("the text ends in a backslash")
@@ -278,7 +340,7 @@ func (p *literal) escape(b *strings.Builder) error {
 		for digits = 1; digits < 3 && digits < len(rest) && rest[digits] >= '0' && rest[digits] <= '7'; {
 			digits++
 		}
-	case digits == 0:
+	case digits == 0 || (isBytes && rest[0] != 'x'):
 		b.WriteByte('\\')
 		p.at++
 		return nil
@@ -287,6 +349,19 @@ func (p *literal) escape(b *strings.Builder) error {
 		return p.errorf("the escape is cut off")
 	}
 	code, err := strconv.ParseUint(rest[from:from+digits], base, 32)
+	if isBytes {
+		code &= 0xff // Python takes \777 of bytes so
+	}
+	if err == nil && rest[0] == 'u' && utf16.IsSurrogate(rune(code)) {
+		if m := lowHalf.FindStringSubmatch(rest[from+digits:]); m != nil {
+			low, _ := strconv.ParseUint(m[1], 16, 32) // four digits, by the expression
+			if r := utf16.DecodeRune(rune(code), rune(low)); r != utf8.RuneError {
+				b.WriteRune(r)
+				p.at += 1 + from + digits + len(m[0])
+				return nil
+			}
+		}
+	}
 	if err != nil || !utf8.ValidRune(rune(code)) || code > utf8.MaxRune {
 		return p.errorf("\\%s is no character", rest[:from+digits])
 	}
@@ -294,3 +369,6 @@ func (p *literal) escape(b *strings.Builder) error {
 	p.at += 1 + from + digits
 	return nil
 }
+
+// lowHalf is the escape of the second half of a character.
+var lowHalf = regexp.MustCompile(`^\\u([dD][c-fC-F][0-9a-fA-F]{2})`)

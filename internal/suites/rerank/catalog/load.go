@@ -16,8 +16,10 @@ type Files struct {
 	Reviews string
 	Users   string // "" for none
 	// Strip lists what is left out, since it gives an answer away: paths of
-	// items ("stars", "attributes.WiFi", "hours") and, after "reviews.", of
-	// reviews ("reviews.useful", "reviews.user.fans").
+	// items ("stars", "attributes.Ambience.casual", "hours.Monday") and, after
+	// "reviews.", of reviews ("reviews.useful", "reviews.user.fans"). A path
+	// that no record has, or that a record cannot be without (ids, the name, the
+	// text of a review), is an error: what was to be hidden may be in sight.
 	Strip []string
 }
 
@@ -30,7 +32,8 @@ type Files struct {
 // ("id", "item_id", "user_id") or Yelp's ("business_id", "review_id",
 // "user_id"). Both may have further keys, which are kept as fields. In Yelp's
 // every attribute that is a text is a Python literal ([ParseLiteral]); in ours
-// one that looks like it is.
+// one that can be read as one is. A writer's elite becomes a list of years
+// whether it was one year, several with commas or none.
 func Load(files Files) (*Catalog, []Finding, error) {
 	l := loader{files: files, strip: stripping(files.Strip), catalog: &Catalog{Users: map[string]*User{}, byID: map[string]*Item{}},
 		metadata: map[string]map[string]Value{}, shared: map[string]map[string]Value{}, text: map[string]string{}}
@@ -63,7 +66,7 @@ func Load(files Files) (*Catalog, []Finding, error) {
 
 type loader struct {
 	files    Files
-	strip    strip
+	strip    *strip
 	catalog  *Catalog
 	findings []Finding
 
@@ -74,6 +77,7 @@ type loader struct {
 	text     map[string]string           // one string for all that are the same
 
 	strangers int // friends who are not listed
+	zeroStars int // reviews with 0 stars
 }
 
 func (l *loader) fault(line int, format string, args ...any) {
@@ -152,10 +156,13 @@ func (l *loader) item(line int, text []byte) {
 		l.fault(line, "item %q: name is not given", i.ID)
 	}
 	for _, name := range sortedKeys(r.Attributes) {
-		v, err := l.attribute(r.Attributes[name], yelp)
+		v, doubts, err := attributeValue(r.Attributes[name], yelp)
 		if err != nil {
 			l.fault(line, "item %q: attribute %s is not a literal: %v", i.ID, name, err)
 			continue
+		}
+		for _, doubt := range doubts {
+			l.warn(line, "item %q: attribute %s begins like a literal and is none, so it stays text: %v", i.ID, name, doubt)
 		}
 		if !v.IsZero() {
 			i.Attributes[name] = v
@@ -175,23 +182,31 @@ func (l *loader) item(line int, text []byte) {
 	l.catalog.byID[i.ID] = i
 }
 
-// attribute types a value that came as text, in sets of flags too.
-func (l *loader) attribute(v Value, yelp bool) (Value, error) {
+// attributeValue types a value that came as text, in sets of flags too. Doubts
+// tell of texts that may have been meant as literals.
+func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err error) {
 	switch v.Kind() {
 	case Text:
-		return typed(v.Text(), yelp)
+		v, doubt, err := typed(v.Text(), yelp)
+		if doubt != nil {
+			doubts = append(doubts, doubt)
+		}
+		return v, doubts, err
 	case Map:
 		m := make(map[string]Value, len(v.Keys()))
 		for _, key := range v.Keys() {
-			part, err := l.attribute(v.Get(key), yelp)
+			part, more, err := attributeValue(v.Get(key), yelp)
 			if err != nil {
-				return Value{}, fmt.Errorf("%s: %w", key, err)
+				return Value{}, nil, fmt.Errorf("%s: %w", key, err)
+			}
+			for _, doubt := range more {
+				doubts = append(doubts, fmt.Errorf("%s: %w", key, doubt))
 			}
 			m[key] = part
 		}
-		return MapValue(m), nil
+		return MapValue(m), doubts, nil
 	}
-	return v, nil
+	return v, nil, nil
 }
 
 // categories reads a list, or one text with commas.
@@ -256,6 +271,7 @@ func (l *loader) user(line int, text []byte) {
 		}
 	}
 	l.catalog.Users[userID] = u
+	years(r.Fields)
 	if fields := l.strip.user(r.Fields); len(fields) > 0 {
 		l.metadata[userID] = fields
 	}
@@ -303,14 +319,23 @@ func (l *loader) review(line int, text []byte) {
 	out := Review{ID: reviewID, ItemID: item.ID, UserID: l.intern(r.UserID), Text: r.Text, Date: r.Date, Fields: r.Fields}
 	if r.Stars != nil {
 		out.Stars = *r.Stars
+		switch {
+		case out.Stars < 0 || out.Stars > 5:
+			l.fault(line, "review %q: stars is %v: want 0 to 5", reviewID, out.Stars)
+		case out.Stars == 0:
+			l.zeroStars++
+		}
 	}
+	years(r.Fields)
+	years(r.User)
 	out.User = l.writer(r.UserID, r.User)
 	l.strip.review(&out)
 	item.Reviews = append(item.Reviews, out)
 }
 
-// writer is what is known of who wrote a review: what the review says, and
-// what users.jsonl does where the review is silent.
+// writer is what is known of who wrote a review: what the review says, which
+// is how things were when it was written, and what users.jsonl does where the
+// review is silent.
 func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 	listed := l.metadata[userID]
 	said = l.strip.user(said)
@@ -318,7 +343,7 @@ func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 		return listed
 	}
 	for key, v := range listed {
-		if _, ok := said[key]; !ok {
+		if said[key].IsZero() {
 			said[key] = v
 		}
 	}
@@ -354,15 +379,17 @@ func (l *loader) finish() {
 		}
 		i.Reviews = slices.Clip(i.Reviews)
 	}
-	for _, path := range l.strip.unused() {
-		l.warn(0, "nothing to strip at %q: no record has it", path)
-	}
+	l.findings = append(l.findings, l.strip.findings(l.files)...)
 	for _, u := range l.catalog.Users {
 		for _, f := range u.Friends {
 			if l.catalog.Users[f] == nil {
 				l.strangers++
 			}
 		}
+	}
+	if l.zeroStars > 0 {
+		l.file = l.files.Reviews
+		l.warn(0, "%d reviews have 0 stars, which is read as none given", l.zeroStars)
 	}
 	l.file = l.files.Users
 	if l.strangers > 0 {

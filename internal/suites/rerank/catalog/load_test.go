@@ -3,6 +3,7 @@ package catalog
 import (
 	"bytes"
 	"compress/gzip"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -75,7 +76,7 @@ func TestYelpLoadsAsItIs(t *testing.T) {
 		t.Errorf("a price range is a %v", k)
 	}
 	r := &i.Reviews[0]
-	for path, want := range map[string]string{"stars": "3", "useful": "2", "user.fans": "267", "fans": "267", "user.elite": "2007,2008", "date": "2018-07-07 22:09:11", "user.nothing": ""} {
+	for path, want := range map[string]string{"stars": "3", "useful": "2", "user.fans": "267", "fans": "267", "user.elite": "[2007,2008]", "date": "2018-07-07 22:09:11", "user.nothing": ""} {
 		if got := r.At(path).String(); got != want {
 			t.Errorf("review: %s is %q, want %q", path, got, want)
 		}
@@ -142,7 +143,7 @@ func TestAllFindingsInOnePass(t *testing.T) {
 		`items.jsonl:6: item "d": attribute Ambience is not a literal: column 16: want a comma or '}', got the end`,
 		`items.jsonl:6: item "d": attribute WiFi is not a literal: column 1: "free" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}`,
 		`items.jsonl:6: item "d" has no reviews (warning)`,
-		`items.jsonl:7: item "e": attribute Music is not a literal: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}`,
+		`items.jsonl:7: item "e": attribute Music begins like a literal and is none, so it stays text: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...} (warning)`,
 		`items.jsonl:7: item "e": categories: want a list of texts, or one text with commas, got a number`,
 		`items.jsonl:7: item "e" has no reviews (warning)`,
 		`items.jsonl:8: column 21: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
@@ -168,20 +169,162 @@ func TestAllFindingsInOnePass(t *testing.T) {
 
 func TestStrip(t *testing.T) {
 	f := files(t, yelpItem, yelpReview, yelpUser)
-	f.Strip = []string{"stars", "attributes.WiFi", "hours", "reviews.useful", "reviews.user.fans", "reviews.stars", "nonsense"}
+	f.Strip = []string{
+		"stars", "attributes.WiFi", "attributes.BusinessParking", "attributes.BusinessParking.street", "hours.monday", "categories",
+		"reviews.useful", "reviews.user.fans", "reviews.stars", "reviews.date", "stars",
+	}
 	c, findings := load(t, f)
 	i := c.Items[0]
-	for _, path := range []string{"stars", "attributes.WiFi", "hours.Monday"} {
+	for _, path := range []string{"stars", "attributes.WiFi", "attributes.BusinessParking.garage", "hours.Monday", "categories"} {
 		if !i.At(path).IsZero() {
 			t.Errorf("%s is still there", path)
 		}
 	}
 	r := &i.Reviews[0]
-	if !r.Fields["useful"].IsZero() || !r.At("user.fans").IsZero() || r.Stars != 0 || r.At("user.review_count").IsZero() {
-		t.Errorf("%+v", r)
+	for _, path := range []string{"useful", "user.fans", "stars", "date"} {
+		if !r.At(path).IsZero() && path != "useful" || !r.Fields[path].IsZero() { // useful is the writer's now
+			t.Errorf("reviews.%s is still there", path)
+		}
 	}
-	if want := `items.jsonl: nothing to strip at "nonsense": no record has it (warning)`; !strings.Contains(strings.Join(findings, "\n"), want) {
+	if i.At("city").IsZero() || i.At("hours.Friday").IsZero() || i.At("attributes.Alcohol").IsZero() || r.At("funny").IsZero() || r.At("user.review_count").IsZero() {
+		t.Errorf("more is gone than was asked for: %+v", i)
+	}
+	if strings.Contains(strings.Join(findings, "\n"), "strip") {
 		t.Error(findings)
+	}
+}
+
+// Whatever is named is gone, however deep it is, and nothing beside it.
+func TestStripReachesEveryPlace(t *testing.T) {
+	item := `{"id":"a","name":"A","city":"X","place":{"zip":{"code":"1","area":"2"}},"attributes":{"Ambience":{"casual":true,"hipster":false},"Text":"{'x': 1, 'y': 2}","a.b":"1"},"hours":{"Monday":"9:0-10:0","Tuesday":"9:0-10:0"}}`
+	review := `{"id":"r","item_id":"a","user_id":"u","text":"x","stars":3,"votes":{"up":1,"down":2},"user":{"fans":1,"compliments":{"hot":1,"cute":2}}}`
+	tests := []struct{ path, gone, stays string }{
+		{"attributes.Ambience.casual", "attributes.Ambience.casual", "attributes.Ambience.hipster"},
+		{"attributes.Text.x", "attributes.Text.x", "attributes.Text.y"},
+		{"attributes.a.b", "attributes.a.b", "attributes.Text.x"},
+		{"attributes", "attributes.Ambience.hipster", "city"},
+		{"hours.Monday", "hours.Monday", "hours.Tuesday"},
+		{"hours", "hours.Tuesday", "city"},
+		{"place.zip.code", "place.zip.code", "place.zip.area"},
+		{"place", "place.zip.area", "city"},
+		{"reviews.votes.up", "reviews.votes.up", "reviews.votes.down"},
+		{"reviews.user.compliments.hot", "reviews.user.compliments.hot", "reviews.user.compliments.cute"},
+		{"reviews.user", "reviews.user.fans", "reviews.votes.up"},
+	}
+	for _, tt := range tests {
+		f := files(t, item, review, "")
+		f.Strip = []string{tt.path}
+		c, findings := load(t, f)
+		at := func(path string) Value {
+			if name, ok := strings.CutPrefix(path, "reviews."); ok {
+				return c.Items[0].Reviews[0].At(name)
+			}
+			return c.Items[0].At(path)
+		}
+		if !at(tt.gone).IsZero() || at(tt.stays).IsZero() || len(findings) > 0 {
+			t.Errorf("%s: %s is %q, %s is %q, %q", tt.path, tt.gone, at(tt.gone), tt.stays, at(tt.stays), findings)
+		}
+	}
+}
+
+// A leak that stays is an error, not something to overlook.
+func TestStripRefuses(t *testing.T) {
+	const none, needed = "nothing to strip at %q: no record has it", "cannot strip %q: a record cannot be without it"
+	tests := []struct{ path, file, want string }{
+		{"nonsense", "items", none}, {"", "items", none}, {"attributes.Nothing", "items", none}, {"attributes.BusinessParking.x", "items", none}, {"attributes.WiFi.x", "items", none},
+		{"attributes.Ambience", "items", none}, // None
+		{"hours.Sunday", "items", none}, {"hours.Moonday", "items", none}, {"Stars", "items", none},
+		{"reviews.nothing", "reviews", none}, {"reviews.user.nothing", "reviews", none}, {"reviews.fans", "reviews", none},
+		{"id", "items", needed}, {"business_id", "items", needed}, {"name", "items", needed}, {"reviews", "reviews", needed}, {"reviews.id", "reviews", needed},
+		{"reviews.review_id", "reviews", needed}, {"reviews.item_id", "reviews", needed}, {"reviews.business_id", "reviews", needed}, {"reviews.user_id", "reviews", needed}, {"reviews.text", "reviews", needed},
+	}
+	for _, tt := range tests {
+		f := files(t, yelpItem, yelpReview, yelpUser)
+		f.Strip = []string{tt.path, "stars"}
+		_, findings := load(t, f)
+		var got []string
+		for _, x := range findings {
+			if strings.Contains(x, "strip") {
+				got = append(got, x)
+			}
+		}
+		if want := tt.file + ".jsonl: " + fmt.Sprintf(tt.want, tt.path); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %q, want %s", tt.path, got, want)
+		}
+	}
+}
+
+// Elite is a list of years, whichever way it was written.
+func TestElite(t *testing.T) {
+	for in, want := range map[string]string{
+		`"2018"`: "[2018]", `"2014,2015,2016,2017,2018"`: "[2014,2015,2016,2017,2018]", `"2018, 2019"`: "[2018,2019]", `""`: "[]", `"None"`: "[]",
+		`2018`: "[2018]", `[2018,"2019"]`: "[2018,2019]", `[]`: "[]", `"2019,20,20,2021"`: "[2019,2020,2021]", `"20,20"`: "[2020]", `"2020,20,20"`: "[2020]",
+		`null`: "", `true`: "true", `"gold"`: `["gold"]`,
+	} {
+		for where, f := range map[string]Files{
+			"users":   files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, `{"id":"u","name":"U","elite":`+in+`}`),
+			"reviews": files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x","user":{"elite":`+in+`}}`, ""),
+			"fields":  files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x","elite":`+in+`}`, ""),
+		} {
+			c, findings := load(t, f)
+			if got := c.Items[0].Reviews[0].At("elite").String(); got != want || len(findings) > 0 {
+				t.Errorf("elite %s of %s is %s, want %s, %q", in, where, got, want, findings)
+			}
+		}
+	}
+}
+
+func TestStars(t *testing.T) {
+	for in, want := range map[string]string{
+		`4.5`: "4.5", `5`: "5", `null`: "", `0`: ": 1 reviews have 0 stars, which is read as none given (warning)",
+		`7`: ":1: review \"r\": stars is 7: want 0 to 5", `-1`: ":1: review \"r\": stars is -1: want 0 to 5", `5.1`: ":1: review \"r\": stars is 5.1: want 0 to 5",
+		`1e999`: ":1: column ", `"NaN"`: ":1: column ", `NaN`: ":1: column ",
+	} {
+		c, findings := load(t, files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x","stars":`+in+`}`, ""))
+		if text := strings.Join(findings, "\n"); strings.HasPrefix(want, ":") {
+			if !strings.Contains(text, "reviews.jsonl"+want) {
+				t.Errorf("stars %s: %s, want …%s", in, text, want)
+			}
+		} else if got := c.Items[0].Reviews[0].At("stars").String(); got != want || text != "" {
+			t.Errorf("stars %s is %q, %s", in, got, text)
+		}
+	}
+	// None that are given are none that are written.
+	line, err := (&Review{ID: "r", ItemID: "a", Text: "x"}).Marshal()
+	if err != nil || strings.Contains(string(line), "stars") {
+		t.Errorf("%s, %v", line, err)
+	}
+}
+
+// What a review says of its writer stands; users.jsonl fills in the rest.
+func TestReviewsKnowTheirWritersBest(t *testing.T) {
+	reviews := `{"id":"r1","item_id":"a","user_id":"u","text":"x","user":{"fans":3,"cool":null}}
+{"id":"r2","item_id":"a","user_id":"u","text":"x"}
+{"id":"r3","item_id":"a","user_id":"u","text":"x","user":{"fans":4}}
+{"id":"r4","item_id":"a","user_id":"u","text":"x","user":{"fans":3}}`
+	c, _ := load(t, files(t, `{"id":"a","name":"A"}`, reviews, `{"id":"u","name":"U","fans":9,"cool":1,"review_count":50}`))
+	for k, want := range []string{"3 1 50", "9 1 50", "4 1 50", "3 1 50"} {
+		r := &c.Items[0].Reviews[k]
+		if got := fmt.Sprintf("%v %v %v", r.At("user.fans"), r.At("user.cool"), r.At("user.review_count")); got != want {
+			t.Errorf("review %s: %s, want %s", r.ID, got, want)
+		}
+	}
+}
+
+// Text of our own form may look like Python without being any.
+func TestTextThatLooksLikePython(t *testing.T) {
+	for in, want := range map[string]string{
+		`"(cash only)"`: `attribute Note begins like a literal and is none, so it stays text: column 2: "cash" is no Python literal`, `"'Round the corner"`: "stays text: column 1: the text that starts here does not end",
+		`{"a":{"b":"(x y)"}}`: "attribute Note begins like a literal and is none, so it stays text: a: b: column 2:", `"plain (text)"`: "",
+	} {
+		c, findings := load(t, files(t, `{"id":"a","name":"A","attributes":{"Note":`+in+`}}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, ""))
+		text := strings.Join(findings, "\n")
+		if got := c.Items[0].At("attributes.Note").String(); got != strings.Trim(in, `"`) {
+			t.Errorf("%s is %s", in, got)
+		}
+		if (want == "") != (text == "") || !strings.Contains(text, want) || (text != "" && (!strings.HasPrefix(text, `items.jsonl:1: item "a": `) || !strings.HasSuffix(text, "(warning)"))) {
+			t.Errorf("%s: %s, want …%s", in, text, want)
+		}
 	}
 }
 

@@ -1,83 +1,161 @@
 package catalog
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // strip leaves out what gives answers away, and counts how often it did.
-type strip map[string]int
+type strip struct {
+	items, reviews, users []string // paths within each, the longest first
+	count                 map[string]int
+}
 
-func stripping(paths []string) strip {
-	s := strip{}
+const (
+	ofReviews = "reviews."
+	ofUsers   = "reviews.user."
+)
+
+// required are the paths that a record cannot be without.
+var required = []string{"id", "business_id", "name", "reviews", "reviews.id", "reviews.review_id",
+	"reviews.item_id", "reviews.business_id", "reviews.user_id", "reviews.text"}
+
+func stripping(paths []string) *strip {
+	s := &strip{count: map[string]int{}}
 	for _, p := range paths {
-		s[p] = 0
+		if _, twice := s.count[p]; twice {
+			continue
+		}
+		s.count[p] = 0
+		switch {
+		case slices.Contains(required, p):
+		case strings.HasPrefix(p, ofUsers):
+			s.users = append(s.users, p[len(ofUsers):])
+		case strings.HasPrefix(p, ofReviews):
+			s.reviews = append(s.reviews, p[len(ofReviews):])
+		default:
+			s.items = append(s.items, p)
+		}
+	}
+	// What is within something else is met before that is gone.
+	for _, list := range [][]string{s.items, s.reviews, s.users} {
+		slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	}
 	return s
 }
 
-// unused lists the paths that were never met.
-func (s strip) unused() []string {
-	var list []string
-	for _, path := range slices.Sorted(maps.Keys(s)) {
-		if s[path] == 0 {
-			list = append(list, path)
+// findings tell which paths stripped nothing, each at the file it is about.
+func (s *strip) findings(files Files) []Finding {
+	var list []Finding
+	for _, path := range slices.Sorted(maps.Keys(s.count)) {
+		f := Finding{File: files.Items}
+		if path == "reviews" || strings.HasPrefix(path, ofReviews) {
+			f.File = files.Reviews
 		}
+		switch {
+		case slices.Contains(required, path):
+			f.Text = fmt.Sprintf("cannot strip %q: a record cannot be without it", path)
+		case s.count[path] == 0:
+			f.Text = fmt.Sprintf("nothing to strip at %q: no record has it", path)
+		default:
+			continue
+		}
+		list = append(list, f)
 	}
 	return list
 }
 
-// take reports that a path is to be left out, and counts it.
-func (s strip) take(path string) bool {
-	if _, ok := s[path]; !ok {
-		return false
+// met counts a path that was left out, if it was.
+func (s *strip) met(path string, there bool) {
+	if there {
+		s.count[path]++
 	}
-	s[path]++
-	return true
 }
 
-func (s strip) fields(prefix string, m map[string]Value) {
-	for key := range m {
-		if s.take(prefix + key) {
-			delete(m, key)
+func (s *strip) item(i *Item) {
+	for _, path := range s.items {
+		s.met(path, i.without(path))
+	}
+}
+
+// without leaves out the value at a path, as [Item.At] finds it, and reports
+// that there was one.
+func (i *Item) without(path string) bool {
+	there := false
+	switch path {
+	case "attributes":
+		there, i.Attributes = len(i.Attributes) > 0, map[string]Value{}
+	case "categories":
+		there, i.Categories = len(i.Categories) > 0, nil
+	case "hours":
+		there, i.Hours = !i.Hours.IsZero(), Hours{}
+	default:
+		if name, ok := strings.CutPrefix(path, "attributes."); ok {
+			return cutField(i.Attributes, name)
 		}
+		if name, ok := strings.CutPrefix(path, "hours."); ok {
+			day := Weekday(name)
+			if there = day >= 0 && i.Hours.Known[day]; there {
+				i.Hours.Known[day], i.Hours.Days[day] = false, nil
+			}
+			return there
+		}
+		return cutField(i.Fields, path)
 	}
+	return there
 }
 
-func (s strip) item(i *Item) {
-	if len(s) == 0 {
-		return
-	}
-	s.fields("", i.Fields)
-	s.fields("attributes.", i.Attributes)
-	if len(i.Attributes) > 0 && s.take("attributes") {
-		i.Attributes = map[string]Value{}
-	}
-	if len(i.Categories) > 0 && s.take("categories") {
-		i.Categories = nil
-	}
-	if !i.Hours.IsZero() && s.take("hours") {
-		i.Hours = Hours{}
-	}
-}
-
-func (s strip) review(r *Review) {
-	if len(s) == 0 {
-		return
-	}
-	s.fields("reviews.", r.Fields)
-	if r.Stars != 0 && s.take("reviews.stars") {
-		r.Stars = 0
-	}
-	if r.Date != "" && s.take("reviews.date") {
-		r.Date = ""
+func (s *strip) review(r *Review) {
+	for _, path := range s.reviews {
+		there := false
+		switch path {
+		case "stars":
+			there, r.Stars = r.Stars != 0, 0
+		case "date":
+			there, r.Date = r.Date != "", ""
+		case "user":
+			there, r.User = len(r.User) > 0, nil
+		default:
+			there = cutField(r.Fields, path)
+		}
+		s.met(ofReviews+path, there)
 	}
 }
 
 // user leaves out what is not to be known of a writer; the map is changed.
-func (s strip) user(m map[string]Value) map[string]Value {
-	s.fields("reviews.user.", m)
+func (s *strip) user(m map[string]Value) map[string]Value {
+	for _, path := range s.users {
+		s.met(ofUsers+path, cutField(m, path))
+	}
 	return m
+}
+
+// cutField leaves the value at a path out of a map, the longest key first as
+// [Value.At] reads it, and reports that there was one.
+func cutField(m map[string]Value, path string) bool {
+	if _, ok := m[path]; ok {
+		there := !m[path].IsZero()
+		delete(m, path)
+		return there
+	}
+	for end := strings.LastIndexByte(path, '.'); end > 0; end = strings.LastIndexByte(path[:end], '.') {
+		inner := m[path[:end]]
+		if inner.Kind() != Map {
+			continue
+		}
+		rest := make(map[string]Value, len(inner.Keys()))
+		for _, key := range inner.Keys() {
+			rest[key] = inner.Get(key)
+		}
+		if cutField(rest, path[end+1:]) {
+			m[path[:end]] = MapValue(rest)
+			return true
+		}
+	}
+	return false
 }
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

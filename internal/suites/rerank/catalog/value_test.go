@@ -150,9 +150,10 @@ func TestLiteralRoundTrip(t *testing.T) {
 // Expected values are those of Python 3's ast.literal_eval, in JSON.
 func TestParseLiteral(t *testing.T) {
 	for in, want := range map[string]string{
-		`None`: `null`, `True`: `true`, `False`: `false`, `2`: `2`, `-1.5e3`: `-1500`, `.5`: `0.5`, `5.`: `5`, ` 7 `: `7`, `0`: `0`,
+		`None`: `null`, `True`: `true`, `False`: `false`, `2`: `2`, `-1.5e3`: `-1500`, `.5`: `0.5`, `5.`: `5`, ` 7 `: `7`, `0`: `0`, `1_000`: `1000`, `1_0.2_5e1_0`: `102500000000`, `0x10`: `16`, `-0b1_1`: `-3`, `0O17`: `15`,
 		`u'free'`: `"free"`, `'quiet'`: `"quiet"`, `"it's"`: `"it's"`, `'it\'s'`: `"it's"`, `U"x"`: `"x"`, `r'\d'`: `"\\d"`, `'''a'b'''`: `"a'b"`,
-		`'\x41\u00e9\101\n\q'`: `"AéA\n\\q"`, `'\U0001F600'`: `"😀"`, `''`: `""`, `'1'`: `"1"`,
+		`'\x41\u00e9\101\n\q'`: `"AéA\n\\q"`, `'\U0001F600'`: `"😀"`, `'\ud83d\ude00!'`: `"😀!"`, `'a' "b" u'c'`: `"abc"`, `['a' 'b', 'c']`: `["ab","c"]`,
+		`b'x'`: `"x"`, `Rb'\d'`: `"\\d"`, `b'caf\xc3\xa9'`: `"café"`, `b'\xe9\u0041'`: `"é\\u0041"`, `set()`: `[]`, `{'a': set( )}`: `{"a":[]}`, `''`: `""`, `'1'`: `"1"`,
 		`{'romantic': False, 'hipster': True}`: `{"hipster":true,"romantic":false}`, `{}`: `{}`, `{u'a': u'b',}`: `{"a":"b"}`, `{1: 'x', None: 2, True: 3}`: `{"1":"x","None":2,"True":3}`,
 		`{'a': 1, 'a': 2}`: `{"a":2}`, `[1, 'a', None,]`: `[1,"a",null]`, `[]`: `[]`, `(1, 2)`: `[1,2]`, `(1,)`: `[1]`, `(1)`: `1`, `()`: `[]`, `{1, 2}`: `[1,2]`,
 		`{'a': {'b': [True]}}`: `{"a":{"b":[true]}}`,
@@ -167,8 +168,8 @@ func TestParseLiteral(t *testing.T) {
 
 func TestParseLiteralRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		``: "column 1", `free`: "no Python literal", `true`: "no Python literal", `007`: "no Python literal", `1_000`: "no Python literal", `nan`: "no Python literal", `0x10`: "no Python literal",
-		`'a`: "does not end", "'a\nb'": "does not end", `u'a"`: "does not end", `b'a'`: "no Python literal",
+		``: "column 1", `free`: "no Python literal", `true`: "no Python literal", `007`: "no Python literal", `01234`: "no Python literal", `1__0`: "no Python literal", `_1`: "no Python literal", `1_`: "no Python literal", `0x`: "no Python literal", `0x_`: "no Python literal", `0b2`: "no Python literal", `1e999`: "no Python literal", `nan`: "no Python literal", `set(1)`: "no Python literal",
+		`'a`: "does not end", "'a\nb'": "does not end", `u'a"`: "does not end", `b'é'`: "ASCII", `bu'a'`: "no Python literal", `'\ude00\ud83d'`: "no character", `'\ud83dx'`: "no character",
 		`{'a': True`: "want a comma", `{'a' True}`: "want a colon", `{'a': }`: "no Python literal", `[1 2]`: "want a comma", `{[1]: 2}`: "cannot be a key", `[1]]`: "follows the literal", `[1,,2]`: "no Python literal",
 		`'\x4`: "cut off", `'\x4'`: "no character", `'\xzz'`: "no character", `'\ud800'`: "no character", `'\`: "backslash", `__import__('os')`: "no Python literal", `1 + 1`: "follows the literal",
 		strings.Repeat("[", 100): "nested more than",
@@ -202,16 +203,20 @@ func TestTypedAttributes(t *testing.T) {
 		yelp      bool
 		kind      Kind
 		malformed bool
+		doubt     bool
 	}{
-		{"u'free'", true, Text, false}, {"True", true, Bool, false}, {"2", true, Number, false}, {"None", true, Missing, false}, {"{'a': True}", true, Map, false},
-		{"free", true, 0, true}, {"{'a': True", true, 0, true}, {"", true, 0, true},
-		{"free", false, Text, false}, {"beer and wine", false, Text, false}, {"", false, Text, false}, {"True", false, Bool, false}, {"O'Neil (bar)", false, Text, false},
-		{"{'a': True", false, 0, true}, {"u'free", false, 0, true}, {"dict(a=1)", false, 0, true}, {"[1, 2", false, 0, true},
+		{in: "u'free'", yelp: true, kind: Text}, {in: "True", yelp: true, kind: Bool}, {in: "2", yelp: true, kind: Number}, {in: "None", yelp: true}, {in: "{'a': True}", yelp: true, kind: Map},
+		{in: "free", yelp: true, malformed: true}, {in: "{'a': True", yelp: true, malformed: true}, {in: "", yelp: true, malformed: true}, {in: "(cash only)", yelp: true, malformed: true},
+		{in: "free", kind: Text}, {in: "beer and wine", kind: Text}, {in: "", kind: Text}, {in: "True", kind: Bool}, {in: "O'Neil (bar)", kind: Text},
+		{in: "68159", kind: Number}, {in: "01234", kind: Text}, {in: "0x1g", kind: Text}, {in: "1e999", kind: Text},
+		{in: "{'a': True", malformed: true}, {in: "u'free", malformed: true}, {in: `u"free`, malformed: true}, {in: "[1, 2", malformed: true}, {in: " [closed]", malformed: true},
+		{in: "(cash only)", kind: Text, doubt: true}, {in: "'Round the corner", kind: Text, doubt: true}, {in: `"Best" of town`, kind: Text, doubt: true},
+		{in: "dict(a=1)", kind: Text, doubt: true}, {in: "R'n'B", kind: Text, doubt: true}, {in: "U'wine", kind: Text, doubt: true},
 	}
 	for _, tt := range tests {
-		v, err := typed(tt.in, tt.yelp)
-		if (err != nil) != tt.malformed || (err == nil && v.Kind() != tt.kind) {
-			t.Errorf("%q (Yelp %v) is a %v, %v", tt.in, tt.yelp, v.Kind(), err)
+		v, doubt, err := typed(tt.in, tt.yelp)
+		if (err != nil) != tt.malformed || (doubt != nil) != tt.doubt || (err == nil && v.Kind() != tt.kind) {
+			t.Errorf("%q (Yelp %v) is a %v, %v, %v", tt.in, tt.yelp, v.Kind(), doubt, err)
 		}
 	}
 }

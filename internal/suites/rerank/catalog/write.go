@@ -29,7 +29,9 @@ func (r *Review) Marshal() ([]byte, error) {
 	out.add("id", r.ID)
 	out.add("item_id", r.ItemID)
 	out.add("user_id", r.UserID)
-	out.add("stars", r.Stars)
+	if r.Stars != 0 {
+		out.add("stars", r.Stars)
+	}
 	out.add("date", r.Date)
 	out.add("text", r.Text)
 	out.fields(r.Fields)
