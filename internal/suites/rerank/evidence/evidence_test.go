@@ -2,6 +2,7 @@ package evidence
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"testing"
 
@@ -78,7 +79,13 @@ func TestItemMeta(t *testing.T) {
 		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("'casual': False")}, True},
 		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("casual")}, False}, // there, but not set
 		{ev{Path: "attributes.Ambience", Test: "contains", Value: text("classy")}, False},
-		{ev{Path: "attributes.WiFi", Test: "contains", Value: text("REE")}, True},
+		{ev{Path: "attributes.WiFi", Test: "contains", Value: text("FREE")}, True},
+		{ev{Path: "attributes.WiFi", Test: "contains", Value: text("REE")}, False}, // a part of a word
+		{ev{Path: "zip", Test: "contains", Value: text("910")}, False},
+		{ev{Path: "zip", Test: "not_contains", Value: text("910")}, True},
+		{ev{Path: "zip", Test: "contains", Value: num(19107)}, True},
+		{ev{Path: "name", Test: "contains", Value: text("door")}, True},
+		{ev{Path: "name", Test: "contains", Value: catalog.ListValue(text("window"), text("BLUE"))}, True},
 		{ev{Path: "attributes.TV", Test: "contains", Value: no}, True},
 		{ev{Path: "categories", Test: "not_contains", Value: text("Tea")}, True},
 		{ev{Path: "attributes.Ambience", Test: "not_contains", Value: text("hipster")}, False},
@@ -126,6 +133,7 @@ func TestHours(t *testing.T) {
 	}{
 		{"Monday", "11:30", "13:00", 0, True}, {"monday", "12:00", "15:00", 0, False}, {"Monday", "22:00", "1:30", 0, True}, {"Monday", "22:00", "3:00", 0, False},
 		{"Tuesday", "1:00", "2:00", 0, True}, {"Tuesday", "1:00", "2:30", 0, False}, {"Tuesday", "12:00", "13:00", 1, False}, // closed is known
+		{"Tuesday", "23:00", "1:00", 1, False}, {"Sunday", "23:00", "1:00", 1, False}, // closed on the known day
 		{"Sunday", "12:00", "13:00", 0, Unknown}, {"Sunday", "12:00", "13:00", -1, False}, {"Sunday", "12:00", "13:00", 1, True},
 	}
 	for _, tt := range tests {
@@ -133,6 +141,33 @@ func TestHours(t *testing.T) {
 		if got := hold(t, e, item, nil); got != tt.want {
 			t.Errorf("%+v: %v", tt, got)
 		}
+	}
+}
+
+// Monday evening, and nothing known of Tuesday.
+func TestHoursIntoADayThatIsNotKnown(t *testing.T) {
+	item := &catalog.Item{}
+	item.Hours.Set(0, catalog.Interval{From: 18 * 60, To: 24 * 60})
+	for _, tt := range []struct {
+		from, to string
+		missing  int8
+		want     Truth
+		why      string
+	}{
+		{"23:00", "1:00", 0, Unknown, "Monday: 18:00-24:00; hours of Tuesday are not known"},
+		{"23:00", "1:00", 1, True, "Monday: 18:00-24:00; hours of Tuesday are not known"},
+		{"23:00", "24:00", 0, True, "Monday: 18:00-24:00"},
+		{"17:00", "1:00", 1, False, "Monday: 18:00-24:00; hours of Tuesday are not known"},
+	} {
+		e := &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: tt.from, To: tt.to, Missing: tt.missing}
+		x := New(nil).Explain(&request.Node{Aspect: "x", Evidence: e}, item)
+		if x.Truth != tt.want || x.Reason != tt.why {
+			t.Errorf("%+v: %v, %s", tt, x.Truth, x.Reason)
+		}
+	}
+	item.Hours.Set(1, catalog.Interval{From: 0, To: 120})
+	if got := hold(t, &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: "23:00", To: "1:00"}, item, nil); got != True {
+		t.Error(got)
 	}
 }
 
@@ -211,7 +246,7 @@ func TestAmount(t *testing.T) {
 		v    catalog.Value
 		want float64
 	}{
-		{num(3.5), 3.5}, {yes, 1}, {no, 0}, {catalog.Value{}, 0}, {text(""), 0}, {text("None"), 0}, {text("12"), 12}, {text("2015,2016,2017"), 3}, {text("2015"), 2015},
+		{num(3.5), 3.5}, {yes, 1}, {no, 0}, {catalog.Value{}, 0}, {text(""), 0}, {text("None"), 0}, {text("12"), 12}, {text("2015,2016,2017"), 3}, {text("2015"), 2015}, {catalog.MapValue(map[string]catalog.Value{"a": yes}), 0},
 		{catalog.ListValue(num(2015), num(2016)), 2}, {catalog.ListValue(text("None"), text("")), 0}, {catalog.ListValue(), 0}, {text("NaN"), 1},
 	} {
 		if got := amount(tt.v); got != tt.want {
@@ -226,7 +261,10 @@ func TestReviewMeta(t *testing.T) {
 		item.Reviews[i].User = map[string]catalog.Value{"fans": num(fans), "elite": catalog.ListValue()}
 	}
 	item.Reviews[1].User["elite"] = catalog.ListValue(num(2020))
-	item.Reviews[0].Fields = map[string]catalog.Value{"useful": num(4)}
+	item.Reviews[0].Fields = map[string]catalog.Value{"useful": num(4), "votes": text("12"), "seen": no, "flags": flags()}
+	for i := range item.Reviews {
+		item.Reviews[i].Date = "2015-03-04"
+	}
 	type ev = request.Evidence
 	tests := []struct {
 		e    ev
@@ -243,6 +281,18 @@ func TestReviewMeta(t *testing.T) {
 		{ev{Path: "useful", Test: "lte", Value: num(5), Aggregate: "all"}, False}, // two reviews do not have it
 		{ev{Path: "useful", Test: "lte", Value: num(5)}, True},
 		{ev{Path: "stars", Test: "gte", Value: num(1), Aggregate: "all"}, True},
+		{ev{Path: "date", Test: "lte", Value: num(2000)}, False}, // a text is no number
+		{ev{Path: "date", Test: "gte", Value: num(1)}, False},
+		{ev{Path: "date", Test: "gte", Value: num(0)}, False},
+		{ev{Path: "text", Test: "lte", Value: num(5)}, False},
+		{ev{Path: "date", Test: "not_empty"}, True},
+		{ev{Path: "votes", Test: "gte", Value: num(12)}, True}, // one that writes a number is
+		{ev{Path: "votes", Test: "lte", Value: num(11)}, False},
+		{ev{Path: "seen", Test: "lte", Value: num(1)}, False}, // nor are yes and no, or flags
+		{ev{Path: "flags", Test: "lte", Value: num(1)}, False},
+		{ev{Path: "user.elite", Test: "gte", Value: num(1), Aggregate: "count", Count: 1}, True}, // a list counts
+		{ev{Path: "user.elite", Test: "gte", Value: num(2)}, False},
+		{ev{Path: "user.elite", Test: "lte", Value: num(0), Aggregate: "count", Count: 2}, True},
 		{ev{Path: "nothing", Test: "not_empty"}, False},
 		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4}, Unknown}, // no such review
 		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4, Missing: -1}, False},
@@ -254,6 +304,94 @@ func TestReviewMeta(t *testing.T) {
 		}
 		if got := hold(t, &tt.e, reviewed(), nil); got != Truth(tt.e.Missing) {
 			t.Errorf("without reviews %+v: %v", tt.e, got)
+		}
+	}
+}
+
+// A review without stars has none, and that is not few.
+func TestReviewsWithoutStars(t *testing.T) {
+	item := reviewed("a", "b", "c")
+	item.Reviews[1].Stars = 0
+	type ev = request.Evidence
+	for _, tt := range []struct {
+		e    ev
+		want Truth
+	}{
+		{ev{Path: "stars", Test: "lte", Value: num(5), Aggregate: "all"}, False},
+		{ev{Path: "stars", Test: "lte", Value: num(5), Aggregate: "count", Count: 2}, True},
+		{ev{Path: "stars", Test: "lte", Value: num(0)}, False},
+		{ev{Path: "stars", Test: "gte", Value: num(0), Aggregate: "all"}, False},
+		{ev{Path: "stars", Test: "lte", Value: num(5), Aggregate: "all", MinStars: 1}, True}, // it is not asked
+	} {
+		tt.e.Kind = request.ReviewMeta
+		if got := hold(t, &tt.e, item, nil); got != tt.want {
+			t.Errorf("%+v: %v", tt.e, got)
+		}
+	}
+}
+
+// Values of items as they were read: a number in a text is the number, and the
+// text still equals it.
+func TestReadValuesMatchAsWritten(t *testing.T) {
+	dir := t.TempDir()
+	files := catalog.Files{Items: dir + "/items.jsonl", Reviews: dir + "/reviews.jsonl"}
+	for path, line := range map[string]string{
+		files.Items:   `{"id":"a","name":"A","attributes":{"Zip":"68159","Code":"01234","Flags":{},"Blank":"","Note":"(cash only)"}}`,
+		files.Reviews: `{"id":"r","item_id":"a","user_id":"u","text":"x","user":{"elite":"2018"}}`,
+	} {
+		if err := os.WriteFile(path, []byte(line), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c, findings, err := catalog.Load(files)
+	if err != nil || len(catalog.Errors(findings)) > 0 {
+		t.Fatal(err, findings)
+	}
+	type ev = request.Evidence
+	for _, tt := range []struct {
+		e    ev
+		want Truth
+	}{
+		{ev{Path: "attributes.Zip", Test: "true", Value: text("68159")}, True},
+		{ev{Path: "attributes.Zip", Test: "true", Value: num(68159)}, True},
+		{ev{Path: "attributes.Zip", Test: "true", Value: text("681")}, False},
+		{ev{Path: "attributes.Zip", Test: "contains", Value: text("68159")}, True},
+		{ev{Path: "attributes.Zip", Test: "contains", Value: text("681")}, False},
+		{ev{Path: "attributes.Code", Test: "true", Value: text("01234")}, True},
+		{ev{Path: "attributes.Code", Test: "true", Value: text("1234")}, False},
+		{ev{Path: "attributes.Flags", Test: "true", Value: text("")}, False}, // nothing is not no flags
+		{ev{Path: "attributes.Flags", Test: "true", Value: text("  ")}, False},
+		{ev{Path: "attributes.Flags", Test: "true", Value: text("{}")}, True},
+		{ev{Path: "attributes.Blank", Test: "true", Value: text("")}, True},
+		{ev{Path: "attributes.Note", Test: "true", Value: text("(Cash only)")}, True},
+		{ev{Kind: request.ReviewMeta, Path: "user.elite", Test: "gte", Value: num(2)}, False}, // one year, not 2018 of them
+		{ev{Kind: request.ReviewMeta, Path: "user.elite", Test: "gte", Value: num(1)}, True},
+	} {
+		if tt.e.Kind == "" {
+			tt.e.Kind = request.ItemMeta
+		}
+		if got := hold(t, &tt.e, c.Items[0], nil); got != tt.want {
+			t.Errorf("%s %s %q: %v", tt.e.Path, tt.e.Test, tt.e.Value, got)
+		}
+	}
+}
+
+func TestContainsOnText(t *testing.T) {
+	flag := catalog.MapValue(map[string]catalog.Value{"a": yes})
+	for _, tt := range []struct {
+		text string
+		want catalog.Value
+		in   bool
+	}{
+		{"Beer and Wine", text("wine"), true}, {"Beer and Wine", text("beer AND"), true}, {"Beer and Wine", text("win"), false}, {"Beer and Wine", text("eer"), false},
+		{"beer_and_wine", text("wine"), true}, {"wine-bar", text("bar"), true}, {"barbar bar", text("bar"), true}, {"O'Neil", text("neil"), true},
+		{"68159", text("681"), false}, {"68159", text("159"), false}, {"D-68159", text("68159"), true}, {"68159 Mannheim", num(68159), true}, {"4.5 stars", text("5"), false}, {"4.5 stars", text("4"), false},
+		{"4.5 stars", text("4.5"), true}, {"1,000 seats", text("000"), false}, {"seats 4, 5", text("4"), true}, {"seats 4.", text("4"), true}, {"B2", text("2"), false},
+		{"Café Ümit", text("ümit"), true}, {"Cafés", text("café"), false}, {"ΣΊΣΥΦΟΣ", text("σίσυφος"), true}, {"cafe\u0301 x", text("cafe"), false},
+		{"a", text(""), false}, {"a b", text(" "), false}, {"a (b)", text("(b)"), true}, {"x {} [] y", catalog.ListValue(), false}, {`say {"a":true} now`, flag, false}, {`{"a":true}`, flag, false},
+	} {
+		if got := contains(text(tt.text), []catalog.Value{tt.want}); got != tt.in {
+			t.Errorf("%q contains %q: %v", tt.text, tt.want, got)
 		}
 	}
 }
@@ -274,7 +412,8 @@ func TestSocial(t *testing.T) {
 		want    Truth
 	}{
 		{"Cid", 0, "cozy", 0, True}, {"cid", 0, "cozy", 0, True}, {"Bob", 0, "cozy", 0, False}, {"Bob", 1, "cozy", 0, True}, {"Dee", 1, "cozy", 0, True},
-		{"Ann", 1, "cozy", 0, False}, {"Ann", 2, "cozy", 0, True}, {"Ann", 2, "noisy", 0, False}, {"Ann", 2, "", 0, True}, {"Eve", 2, "cozy", 0, False},
+		{"Ann", 1, "cozy", 0, False}, {"Ann", 2, "cozy", 0, True}, {"Bob", 2, "cozy", 0, True}, {"Dee", 2, "cozy", 0, True}, {"Cid", 2, "cozy", 0, True}, // friends and oneself too
+		{"Ann", 2, "noisy", 0, False}, {"Ann", 2, "", 0, True}, {"Eve", 2, "cozy", 0, False},
 		{"Eve,Bob", 1, "cozy", 0, True}, {"Eve,Bob", 1, "cozy|noisy", 2, True}, {"Bob", 1, "cozy", 2, False}, {"Nobody", 2, "cozy", 0, False}, {"u0", 0, "cozy", 0, True},
 	}
 	for _, tt := range tests {

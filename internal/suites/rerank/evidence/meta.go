@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -98,7 +100,7 @@ func standing(v catalog.Value) Truth {
 // and of a list each element.
 func readings(v catalog.Value) []catalog.Value {
 	list := []catalog.Value{v}
-	if v.Kind() == catalog.Text {
+	if strings.TrimSpace(v.Text()) != "" {
 		if meant := catalog.Interpret(v.Text()); !meant.IsZero() && !meant.Equal(v) {
 			list = append(list, meant)
 		}
@@ -117,8 +119,8 @@ func equals(v catalog.Value, want []catalog.Value) bool {
 }
 
 // contains reports that a list has one of the wanted values as an element, a
-// map one as a flag that is set or all of one's entries, or a text the words
-// of one, in whatever case.
+// map one as a flag that is set or all of one's entries, or a text one as whole
+// words ([hasWords]), in whatever case.
 func contains(v catalog.Value, want []catalog.Value) bool {
 	return slices.ContainsFunc(want, func(w catalog.Value) bool {
 		switch v.Kind() {
@@ -127,11 +129,51 @@ func contains(v catalog.Value, want []catalog.Value) bool {
 		case catalog.Map:
 			return hasFlag(v, w)
 		case catalog.Text:
-			return w.Kind() != catalog.Map && w.Kind() != catalog.List && strings.Contains(fold(v.Text()), fold(w.String()))
+			return w.Kind() != catalog.Map && w.Kind() != catalog.List && hasWords(fold(v.Text()), fold(w.String()))
 		}
 		return v.Equal(w)
 	})
 }
+
+// hasWords reports that a text has others words one after the other, not
+// inside a word or number: "681" is not in "68159", nor 5 in "4.5".
+func hasWords(text, words string) bool {
+	if strings.TrimSpace(words) == "" {
+		return false
+	}
+	for from := 0; ; {
+		at := strings.Index(text[from:], words)
+		if at < 0 {
+			return false
+		}
+		at += from
+		if !joined(text, at) && !joined(text, at+len(words)) {
+			return true
+		}
+		_, n := utf8.DecodeRuneInString(text[at:])
+		from = at + n
+	}
+}
+
+// joined reports a place within a word or a number: between letters or digits,
+// or beside a point or comma between digits.
+func joined(text string, at int) bool {
+	before, n := utf8.DecodeLastRuneInString(text[:at])
+	after, m := utf8.DecodeRuneInString(text[at:])
+	switch {
+	case ofWord(before) && ofWord(after):
+		return true
+	case before == '.' || before == ',':
+		first, _ := utf8.DecodeLastRuneInString(text[:at-n])
+		return unicode.IsDigit(first) && unicode.IsDigit(after)
+	case after == '.' || after == ',':
+		last, _ := utf8.DecodeRuneInString(text[at+m:])
+		return unicode.IsDigit(before) && unicode.IsDigit(last)
+	}
+	return false
+}
+
+func ofWord(r rune) bool { return unicode.In(r, unicode.L, unicode.N, unicode.M) }
 
 func hasFlag(v, want catalog.Value) bool {
 	if want.Kind() == catalog.Map {
@@ -177,20 +219,27 @@ func hours(e *request.Evidence) test {
 		if known {
 			t = truth(open)
 		}
-		return t, func() string { return hoursReason(item, day) }
+		return t, func() string { return hoursReason(item, day, to <= from) }
 	}
 }
 
-// hoursReason tells the hours of a day, and those of the day before that reach
-// into it.
-func hoursReason(item *catalog.Item, day int) string {
-	text := "hours of " + catalog.Weekdays[day] + " are not known"
-	if v := item.Hours.On(day); !v.IsZero() {
-		text = fmt.Sprintf("%s: %s", catalog.Weekdays[day], v)
+// hoursReason tells the hours of a day, those of the day before that reach
+// into it, and those of the next where it is asked about that too.
+func hoursReason(item *catalog.Item, day int, next bool) string {
+	text := hoursText(item, day)
+	if next {
+		text += "; " + hoursText(item, (day+1)%7)
 	}
 	before := (day + 6) % 7
 	if slices.ContainsFunc(item.Hours.Days[before], func(i catalog.Interval) bool { return i.To > catalog.Day }) {
 		text += fmt.Sprintf("; %s: %s", catalog.Weekdays[before], item.Hours.On(before))
 	}
 	return text
+}
+
+func hoursText(item *catalog.Item, day int) string {
+	if v := item.Hours.On(day); !v.IsZero() {
+		return fmt.Sprintf("%s: %s", catalog.Weekdays[day], v)
+	}
+	return "hours of " + catalog.Weekdays[day] + " are not known"
 }

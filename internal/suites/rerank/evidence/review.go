@@ -100,7 +100,7 @@ func amount(v catalog.Value) float64 {
 	case catalog.List:
 		return float64(count(v.List()))
 	case catalog.Text:
-		if n, err := strconv.ParseFloat(v.Text(), 64); err == nil && !math.IsNaN(n) && !math.IsInf(n, 0) {
+		if n, ok := written(v.Text()); ok {
 			return n
 		}
 		var parts []catalog.Value
@@ -157,20 +157,39 @@ func reviewMeta(e *request.Evidence) test {
 	}
 }
 
-// metaHolds tests a value. gte and lte of no value are false; a list is
-// compared by how many elements it has.
+// metaHolds tests a value. gte and lte are false of what is no number, be it
+// nothing or other text; a list is compared by how many elements it has.
 func metaHolds(e *request.Evidence, v catalog.Value) bool {
 	switch {
 	case e.Test == request.NotEmpty && v.Kind() == catalog.Map:
 		return len(v.Keys()) > 0
 	case e.Test == request.NotEmpty:
 		return amount(v) != 0
-	case v.IsZero():
-		return false
-	case e.Test == request.AtLeast:
-		return amount(v) >= e.Value.Number()
 	}
-	return amount(v) <= e.Value.Number()
+	n, ok := measure(v)
+	if e.Test == request.AtLeast {
+		return ok && n >= e.Value.Number()
+	}
+	return ok && n <= e.Value.Number()
+}
+
+// measure is the number that a value is, writes, or as a list has elements.
+func measure(v catalog.Value) (n float64, ok bool) {
+	switch v.Kind() {
+	case catalog.Number:
+		return v.Number(), true
+	case catalog.List:
+		return float64(count(v.List())), true
+	case catalog.Text:
+		return written(v.Text())
+	}
+	return 0, false
+}
+
+// written is the number that a text writes.
+func written(s string) (n float64, ok bool) {
+	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
+	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
 }
 
 func metaWanted(e *request.Evidence) string {

@@ -17,9 +17,11 @@ import (
 // and closed, 24/7. A rule after a semicolon replaces what was said of its days
 // before; one after a comma adds to it. Days that no rule names are closed.
 //
+// One that is off closes its days in either case.
+//
 // Notes tell what was left out: public and school holidays, comments, and days
-// with an open end (17:00+), which are not known since nobody knows when they
-// end. Whatever else the grammar has (months, weeks, dates, sunset, fallbacks)
+// that stay unknown, since their time has an open end (17:00+) or ends when it
+// began (23:00-23:00), be that at once or a day later. Whatever else the grammar has (months, weeks, dates, sunset, fallbacks)
 // is an error, and nothing is known.
 //
 // The grammar is that of wiki.openstreetmap.org/wiki/Key:opening_hours/specification.
@@ -29,7 +31,7 @@ func ParseHours(s string) (h catalog.Hours, notes []string, err error) {
 		return catalog.Hours{}, nil, err
 	}
 	for day := range catalog.Weekdays {
-		if !p.openEnd[day] {
+		if !p.unknown[day] {
 			h.Set(day, p.days[day]...)
 		}
 	}
@@ -41,7 +43,7 @@ type hours struct {
 	text    string
 	at      int
 	days    [7][]catalog.Interval
-	openEnd [7]bool
+	unknown [7]bool
 	notes   []string
 }
 
@@ -132,11 +134,12 @@ func (p *hours) rule(add bool) error {
 	if err != nil {
 		return err
 	}
-	intervals, openEnd, said, err := p.times()
+	intervals, vague, said, err := p.times()
 	if err != nil {
 		return err
 	}
-	switch off := p.take(offWord) != ""; {
+	off := p.take(offWord) != ""
+	switch {
 	case off && said:
 		return p.errorf("times that are off are not read")
 	case !off && !said && p.take(openWord) == "":
@@ -153,13 +156,13 @@ func (p *hours) rule(add bool) error {
 		return nil
 	}
 	for _, day := range days {
-		if !add {
-			p.days[day], p.openEnd[day] = nil, false
+		if !add || off {
+			p.days[day], p.unknown[day] = nil, false
 		}
 		p.days[day] = append(p.days[day], intervals...)
-		if openEnd {
-			p.openEnd[day] = true
-			p.note("a time without an end (+) leaves its days unknown")
+		if vague != "" {
+			p.unknown[day] = true
+			p.note(vague + " leaves its days unknown")
 		}
 	}
 	return nil
@@ -204,26 +207,37 @@ func (p *hours) weekdays() (days []int, onlyHolidays bool, err error) {
 	return days, len(days) == 0, nil
 }
 
+// What makes times vague, so that nobody knows when it is open.
+const (
+	openEnd  = "a time without an end (+)"
+	noLength = "a time that ends when it begins"
+)
+
 // times reads intervals; said tells whether there were any.
-func (p *hours) times() (list []catalog.Interval, openEnd, said bool, err error) {
+func (p *hours) times() (list []catalog.Interval, vague string, said bool, err error) {
 	if p.take(always) != "" {
-		return []catalog.Interval{{From: 0, To: catalog.Day}}, false, true, nil
+		return []catalog.Interval{{From: 0, To: catalog.Day}}, "", true, nil
 	}
 	for p.peek(clockWord) {
 		said = true
 		from, err := p.clock()
 		if err != nil {
-			return nil, false, false, err
+			return nil, "", false, err
 		}
 		if p.byte('+') {
-			openEnd = true
+			vague = openEnd
 		} else {
 			i, plus, err := p.interval(from)
-			if err != nil {
-				return nil, false, false, err
+			switch {
+			case err != nil:
+				return nil, "", false, err
+			case plus:
+				vague = openEnd
+			case i.To-i.From == catalog.Day && i.From > 0: // 0:00-0:00 is a whole day
+				vague = noLength
+			default:
+				list = append(list, i)
 			}
-			openEnd = openEnd || plus
-			list = append(list, i)
 		}
 		before := p.at
 		if !p.byte(',') {
@@ -234,7 +248,7 @@ func (p *hours) times() (list []catalog.Interval, openEnd, said bool, err error)
 			break
 		}
 	}
-	return list, openEnd, said, nil
+	return list, vague, said, nil
 }
 
 // interval reads the rest of an interval; plus tells of an open end after it.

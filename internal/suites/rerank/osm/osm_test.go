@@ -51,6 +51,13 @@ func TestParseHours(t *testing.T) {
 		{`Mo-Fr 9:00-17:00 "by appointment"`, "09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 closed closed", `the comment "by appointment" is left out`},
 		{"Tu-Sa 19:00+", "closed ? ? ? ? ? closed", "a time without an end (+) leaves its days unknown"},
 		{"Mo 12:00-14:00,18:00-22:00+", "? closed closed closed closed closed closed", "a time without an end (+) leaves its days unknown"},
+		{"Mo-Su 11:00-23:00, Tu off", "11:00-23:00 closed 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00", ""},
+		{"Mo-Su 11:00+, Tu,Fr closed", "? closed ? ? closed ? ?", "a time without an end (+) leaves its days unknown"},
+		{"Mo-Su 11:00-23:00, Tu off, Tu 18:00-20:00", "11:00-23:00 18:00-20:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00", ""},
+		{"Mo 11:00-23:00, PH off", "11:00-23:00 closed closed closed closed closed closed", "PH (holidays) is left out"},
+		{"Mo-Su 23:00-23:00", every("?"), "a time that ends when it begins leaves its days unknown"},
+		{"Mo 10:00-14:00,23:00-23:00; Tu 10:00-34:00; We 9:00-17:00", "? ? 09:00-17:00 closed closed closed closed", "a time that ends when it begins leaves its days unknown"},
+		{"Mo 00:00-00:00; Tu 00:00-24:00", "00:00-24:00 00:00-24:00 closed closed closed closed closed", ""},
 		{"Mo-Su 18:00+; We 18:00-23:00", "? ? 18:00-23:00 ? ? ? ?", "a time without an end (+) leaves its days unknown"},
 	}
 	for _, tt := range tests {
@@ -97,10 +104,18 @@ func FuzzParseHours(f *testing.F) {
 	for _, s := range []string{"Mo-Fr 10:00-20:00; Sa 24/7", "Su-Th 18:00+, Fr,PH off \"x\"", "11:00–23:00"} {
 		f.Add(s)
 	}
+	f.Add("Mo-Su 23:00-23:00, Tu off")
 	f.Fuzz(func(t *testing.T, s string) {
 		h, _, err := ParseHours(s)
 		if err != nil {
 			return
+		}
+		for day := range catalog.Weekdays { // what is written is read again
+			for _, i := range h.Days[day] {
+				if back, err := catalog.ParseInterval(i.String()); err != nil || back != i {
+					t.Fatalf("%q gives %s, which is read as %v, %v", s, i, back, err)
+				}
+			}
 		}
 		for day := range catalog.Weekdays {
 			for _, i := range h.Days[day] {
@@ -175,6 +190,22 @@ func TestTags(t *testing.T) {
 	} {
 		if got := i.At(path).String(); got != want {
 			t.Errorf("%s is %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestWiFi(t *testing.T) {
+	for tags, want := range map[string]string{
+		`"internet_access":"wlan","internet_access:fee":"no"`: "free", `"internet_access":"wlan","internet_access:fee":"customers"`: "free",
+		`"internet_access":"yes","internet_access:fee":"yes"`: "paid", `"internet_access":"wifi"`: "yes", `"internet_access":"wlan","internet_access:fee":"2 EUR"`: "yes",
+		`"internet_access":"no","internet_access:fee":"customers"`: "no", `"internet_access:fee":"customers"`: "", `"internet_access":"terminal"`: "",
+	} {
+		items, _, err := Convert([]byte(`[{"id":"node/1","name":"A","tags":{` + tags + `}}]`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := items[0].At("attributes.WiFi").String(); got != want {
+			t.Errorf("%s is %q, want %q", tags, got, want)
 		}
 	}
 }
