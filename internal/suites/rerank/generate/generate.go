@@ -15,12 +15,12 @@ import (
 // Options say how much of what to make.
 type Options struct {
 	Seed     uint64
-	Items    int // ignored if Base is given
+	Items    int // of Base, if it is given: 0 all of them
 	Reviews  int // at least one an item
 	Users    int // 0: a tenth of the reviews, at least 30
 	Requests int
-	// Base are items to take instead of making some up. They are not changed;
-	// reviews they have are left out.
+	// Base are items to take instead of making some up, drawn where there are
+	// more than are wanted. They are not changed; reviews they have are left out.
 	Base []*catalog.Item
 	// Source says where Base comes from and under which licence, for the
 	// README that goes with the data.
@@ -31,6 +31,9 @@ type Options struct {
 type Data struct {
 	Catalog  *catalog.Catalog
 	Requests []request.Request
+	// Repeated is how many of the requests ask what one before does, or say it in
+	// the same words, since no other could be found.
+	Repeated int
 
 	seed   uint64
 	source string
@@ -44,13 +47,15 @@ func Generate(o Options) (*Data, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.Base != nil {
+	if o.Base != nil && o.Items == 0 {
 		o.Items = len(o.Base)
 	}
 	if o.Users == 0 {
 		o.Users = max(30, o.Reviews/10)
 	}
 	switch {
+	case o.Base != nil && o.Items > len(o.Base):
+		return nil, fmt.Errorf("%d items of %d that are given: want as many at most, or give none to make all up", o.Items, len(o.Base))
 	case o.Items < 2:
 		return nil, fmt.Errorf("%d items: want at least 2", o.Items)
 	case o.Reviews < o.Items:
@@ -61,11 +66,12 @@ func Generate(o Options) (*Data, error) {
 		return nil, fmt.Errorf("%d requests: want 0 or more", o.Requests)
 	}
 	g := &generator{words: w, options: o}
+	g.choose()
 	g.people()
 	g.items()
 	g.reviews()
 	c := catalog.New(g.list, g.users)
-	requests, err := g.requests(c)
+	requests, repeated, err := g.requests(c)
 	if err != nil {
 		return nil, err
 	}
@@ -74,7 +80,7 @@ func Generate(o Options) (*Data, error) {
 			panic(fmt.Sprintf("generate: request %s is %s", s.Request, s.Status)) // it was built to be right
 		}
 	}
-	return &Data{c, requests, o.Seed, o.Source}, nil
+	return &Data{c, requests, repeated, o.Seed, o.Source}, nil
 }
 
 type generator struct {
@@ -112,6 +118,25 @@ func shuffle[T any](s *stable.Stream, list []T) {
 }
 
 func chance(s *stable.Stream, percent int) bool { return s.IntN(100) < percent }
+
+// choose draws the items of Base that are taken, in their order.
+func (g *generator) choose() {
+	base := g.options.Base
+	if base == nil || len(base) == g.options.Items {
+		return
+	}
+	chosen := make([]int, len(base))
+	for i := range chosen {
+		chosen[i] = i
+	}
+	shuffle(g.stream("base"), chosen)
+	chosen = chosen[:g.options.Items]
+	slices.Sort(chosen)
+	g.options.Base = nil
+	for _, i := range chosen {
+		g.options.Base = append(g.options.Base, base[i])
+	}
+}
 
 // people makes the users. A friend is somebody near in the list, as in a town,
 // or now and then anybody.
@@ -354,7 +379,8 @@ func (g *generator) reviews() {
 }
 
 // writer draws who writes: those at the start of the list more often, and
-// nobody twice about one item as long as there are others.
+// nobody twice about one item as long as there are others: where drawing finds
+// none of them, it is the next in the list.
 func (g *generator) writer(s *stable.Stream, before map[int]bool) int {
 	user := 0
 	for range 20 {
@@ -363,6 +389,9 @@ func (g *generator) writer(s *stable.Stream, before map[int]bool) int {
 		if !before[user] {
 			break
 		}
+	}
+	for next := 0; before[user] && next < g.options.Users; next++ {
+		user = (user + 1) % g.options.Users
 	}
 	before[user] = true
 	return user

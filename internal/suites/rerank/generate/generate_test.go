@@ -3,6 +3,7 @@ package generate
 import (
 	"bytes"
 	"cmp"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -84,6 +85,187 @@ func TestGoldIsSpreadEvenly(t *testing.T) {
 	if most := slices.Max(slices.Collect(maps.Values(count))); most > 2 || len(count) < small.Items*9/10 {
 		t.Errorf("gold falls on %d of %d items, on one %d times", len(count), small.Items, most)
 	}
+	few := small
+	few.Requests = 30
+	d, late := generate(t, few), 0
+	for _, r := range d.Requests {
+		if slices.IndexFunc(d.Catalog.Items, func(i *catalog.Item) bool { return i.ID == r.Gold }) >= few.Items/2 {
+			late++
+		}
+	}
+	if late < 8 || late > 22 {
+		t.Errorf("gold of %d of 30 requests stands in the second half of the items", late)
+	}
+}
+
+// A group is not to be told by its items, nor an item by its groups: where the
+// numbers of items and groups share factors too, gold of each group falls on
+// all items alike. And no request is there twice.
+func TestGroupsAreNotTiedToItems(t *testing.T) {
+	for _, tt := range []struct {
+		o                         Options
+		leastItems, most, overall int // different golds of a group; how often one is gold of it, and at all
+	}{
+		{Options{Seed: 42, Items: 100, Reviews: 1200, Requests: 1000}, 90, 2, 12},
+		{Options{Seed: 42, Items: 50, Reviews: 600, Users: 600, Requests: 500}, 48, 2, 12},
+		{Options{Seed: 1, Items: 60, Reviews: 720, Requests: 60}, 6, 1, 2},
+		{Options{Seed: 1, Items: 20, Reviews: 300, Users: 400, Requests: 300}, 19, 2, 18},
+	} {
+		d := generate(t, tt.o)
+		golds, total := map[string]map[string]int{}, map[string]int{}
+		structures, texts := map[string]bool{}, map[string]bool{}
+		for _, r := range d.Requests {
+			if golds[r.Group] == nil {
+				golds[r.Group] = map[string]int{}
+			}
+			golds[r.Group][r.Gold]++
+			total[r.Gold]++
+			structures[meaning(r.Structure)], texts[r.Text] = true, true
+		}
+		for group, count := range golds {
+			if most := slices.Max(slices.Collect(maps.Values(count))); len(count) < tt.leastItems || most > tt.most {
+				t.Errorf("%+v: gold of %s falls on %d items, on one %d times", tt.o, group, len(count), most)
+			}
+		}
+		if most := slices.Max(slices.Collect(maps.Values(total))); most > tt.overall {
+			t.Errorf("%+v: one item is gold %d times", tt.o, most)
+		}
+		if n := len(d.Requests); len(structures) != n || len(texts) != n || d.Repeated != 0 {
+			t.Errorf("%+v: %d different structures and %d texts of %d requests, %d repeated", tt.o, len(structures), len(texts), n, d.Repeated)
+		}
+	}
+}
+
+// Where there is not enough to ask, requests repeat, and that is said.
+func TestRepeatsAreCounted(t *testing.T) {
+	d := generate(t, Options{Seed: 3, Items: 4, Reviews: 12, Users: 5, Requests: 400})
+	before, repeated := asked{}, 0
+	for _, r := range d.Requests {
+		if before.has(r) {
+			repeated++
+		}
+		before.add(r)
+	}
+	if repeated == 0 || repeated != d.Repeated {
+		t.Errorf("%d requests are repeated, and %d said to be", repeated, d.Repeated)
+	}
+	dir := t.TempDir()
+	if _, err := d.Write(dir); err != nil {
+		t.Fatal(err)
+	}
+	if readme, _ := os.ReadFile(filepath.Join(dir, ReadmeFile)); !strings.Contains(string(readme), fmt.Sprintf("%d of the requests repeat another", repeated)) {
+		t.Errorf("%s", readme)
+	}
+}
+
+func TestMeaningHeedsNoOrder(t *testing.T) {
+	leaf := func(pattern string) *request.Node {
+		return &request.Node{Aspect: pattern, Evidence: &request.Evidence{Kind: request.ReviewText, Pattern: pattern}}
+	}
+	join := func(op string, args ...*request.Node) *request.Node { return &request.Node{Op: op, Args: args} }
+	a, b, c := leaf("a"), leaf("b"), leaf("c")
+	want := meaning(join("AND", a, join("OR", b, c)))
+	for _, tt := range []struct {
+		n    *request.Node
+		same bool
+	}{{join("AND", join("OR", c, b), a), true}, {join("OR", a, join("AND", b, c)), false}, {join("AND", a, b, c), false}, {join("AND", join("NOT", a), join("OR", b, c)), false}} {
+		if same := meaning(tt.n) == want; same != tt.same {
+			t.Errorf("%s means the same: %v", tt.n.Shorthand(), same)
+		}
+	}
+}
+
+// Each condition that could be left out of a request was.
+func TestNoConditionIsForNothing(t *testing.T) {
+	d := generate(t, small)
+	evaluator := evidence.New(d.Catalog.Graph)
+	looked := 0
+	for _, r := range d.Requests {
+		least := map[string]int{"G01": 3, "G04": 2}[r.Group]
+		anchors := 0
+		for _, a := range r.Structure.Args {
+			if a.Op != request.Or {
+				anchors++
+			}
+		}
+		if anchors <= max(least, 1) {
+			continue
+		}
+		for k, a := range r.Structure.Args {
+			if a.Op == request.Or || strings.HasPrefix(a.Leaves()[0].Aspect, "review_meta_") {
+				continue
+			}
+			looked++
+			without := &request.Node{Op: request.And, Args: slices.Delete(slices.Clone(r.Structure.Args), k, k+1)}
+			n := 0
+			for _, i := range d.Catalog.Items {
+				if evaluator.Evaluate(without, i) == evidence.True {
+					n++
+				}
+			}
+			if n == 1 {
+				t.Errorf("%s does not need %s: %s", r.ID, a.Shorthand(), r.Shorthand)
+			}
+		}
+	}
+	if looked < 20 {
+		t.Errorf("%d conditions were looked at", looked)
+	}
+}
+
+// Nobody reviews an item twice as long as there are others who may.
+func TestNobodyReviewsTwice(t *testing.T) {
+	for _, tt := range []struct {
+		o    Options
+		most int
+	}{
+		{small, 1}, {Options{Seed: 5, Items: 2, Reviews: 36, Users: 30}, 1}, {Options{Seed: 6, Items: 2, Reviews: 16, Users: 10}, 1},
+		{Options{Seed: 7, Items: 2, Reviews: 40, Users: 3}, 40}, // there are not enough
+	} {
+		for _, i := range generate(t, tt.o).Catalog.Items {
+			count := map[string]int{}
+			for _, r := range i.Reviews {
+				if count[r.UserID]++; count[r.UserID] > tt.most {
+					t.Errorf("%+v: %s reviews %s again", tt.o, r.UserID, i.ID)
+				}
+			}
+		}
+	}
+}
+
+// However few are left, one of them is found.
+func TestEveryWriterIsFound(t *testing.T) {
+	g := &generator{options: Options{Seed: 1, Users: 300}}
+	s, before := g.stream("writers"), map[int]bool{}
+	for n := range 300 {
+		if user := g.writer(s, before); user < 0 || user >= 300 || len(before) != n+1 {
+			t.Fatalf("writer %d is %d, who wrote before", n, user)
+		}
+	}
+	if user := g.writer(s, before); user < 0 || user >= 300 {
+		t.Errorf("of 300 the next is %d", user)
+	}
+}
+
+// A request of friends of friends is one that friends alone do not satisfy.
+func TestFriendsOfFriendsAreNeeded(t *testing.T) {
+	d := generate(t, small)
+	evaluator := evidence.New(d.Catalog.Graph)
+	looked := 0
+	for _, r := range d.Requests {
+		if r.Group != "G09" && r.Group != "G10" {
+			continue
+		}
+		looked++
+		closer := *r.Structure.Evidence
+		closer.Hops--
+		if evaluator.Leaf(&closer, d.Catalog.Item(r.Gold)) == evidence.True {
+			t.Errorf("%s is satisfied by people closer than it asks for: %s", r.ID, r.Shorthand)
+		}
+	}
+	if looked == 0 {
+		t.Error("there is no such request")
+	}
 }
 
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
@@ -126,6 +308,9 @@ func TestWriteOverwritesNothing(t *testing.T) {
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, UsersFile)); string(b) != "mine" {
 		t.Errorf("the file now holds %q", b)
+	}
+	if there, _ := os.ReadDir(dir); len(there) != 1 {
+		t.Errorf("beside what was there %d files are left behind", len(there)-1)
 	}
 }
 
@@ -211,6 +396,41 @@ func TestRealItems(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join(dir, ReadmeFile))
 	if err != nil || !strings.Contains(string(readme), "ODbL") || !strings.Contains(string(readme), "Nobody wrote these reviews") {
 		t.Errorf("%s, %v", readme, err)
+	}
+}
+
+// Fewer of the items that are given may be taken, and none that are not there.
+func TestSomeOfTheItemsGiven(t *testing.T) {
+	var base []*catalog.Item
+	for _, i := range generate(t, Options{Seed: 1, Items: 40, Reviews: 400}).Catalog.Items {
+		base = append(base, i)
+	}
+	ids := func(o Options) []string {
+		o.Base, o.Reviews, o.Requests = base, 200, 20
+		var list []string
+		for _, i := range generate(t, o).Catalog.Items {
+			list = append(list, i.ID)
+		}
+		return list
+	}
+	some := ids(Options{Seed: 42, Items: 12})
+	if len(some) != 12 || !slices.IsSorted(some) || len(slices.Compact(slices.Clone(some))) != 12 {
+		t.Errorf("of 40 items 12 are %v", some)
+	}
+	if !slices.Equal(some, ids(Options{Seed: 42, Items: 12})) || slices.Equal(some, ids(Options{Seed: 43, Items: 12})) {
+		t.Error("the items do not depend on the seed alone")
+	}
+	if n := len(ids(Options{Seed: 42})); n != 40 {
+		t.Errorf("without a number %d items are taken", n)
+	}
+	if n := len(ids(Options{Seed: 42, Items: 40})); n != 40 {
+		t.Errorf("of 40 items %d are taken", n)
+	}
+	if _, err := Generate(Options{Items: 41, Reviews: 400, Base: base}); err == nil || !strings.Contains(err.Error(), "41 items of 40") {
+		t.Error(err)
+	}
+	if len(base[0].Reviews) == 0 {
+		t.Error("what was given was changed")
 	}
 }
 

@@ -21,9 +21,36 @@ type requester struct {
 	byDish             map[int][]mention // dish → who mentions it where
 }
 
-// requests makes requests, group by group in turn. Gold is each time one of
-// the items that have been gold least often.
-func (g *generator) requests(c *catalog.Catalog) ([]request.Request, error) {
+// requests makes requests, group by group in turn, of which none asks what
+// another does or says it in the same words, as far as that can be had: the
+// second result is how many do. Gold is each time an item that has been gold of
+// the group least often.
+func (g *generator) requests(c *catalog.Catalog) (list []request.Request, repeated int, err error) {
+	r := g.requester(c)
+	golds, before := g.golds(), asked{}
+	groups := request.Groups()
+	width := max(2, len(strconv.Itoa(g.options.Requests)))
+	for n := range g.options.Requests {
+		id := fmt.Sprintf("R%0*d", width, n+1)
+		group := groups[n%len(groups)].ID
+		made, gold, ok := r.next(id, group, golds.turns(group), before)
+		if !ok {
+			return nil, 0, fmt.Errorf("request %s: no item can be the only one of a request of group %s: make more reviews, or fewer items", id, group)
+		}
+		if before.has(made) {
+			repeated++
+		}
+		before.add(made)
+		golds.took(group, gold)
+		made.ID, made.Group, made.Gold = id, group, c.Items[gold].ID
+		made.Scenario = pick(g.stream("scenario", id), g.words.Scenarios)
+		made.Shorthand = made.Structure.Shorthand()
+		list = append(list, made)
+	}
+	return list, repeated, nil
+}
+
+func (g *generator) requester(c *catalog.Catalog) *requester {
 	r := &requester{generator: g, menu: map[int]set{}, dishes: make([][]int, len(c.Items)), byDish: map[int][]mention{}}
 	if g.options.Requests > 0 {
 		r.plain, r.credibility = g.pools(c)
@@ -38,37 +65,43 @@ func (g *generator) requests(c *catalog.Catalog) ([]request.Request, error) {
 		}
 		r.byDish[m.dish] = append(r.byDish[m.dish], m)
 	}
-	queue := make([]int, len(c.Items))
-	for i := range queue {
-		queue[i] = i
-	}
-	shuffle(g.stream("gold"), queue)
-	groups := request.Groups()
-	width := max(2, len(strconv.Itoa(g.options.Requests)))
-	var list []request.Request
-	for n := range g.options.Requests {
-		id := fmt.Sprintf("R%0*d", width, n+1)
-		group := groups[n%len(groups)].ID
-		found := false
-		for k, gold := range queue {
-			s := g.stream("request", id, strconv.Itoa(k))
-			made, ok := r.make(s, group, gold)
-			if !ok {
-				continue
+	return r
+}
+
+// How often a request is drawn again where it is there already, and how many
+// items are tried that have nothing else to offer.
+const (
+	redraws   = 12
+	exhausted = 4
+)
+
+// next makes a request that is not there yet, of the first item in turn that
+// has one. Where several in turn have none, it is one that is there.
+func (r *requester) next(id, group string, turns []int, before asked) (made request.Request, gold int, ok bool) {
+	repeats := 0
+	for k, item := range turns {
+		again := false
+		for redraw := range redraws {
+			s := r.stream("request", id, strconv.Itoa(k), strconv.Itoa(redraw))
+			drawn, fits := r.make(s, group, item)
+			if !fits {
+				break
 			}
-			made.ID, made.Group, made.Gold = id, group, c.Items[gold].ID
-			made.Scenario = pick(s, g.words.Scenarios)
-			made.Shorthand = made.Structure.Shorthand()
-			list = append(list, made)
-			queue = append(slices.Delete(queue, k, k+1), gold)
-			found = true
-			break
+			if !before.has(drawn) {
+				return drawn, item, true
+			}
+			again = true
+			if !ok {
+				made, gold, ok = drawn, item, true
+			}
 		}
-		if !found {
-			return nil, fmt.Errorf("request %s: no item can be the only one of a request of group %s: make more reviews, or fewer items", id, group)
+		if again {
+			if repeats++; repeats == exhausted {
+				break
+			}
 		}
 	}
-	return list, nil
+	return made, gold, ok
 }
 
 // attempts is how often a request is drawn before another item is tried.
@@ -351,7 +384,8 @@ func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, b
 }
 
 // near finds somebody that many friendships away from who made a mention, in
-// whose circle nobody mentions the dish of another item.
+// whose circle nobody mentions the dish of another item, nor anybody closer of
+// this one.
 func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops int) (string, bool) {
 	writer := r.byIndex[m.user]
 	around := circle(graph, writer.ID, hops)
@@ -360,7 +394,11 @@ func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops
 	shuffle(s, people)
 	for _, id := range people {
 		within := circle(graph, id, hops)
-		if !slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item != m.item && within[r.byIndex[o.user].ID] }) {
+		if slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item != m.item && within[r.byIndex[o.user].ID] }) {
+			continue
+		}
+		closest := circle(graph, id, hops-1)
+		if !slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item == m.item && closest[r.byIndex[o.user].ID] }) {
 			return id, true
 		}
 	}

@@ -22,18 +22,24 @@ const (
 
 // Write writes a data set into a folder, which is made if it is not there, and
 // lists the files. A file that is there already is an error: nothing is
-// overwritten.
+// overwritten, and nothing written.
 func (d *Data) Write(dir string) ([]string, error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, fmt.Errorf("making folder: %w", err)
 	}
-	var paths []string
-	for _, f := range []struct {
+	files := []struct {
 		name  string
 		write func(w io.Writer) error
 	}{
 		{ItemsFile, d.writeItems}, {ReviewsFile, d.writeReviews}, {UsersFile, d.writeUsers}, {RequestsFile, d.writeRequests}, {ReadmeFile, d.writeReadme},
-	} {
+	}
+	for _, f := range files {
+		if path := filepath.Join(dir, f.name); exists(path) {
+			return nil, fmt.Errorf("writing data: %s is there already, and nothing is overwritten: name another folder", path)
+		}
+	}
+	var paths []string
+	for _, f := range files {
 		path := filepath.Join(dir, f.name)
 		if err := writeFile(path, f.write); err != nil {
 			return paths, err
@@ -41,6 +47,12 @@ func (d *Data) Write(dir string) ([]string, error) {
 		paths = append(paths, path)
 	}
 	return paths, nil
+}
+
+// exists reports that something is there, be it a link to nothing.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 func writeFile(path string, write func(w io.Writer) error) error {
@@ -102,7 +114,7 @@ func (d *Data) writeReadme(w io.Writer) error {
 
 Made up by Scruple: %s. Nobody wrote these reviews, and nobody of these names
 is meant. That each request is satisfied by exactly one item was checked.
-`, d.origin(), len(d.Catalog.Items), d.reviews(), len(d.Catalog.Users), len(d.Requests), d.seed, d.invented())
+%s`, d.origin(), len(d.Catalog.Items), d.reviews(), len(d.Catalog.Users), len(d.Requests), d.seed, d.invented(), d.repeats())
 	return err
 }
 
@@ -111,6 +123,14 @@ func (d *Data) origin() string {
 		return "Nothing here is real."
 	}
 	return "The items are real: " + d.source + "."
+}
+
+// repeats says how many requests repeat another, if any does.
+func (d *Data) repeats() string {
+	if d.Repeated == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d of the requests repeat another: for more that differ, make more reviews or items.\n", d.Repeated)
 }
 
 func (d *Data) invented() string {

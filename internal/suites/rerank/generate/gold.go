@@ -1,0 +1,82 @@
+package generate
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+)
+
+// golds hands out gold so that no group is tied to some of the items: within a
+// group each item comes as often as every other, and so it does over all.
+type golds struct {
+	order map[string][]int // group → items, shuffled for each group anew
+	used  map[string][]int // group → how often each item has been gold
+	total []int
+}
+
+func (g *generator) golds() *golds {
+	d := &golds{order: map[string][]int{}, used: map[string][]int{}, total: make([]int, len(g.list))}
+	for _, group := range request.Groups() {
+		order := make([]int, len(g.list))
+		for i := range order {
+			order[i] = i
+		}
+		shuffle(g.stream("gold", group.ID), order)
+		d.order[group.ID], d.used[group.ID] = order, make([]int, len(g.list))
+	}
+	return d
+}
+
+// turns are the items in the order in which a request of a group tries them:
+// first those that were gold of the group least often, of these first those
+// that were gold at all least often.
+func (d *golds) turns(group string) []int {
+	type often struct{ here, anywhere int }
+	levels := map[often][]int{}
+	for _, i := range d.order[group] {
+		level := often{d.used[group][i], d.total[i]}
+		levels[level] = append(levels[level], i)
+	}
+	turns := make([]int, 0, len(d.total))
+	for _, level := range slices.SortedFunc(maps.Keys(levels), func(a, b often) int {
+		return cmp.Or(a.here-b.here, a.anywhere-b.anywhere)
+	}) {
+		turns = append(turns, levels[level]...)
+	}
+	return turns
+}
+
+func (d *golds) took(group string, gold int) {
+	d.used[group][gold]++
+	d.total[gold]++
+}
+
+// asked are the requests that are there already: what they ask, in whatever
+// order, and their texts.
+type asked map[string]bool
+
+func (a asked) has(r request.Request) bool { return a[meaning(r.Structure)] || a[r.Text] }
+
+func (a asked) add(r request.Request) { a[meaning(r.Structure)], a[r.Text] = true, true }
+
+// meaning is the same for trees that differ in the order of their parts alone.
+// It is no text that a request could have.
+func meaning(n *request.Node) string {
+	if n.Op == "" {
+		b, err := json.Marshal(n.Evidence)
+		if err != nil {
+			panic("generate: " + err.Error()) // evidence holds what JSON can hold
+		}
+		return string(b)
+	}
+	var parts []string
+	for _, a := range n.Args {
+		parts = append(parts, meaning(a))
+	}
+	slices.Sort(parts)
+	return n.Op + "(" + strings.Join(parts, ",") + ")"
+}
