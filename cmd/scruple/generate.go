@@ -40,10 +40,10 @@ up. What could not be read of it, or was repaired, is listed.`, cobra.ExactArgs(
 		})
 	f := c.Flags()
 	f.Uint64Var(&m.Seed, "seed", 42, "of everything that is drawn")
-	f.IntVar(&m.Items, "items", 0, "items (default 100)")
+	f.IntVar(&m.Items, "items", 0, "items (default 100, or all of --from)")
 	f.IntVar(&m.Reviews, "reviews", 0, "reviews (default 12 an item)")
 	f.IntVar(&m.Users, "users", 0, "people (default a tenth of the reviews)")
-	f.IntVar(&m.Requests, "requests", 0, "requests (default 60)")
+	f.IntVar(&m.Requests, "requests", 60, "requests")
 	f.StringVar(&m.From, "from", "", "real items to build upon")
 	return c
 }

@@ -67,8 +67,8 @@ func Shortcuts() []Shortcut {
 	}
 }
 
-// A Making says how much of what to make up; a count of 0 is the suite's to
-// choose. From is a file of real data to build upon, "" for none.
+// A Making says how much of what to make up; a count of 0, but of
+// requests, is the suite's to choose. From is a file of real data to build upon, "" for none.
 type Making struct {
 	Seed                            uint64
 	Items, Reviews, Users, Requests int

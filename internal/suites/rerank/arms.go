@@ -5,6 +5,7 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -46,6 +47,22 @@ var armName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // nobody else is told.
 func (a *arm) knowsTruth() bool {
 	return a.Simulated || a.method != nil && a.method.Name == "oracle"
+}
+
+// does lists what an arm does that its id need not say: the method behind its
+// name, how many candidates, the attack and the defence.
+func (a *arm) does() []string {
+	kind, under := "", ""
+	switch {
+	case a.method != nil:
+		kind = "builtin " + a.method.Name
+	case a.pipeline != nil:
+		kind = a.pipeline.Kind
+	}
+	if a.attack != nil {
+		under = a.attack.Name
+	}
+	return []string{kind, strconv.Itoa(a.size), under, strconv.FormatBool(a.defended)}
 }
 
 // A planner turns methods into arms, gathering findings.
@@ -193,7 +210,10 @@ func (p *planner) pipeline(key string, m *Method, kind string) {
 			return
 		}
 	}
-	p.add(&arm{name: m.Name, target: target, pipeline: &Pipeline{Kind: kind, Target: resolved}}, true)
+	if kind == "outputs" && len(p.sizes) > 1 {
+		p.fault(key+".outputs", "answers made elsewhere are places among the candidates of one size, and the study has %d sizes: give method %q a study of its own", len(p.sizes), m.Name)
+	}
+	p.add(&arm{name: m.Name, target: target, pipeline: &Pipeline{Kind: kind, Target: resolved}}, kind != "outputs")
 }
 
 // add makes the arms of a method: every size, every attack, with the defence
@@ -204,7 +224,7 @@ func (p *planner) add(base *arm, attackable bool) {
 		attacks = attacks[:1]
 	}
 	defences := map[string][]bool{"": {false}, "off": {false}, "on": {true}, "both": {false, true}}[p.study.Attacks.Defence]
-	if base.method == nil || !base.method.Asks {
+	if !base.canDefend() {
 		defences = []bool{false}
 	}
 	for _, size := range p.sizes {
@@ -221,6 +241,14 @@ func (p *planner) add(base *arm, attackable bool) {
 			}
 		}
 	}
+}
+
+// canDefend reports whether anybody reads the preamble.
+func (a *arm) canDefend() bool {
+	if a.pipeline != nil {
+		return a.pipeline.Kind != "outputs"
+	}
+	return a.method.Asks
 }
 
 // finish names an arm by what it differs in from others.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -73,9 +74,10 @@ type record struct {
 	Ranking    []int               `json:"ranking"`
 	Candidates []string            `json:"candidates"`
 	Gold       int                 `json:"gold_position"` // where gold stood when it was asked; see placeOf
-	Full       bool                `json:"full,omitempty"`
 	Detail     string              `json:"detail,omitempty"`
 	Coverage   candidates.Coverage `json:"coverage"`
+	Lost       []int               `json:"lost_reviews,omitempty"` // of each candidate, left out by the budget
+	Hidden     bool                `json:"gold_hidden,omitempty"`  // what is left of gold's reviews does not show that it is right
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
 	Promoted   int                 `json:"promoted,omitempty"`            // place of the candidate an injection speaks for
@@ -86,6 +88,14 @@ type record struct {
 // them.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
 	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
+}
+
+// shows reports whether these reviews of an item show that it satisfies a
+// request.
+func (b *Bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.Request) bool {
+	seen := *item
+	seen.Reviews = reviews
+	return b.evaluator.Evaluate(r.Structure, &seen) == evidence.True
 }
 
 // scene is what a trial shows: the task, and what is kept of how it was made.
@@ -99,8 +109,15 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 		var c candidates.Coverage
 		reviews[i], c = b.study.Budget.budget().Apply(items[i].Reviews)
 		rec.Coverage = rec.Coverage.Add(c)
+		if c.Lost() > 0 {
+			if rec.Lost == nil {
+				rec.Lost = make([]int, len(shown))
+			}
+			rec.Lost[i] = c.Lost()
+		}
 		if id == r.Gold {
 			rec.Gold = i + 1
+			rec.Hidden = c.Lost() > 0 && !b.shows(items[i], reviews[i], r)
 		}
 	}
 	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph}
@@ -143,7 +160,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
-	rec.Ranking, rec.Full, rec.Detail, rec.Trace = result.Ranking, result.Full, result.Detail, result.Trace
+	rec.Ranking, rec.Detail, rec.Trace = result.Ranking, result.Detail, result.Trace
 	data, err := json.Marshal(rec)
 	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("rerank: keeping what came of %v: %w", t, err)
@@ -158,6 +175,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	}
 	if lost := rec.Coverage.Lost(); lost > 0 {
 		o.Notes = append(o.Notes, "reviews left out by the budget")
+	}
+	if rec.Hidden {
+		o.Notes = append(o.Notes, "budget hides what makes gold right")
 	}
 	if a.attack != nil && rec.Changed == 0 {
 		o.Notes = append(o.Notes, "the attack found nothing to change")
@@ -222,7 +242,16 @@ type payload struct {
 	RequestID  string             `json:"request_id"`
 	Text       string             `json:"text"`
 	K          int                `json:"k"`
-	Candidates []payloadCandidate `json:"candidates"` // in the order in which places count, from 1
+	Defence    string             `json:"defence,omitempty"` // how to treat reviews, for defended arms
+	Candidates []payloadCandidate `json:"candidates"`        // in the order in which places count, from 1
+	// People are the writers of these reviews, their friends, and theirs.
+	People []payloadPerson `json:"people,omitempty"`
+}
+
+type payloadPerson struct {
+	ID      string   `json:"id"`
+	Name    string   `json:"name"`
+	Friends []string `json:"friends,omitempty"` // ids
 }
 
 type payloadCandidate struct {
@@ -231,20 +260,23 @@ type payloadCandidate struct {
 	Categories []string                 `json:"categories,omitempty"`
 	Attributes map[string]catalog.Value `json:"attributes,omitempty"`
 	Hours      map[string]string        `json:"hours,omitempty"`
+	Fields     map[string]catalog.Value `json:"fields,omitempty"`
 	Reviews    []payloadReview          `json:"reviews"`
 }
 
 type payloadReview struct {
-	UserID string  `json:"user_id,omitempty"`
-	Stars  float64 `json:"stars,omitempty"`
-	Date   string  `json:"date,omitempty"`
-	Text   string  `json:"text"`
+	UserID string                   `json:"user_id,omitempty"`
+	Stars  float64                  `json:"stars,omitempty"` // left out where none are given
+	Date   string                   `json:"date,omitempty"`
+	Text   string                   `json:"text"`
+	User   map[string]catalog.Value `json:"user,omitempty"`
+	Fields map[string]catalog.Value `json:"fields,omitempty"`
 }
 
 func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
 	q := eval.Request{Model: a.pipeline.Model, Provider: a.pipeline.Kind, Endpoint: a.target, Name: a.ID, Item: r.ID}
 	if a.pipeline.Kind != "outputs" {
-		p := payload{RequestID: r.ID, Text: r.Text, K: t.K}
+		p := payload{RequestID: r.ID, Text: r.Text, K: t.K, Defence: t.Defence, People: b.people(t)}
 		for _, c := range t.Candidates {
 			p.Candidates = append(p.Candidates, shown(c))
 		}
@@ -257,8 +289,12 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if err != nil {
 		return method.Result{}, err
 	}
+	said := response.Answer()
 	if response.Stop == eval.StopRefused {
-		return method.Result{Invalid: method.InvalidRefused, Detail: response.Refusal}, nil
+		said = response.Refusal
+	}
+	if f := method.FaultOf(response.Stop, said); f != nil {
+		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
 	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates), true)
 	if f, ok := err.(*method.Fault); ok {
@@ -267,8 +303,35 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	return method.Result{Ranking: ranking, Full: len(ranking) == len(t.Candidates)}, err
 }
 
+// people are those whom a request about reviews of friends, and of their
+// friends, can be about: two friendships around the writers, sorted by id.
+func (b *Bench) people(t method.Task) []payloadPerson {
+	near := map[string]bool{}
+	for _, c := range t.Candidates {
+		for _, r := range c.Reviews {
+			near[r.UserID] = true
+		}
+	}
+	for range 2 {
+		for _, id := range slices.Collect(maps.Keys(near)) {
+			if u := b.catalog.Users[id]; u != nil {
+				for _, f := range u.Friends {
+					near[f] = true
+				}
+			}
+		}
+	}
+	var list []payloadPerson
+	for _, id := range slices.Sorted(maps.Keys(near)) {
+		if u := b.catalog.Users[id]; u != nil {
+			list = append(list, payloadPerson{u.ID, u.Name, u.Friends})
+		}
+	}
+	return list
+}
+
 func shown(c method.Candidate) payloadCandidate {
-	p := payloadCandidate{ID: c.Item.ID, Name: c.Item.Name, Categories: c.Item.Categories, Attributes: c.Item.Attributes, Reviews: []payloadReview{}}
+	p := payloadCandidate{ID: c.Item.ID, Name: c.Item.Name, Categories: c.Item.Categories, Attributes: c.Item.Attributes, Fields: c.Item.Fields, Reviews: []payloadReview{}}
 	for d, day := range catalog.Weekdays {
 		if c.Item.Hours.Known[d] {
 			if p.Hours == nil {
@@ -278,7 +341,7 @@ func shown(c method.Candidate) payloadCandidate {
 		}
 	}
 	for _, r := range c.Reviews {
-		p.Reviews = append(p.Reviews, payloadReview{r.UserID, r.Stars, r.Date, r.Text})
+		p.Reviews = append(p.Reviews, payloadReview{r.UserID, r.Stars, r.Date, r.Text, r.User, r.Fields})
 	}
 	return p
 }

@@ -57,7 +57,6 @@ methods:
   - {name: listwise, models: [sim]}
   - {name: weaver, models: [sim]}
   - {name: anot, models: [m]}
-  - {name: o, outputs: answers.jsonl}
   - {name: e, exec: cat}
 attacks: {names: [inject_hidden], defence: both}
 `)
@@ -169,6 +168,7 @@ func TestOpenRefuses(t *testing.T) {
 		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
 		"methods: [{name: bm25}, {name: bm25}]\n":                                                 "there twice",
 		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
+		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a study of its own",
 		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
 		"methods: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "asks no model",
 		"methods: [{name: cot, models: [other]}]\nmodels: [{id: m, provider: openai, name: x}]\n": `no model "other"`,

@@ -102,6 +102,9 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		conditions = append(conditions, fmt.Sprintf("%d %s", k+1, leaf.Title()))
 	}
 	t.Columns = append(t.Columns, "all", "")
+	if rec.Lost != nil {
+		t.Columns = append(t.Columns, "reviews not shown")
+	}
 	t.Note = "What is true of each candidate, by the data as they are without attack: " + strings.Join(conditions, "; ") + "."
 	truth, gold := b.evaluator.Table(r.Structure, items), rec.placeOf(r.Gold)
 	for at, place := range order {
@@ -120,7 +123,11 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		if place == rec.Promoted {
 			notes = append(notes, "promoted by the injection")
 		}
-		t.Rows = append(t.Rows, append(row, evidence.Mark(truth[place-1].Truth), strings.Join(notes, ", ")))
+		row = append(row, evidence.Mark(truth[place-1].Truth), strings.Join(notes, ", "))
+		if place <= len(rec.Lost) {
+			row = append(row, fmt.Sprint(rec.Lost[place-1]))
+		}
+		t.Rows = append(t.Rows, row)
 	}
 	return t
 }

@@ -21,9 +21,6 @@ type Making struct {
 // Make makes a data set up and writes it into a folder. It lists the files, and
 // what of real items could not be read.
 func Make(dir string, m Making) (files, notes []string, err error) {
-	if m.Items == 0 {
-		m.Items = 100
-	}
 	var base []*catalog.Item
 	source := ""
 	if m.From != "" {
@@ -39,17 +36,21 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 		for _, n := range said {
 			notes = append(notes, n.String())
 		}
-		m.Items = len(base)
+	} else if m.Items == 0 {
+		m.Items = 100
 	}
 	if m.Reviews == 0 {
 		m.Reviews = 12 * m.Items
-	}
-	if m.Requests == 0 {
-		m.Requests = 60
+		if m.Items == 0 {
+			m.Reviews = 12 * len(base)
+		}
 	}
 	d, err := generate.Generate(generate.Options{Seed: m.Seed, Items: m.Items, Reviews: m.Reviews, Users: m.Users, Requests: m.Requests, Base: base, Source: source})
 	if err != nil {
 		return nil, notes, fmt.Errorf("making data: %w", err)
+	}
+	if d.Repeated > 0 {
+		notes = append(notes, fmt.Sprintf("%d of %d requests repeat another: there are not enough different ones for so few items", d.Repeated, m.Requests))
 	}
 	files, err = d.Write(dir)
 	return files, notes, err

@@ -33,7 +33,7 @@ func Suite() eval.Suite {
 	var metrics []eval.Metric
 	for _, k := range hitsAt {
 		metrics = append(metrics, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
-			Doc:     fmt.Sprintf("Whether the right candidate is among the first %d. No prediction is no hit.", k),
+			Doc:     fmt.Sprintf("Whether the right candidate is among the first %d. No prediction is no hit, and neither is what lies beyond the end of a shorter list.", k),
 			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true})
 	}
 	ranked := func(name, title, doc, formula, from string) eval.Metric {
@@ -43,7 +43,7 @@ func Suite() eval.Suite {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums, Binary: name != metricShown}
 	}
 	metrics = append(metrics,
-		ranked(metricMRR, "MRR", "Reciprocal of the rank of the right candidate over the list that was returned; 0 where it is not in it.", "1/rank", "trec_eval recip_rank"),
+		ranked(metricMRR, "MRR", "Reciprocal of the rank of the right candidate over the list that was returned; 0 where it is not in it. Methods that rank all candidates have an edge over those that return k places.", "1/rank", "trec_eval recip_rank"),
 		ranked(metricNDCG5, "nDCG@5", "Discounted gain of the right candidate, if it is among the first five.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_5"),
 		ranked(metricNDCG10, "nDCG@10", "Discounted gain of the right candidate, if it is among the first ten.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_10"),
 		rate(metricInvalid, "No prediction", "Share of requests for which there is no ranking: refused, unreadable, or a loop that reached its bound.", "answers without a ranking / answers", false, eval.Scoring),

@@ -174,7 +174,7 @@ func (b *Bench) settle() {
 			r := requestTo(a.model)
 			model = r.Key()
 		}
-		parts := []string{a.ID, string(settings), model, a.target}
+		parts := append([]string{a.ID, string(settings), model, a.target}, a.does()...)
 		if a.knowsTruth() {
 			parts = append(parts, truth)
 		}

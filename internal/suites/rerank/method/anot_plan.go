@@ -75,7 +75,7 @@ func (n *network) makePlan(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := refused(a); err != nil {
+		if err := incomplete(a); err != nil {
 			return err
 		}
 		if wrong = n.readPlan(a); wrong == nil {

@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Why there is no prediction: a closed set, so that reasons can be counted.
 const (
 	InvalidRefused    = "refused"       // the model, or a safety system, declined
+	InvalidCutOff     = "cut_off"       // the answer ended at the limit of its tokens: what stands last may not be all
 	InvalidNoRanking  = "no_ranking"    // no final line "Ranking: …", or no object with it
 	InvalidIndex      = "bad_index"     // an index that is no number from 1 to N
 	InvalidDuplicate  = "index_twice"   // an index that is there twice
@@ -122,8 +122,8 @@ func checkRanking(list []string, n int) ([]int, error) {
 
 // readRanking is [ReadRanking] of a model's answer, which may be a refusal.
 func readRanking(a Answer, n int, structured bool) ([]int, error) {
-	if a.Stop == eval.StopRefused {
-		return nil, fault(InvalidRefused, "%s", ellipsis(a.Text, 200))
+	if err := incomplete(a); err != nil {
+		return nil, err
 	}
 	return ReadRanking(a.Text, n, structured)
 }
@@ -131,8 +131,8 @@ func readRanking(a Answer, n int, structured bool) ([]int, error) {
 // decode reads the JSON object of an answer that has the key, whatever prose or
 // code fence is around it.
 func decode(a Answer, key string, into any) error {
-	if a.Stop == eval.StopRefused {
-		return fault(InvalidRefused, "%s", ellipsis(a.Text, 200))
+	if err := incomplete(a); err != nil {
+		return err
 	}
 	r, err := text.ReadObjectWith(a.Text, key)
 	if err != nil {

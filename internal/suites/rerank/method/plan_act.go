@@ -35,7 +35,7 @@ func planAct(ctx context.Context, s *session) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := refused(plan); err != nil {
+	if err := incomplete(plan); err != nil {
 		return nil, err
 	}
 	l := &planActLoop{session: s, misled: misled(plan),
@@ -86,7 +86,7 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 	if err != nil {
 		return nil, false, err
 	}
-	if err := refused(a); err != nil {
+	if err := incomplete(a); err != nil {
 		return nil, false, err
 	}
 	var action planActAction

@@ -15,7 +15,7 @@ func PlanAndSolve() Method {
 			if err != nil {
 				return nil, err
 			}
-			if err := refused(plan); err != nil {
+			if err := incomplete(plan); err != nil {
 				return nil, err
 			}
 			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}

@@ -118,7 +118,7 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 		if err != nil {
 			return a, nil, err
 		}
-		if err := refused(a); err != nil {
+		if err := incomplete(a); err != nil {
 			return a, nil, err
 		}
 		var found []int

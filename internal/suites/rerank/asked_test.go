@@ -1,0 +1,224 @@
+package rerank
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+)
+
+// A listener keeps what is asked and answers the same every time.
+type listener struct {
+	requests []eval.Request
+	answer   eval.Response
+	err      error
+}
+
+func (l *listener) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
+	l.requests = append(l.requests, r)
+	return l.answer, l.err
+}
+
+func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, record) {
+	t.Helper()
+	l.requests = nil
+	o, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: arm, Replicate: 1}, l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, _ := read(&o)
+	return o, rec
+}
+
+const asking = `candidates: {sizes: [10], k: 4}
+budget: {reviews: 2}
+models: [{id: plain, provider: openai, name: x}, {id: schema, provider: openai, name: y, structured: schema}, {id: tool, provider: google, name: z, structured: tool}]
+methods: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name: anot, models: [tool]}, {name: e, exec: cat}, {name: o, outputs: answers.jsonl}, {name: bm25}]
+attacks: {names: [inject_override], defence: both}
+`
+
+// TestWhatIsAsked: the study's settings reach the request: the defence and
+// nothing of it without, the attack, the form of the answer.
+func TestWhatIsAsked(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{answer: eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}}
+	for _, arm := range []string{"cot", "weaver", "anot"} {
+		l.perform(t, b, arm+"/defended")
+		if len(l.requests) == 0 || !strings.HasPrefix(l.requests[0].System, attack.Defence()) {
+			t.Errorf("%s/defended is asked without the defence", arm)
+		}
+		l.perform(t, b, arm)
+		if system := l.requests[0].System; strings.Contains(system, attack.Defence()) || strings.Contains(strings.ToLower(system), "instructions") {
+			t.Errorf("%s is defended without the defence: %s", arm, system)
+		}
+	}
+	if r := l.requests[0]; r.Schema != nil || len(r.Tools) != 1 || r.Force != "answer" {
+		t.Errorf("a model that takes tools is given schema %v, tools %v, force %q", r.Schema, r.Tools, r.Force)
+	}
+	l.perform(t, b, "weaver")
+	if r := l.requests[0]; r.Schema == nil || len(r.Tools) > 0 {
+		t.Errorf("a model that takes a schema is given %v, %v", r.Schema, r.Tools)
+	}
+	l.perform(t, b, "cot")
+	clean := l.requests[0].Messages[0].Content
+	_, rec := l.perform(t, b, "cot/inject_override")
+	if l.requests[0].Messages[0].Content == clean || rec.Changed == 0 || rec.Promoted == rec.Gold {
+		t.Errorf("the injection changes nothing that is asked: %d candidates, promoted %d, gold %d", rec.Changed, rec.Promoted, rec.Gold)
+	}
+	for _, id := range []string{"o/inject_override", "o/defended", "bm25/defended"} {
+		if b.byArm[id] != nil {
+			t.Errorf("there is an arm %s, which cannot differ", id)
+		}
+	}
+}
+
+// TestPipelinesSeeWhatMethodsSee: text, attributes, fields, writers and their
+// friends, reviews within the budget and under attack, and the defence.
+func TestPipelinesSeeWhatMethodsSee(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{answer: eval.Response{Text: `{"ranking": [2, 1]}`, Stop: eval.StopEnd}}
+	o, rec := l.perform(t, b, "e/defended")
+	if o.Kind != eval.OK || !slices.Equal(rec.Ranking, []int{2, 1}) {
+		t.Errorf("%s: %v", o.Kind, rec.Ranking)
+	}
+	var p payload
+	if err := json.Unmarshal(l.requests[0].Payload, &p); err != nil {
+		t.Fatal(err)
+	}
+	if p.Defence != attack.Defence() || p.K != 4 || p.Text != b.requests[0].Text || len(p.Candidates) != 10 || len(p.People) == 0 {
+		t.Errorf("%+v", p)
+	}
+	friends, known := 0, 0
+	for _, person := range p.People {
+		friends += len(person.Friends)
+	}
+	for _, c := range p.Candidates {
+		if len(c.Reviews) > 2 {
+			t.Errorf("%s has %d reviews, the budget is 2", c.ID, len(c.Reviews))
+		}
+		for _, r := range c.Reviews {
+			if slices.ContainsFunc(p.People, func(q payloadPerson) bool { return q.ID == r.UserID }) {
+				known++
+			}
+		}
+	}
+	if friends == 0 || known == 0 {
+		t.Errorf("%d friends, %d writers known: a request about friends could not be answered", friends, known)
+	}
+	if strings.Contains(string(l.requests[0].Payload), "structure") || strings.Contains(string(l.requests[0].Payload), b.requests[0].Shorthand) {
+		t.Error("the structure of the request is told")
+	}
+}
+
+// TestWhatCameOfIt: refusals, answers that were cut off and what cannot be read
+// are no predictions, each with its reason; what the budget left out is counted
+// for each candidate.
+func TestWhatCameOfIt(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, arm := range []string{"cot", "e"} {
+		for _, c := range []struct {
+			answer eval.Response
+			kind   eval.OutcomeKind
+			reason string
+		}{
+			{eval.Response{Text: "Ranking: 1, 3", Stop: eval.StopEnd}, eval.OK, ""},
+			{eval.Response{Text: "Ranking: 1", Stop: eval.StopLength}, eval.Malformed, method.InvalidCutOff},
+			{eval.Response{Text: "no", Refusal: "no", Stop: eval.StopRefused}, eval.Refused, method.InvalidRefused},
+			{eval.Response{Text: "1, 3", Stop: eval.StopEnd}, eval.Malformed, method.InvalidNoRanking},
+		} {
+			o, rec := (&listener{answer: c.answer}).perform(t, b, arm)
+			if o.Kind != c.kind || o.Reason != c.reason {
+				t.Errorf("%s, %q (%s): %s %q, want %s %q", arm, c.answer.Text, c.answer.Stop, o.Kind, o.Reason, c.kind, c.reason)
+			}
+			if !slices.Contains(o.Notes, "reviews left out by the budget") || len(rec.Lost) != 10 {
+				t.Errorf("%s: %q, %v", arm, o.Notes, rec.Lost)
+			}
+			sum := 0
+			for i, id := range rec.Candidates {
+				want := max(0, len(b.catalog.Item(id).Reviews)-2)
+				if rec.Lost[i] != want {
+					t.Errorf("%s lost %d reviews, want %d", id, rec.Lost[i], want)
+				}
+				sum += want
+			}
+			if rec.Coverage.Lost() != sum {
+				t.Errorf("%d are lost in all, want %d", rec.Coverage.Lost(), sum)
+			}
+		}
+	}
+}
+
+// TestHiddenGold: where the budget leaves out what makes gold right, the trial
+// says so, and with all reviews nothing is hidden.
+func TestHiddenGold(t *testing.T) {
+	for budget, want := range map[string]bool{"budget: {chars: 1}\n": true, "": false} {
+		b, err := starter(t, budget+"methods: [{name: bm25}]\n")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hidden := 0
+		for i := range b.items {
+			if o, _ := perform(t, b, "bm25", i); slices.Contains(o.Notes, "budget hides what makes gold right") {
+				hidden++
+			}
+		}
+		if hidden > 0 != want || hidden == len(b.items) {
+			t.Errorf("%q: of %d golds %d are hidden", budget, len(b.items), hidden)
+		}
+	}
+}
+
+// TestArmsOfOneNameDiffer: what an arm does is in its hash where its id does not
+// say it.
+func TestArmsOfOneNameDiffer(t *testing.T) {
+	hash := func(text string) string {
+		b, err := starter(t, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(b.arms) != 1 {
+			t.Fatalf("%d arms", len(b.arms))
+		}
+		return b.arms[0].Hash
+	}
+	model := "models: [{id: m, provider: openai, name: x}]\n"
+	seen := map[string]string{}
+	for _, text := range []string{
+		"methods: [{name: mine, builtin: random}]\n",
+		"methods: [{name: mine, builtin: bm25}]\n",
+		"methods: [{name: mine, builtin: bm25}]\ncandidates: {sizes: [20]}\n",
+		"methods: [{name: mine, builtin: bm25}]\ncandidates: {shuffle: none}\n",
+		"methods: [{name: mine, builtin: bm25}]\ncandidates: {k: 3}\n",
+		"methods: [{name: mine, builtin: bm25}]\nbudget: {reviews: 3}\n",
+		"methods: [{name: mine, builtin: bm25}]\nattacks: {strength: 2}\n",
+		"methods: [{name: mine, builtin: bm25}]\nattacks: {reviews: 2}\n",
+		"methods: [{name: mine, builtin: bm25}]\nexecution: {seed: 7}\n",
+		model + "methods: [{name: mine, builtin: cot}]\n",
+		model + "methods: [{name: mine, builtin: ps}]\n",
+		model + "methods: [{name: mine, builtin: cot}]\nattacks: {defence: \"on\"}\n",
+		strings.Replace(model, "name: x", "name: x, temperature: 1", 1) + "methods: [{name: mine, builtin: cot}]\n",
+		"methods: [{name: mine, exec: cat}]\n",
+		"methods: [{name: mine, exec: tac}]\n",
+		"methods: [{name: mine, http: \"http://127.0.0.1:1/cat\"}]\n",
+	} {
+		h := hash(text)
+		if other, ok := seen[h]; ok {
+			t.Errorf("the same hash, so that a run would go on with the other's answers:\n%s\n%s", other, text)
+		}
+		seen[h] = text
+	}
+}
