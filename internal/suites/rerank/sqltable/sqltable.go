@@ -8,8 +8,16 @@
 // PRAGMA, ATTACH (also inside VACUUM), transactions, virtual tables, extensions,
 // chance and the clock are refused, so a query's answer depends on the data
 // alone. PRAGMA query_only and limits on attached databases and lengths stand
-// behind it. What is allowed may still be endless or huge: rows, bytes and
-// time are bounded.
+// behind it.
+//
+// What is allowed may still be endless or huge: rows, bytes and steps of
+// SQLite's machine are bounded, so that the same query over the same tables
+// ends in the same way on every machine, however busy. One step may be a whole
+// call of a function: texts of at most 64 KiB and short patterns keep each
+// below a tenth of a second, but for trim with two arguments, whose work is the
+// product of both lengths and which is refused. A limit of wall clock time, far
+// above what the steps take, is the last resort; only there does the answer
+// depend on the machine.
 //
 // The package must not know what the tables hold or who asks.
 package sqltable
@@ -41,7 +49,8 @@ type Table struct {
 type Limits struct {
 	Rows  int           // rows that are kept, default 200; more set Truncated
 	Bytes int           // of cells that are kept, default 64 KiB; also of one cell
-	Time  time.Duration // default 5 s: far from what any honest query over some hundred rows takes
+	Steps int           // of SQLite's machine, default 50 million, counted by the thousand: some seconds, and far from what any honest query over some thousand rows takes
+	Time  time.Duration // the last resort, default 2 minutes
 }
 
 func (l Limits) orDefault() Limits {
@@ -51,8 +60,11 @@ func (l Limits) orDefault() Limits {
 	if l.Bytes <= 0 {
 		l.Bytes = 64 << 10
 	}
+	if l.Steps <= 0 {
+		l.Steps = 50_000_000
+	}
 	if l.Time <= 0 {
-		l.Time = 5 * time.Second
+		l.Time = 2 * time.Minute
 	}
 	return l
 }
@@ -81,6 +93,7 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
+	meter  *meter
 }
 
 // Open makes a database of its own; Close frees it.
@@ -94,7 +107,14 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqltable: opening a database in memory: %w", err), pool.Close())
 	}
-	db := &DB{pool, conn, limits.orDefault()}
+	db := &DB{pool: pool, conn: conn, limits: limits.orDefault()}
+	err = conn.Raw(func(driver any) (err error) {
+		db.meter, err = newMeter(driver)
+		return err
+	})
+	if err != nil {
+		err = fmt.Errorf("sqltable: counting the steps of queries: %w", err)
+	}
 	for _, t := range tables {
 		if err == nil {
 			err = db.fill(ctx, t)
@@ -110,7 +130,14 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 }
 
 // Close frees the database.
-func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.pool.Close()) }
+func (db *DB) Close() error {
+	err := errors.Join(db.conn.Close(), db.pool.Close())
+	if db.meter != nil {
+		db.meter.close()
+		db.meter = nil
+	}
+	return err
+}
 
 // Add fills another table in, between queries.
 func (db *DB) Add(ctx context.Context, t Table) error {
@@ -159,7 +186,7 @@ func (db *DB) lock(ctx context.Context) error {
 	}
 	for id, most := range map[int]int{
 		sqlite3.SQLITE_LIMIT_ATTACHED:   0,
-		sqlite3.SQLITE_LIMIT_LENGTH:     1 << 20, // of any string on the way to a result
+		sqlite3.SQLITE_LIMIT_LENGTH:     64 << 10, // of any text, and of any row, on the way to a result
 		sqlite3.SQLITE_LIMIT_SQL_LENGTH: 64 << 10,
 		sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
 		// Matching a long pattern takes time that no interrupt ends.
@@ -214,25 +241,31 @@ func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqli
 var functions = strings.Fields(`abs char coalesce concat concat_ws format glob group_concat hex if ifnull iif instr
 	json_array_length json_each json_extract json_type json_valid length like lower ltrim max min nullif printf quote replace round rtrim
 	sign substr substring total sum avg count trim typeof unicode upper string_agg
-	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value -> ->> median`)
+	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value -> ->>`)
 
-// Query runs one statement. A statement that is refused, wrong or stopped at
-// the time limit is an [*Error]; anything else, such as the end of ctx, is not
-// the query's fault.
+// Query runs one statement. A statement that is refused, wrong or stopped at a
+// limit is an [*Error]; anything else, such as the end of ctx, is not the
+// query's fault.
 func (db *DB) Query(ctx context.Context, query string) (Result, error) {
+	if err := ctx.Err(); err != nil {
+		return Result{}, err
+	}
 	if err := single(query); err != nil {
 		return Result{}, err
 	}
-	limited, cancel := context.WithTimeout(ctx, db.limits.Time)
-	defer cancel()
-	r, err := db.read(limited, query)
+	if err := noTrimSet(query); err != nil {
+		return Result{}, err
+	}
+	run, end := db.meter.begin(ctx, db.limits)
+	r, err := db.read(context.WithoutCancel(ctx), query)
+	end()
 	switch {
 	case err == nil:
 		return r, nil
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
-	case limited.Err() != nil:
-		return Result{}, &Error{fmt.Sprintf("stopped: the query took longer than %v", db.limits.Time)}
+	case run.stopped != "":
+		return Result{}, &Error{run.stopped}
 	}
 	return Result{}, &Error{explain(err)}
 }
@@ -336,7 +369,36 @@ func blank(s string) bool {
 	return true
 }
 
-// token is the length of the comment, quoted text or byte that s begins with.
+// noTrimSet refuses trim(text, letters) and its like. The authorizer sees the
+// names of functions and not how many arguments they have.
+func noTrimSet(query string) error {
+	var open []bool // of each parenthesis: is it that of a call of trim?
+	last := ""
+	for rest := query; rest != ""; {
+		t := rest[:token(rest)]
+		rest = rest[len(t):]
+		if strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || t == bom || strings.Contains(" \t\r\n\f", t) {
+			continue
+		}
+		switch {
+		case t == "(":
+			name := strings.ToLower(strings.Trim(last, "\"`[]"))
+			open = append(open, name == "trim" || name == "ltrim" || name == "rtrim")
+		case t == ")" && len(open) > 0:
+			open = open[:len(open)-1]
+		case t == "," && len(open) > 0 && open[len(open)-1]:
+			return &Error{"refused: trim takes one argument here; use replace to remove other letters"}
+		}
+		last = t
+	}
+	return nil
+}
+
+// bom is space to SQLite where a word could begin, and else part of the word.
+const bom = "\ufeff"
+
+// token is the length of the comment, quoted text, word or byte that s begins
+// with.
 func token(s string) int {
 	end := func(from int, mark string) int {
 		if i := strings.Index(s[from:], mark); i >= 0 {
@@ -353,8 +415,18 @@ func token(s string) int {
 		return end(1, s[:1])
 	case s[0] == '[':
 		return end(1, "]")
+	case strings.HasPrefix(s, bom):
+		return len(bom)
 	}
-	return 1
+	n := 0
+	for n < len(s) && inWord(s[n]) {
+		n++
+	}
+	return max(n, 1)
+}
+
+func inWord(c byte) bool {
+	return c >= utf8.RuneSelf || c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
 }
 
 // explain makes SQLite's message one that a model can act on.

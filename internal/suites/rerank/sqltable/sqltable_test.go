@@ -7,7 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sort"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -95,7 +97,7 @@ func TestWhatModelsMayNot(t *testing.T) {
 		"REINDEX", "ANALYZE",
 		"EXPLAIN DELETE FROM items",
 		"SELECT load_extension('x')",
-		"SELECT random()", "SELECT randomblob(9)", "SELECT date('now')", "SELECT julianday()",
+		"SELECT random()", "SELECT median(item) FROM items", "SELECT randomblob(9)", "SELECT date('now')", "SELECT julianday()",
 		"SELECT CURRENT_TIMESTAMP",
 		"SELECT 1; DELETE FROM items",
 		"SELECT 1; PRAGMA query_only = OFF; DELETE FROM items",
@@ -118,24 +120,111 @@ func TestWhatModelsMayNot(t *testing.T) {
 }
 
 func TestEndlessQueriesAreStopped(t *testing.T) {
-	db := open(t, sqltable.Limits{Time: 200 * time.Millisecond})
-	for _, query := range []string{
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n",
-		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n WHERE i < 0",
-		"SELECT count(*) FROM items a" + strings.Repeat(", items", 40),
+	for _, c := range []struct {
+		limits sqltable.Limits
+		want   string
+	}{
+		{sqltable.Limits{Steps: 1_000_000, Time: time.Hour}, "too much work"},
+		{sqltable.Limits{Steps: 1 << 40, Time: 200 * time.Millisecond}, "200ms"},
 	} {
-		begin := time.Now()
-		_, err := db.Query(t.Context(), query)
-		var stopped *sqltable.Error
-		if !errors.As(err, &stopped) || !strings.Contains(err.Error(), "200ms") {
-			t.Errorf("%.40s… ended with %v", query, err)
+		db := open(t, c.limits)
+		for _, query := range []string{
+			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT count(*) FROM n",
+			"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n) SELECT i FROM n WHERE i < 0",
+			"SELECT count(*) FROM items a" + strings.Repeat(", items", 40),
+		} {
+			begin := time.Now()
+			_, err := db.Query(t.Context(), query)
+			var stopped *sqltable.Error
+			if !errors.As(err, &stopped) || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%.40s… ended with %v", query, err)
+			}
+			if took := time.Since(begin); took > 5*time.Second {
+				t.Errorf("%.40s… was stopped after %v only", query, took)
+			}
 		}
-		if took := time.Since(begin); took > 5*time.Second {
-			t.Errorf("%.40s… was stopped after %v only", query, took)
+		if got := column(t, db, "SELECT count(*) FROM items"); got != "3" {
+			t.Errorf("after a query was stopped the table counts %s", got)
 		}
 	}
-	if got := column(t, db, "SELECT count(*) FROM items"); got != "3" {
-		t.Errorf("after a query was stopped the table counts %s", got)
+}
+
+// Where a query is stopped depends on the query and the tables: two databases
+// draw the line at the same length of a count, also while others run.
+func TestStepsAreCountedAlike(t *testing.T) {
+	longest := func(db *sqltable.DB) int {
+		return sort.Search(200_000, func(n int) bool {
+			_, err := db.Query(t.Context(), fmt.Sprintf("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < %d) SELECT count(*) FROM n", n))
+			return err != nil
+		})
+	}
+	limits := sqltable.Limits{Steps: 200_000, Time: time.Hour}
+	want := longest(open(t, limits))
+	if want < 1000 || want > 100_000 {
+		t.Fatalf("200,000 steps count to %d", want)
+	}
+	found := make([]int, 8)
+	var wait sync.WaitGroup
+	for i := range found {
+		db := open(t, limits)
+		wait.Go(func() { found[i] = longest(db) })
+	}
+	wait.Wait()
+	for _, got := range found {
+		if got != want {
+			t.Errorf("the same limit counts to %d here and to %d there", want, got)
+		}
+	}
+}
+
+// No call of a function takes long, whatever its arguments: no limit ends one.
+func TestOneCallIsShort(t *testing.T) {
+	db := open(t, sqltable.Limits{})
+	for _, query := range []string{
+		"SELECT instr(printf('%.*c',65000,'b'), printf('%.*c',32000,'b')||'c') FROM items LIMIT 1",
+		"SELECT length(replace(printf('%.*c',65000,'b'), printf('%.*c',32000,'b')||'c','x')) FROM items LIMIT 1",
+		"SELECT printf('%.*c',65000,'b') LIKE '%'||printf('%.*c',190,'b')||'c' FROM items LIMIT 1",
+		"SELECT printf('%.*c',65000,'b') GLOB '*['||printf('%.*c',190,'a')||']' FROM items LIMIT 1",
+		"SELECT length(trim(printf('%.*c',65000,' '))) FROM items LIMIT 1",
+	} {
+		begin := time.Now()
+		if _, err := db.Query(t.Context(), query); err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+		if took := time.Since(begin); took > 5*time.Second { // 25 ms on a machine that does nothing else; half a minute for trim
+			t.Errorf("%s took %v", query, took)
+		}
+	}
+	for _, call := range []string{"trim(%s, %s)", "lTRIM (%s, %s)", "\"rtrim\"(%s, %s)", "[trim] /* x */ (%s, (%s))", "`trim` -- x\n (%s, %s)",
+		"trim((%s), lower(%s))", "\"trim\"\ufeff(%s, %s)", "(\ufefftrim(%s, %s))", "length(trim(trim(%s), %s))"} {
+		_, err := db.Query(t.Context(), "SELECT "+fmt.Sprintf(call, "printf('%.*c',60000,'b')", "printf('%.*c',59999,'a')||'b'")+" FROM items")
+		if err == nil || !strings.Contains(err.Error(), "one argument") {
+			t.Errorf("%s ends with %v", call, err)
+		}
+	}
+	for _, query := range []string{"SELECT trim(' a '), ltrim('b')", "SELECT 'trim(a, b)', 1", "SELECT trim(replace(name, 'u', 'x')), 2 FROM items", "SELECT max(trim('a'), 'b') -- trim(a, b)"} {
+		if _, err := db.Query(t.Context(), query); err != nil {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+}
+
+// Each limit holds where it says, and a little less is let through.
+func TestLimitsOfStatements(t *testing.T) {
+	db := open(t, sqltable.Limits{Bytes: 1 << 20})
+	for _, c := range []struct{ name, under, over string }{
+		{"length", "SELECT length(printf('%.*c', 65000, 'x'))", "SELECT length(printf('%.*c', 66000, 'x'))"},
+		{"length of SQL", "SELECT 1 /*" + strings.Repeat("x", 65_000) + "*/", "SELECT 1 /*" + strings.Repeat("x", 66_000) + "*/"},
+		{"depth", "SELECT 1" + strings.Repeat("+1", 150), "SELECT 1" + strings.Repeat("+1", 250)},
+		{"pattern of LIKE", "SELECT 'a' LIKE '" + strings.Repeat("x", 200) + "'", "SELECT 'a' LIKE '" + strings.Repeat("x", 201) + "'"},
+		{"pattern of GLOB", "SELECT 'a' GLOB '" + strings.Repeat("x", 200) + "'", "SELECT 'a' GLOB '" + strings.Repeat("x", 201) + "'"},
+	} {
+		if _, err := db.Query(t.Context(), c.under); err != nil {
+			t.Errorf("%s: what is under the limit ends with %v", c.name, err)
+		}
+		if _, err := db.Query(t.Context(), c.over); err == nil {
+			t.Errorf("%s: what is over the limit is let through", c.name)
+		}
 	}
 }
 
