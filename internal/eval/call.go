@@ -70,7 +70,16 @@ type Request struct {
 	// Payload is what a pipeline outside is given instead of messages: one
 	// JSON object. Nil for models.
 	Payload json.RawMessage
+	// Optional says that the trial goes on without this answer: a call that
+	// failed for good is then a [NoAnswer]. It is no part of what is sent.
+	Optional bool
 }
+
+// NoAnswer is the error of an optional request that failed for good. It is the
+// same when the trial is performed again.
+type NoAnswer struct{ Kind ErrorKind }
+
+func (e *NoAnswer) Error() string { return "no answer: " + string(e.Kind) }
 
 // A Part is one named piece of a request, as it is kept in the journal so that
 // a later difference can be named. Long pieces are kept as a hash.

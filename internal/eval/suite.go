@@ -51,7 +51,7 @@ type Scorer interface {
 // An Asker sends a request to the model it names and returns when the answer
 // is durable. A step already in the journal is answered from it. Step names
 // are unique within a trial and stage. Errors are the engine's typed errors;
-// a suite passes them on.
+// a suite passes them on, but for [NoAnswer], which it asked for.
 type Asker interface {
 	Ask(ctx context.Context, step string, r Request) (Response, error)
 }

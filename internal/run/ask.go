@@ -89,11 +89,27 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 			return eval.Response{}, changed(a.trial, step, c.Parts, parts)
 		case ok && c.ErrKind == "":
 			return c.Response, nil
+		case ok && r.Optional && a.engine.final(&c):
+			return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
 		}
 	}
 	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
 	err := a.send(ctx, m, &r, call)
+	if failed, ok := err.(*CallError); ok && r.Optional && (failed.Err.TooLong || a.engine.final(call)) {
+		err = &eval.NoAnswer{Kind: failed.Err.Kind}
+	}
 	return call.Response, err
+}
+
+// final reports whether a call that failed was tried as often as it is to be.
+// One that was broken off, or that a provider wants to wait for long, is not,
+// and neither is one that may be the study's fault.
+func (e *Engine) final(c *eval.Call) bool {
+	switch c.ErrKind {
+	case eval.ErrAuth, eval.ErrBadRequest:
+		return false
+	}
+	return !retryable(c.ErrKind) || c.Attempts > len(e.settings.Retries)
 }
 
 func (a *asker) claim(step string) error {
@@ -191,7 +207,10 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) error {
 	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure}
 	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
-	return errors.Join(final, e.journal.Append(asFailed(call, failure)))
+	if err := e.journal.Append(asFailed(call, failure)); err != nil {
+		return errors.Join(final, err)
+	}
+	return final
 }
 
 func asFailed(call *eval.Call, failure *model.Error) *eval.Call {

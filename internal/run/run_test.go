@@ -459,3 +459,77 @@ func TestReplicatesNeverShareAKey(t *testing.T) {
 		t.Errorf("two replicates have %d keys", len(keys))
 	}
 }
+
+// TestAnOptionalStepMayFail: the trial goes on without the answer, and when it is
+// performed again the failure is the same and nothing is asked twice. What the
+// study is to blame for ends the run all the same.
+func TestAnOptionalStepMayFail(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		trial := eval.Trial{Item: "item 0", Arm: "a", Replicate: 1}
+		var died bool
+		bench := performFunc(func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+			_, err := ask.Ask(ctx, "maybe", eval.Request{Model: "m", System: "maybe", Optional: true})
+			said := "answered"
+			if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
+				said = none.Error()
+			} else if err != nil {
+				return eval.Outcome{}, err
+			}
+			if _, err := ask.Ask(ctx, "then", eval.Request{Model: "m", System: "then, " + said}); err != nil {
+				return eval.Outcome{}, err
+			}
+			if died {
+				return eval.Outcome{}, errors.New("killed")
+			}
+			return eval.Outcome{Kind: eval.OK, Data: []byte(said)}, nil
+		})
+		for _, c := range []struct {
+			failure  model.Error
+			requests int64 // of the first session
+			want     string
+			fatal    bool
+		}{
+			{model.Error{Kind: eval.ErrUnavailable}, 4, "no answer: unavailable", false},
+			{model.Error{Kind: eval.ErrRefused}, 2, "no answer: refused", false},
+			{model.Error{Kind: eval.ErrBadRequest, TooLong: true}, 2, "no answer: bad_request", false},
+			{model.Error{Kind: eval.ErrBadRequest}, 1, "", true},
+			{model.Error{Kind: eval.ErrAuth}, 1, "", true},
+			{model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Hour}, 1, "", false}, // left for later: the trial failed
+		} {
+			failing := &client{}
+			failing.complete = func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+				if r.System == "maybe" {
+					return eval.Response{}, &c.failure
+				}
+				return eval.Response{Text: "yes"}, nil
+			}
+			j := newMemory()
+			died = true
+			err := run.New(quick, j, models(failing), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, false))
+			if failing.n.Load() != c.requests {
+				t.Errorf("%v: %d requests, want %d", c.failure.Kind, failing.n.Load(), c.requests)
+			}
+			var call *run.CallError
+			if fatal := errors.As(err, &call) && call.Fatal(); fatal != c.fatal {
+				t.Errorf("%v: ends the run: %v (%v)", c.failure.Kind, fatal, err)
+			}
+			if c.want == "" {
+				if o, ok := j.outcomes[trial]; ok && o.Kind != eval.Failed {
+					t.Errorf("%v: %+v", c.failure.Kind, o)
+				}
+				continue
+			}
+			died = false
+			healthy, asked := answering("yes"), int64(0)
+			if c.failure.TooLong { // could be the study's fault, so it is asked again, and is as long as before
+				healthy, asked = &client{complete: failing.complete}, 1
+			}
+			if err := run.New(quick, j, models(healthy), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, true)); err != nil {
+				t.Fatalf("%v: %v", c.failure.Kind, err)
+			}
+			if o := j.outcomes[trial]; o.Kind != eval.OK || string(o.Data) != c.want || healthy.n.Load() != asked {
+				t.Errorf("%v: continued as %s %q with %d requests", c.failure.Kind, o.Kind, o.Data, healthy.n.Load())
+			}
+		}
+	})
+}

@@ -162,6 +162,44 @@ func TestWhatCameOfIt(t *testing.T) {
 	}
 }
 
+// TestAStepWithoutAnAnswer is unknown and not fatal, and is counted.
+func TestAStepWithoutAnAnswer(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conditions := `{"reasoning":"","conditions":[{"id":"C1","kind":"REVIEW","text":"it is quiet","path":"","test":"","value":"","day":"","from":"","to":"","names":[],"hops":0}],"logic":"C1"}`
+	optional, required := 0, 0
+	asker := askerFunc(func(step string, r eval.Request) (eval.Response, error) {
+		if r.Optional {
+			optional++
+			return eval.Response{}, &eval.NoAnswer{Kind: eval.ErrTimeout}
+		}
+		required++
+		if step != "plan" {
+			return eval.Response{Text: "Ranking: 1", Stop: eval.StopEnd}, nil
+		}
+		return eval.Response{Text: conditions, Stop: eval.StopEnd}, nil
+	})
+	o, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: "anot", Replicate: 1}, asker)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.Kind != eval.OK || !slices.Contains(o.Notes, "a step got no answer and counts as unknown") || optional == 0 || required == 0 {
+		t.Errorf("%s %q %q after %d optional and %d other steps", o.Kind, o.Reason, o.Notes, optional, required)
+	}
+	fatal := askerFunc(func(string, eval.Request) (eval.Response, error) { return eval.Response{}, context.Canceled })
+	if _, err := b.Perform(t.Context(), eval.Trial{Item: b.items[0].ID, Arm: "anot", Replicate: 1}, fatal); err == nil {
+		t.Error("an error of the asker was taken for a step without an answer")
+	}
+}
+
+type askerFunc func(step string, r eval.Request) (eval.Response, error)
+
+func (f askerFunc) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
+	return f(step, r)
+}
+
 // TestHiddenGold: where the budget leaves out what makes gold right, the trial
 // says so, and with all reviews nothing is hidden.
 func TestHiddenGold(t *testing.T) {

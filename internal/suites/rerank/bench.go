@@ -3,9 +3,11 @@ package rerank
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
@@ -152,10 +154,11 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	}
 	task, rec := b.scene(r, a)
 	var result method.Result
+	var failed atomic.Int64
 	if a.pipeline != nil {
 		result, err = b.askPipeline(ctx, a, r, task, ask)
 	} else {
-		result, err = a.method.Rank(ctx, task, b.asker(a, r, ask))
+		result, err = a.method.Rank(ctx, task, b.asker(a, r, ask, &failed))
 	}
 	if err != nil {
 		return eval.Outcome{}, err
@@ -172,6 +175,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		o.Kind, o.Reason, o.Detail = eval.Refused, result.Invalid, result.Detail
 	default:
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
+	}
+	if failed.Load() > 0 {
+		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
 	}
 	if lost := rec.Coverage.Lost(); lost > 0 {
 		o.Notes = append(o.Notes, "reviews left out by the budget")
@@ -197,8 +203,9 @@ func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
 	return a, &b.requests[i], nil
 }
 
-// asker turns a method's prompts into requests to the arm's model.
-func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker) method.Asker {
+// asker turns a method's prompts into requests to the arm's model, and counts
+// those that the method went on without an answer to.
+func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic.Int64) method.Asker {
 	return func(ctx context.Context, step string, p method.Prompt) (method.Answer, error) {
 		q := requestTo(a.model)
 		q.Item, q.System, q.Messages = r.ID, p.System, p.Messages
@@ -213,7 +220,12 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker) method.Asker {
 		if a.Simulated {
 			q.Payload = sheet(p)
 		}
+		q.Optional = p.Optional
 		response, err := ask.Ask(ctx, step, q)
+		if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
+			failed.Add(1)
+			return method.Answer{Failed: none.Error()}, nil
+		}
 		if err != nil {
 			return method.Answer{}, err
 		}
