@@ -260,3 +260,78 @@ func TestArmsOfOneNameDiffer(t *testing.T) {
 		seen[h] = text
 	}
 }
+
+// TestScoresOfAPlace: the third of the list that gold stands in, and the share
+// of reviews that the budget let through, counted in reviews.
+func TestScoresOfAPlace(t *testing.T) {
+	var candidates []string
+	for i := range 10 {
+		candidates = append(candidates, string(rune('a'+i)))
+	}
+	want := []string{"first", "first", "first", "first", "middle", "middle", "middle", "last", "last", "last"}
+	for i, id := range candidates {
+		rec := record{Ranking: []int{i + 1}, Candidates: candidates}
+		rec.Coverage.Reviews, rec.Coverage.Kept, rec.Coverage.Chars, rec.Coverage.KeptChars = 40, 10, 1000, 900
+		data, err := json.Marshal(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]eval.Score{}
+		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, id) {
+			got[s.Metric] = s
+		}
+		for _, third := range thirds {
+			if s, scored := got[hitsIn(third)]; scored != (third == want[i]) || scored && s.Num != 1 {
+				t.Errorf("gold at %d of 10 counts in the %s third: %v", i+1, third, scored)
+			}
+		}
+		if s := got[metricShown]; s.Num != 10 || s.Den != 40 {
+			t.Errorf("10 of 40 reviews are shown, and %v/%v counted", s.Num, s.Den)
+		}
+	}
+}
+
+// TestAttackOptions: strength and number of reviews reach the attack, which is
+// drawn by the run's seed.
+func TestAttackOptions(t *testing.T) {
+	changed := func(options string) (texts string, reviews int) {
+		b, err := starter(t, "methods: [{name: bm25}]\n"+options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		task, _ := b.scene(&b.requests[0], b.byArm["bm25/typo_10"])
+		clean, _ := b.scene(&b.requests[0], b.byArm["bm25"])
+		for i := range task.Candidates {
+			for k := range task.Candidates[i].Reviews {
+				text := task.Candidates[i].Reviews[k].Text
+				texts += text
+				if text != clean.Candidates[i].Reviews[k].Text {
+					reviews++
+				}
+			}
+		}
+		return texts, reviews
+	}
+	plain, all := changed("attacks: {names: [typo_10]}\n")
+	strong, _ := changed("attacks: {names: [typo_10], strength: 5}\n")
+	_, one := changed("attacks: {names: [typo_10], reviews: 1}\n")
+	other, _ := changed("attacks: {names: [typo_10]}\nexecution: {seed: 7}\ncandidates: {shuffle: none}\n")
+	if plain == strong || plain == other || one == 0 || one > 9 || all <= one {
+		t.Errorf("%d reviews change, %d where 1 an item is to; strength matters: %v, the seed: %v", all, one, plain != strong, plain != other)
+	}
+}
+
+// TestTheJudgeDoesNotCompete: the study's judge model is no arm of its own.
+func TestTheJudgeDoesNotCompete(t *testing.T) {
+	b, err := starter(t, "models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]\njudge_model: j\nmethods: [{name: cot}, {name: bm25}]\nattacks: {defence: both}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, a := range b.arms {
+		ids = append(ids, a.ID)
+	}
+	if !slices.Equal(ids, []string{"cot", "cot/defended", "bm25"}) {
+		t.Errorf("arms %v", ids)
+	}
+}
