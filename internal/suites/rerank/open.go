@@ -52,11 +52,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
-	var ids []string
+	var asked []candidates.Request
 	for i := range b.requests {
-		ids = append(ids, b.requests[i].ID)
+		asked = append(asked, candidates.Request{ID: b.requests[i].ID, Group: b.requests[i].Group})
 	}
-	b.arranger = candidates.NewArranger(b.seed, shuffle, ids)
+	b.arranger = candidates.NewArranger(b.seed, shuffle, asked)
 	b.society = method.NewSociety(b.catalog.Users)
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)

@@ -1,7 +1,6 @@
 package candidates
 
 import (
-	"fmt"
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -13,19 +12,6 @@ import (
 type Budget struct {
 	Reviews int // per item; 0 is no limit
 	Chars   int // of review text per item, in characters; 0 is no limit
-}
-
-// CharsPerToken turns tokens into characters, roughly, for budgets that are
-// given in tokens. English prose has a little more than four; less is safer.
-const CharsPerToken = 4
-
-// Split divides a prompt's room for reviews, in characters, evenly over the
-// items of the largest N of a sweep.
-func Split(chars, largestN int) (Budget, error) {
-	if largestN < 1 || chars < largestN {
-		return Budget{}, fmt.Errorf("%d characters of reviews cannot be split over %d items", chars, largestN)
-	}
-	return Budget{Chars: chars / largestN}, nil
 }
 
 // Coverage says how much of the reviews a budget let through.

@@ -2,7 +2,6 @@ package candidates_test
 
 import (
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
@@ -60,15 +59,4 @@ func TestBudgetProperties(t *testing.T) {
 			t.Fatal("appending to what is kept changes the data")
 		}
 	})
-}
-
-func TestSplit(t *testing.T) {
-	if b, err := candidates.Split(1001, 50); err != nil || b.Chars != 20 {
-		t.Errorf("%+v, %v", b, err)
-	}
-	for _, c := range [][2]int{{10, 0}, {10, 20}, {-1, 1}} {
-		if _, err := candidates.Split(c[0], c[1]); err == nil || !strings.Contains(err.Error(), "cannot be split") {
-			t.Errorf("%v: %v", c, err)
-		}
-	}
 }

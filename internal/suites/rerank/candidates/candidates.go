@@ -83,7 +83,7 @@ const (
 	None     Shuffle = "none"     // as the data list them
 	Middle   Shuffle = "middle"   // gold in the middle, position n/2 from 0; the others drawn
 	Random   Shuffle = "random"   // all drawn
-	Balanced Shuffle = "balanced" // gold moves through the positions over requests; the others drawn
+	Balanced Shuffle = "balanced" // gold moves through the positions over the requests of each group; the others drawn
 )
 
 // Shuffles lists them, the default first.
@@ -100,27 +100,34 @@ func ParseShuffle(s string) (Shuffle, error) {
 	return Shuffle(s), nil
 }
 
+// A Request is asked of one set of candidates at every N.
+type Request struct{ ID, Group string }
+
 // An Arranger orders the candidates of the requests of a study.
 type Arranger struct {
 	seed    uint64
 	shuffle Shuffle
-	ranks   map[string]int // of requests, in a drawn order
+	ranks   map[string]int // of requests, group after group, in each in a drawn order
 }
 
 // NewArranger takes all requests of the study, in any order: balance is over
 // them, at every N, so that a request that is left out at one N must be left
-// out at all. They are ranked by hash and not by id: ids often go through the
-// groups in turn, and gold of one group would always stand in one place.
-func NewArranger(runSeed uint64, s Shuffle, requests []string) *Arranger {
+// out at all. They go around one ring of positions group after group, so that
+// gold stands at each position equally often, give or take one, within each
+// group and over all. In a group they are ranked by hash and not by id, which
+// may follow their making.
+//
+// A study of more requests puts gold elsewhere: places that no later request
+// moves cannot be balanced both within groups and over all.
+func NewArranger(runSeed uint64, s Shuffle, requests []Request) *Arranger {
 	prefix := stable.Seed(runSeed, "rank")
-	sorted := make([]rival, len(requests))
-	for i, id := range requests {
-		sorted[i] = rival{stable.Seed(prefix, id), id}
-	}
-	slices.SortFunc(sorted, rival.compare)
+	sorted := slices.Clone(requests)
+	slices.SortFunc(sorted, func(a, b Request) int {
+		return cmp.Or(strings.Compare(a.Group, b.Group), rival{stable.Seed(prefix, a.ID), a.ID}.compare(rival{stable.Seed(prefix, b.ID), b.ID}))
+	})
 	ranks := make(map[string]int, len(sorted))
 	for i, r := range slices.Compact(sorted) {
-		ranks[r.id] = i
+		ranks[r.ID] = i
 	}
 	return &Arranger{runSeed, s, ranks}
 }
@@ -143,14 +150,20 @@ func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
 	return slices.Insert(order, a.position(requestID, len(drawn)), gold)
 }
 
-// position is where gold goes among n, from 0. The offset is drawn for each N,
-// so that a request's gold is not early at every N.
+// position is where gold goes among n, from 0. The ring of positions is drawn
+// for each n, so that a request's gold is not early at every n, nor that of a
+// group smaller than the ring all in one stretch.
 func (a *Arranger) position(requestID string, n int) int {
 	if a.shuffle == Middle {
 		return n / 2
 	}
-	offset := stable.NewStream(a.seed, "balance", fmt.Sprint(n)).IntN(n)
-	return (a.ranks[requestID] + offset) % n
+	prefix := stable.Seed(a.seed, "balance", fmt.Sprint(n))
+	hashes, ring := make([]uint64, n), make([]int, n)
+	for i := range ring {
+		hashes[i], ring[i] = stable.Seed(prefix, fmt.Sprint(i)), i
+	}
+	slices.SortStableFunc(ring, func(i, j int) int { return cmp.Compare(hashes[i], hashes[j]) })
+	return ring[a.ranks[requestID]%n]
 }
 
 // mixed is the seeded order of a request's candidates.

@@ -17,6 +17,15 @@ func ids(prefix string, n int) []string {
 	return list
 }
 
+// grouped puts requests into groups of their own making, in turn.
+func grouped(ids []string, groups int) []candidates.Request {
+	list := make([]candidates.Request, len(ids))
+	for i, id := range ids {
+		list[i] = candidates.Request{ID: id, Group: fmt.Sprintf("G%02d", i%groups)}
+	}
+	return list
+}
+
 func sorted(list []string) []string { return slices.Sorted(slices.Values(list)) }
 
 // subsequence reports whether all of a stands in b, in a's order.
@@ -120,8 +129,9 @@ func TestArrangeProperties(t *testing.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		gold := rapid.SampledFrom(items).Draw(t, "gold")
 		request := rapid.SampledFrom(requests).Draw(t, "request")
-		a := candidates.NewArranger(seed, shuffle, requests)
-		b := candidates.NewArranger(seed, shuffle, append(rapid.Permutation(requests).Draw(t, "order"), requests[0]))
+		asked := grouped(requests, rapid.IntRange(1, 4).Draw(t, "groups"))
+		a := candidates.NewArranger(seed, shuffle, asked)
+		b := candidates.NewArranger(seed, shuffle, append(rapid.Permutation(asked).Draw(t, "order"), asked[0]))
 
 		few := candidates.Draw(seed, request, gold, items, 10)
 		many := candidates.Draw(seed, request, gold, items, 20)
@@ -145,45 +155,110 @@ func TestArrangeProperties(t *testing.T) {
 	})
 }
 
+// At every N gold stands at each position equally often, give or take one: in
+// each group, and over all.
 func TestBalancedVisitsEveryPositionEquallyOften(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		n := rapid.SampledFrom([]int{2, 7, 10, 20, 50}).Draw(t, "N")
-		requests := ids("R", rapid.IntRange(1, 120).Draw(t, "requests"))
-		seed := rapid.Uint64().Draw(t, "seed")
+	check := func(t interface{ Fatalf(string, ...any) }, seed uint64, n, requests, groups int) {
 		items := ids("i", 60)
-		a := candidates.NewArranger(seed, candidates.Balanced, requests)
-		counts := make([]int, n)
-		for i, r := range requests {
+		asked := grouped(ids("R", requests), groups)
+		a := candidates.NewArranger(seed, candidates.Balanced, asked)
+		counts := map[string][]int{}
+		for i, r := range asked {
 			gold := items[i%len(items)]
-			counts[slices.Index(a.Arrange(r, gold, candidates.Draw(seed, r, gold, items, n)), gold)]++
+			at := slices.Index(a.Arrange(r.ID, gold, candidates.Draw(seed, r.ID, gold, items, n)), gold)
+			for _, of := range []string{r.Group, "all"} {
+				if counts[of] == nil {
+					counts[of] = make([]int, n)
+				}
+				counts[of][at]++
+			}
 		}
-		if slices.Max(counts)-slices.Min(counts) > 1 {
-			t.Fatalf("gold stood at the positions %v times", counts)
+		for of, c := range counts {
+			if slices.Max(c)-slices.Min(c) > 1 {
+				t.Fatalf("N = %d, %d requests in %d groups: gold of %s stood at the positions %v times", n, requests, groups, of, c)
+			}
 		}
+	}
+	for _, n := range []int{10, 20, 30, 40, 50} {
+		check(t, 42, n, 1000, 10)
+		check(t, 42, n, 77, 10)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		check(t, rapid.Uint64().Draw(t, "seed"), rapid.SampledFrom([]int{2, 7, 10, 50}).Draw(t, "N"),
+			rapid.IntRange(1, 120).Draw(t, "requests"), rapid.IntRange(1, 12).Draw(t, "groups"))
 	})
 }
 
-// Ids that go through the groups in turn must not tie a group to a position:
-// with ranks by id each group's gold would stand in one place at N = 10.
-func TestBalancedIsNotTiedToIDs(t *testing.T) {
-	requests, items := ids("R", 100), ids("i", 50)
-	a := candidates.NewArranger(42, candidates.Balanced, requests)
-	places := map[int]bool{}
-	for i := 0; i < 100; i += 10 {
-		places[slices.Index(a.Arrange(requests[i], "i001", candidates.Draw(42, requests[i], "i001", items, 10)), "i001")] = true
+// Gold of a group that is smaller than N must not stand in one stretch: six of
+// fifty drawn positions stand within twelve once in 800 times.
+func TestBalancedSpreadsSmallGroups(t *testing.T) {
+	items, asked := ids("i", 60), grouped(ids("R", 60), 10)
+	a := candidates.NewArranger(42, candidates.Balanced, asked)
+	least, most := map[string]int{}, map[string]int{}
+	for _, r := range asked {
+		at := slices.Index(a.Arrange(r.ID, "i001", candidates.Draw(42, r.ID, "i001", items, 50)), "i001")
+		if _, ok := least[r.Group]; !ok {
+			least[r.Group], most[r.Group] = at, at
+		}
+		least[r.Group], most[r.Group] = min(least[r.Group], at), max(most[r.Group], at)
 	}
-	if len(places) < 4 {
-		t.Errorf("gold of every tenth request stands in %d places only", len(places))
+	for g := range least {
+		if most[g]-least[g] < 12 {
+			t.Errorf("gold of %s stands from %d to %d of 50", g, least[g], most[g])
+		}
+	}
+}
+
+// The order is drawn for each request and by the run's seed: that of rivals, of
+// gold's places, and of the places from one N to the next.
+func TestOrdersDependOnRequestAndSeed(t *testing.T) {
+	items, asked := ids("i", 40), grouped(ids("R", 40), 1)
+	for _, shuffle := range []candidates.Shuffle{candidates.Random, candidates.Middle, candidates.Balanced} {
+		a, b := candidates.NewArranger(1, shuffle, asked), candidates.NewArranger(2, shuffle, asked)
+		rivals := func(a *candidates.Arranger, request string) []string {
+			return slices.DeleteFunc(a.Arrange(request, "i007", items), func(id string) bool { return id == "i007" })
+		}
+		if slices.Equal(rivals(a, "R000"), rivals(a, "R001")) {
+			t.Errorf("%s: two requests have one order", shuffle)
+		}
+		if slices.Equal(rivals(a, "R000"), rivals(b, "R000")) {
+			t.Errorf("%s: two seeds have one order", shuffle)
+		}
+		if shuffle == candidates.Middle {
+			continue
+		}
+		places := func(a *candidates.Arranger, n int) (list []int) {
+			for _, r := range asked {
+				list = append(list, slices.Index(a.Arrange(r.ID, "i007", items[:n]), "i007"))
+			}
+			return list
+		}
+		ten := places(a, 10)
+		if slices.Equal(ten, places(b, 10)) {
+			t.Errorf("%s: two seeds put gold in the same places", shuffle)
+		}
+		same := 0
+		for i, at := range places(a, 20) {
+			if at%10 == ten[i] {
+				same++
+			}
+		}
+		if same > 20 {
+			t.Errorf("%s: at N = 20 gold of %d of 40 requests stands where it stood at N = 10", shuffle, same)
+		}
+		if slices.IsSorted(ten[:10]) {
+			t.Errorf("%s: gold moves through the positions by id: %v", shuffle, ten)
+		}
 	}
 }
 
 func TestMiddleAndNone(t *testing.T) {
 	items := ids("i", 30)
 	drawn := candidates.Draw(1, "R", "i029", items, 10)
-	if got := candidates.NewArranger(1, candidates.Middle, []string{"R"}).Arrange("R", "i029", drawn); got[5] != "i029" {
+	if got := candidates.NewArranger(1, candidates.Middle, []candidates.Request{{ID: "R"}}).Arrange("R", "i029", drawn); got[5] != "i029" {
 		t.Errorf("gold is not in the middle of %v", got)
 	}
-	if got := candidates.NewArranger(1, candidates.None, []string{"R"}).Arrange("R", "i029", drawn); !slices.Equal(got, drawn) {
+	if got := candidates.NewArranger(1, candidates.None, []candidates.Request{{ID: "R"}}).Arrange("R", "i029", drawn); !slices.Equal(got, drawn) {
 		t.Errorf("none changed %v to %v", drawn, got)
 	}
 }
