@@ -32,7 +32,7 @@ type Options struct {
 	// default is all for noise and heterogeneity, and one for the others.
 	Reviews int
 	// Promote names the item that injections speak for; by default the item
-	// itself.
+	// itself. A [Plan] draws it.
 	Promote string
 }
 
@@ -85,9 +85,10 @@ type Attack struct {
 }
 
 // Apply gives the reviews as the attack leaves them. What it was given is not
-// changed.
-func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64) ([]catalog.Review, Change) {
-	w := &work{reviews: slices.Clone(reviews), item: item, options: o, name: a.Name,
+// changed. Others are reviews of other items, in any order: what is added is
+// made to look like them.
+func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others ...catalog.Review) ([]catalog.Review, Change) {
+	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
 	a.apply(w)
 	return w.reviews, w.change
@@ -109,33 +110,46 @@ type Report struct {
 }
 
 // Run attacks the reviews of every candidate but gold. An injection speaks
-// everywhere for one candidate, drawn by the seed from those that are not
-// gold, so that chance alone would put it first once in N-1 wrong answers.
+// everywhere for one candidate, drawn by the seed from those that are not gold
+// and not named as gold, so that chance alone would put it first once in N-1
+// wrong answers; without such a candidate it changes nothing.
 func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
 	seed := stable.Seed(p.Seed, "attack", p.Request)
 	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}
 	if p.Attack.Category == Injection {
 		report.Promoted = promoted(seed, p.Gold, items)
-		if report.Promoted >= 0 && o.Promote == "" {
-			o.Promote = items[report.Promoted].Name
+		if report.Promoted < 0 {
+			return slices.Clone(reviews), report
 		}
+		o.Promote = items[report.Promoted].Name
 	}
 	attacked := make([][]catalog.Review, len(items))
 	for i, item := range items {
 		attacked[i] = reviews[i]
 		if item.ID != p.Gold {
-			attacked[i], report.Changes[i] = p.Attack.Apply(reviews[i], item, o, seed)
+			others := slices.Concat(slices.Concat(reviews[:i]...), slices.Concat(reviews[i+1:]...))
+			attacked[i], report.Changes[i] = p.Attack.Apply(reviews[i], item, o, seed, others...)
 		}
 	}
 	return attacked, report
 }
 
-// promoted draws a candidate that is not gold, whatever their order: the one
-// with the smallest hash.
+// promoted draws a candidate that neither is gold nor bears its name, whatever
+// their order: the one with the smallest hash; -1 if there is none.
 func promoted(seed uint64, gold string, items []*catalog.Item) int {
+	var golden []string
+	for _, item := range items {
+		if item.ID == gold {
+			golden = append(golden, strings.TrimSpace(item.Name))
+		}
+	}
 	at, least := -1, uint64(0)
 	for i, item := range items {
-		if h := stable.Seed(seed, "promote", item.ID); item.ID != gold && (at < 0 || h < least) {
+		name := strings.TrimSpace(item.Name)
+		if item.ID == gold || slices.ContainsFunc(golden, func(g string) bool { return strings.EqualFold(g, name) }) {
+			continue
+		}
+		if h := stable.Seed(seed, "promote", item.ID); at < 0 || h < least {
 			at, least = i, h
 		}
 	}
@@ -144,8 +158,8 @@ func promoted(seed uint64, gold string, items []*catalog.Item) int {
 
 // work is one application of an attack.
 type work struct {
-	name    string
 	reviews []catalog.Review
+	others  []catalog.Review // of other items
 	item    *catalog.Item
 	options Options
 	draws   *stable.Stream
@@ -185,16 +199,12 @@ func (w *work) edit(at int, text string, edits int) {
 	w.change.Edits += edits
 }
 
-// add puts a review by a stranger among the others, with the date of one that
-// is there.
+// add puts a review by a stranger among the others.
 func (w *work) add(text string, stars float64, edits int) {
 	at := w.draws.IntN(len(w.reviews) + 1)
-	date := ""
-	if len(w.reviews) > 0 {
-		date = w.reviews[w.draws.IntN(len(w.reviews))].Date
-	}
-	id := fmt.Sprintf("%016x", w.draws.Uint64())
-	w.reviews = slices.Insert(w.reviews, at, catalog.Review{ID: id, ItemID: w.item.ID, UserID: "visitor-" + id[:6], Stars: stars, Text: text, Date: date})
+	r := w.stranger(stars)
+	r.Text = text
+	w.reviews = slices.Insert(w.reviews, at, r)
 	w.change.Added++
 	w.change.Edits += edits
 }
