@@ -17,8 +17,9 @@ const (
 	bm25B  = 0.75
 )
 
-// BM25 ranks by word overlap. A candidate is one document: the text that
-// methods which ask models are shown of it. Words are runs of letters or
+// BM25 ranks by word overlap. A candidate is one document: its name, facts and
+// the text of its reviews as they are shown, without the numbers and tags round
+// them, which would let the place in the list count. Words are runs of letters or
 // digits, case folded, names in camel case taken apart; there are no stop
 // words and no stems. Document frequencies are counted over the candidates.
 // The weight of a word in n of N documents is ln(1 + (N-n+0.5)/(n+0.5)), which
@@ -31,7 +32,7 @@ func BM25() Method {
 		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
 			documents := make([][]string, len(s.Candidates))
 			for i := range documents {
-				documents[i] = words(s.cards.whole(i + 1))
+				documents[i] = words(s.cards.plain(i + 1))
 			}
 			scores := bm25(words(s.Text), documents)
 			return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil

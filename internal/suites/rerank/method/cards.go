@@ -100,6 +100,17 @@ func (s *session) reviewsBy(list []int, people map[string]bool) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// plain is what a candidate's card says, without numbers and tags: nothing in it
+// depends on where the candidate stands, or beside whom.
+func (c *cards) plain(i int) string {
+	candidate := c.task.Candidates[i-1]
+	parts := []string{candidate.Item.Name, c.facts(i)}
+	for _, r := range candidate.Reviews {
+		parts = append(parts, r.Text)
+	}
+	return strings.Join(parts, "\n")
+}
+
 // whole is the card of a candidate under its own number.
 func (c *cards) whole(i int) string { return c.card(i, i) }
 
