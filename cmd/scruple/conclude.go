@@ -51,9 +51,9 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *store.Run, l *loade
 	for _, f := range files {
 		a.say("wrote %s", f)
 	}
-	if share := result.Analysis.FailedShare(); share > result.Analysis.Run.MaxFailed {
-		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of trials failed or could not be judged, the study allows %.1f %%: ask them again with `scruple run --retry-failed %s`",
-			100*share, 100*result.Analysis.Run.MaxFailed, l.file.Path))
+	if share, of := result.Analysis.WorstFailures(); share > result.Analysis.Run.MaxFailed {
+		return exit(exitInfrastructure, fmt.Errorf("%.1f %% of %s, the study allows %.1f %%: `scruple status` says why, and `scruple run --retry-failed %s` asks them again",
+			100*share, of, 100*result.Analysis.Run.MaxFailed, l.file.Path))
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -50,7 +51,7 @@ func (a *app) trials(ctx context.Context, arg, item string, named []string, repl
 	}
 	for _, name := range named {
 		if !slices.ContainsFunc(l.bench.Arms(), func(arm eval.Arm) bool { return arm.ID == name }) {
-			return none, fmt.Errorf("show: there is no arm %q in study %s", name, l.study.Name)
+			return none, fmt.Errorf("show: there is no arm %q in study %s: want some of %s", name, l.study.Name, strings.Join(armIDs(l), ", "))
 		}
 	}
 	if replicate < 1 || replicate > l.study.Execution.Replicates {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"iter"
-	"math"
 	"runtime"
 	"slices"
 	"strings"
@@ -450,14 +449,20 @@ func listed(names []string) string {
 // FailedShare is the largest share of failed trials of any arm, or of trials
 // whose judging failed, if that is larger.
 func (a *Analysis) FailedShare() float64 {
-	worst := 0.0
+	share, _ := a.WorstFailures()
+	return share
+}
+
+// WorstFailures is [Analysis.FailedShare] and what it is a share of, in words.
+func (a *Analysis) WorstFailures() (share float64, of string) {
+	of = "trials could not be judged"
 	if a.Run.Done > 0 {
-		worst = float64(a.Run.JudgeFails) / float64(a.Run.Done)
+		share = float64(a.Run.JudgeFails) / float64(a.Run.Done)
 	}
 	for _, arm := range a.Arms {
-		if arm.Planned > 0 {
-			worst = math.Max(worst, float64(arm.Failed)/float64(arm.Planned))
+		if arm.Planned > 0 && float64(arm.Failed)/float64(arm.Planned) > share {
+			share, of = float64(arm.Failed)/float64(arm.Planned), "trials of "+arm.ID+" failed"
 		}
 	}
-	return worst
+	return share, of
 }

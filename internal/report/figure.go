@@ -15,8 +15,7 @@ type figure struct {
 	Title    string
 	XTitle   string
 	YTitle   string
-	Height   float64 // of the drawing
-	XTicks   []tick  // At is a place in the drawing
+	XTicks   []tick // At is a place in the drawing
 	YTicks   []tick
 	Lines    []line
 	Frontier string // path of the points that none beats
@@ -31,7 +30,6 @@ type line struct {
 	Shape string // path of a mark round 0, 0
 	Path  string // through its points, "" where they are not joined
 	Marks []mark
-	At    float64 // y of its entry in the legend
 }
 
 // A mark is a point with its whisker, in the units of the drawing; the limits
@@ -43,12 +41,9 @@ type mark struct {
 
 // The drawing, in units of its view box.
 const (
-	figureHeight        = 360.0
 	plotLeft, plotRight = 60.0, 560.0
 	plotTop, plotBottom = 16.0, 300.0
 	plotMargin          = 16.0 // between the axis and the first and last point
-	legendTop           = 24.0
-	legendStep          = 18.0
 	lineColours         = 10
 	figureSteps         = 5 // of an axis
 )
@@ -67,10 +62,7 @@ var shapes = []string{
 // figures is the section of the suite's own figures: what a study of so many
 // arms comes to, before the numbers arm by arm.
 func (b *builder) figures() section {
-	s := section{ID: "figures", Title: "At a glance", InTerm: whenVerbose}
-	if b.crowded() {
-		s.InTerm = always
-	}
+	s := section{ID: "figures", Title: "At a glance"}
 	for _, f := range b.a.Figures {
 		if len(f.Rows) > 0 {
 			s.Blocks = append(s.Blocks, block{Table: b.grid(f)})
@@ -99,8 +91,7 @@ func (b *builder) figure(f analyse.Figure) *figure {
 	if xs.low > xs.high {
 		return nil
 	}
-	g := &figure{Title: f.Title, XTitle: f.XTitle, YTitle: f.YTitle, Table: b.seriesTable(f),
-		Height: max(figureHeight, legendTop+legendStep*float64(len(f.Series)))}
+	g := &figure{Title: f.Title, XTitle: f.XTitle, YTitle: f.YTitle, Table: b.seriesTable(f)}
 	lowest, highest := analyse.Undefined(), analyse.Undefined()
 	if ys.low >= 0 && ys.high <= 1 {
 		ys, lowest, highest = extent{0, 1}, 0, 1
@@ -113,7 +104,6 @@ func (b *builder) figure(f analyse.Figure) *figure {
 	g.XTicks, at.x = xAxis(f, xs)
 	for i := range f.Series {
 		if l := b.line(f, i, at); len(l.Marks) > 0 {
-			l.At = legendTop + legendStep*float64(len(g.Lines))
 			g.Lines = append(g.Lines, l)
 		}
 	}

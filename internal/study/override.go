@@ -71,7 +71,7 @@ func assign(n *node, steps []step, value *node, at Position) error {
 				n.set(s.name, value)
 				return nil
 			case next == nil || next.kind == nothing:
-				if value == nil {
+				if value == nil || steps[i+1] == (step{everyElement, true}) { // nothing to remove, or no elements
 					return nil
 				}
 				next = emptyFor(steps[i+1], at)
