@@ -46,18 +46,20 @@ func (n *network) firstSteps() {
 	}
 }
 
-// A toolCall is what the model does to the plan of steps.
+// An anotTool is what the model does to the plan of steps.
 type anotTool struct {
 	Thought   string   `json:"thought"`
 	Tool      string   `json:"tool"`
 	Step      anotStep `json:"step"`
 	Candidate int      `json:"candidate"`
+	Page      int      `json:"page"`
 }
 
-var anotToolSchema = schema("tool", `{"type":"object","additionalProperties":false,"required":["thought","tool","step","candidate"],"properties":{
+var anotToolSchema = schema("tool", `{"type":"object","additionalProperties":false,"required":["thought","tool","step","candidate","page"],"properties":{
 "thought":{"type":"string"},
 "tool":{"type":"string","enum":["list","insert","set","read","done"]},
 "candidate":{"type":"integer"},
+"page":{"type":"integer"},
 "step":{"type":"object","additionalProperties":false,"required":["id","condition","candidates","question","after"],"properties":{
 "id":{"type":"string"},"condition":{"type":"string"},
 "candidates":{"type":"array","items":{"type":"integer"}},
@@ -119,7 +121,7 @@ func (n *network) use(t *anotTool) string {
 		if !n.isCandidate(t.Candidate) {
 			return fmt.Sprintf("There is no candidate %d.", t.Candidate)
 		}
-		return limit(n.cards.whole(t.Candidate))
+		return n.cards.cardPage(t.Candidate, t.Page)
 	case "insert":
 		if at >= 0 {
 			return fmt.Sprintf("There is a step %s already: use set.", t.Step.ID)
@@ -223,19 +225,20 @@ func anotToolText(t anotTool) string {
 	if t.Step.After == nil {
 		t.Step.After = []string{}
 	}
+	t.Page = max(t.Page, 1)
 	return jsonText(t)
 }
 
 const anotExpandTask = `The steps above decide the open conditions. Change them where that helps: split a step that asks too much, word a question more sharply, or let a step come after others, so that candidates which these rule out are not asked about again. Use one tool at a time.
 
 Each answer is one JSON object and nothing else:
-{"thought": "…", "tool": "…", "step": {"id": "", "condition": "", "candidates": [], "question": "", "after": []}, "candidate": 0}
+{"thought": "…", "tool": "…", "step": {"id": "", "condition": "", "candidates": [], "question": "", "after": []}, "candidate": 0, "page": 1}
 
 Tools:
 - "list": shows the steps
 - "insert", step: adds a step; it needs id, condition and candidates
 - "set", step: changes the step of that id in the fields that are not empty
-- "read", candidate: shows all of a candidate
+- "read", candidate: shows all of a candidate; reviews that are too many come in pages, which says so at its end: page 2 shows what follows
 - "done": the steps are ready
 
 You have at most %d rounds. If the steps are good as they are, say done at once.`

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
@@ -18,16 +19,51 @@ type cards struct{ task *Task }
 
 func newCards(t *Task) *cards { return &cards{t} }
 
-// observed is the most characters that one look-up shows.
-const observed = 8000
+// How many characters a look-up shows on a page. A look-up that is about all
+// candidates gives each the same share, so that what is shown of one depends
+// neither on its place nor on how many others there are.
+const (
+	observed = 8000 // of one candidate
+	share    = 800  // of each candidate, where a look-up is about all of them
+)
 
-// limit cuts what a look-up shows, and says so.
-func limit(s string) string {
-	letters := []rune(s)
-	if len(letters) <= observed {
-		return s
+// pages deals pieces out to pages of at most so many characters. Pieces stay
+// whole: one that is longer has a page of its own.
+func pages(pieces []string, most int) [][]string {
+	var list [][]string
+	left := 0
+	for _, piece := range pieces {
+		length := utf8.RuneCountInString(piece)
+		if len(list) == 0 || length > left {
+			list, left = append(list, nil), most
+		}
+		list[len(list)-1] = append(list[len(list)-1], piece)
+		left -= length
 	}
-	return string(letters[:observed]) + fmt.Sprintf("\n… cut: %d more characters", len(letters)-observed)
+	return list
+}
+
+// page is a page of pieces, which end in a line break each. Where there are
+// more pages it ends by saying so; ok is false if there is no such page. Pages
+// count from 1, and what is less is taken for that.
+func page(pieces []string, number int, what string) (text string, ok bool) {
+	list := pages(pieces, observed)
+	number = max(number, 1)
+	if number > len(list) {
+		return noPage(number, len(list)), false
+	}
+	text = strings.Join(list[number-1], "")
+	if len(list) > 1 {
+		text += fmt.Sprintf("\nPage %d of %d shows %d of %s.", number, len(list), len(list[number-1]), count(len(pieces), what))
+		if number < len(list) {
+			text += fmt.Sprintf(" More are on page %d.", number+1)
+		}
+	}
+	return strings.TrimRight(text, "\n"), true
+}
+
+func noPage(number, of int) string {
+	return fmt.Sprintf("There is no page %d, only %s.", number, count(of, "page"))
 }
 
 // candidates shows all of all candidates.
@@ -93,8 +129,7 @@ func (s *session) reviewsOf(list []int) string { return s.reviewsBy(list, nil) }
 func (s *session) reviewsBy(list []int, people map[string]bool) string {
 	var b strings.Builder
 	for _, i := range list {
-		fmt.Fprintf(&b, "[%d] %s\n", i, oneLine(s.Candidates[i-1].Item.Name))
-		b.WriteString(s.cards.reviewsBy(i, i, people))
+		b.WriteString(s.cards.title(i, i) + s.cards.reviewsBy(i, i, people))
 		b.WriteByte('\n')
 	}
 	return strings.TrimRight(b.String(), "\n")
@@ -111,11 +146,12 @@ func (c *cards) plain(i int) string {
 	return strings.Join(parts, "\n")
 }
 
-// whole is the card of a candidate under its own number.
-func (c *cards) whole(i int) string { return c.card(i, i) }
-
 func (c *cards) card(i, number int) string {
-	return fmt.Sprintf("[%d] %s\n%s%s", number, oneLine(c.task.Candidates[i-1].Item.Name), c.facts(i), c.reviews(i, number))
+	return c.title(i, number) + c.facts(i) + c.reviewsBy(i, number, nil)
+}
+
+func (c *cards) title(i, number int) string {
+	return fmt.Sprintf("[%d] %s\n", number, oneLine(c.task.Candidates[i-1].Item.Name))
 }
 
 // facts are attributes, categories, hours and other fields, one a line.
@@ -170,21 +206,40 @@ func texts(list []catalog.Value) []string {
 	return out
 }
 
-// reviews shows the reviews of a candidate under a number.
-func (c *cards) reviews(i, number int) string { return c.reviewsBy(i, number, nil) }
-
+// reviewsBy shows the reviews of a candidate that these people wrote, under a
+// number; nil is everybody.
 func (c *cards) reviewsBy(i, number int, people map[string]bool) string {
-	var b strings.Builder
+	return strings.Join(c.reviewList(i, number, people), "")
+}
+
+// reviewList has a piece for each review, fenced off; one that says so if there
+// are none.
+func (c *cards) reviewList(i, number int, people map[string]bool) []string {
+	var list []string
 	for k, r := range c.task.Candidates[i-1].Reviews {
-		if people != nil && !people[r.UserID] {
-			continue
+		if people == nil || people[r.UserID] {
+			list = append(list, fmt.Sprintf("<review candidate=\"%d\" number=\"%d\"%s>\n%s\n</review>\n", number, k+1, c.head(&r), fence(r.Text)))
 		}
-		fmt.Fprintf(&b, "<review candidate=\"%d\" number=\"%d\"%s>\n%s\n</review>\n", number, k+1, c.head(&r), fence(r.Text))
 	}
-	if b.Len() == 0 {
-		return "no reviews\n"
+	if len(list) == 0 {
+		return []string{"no reviews\n"}
 	}
-	return b.String()
+	return list
+}
+
+// reviewPage is a page of a candidate's reviews.
+func (c *cards) reviewPage(i, number int) (string, bool) {
+	return page(c.reviewList(i, i, nil), number, "review")
+}
+
+// cardPage is the card of a candidate with a page of its reviews; the facts
+// stand on the first.
+func (c *cards) cardPage(i, number int) string {
+	reviews, _ := c.reviewPage(i, number)
+	if number > 1 {
+		return c.title(i, i) + reviews
+	}
+	return c.title(i, i) + c.facts(i) + reviews
 }
 
 // head is what is known of a review and its writer, as attributes of the tag.
@@ -266,20 +321,26 @@ func (c *cards) hours(day string) string {
 	})
 }
 
+// each is a line a candidate. Facts are shown whole, as the cards show them.
 func (c *cards) each(value func(item *catalog.Item) string) string {
 	var b strings.Builder
 	for i, candidate := range c.task.Candidates {
 		fmt.Fprintf(&b, "[%d] %s\n", i+1, value(candidate.Item))
 	}
-	return limit(strings.TrimRight(b.String(), "\n"))
+	return strings.TrimRight(b.String(), "\n")
 }
 
-// margin is how many characters a search shows on each side of what it found.
-const margin = 60
+// How many characters a search shows of what it found, and on each side of it.
+const (
+	match  = 240
+	margin = 60
+)
 
-// search shows where reviews hold a pattern, and which candidates' reviews were
-// shown. What is no regular expression is looked for as it stands.
-func (c *cards) search(pattern string) (string, []int) {
+// search shows a page of where reviews hold a pattern, and which candidates'
+// reviews are on it. What is no regular expression is looked for as it stands.
+// Each candidate has a share of every page, and so whoever matches is on the
+// first.
+func (c *cards) search(pattern string, number int) (string, []int) {
 	if strings.TrimSpace(pattern) == "" {
 		return "There is nothing to search for.", nil
 	}
@@ -287,26 +348,51 @@ func (c *cards) search(pattern string) (string, []int) {
 	if err != nil {
 		re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
 	}
+	number = max(number, 1)
 	var b strings.Builder
 	var shown []int
+	var more []string // what later pages hold
+	last := 0
 	for i, candidate := range c.task.Candidates {
+		var found []string
 		for k, r := range candidate.Reviews {
 			if at := re.FindStringIndex(r.Text); at != nil {
-				shown = append(shown, i+1)
-				fmt.Fprintf(&b, "[%d] review %d by %s: <review>%s</review>\n", i+1, k+1, oneLine(c.task.Society.name(r.UserID)), oneLine(around(r.Text, at[0], at[1])))
+				found = append(found, fmt.Sprintf("[%d] review %d by %s: <review>%s</review>\n", i+1, k+1, oneLine(c.task.Society.name(r.UserID)), oneLine(around(r.Text, at[0], at[1]))))
 			}
 		}
+		list := pages(found, share)
+		last = max(last, len(list))
+		if number > len(list) {
+			continue
+		}
+		shown = append(shown, i+1)
+		b.WriteString(strings.Join(list[number-1], ""))
+		if left := len(slices.Concat(list[number:]...)); left > 0 {
+			more = append(more, fmt.Sprintf("[%d] %d", i+1, left))
+		}
 	}
-	if len(shown) == 0 {
+	switch {
+	case last == 0:
 		return "No review holds it.", nil
+	case len(shown) == 0:
+		return noPage(number, last), nil
+	case last > 1:
+		fmt.Fprintf(&b, "\nPage %d of %d.", number, last)
 	}
-	return limit(strings.TrimRight(b.String(), "\n")), slices.Compact(shown)
+	if len(more) > 0 {
+		fmt.Fprintf(&b, " More reviews hold it, from page %d on: %s.", number+1, strings.Join(more, ", "))
+	}
+	return strings.TrimRight(b.String(), "\n"), shown
 }
 
-// around is the piece of a text with some characters on both sides.
+// around is the piece of a text with some characters on both sides; the middle
+// of a long piece is left out.
 func around(s string, from, to int) string {
-	before, after := []rune(s[:from]), []rune(s[to:])
-	piece := string(before[max(0, len(before)-margin):]) + s[from:to] + string(after[:min(margin, len(after))])
+	before, middle, after := []rune(s[:from]), []rune(s[from:to]), []rune(s[to:])
+	if len(middle) > match {
+		middle = slices.Concat(middle[:match/2], []rune(" … "), middle[len(middle)-match/2:])
+	}
+	piece := string(before[max(0, len(before)-margin):]) + string(middle) + string(after[:min(margin, len(after))])
 	if len(before) > margin {
 		piece = "…" + piece
 	}
