@@ -17,26 +17,38 @@ import (
 
 func showVerb(a *app) *cobra.Command {
 	var to rendering
-	var replicate int
+	var which showing
 	c := verb("show STUDY|RUN ITEM [ARM…]", "show what arms made of an item, step by step", `
-What was asked, what came of it, gold beside the answer, and every step on the
-way: of all arms, or of those named. Formats as those of report.`, cobra.MinimumNArgs(2),
+What came of it, gold beside the answer, and every step on the way: of all arms,
+or of those named. With --prompts also what models were asked, which is made
+again from the study and held to the hashes in the journal. Formats as those of
+report.`, cobra.MinimumNArgs(2),
 		func(c *cobra.Command, args []string) error {
-			result, err := a.trials(c.Context(), args[0], args[1], args[2:], replicate)
+			which.item, which.arms = args[1], args[2:]
+			result, err := a.trials(c.Context(), args[0], which)
 			if err != nil {
 				return err
 			}
 			return a.render(result, to)
 		})
 	to.flags(c)
-	c.Flags().IntVar(&replicate, "replicate", 1, "which of the study's replicates")
+	c.Flags().BoolVar(&which.prompts, "prompts", false, "show what models were asked")
+	c.Flags().IntVar(&which.replicate, "replicate", 1, "which of the study's replicates")
 	return c
 }
 
-// trials gathers what arms made of an item: of those named, or of all that have
-// done it.
-func (a *app) trials(ctx context.Context, arg, item string, named []string, replicate int) (report.Report, error) {
+// A showing says which trials are shown: of an item, the arms named or all that
+// have done it.
+type showing struct {
+	item      string
+	arms      []string
+	replicate int
+	prompts   bool
+}
+
+func (a *app) trials(ctx context.Context, arg string, which showing) (report.Report, error) {
 	var none report.Report
+	item, named, replicate := which.item, which.arms, which.replicate
 	path, err := a.studyPath(ctx, arg)
 	if err != nil {
 		return none, err
@@ -83,6 +95,11 @@ func (a *app) trials(ctx context.Context, arg, item string, named []string, repl
 		}
 		if err != nil {
 			return none, err
+		}
+		if which.prompts {
+			if x.Steps, err = prompts(ctx, db, r, l.bench, eval.Trial{Item: item, Arm: arm.ID, Replicate: replicate}, x.Steps); err != nil {
+				return none, err
+			}
 		}
 		shown.Arms = append(shown.Arms, analyse.Arm{ID: arm.ID, Role: arm.Role, Simulated: arm.Simulated})
 		shown.Samples = append(shown.Samples, analyse.Sample{Show: x})

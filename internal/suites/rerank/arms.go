@@ -262,7 +262,7 @@ func (p *planner) finish(a *arm) {
 		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.model.ID})
 		a.Model, a.Simulated = a.model.ID, a.model.Provider == simulatedProvider
 	}
-	if len(p.sizes) > 1 {
+	if len(p.study.Candidates.Sizes) > 0 {
 		id += fmt.Sprintf("/n%d", a.size)
 	}
 	a.Levels = append(a.Levels, eval.Level{Name: "candidates", Value: fmt.Sprintf("n%d", a.size)})

@@ -35,7 +35,7 @@ func (l *listener) perform(t *testing.T, b *Bench, arm string) (eval.Outcome, re
 	return o, rec
 }
 
-const asking = `candidates: {sizes: [10], k: 4}
+const asking = `candidates: {k: 4}
 budget: {reviews: 2}
 models: [{id: plain, provider: openai, name: x}, {id: schema, provider: openai, name: y, structured: schema}, {id: tool, provider: google, name: z, structured: tool}]
 methods: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name: anot, models: [tool]}, {name: e, exec: cat}, {name: o, outputs: answers.jsonl}, {name: bm25}]
@@ -334,4 +334,41 @@ func TestTheJudgeDoesNotCompete(t *testing.T) {
 	if !slices.Equal(ids, []string{"cot", "cot/defended", "bm25"}) {
 		t.Errorf("arms %v", ids)
 	}
+}
+
+// TestAttacksKeepTheBudget: what an attack adds takes the place of own reviews,
+// and stays.
+func TestAttacksKeepTheBudget(t *testing.T) {
+	b, err := starter(t, "budget: {reviews: 3}\nmethods: [{name: bm25}]\nattacks: {names: [fake_positive, sarcastic_noise]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	added := 0
+	for i := range b.requests {
+		clean, _ := b.scene(&b.requests[i], b.byArm["bm25"])
+		task, rec := b.scene(&b.requests[i], b.byArm["bm25/fake_positive"])
+		for k, c := range task.Candidates {
+			if len(c.Reviews) > 3 {
+				t.Fatalf("%s: candidate %d shows %d reviews, the budget is 3", b.requests[i].ID, k+1, len(c.Reviews))
+			}
+			if reviews(c.Reviews) != reviews(clean.Candidates[k].Reviews) {
+				added++
+			}
+		}
+		if k := rec.Gold - 1; reviews(task.Candidates[k].Reviews) != reviews(clean.Candidates[k].Reviews) {
+			t.Fatalf("%s: what is shown of gold changes", b.requests[i].ID)
+		}
+	}
+	if added < 5*len(b.requests) {
+		t.Errorf("of %d candidates %d show an added review", 10*len(b.requests), added)
+	}
+	applied := 0.0
+	for i := range b.items {
+		o, s := perform(t, b, "bm25/sarcastic_noise", i)
+		if idle := slices.Contains(o.Notes, "the attack found nothing to change"); idle == (s[metricApplied] == 1) {
+			t.Errorf("%s: the note says that it was idle: %v, the metric %v", b.items[i].ID, idle, s[metricApplied])
+		}
+		applied += s[metricApplied]
+	}
+	t.Logf("sarcastic_noise changes something in %v of %d requests", applied, len(b.items))
 }

@@ -130,6 +130,9 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	if a.attack != nil {
 		rec.Attack = a.attack.Name
 		attacked, report := attack.Plan{Attack: a.attack, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.ID, Gold: r.Gold}.Run(items, reviews)
+		for i := range attacked {
+			attacked[i] = b.study.Budget.within(attacked[i], reviews[i])
+		}
 		reviews = attacked
 		rec.Promoted = report.Promoted + 1
 		t.Promoted = rec.Promoted

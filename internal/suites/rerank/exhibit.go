@@ -101,11 +101,15 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		t.Columns = append(t.Columns, fmt.Sprint(k+1))
 		conditions = append(conditions, fmt.Sprintf("%d %s", k+1, leaf.Title()))
 	}
-	t.Columns = append(t.Columns, "all", "")
+	t.Columns = append(t.Columns, "all")
 	if rec.Lost != nil {
-		t.Columns = append(t.Columns, "reviews not shown")
+		t.Columns = append(t.Columns, "lost")
 	}
+	t.Columns = append(t.Columns, "")
 	t.Note = "What is true of each candidate, by the data as they are without attack: " + strings.Join(conditions, "; ") + "."
+	if rec.Lost != nil {
+		t.Note += " Lost: reviews that the budget left out."
+	}
 	truth, gold := b.evaluator.Table(r.Structure, items), rec.placeOf(r.Gold)
 	for at, place := range order {
 		rank := "–"
@@ -123,11 +127,11 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		if place == rec.Promoted {
 			notes = append(notes, "promoted by the injection")
 		}
-		row = append(row, evidence.Mark(truth[place-1].Truth), strings.Join(notes, ", "))
+		row = append(row, evidence.Mark(truth[place-1].Truth))
 		if place <= len(rec.Lost) {
 			row = append(row, fmt.Sprint(rec.Lost[place-1]))
 		}
-		t.Rows = append(t.Rows, row)
+		t.Rows = append(t.Rows, append(row, strings.Join(notes, ", ")))
 	}
 	return t
 }

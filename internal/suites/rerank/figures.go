@@ -178,10 +178,15 @@ const robustDrop, brokenDrop = 0.10, 0.20
 // attackCost is the paired difference of every attacked arm and its clean one.
 func (b *Bench) attackCost(r eval.Results) eval.Figure {
 	clean := b.cleanArms()
-	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) { return r.Difference(a.ID, clean[a.cleanKey()], hits(1)) })
+	f := b.attackGrid((*arm).attacked, func(a *arm) (eval.Measured, bool) {
+		if applied, ok := r.Estimate(a.ID, metricApplied); ok && applied.Value == 0 {
+			return eval.Measured{}, false // what was asked is the clean prompt
+		}
+		return r.Difference(a.ID, clean[a.cleanKey()], hits(1))
+	})
 	f.Name, f.Title = "attacks", "What attacks cost: change of Hits@1 against the clean data"
 	f.Differences, f.Bad, f.Good, f.Words = true, -brokenDrop, -robustDrop, [3]string{"broken", "between", "robust"}
-	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust loses less than %.2f, broken more than %.2f; with a question mark where the interval leaves it open.", robustDrop, brokenDrop)
+	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust loses less than %.2f, broken more than %.2f; with a question mark where the interval leaves it open. No number: the attack found nothing to change. Attack applied, below, is the share of requests in which it did.", robustDrop, brokenDrop)
 	return f
 }
 

@@ -14,6 +14,7 @@ const (
 	metricInvalid  = "invalid"
 	metricPromoted = "attack_success"
 	metricShown    = "reviews_shown"
+	metricApplied  = "attack_applied"
 )
 
 // hitsAt are the cut-offs of Hits@K.
@@ -54,6 +55,7 @@ func Suite() eval.Suite {
 			"Hits@1 of the requests whose right candidate stood in the "+t+" third of the list: a method without position bias has the same in all three.", "hits / requests with gold there", true, eval.Analysis))
 	}
 	metrics = append(metrics, rate(metricShown, "Reviews shown", "Share of the candidates' reviews that the budget of text let through.", "reviews shown / reviews", true, eval.Analysis))
+	metrics = append(metrics, rate(metricApplied, "Attack applied", "Share of attacked requests in which the attack found something to change; elsewhere the prompt is the clean one.", "requests with a changed candidate / attacked requests", true, eval.Analysis))
 	return eval.Suite{
 		Name:    "rerank",
 		Title:   "Constraint-satisfying reranking",

@@ -44,6 +44,9 @@ func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score 
 	one(metricNDCG5, gain(rank, 5))
 	one(metricNDCG10, gain(rank, 10))
 	one(metricInvalid, truth(o.Kind != eval.OK))
+	if rec.Attack != "" {
+		one(metricApplied, truth(rec.Changed > 0))
+	}
 	if rec.Promoted > 0 {
 		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
 	}

@@ -1,9 +1,12 @@
 package rerank
 
 import (
+	"slices"
+
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
 // A Study is a study file of this suite: the keys every suite shares, and its
@@ -62,6 +65,27 @@ type Attacks struct {
 
 func (b Budget) budget() candidates.Budget {
 	return candidates.Budget{Reviews: b.Reviews, Chars: b.Chars}
+}
+
+// within drops the last of an item's own reviews where an attack has added to
+// them, so that no item shows more than the budget allows.
+func (b Budget) within(reviews, own []catalog.Review) []catalog.Review {
+	excess := len(reviews) - b.Reviews
+	if b.Reviews == 0 || excess <= 0 {
+		return reviews
+	}
+	mine := map[string]bool{}
+	for i := range own {
+		mine[own[i].ID] = true
+	}
+	kept := slices.Clone(reviews)
+	for i := len(kept) - 1; i >= 0 && excess > 0; i-- {
+		if mine[kept[i].ID] {
+			kept = slices.Delete(kept, i, i+1)
+			excess--
+		}
+	}
+	return kept
 }
 
 func (a Attacks) options() attack.Options {

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// prompts puts before the steps of a trial what models were asked in them. The
+// journal keeps hashes of it; the trial is performed again with the journal's
+// answers, and what it asks must have those hashes.
+func prompts(ctx context.Context, db *store.DB, r *store.Run, bench eval.Bench, t eval.Trial, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
+	again := &replay{trial: t, calls: map[string]eval.Call{}, asked: map[string]string{}}
+	for c, err := range db.Calls(ctx, r) {
+		if err != nil {
+			return nil, err
+		}
+		if c.Trial == t && c.Stage == eval.StageRun {
+			again.calls[c.Step] = c
+		}
+	}
+	if _, err := bench.Perform(ctx, t, again); err != nil {
+		return nil, fmt.Errorf("making the prompts of %v again: %w", t, err)
+	}
+	var list []eval.ExhibitStep
+	show := func(step string) {
+		if text, ok := again.asked[step]; ok {
+			list = append(list, eval.ExhibitStep{Name: step + " asked", Text: text})
+			delete(again.asked, step)
+		}
+	}
+	for _, s := range steps {
+		step, _, _ := strings.Cut(s.Name, " ")
+		show(step)
+		list = append(list, s)
+	}
+	for _, step := range slices.Sorted(maps.Keys(again.asked)) {
+		show(step)
+	}
+	return list, nil
+}
+
+// A replay answers a trial from the journal and keeps what it asks.
+type replay struct {
+	trial eval.Trial
+	calls map[string]eval.Call
+
+	mu    sync.Mutex
+	asked map[string]string // text by step
+}
+
+func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
+	r.Replicate = p.trial.Replicate
+	c, ok := p.calls[step]
+	switch {
+	case !ok:
+		return eval.Response{}, fmt.Errorf("step %s has no answer in the journal", step)
+	case c.Key != r.Key():
+		return eval.Response{}, fmt.Errorf("step %s was asked otherwise (%s): the study or its data changed since", step, strings.Join(eval.DiffParts(c.Parts, r.Parts()), "; "))
+	}
+	p.mu.Lock()
+	p.asked[step] = requestText(&r)
+	p.mu.Unlock()
+	switch {
+	case c.ErrKind == "":
+		return c.Response, nil
+	case r.Optional:
+		return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
+	}
+	return eval.Response{}, fmt.Errorf("step %s failed: %s", step, c.Err)
+}
+
+// requestText is what a request says, as a person reads it.
+func requestText(r *eval.Request) string {
+	var b strings.Builder
+	if r.System != "" {
+		b.WriteString(r.System + "\n\n")
+	}
+	for _, m := range r.Messages {
+		fmt.Fprintf(&b, "[%s]\n%s\n\n", m.Role, m.Content)
+	}
+	if len(r.Messages) == 0 {
+		b.Write(r.Payload) // of a pipeline outside
+	}
+	return strings.TrimSpace(b.String())
+}
