@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // ANoT works in three phases, a file each: plan (anot_plan.go), expand
@@ -78,13 +79,17 @@ const anotDecide = 10
 
 // conclude orders the candidates by what was found, and asks about those that
 // are equal at the top. An answer to that which cannot be read is no
-// prediction: the order in which candidates happen to stand is none.
+// prediction: the order in which candidates happen to stand is none. Where
+// more are equal than one prompt shows, and among those that the answer leaves
+// out or that are equal further down, chance decides, which knows nothing of
+// where they stand.
 func (n *network) conclude(ctx context.Context) ([]int, error) {
 	n.record("conclude", "truth", n.table())
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(n.all(b), n.all(a)), cmp.Compare(n.balance(b), n.balance(a)))
 	}
-	order := n.sorted(compare)
+	chance := n.chance()
+	order := n.sorted(func(a, b int) int { return cmp.Or(compare(a, b), chance(a, b)) })
 	tied := 1
 	for tied < len(order) && compare(order[0], order[tied]) == 0 {
 		tied++
@@ -92,7 +97,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	if tied == 1 {
 		return order, nil
 	}
-	shown := slices.Clone(order[:min(tied, anotDecide)])
+	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // as all prompts show them
 	p := Prompt{System: rankSystem, Messages: ask1(n.request(), n.show(shown), n.found(shown), anotDecideTask, finalLineOf(len(shown), len(shown)))}
 	a, err := n.query(ctx, "decide", n.rankingRight(p, shown, len(shown), false))
 	if err != nil {
@@ -112,6 +117,16 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		}
 	}
 	return first, nil
+}
+
+// chance orders candidates by a hash of the run's seed, the request and the
+// item: it is the same whenever the trial is performed, wherever they stand.
+func (n *network) chance() func(a, b int) int {
+	prefix := stable.Seed(n.Seed, "anot", n.ID)
+	return func(a, b int) int {
+		x, y := n.Candidates[a-1].Item.ID, n.Candidates[b-1].Item.ID
+		return cmp.Or(cmp.Compare(stable.Seed(prefix, x), stable.Seed(prefix, y)), strings.Compare(x, y))
+	}
 }
 
 // table shows the truths, a line a candidate.
