@@ -452,7 +452,8 @@ func TestANoTPlansAreBounded(t *testing.T) {
 
 func TestWeaverResults(t *testing.T) {
 	for sql, want := range map[string]string{
-		"SELECT a.item FROM items a, reviews b, reviews c, reviews d":              "the result is too large",
+		"SELECT a.item FROM items a, reviews b, reviews c, reviews d":              "the result is too large (more than 5000 rows)",
+		"SELECT i.item, printf('%.*c', 9000, 'x') AS long FROM items i":            "the result is too large (more than 64 KiB of text)",
 		"SELECT i.item FROM items i JOIN reviews r ON r.item = i.item ORDER BY 1":  "", // every candidate twice
 		"SELECT name, ITEM FROM items WHERE item >= 3 ORDER BY item = 7 DESC":      "",
 		"SELECT count(*) AS item FROM items HAVING 0":                              "the query finds no candidate",
@@ -465,6 +466,23 @@ func TestWeaverResults(t *testing.T) {
 		}
 		if !strings.Contains(trace(r), want) {
 			t.Errorf("%s: the trace does not say %q:\n%s", sql, want, trace(r))
+		}
+	}
+}
+
+// Stars that are not known are none: no query finds them below a number.
+func TestWeaverKnowsNoStarsWhereThereAreNone(t *testing.T) {
+	task := scene(8)
+	task.Candidates[1].Reviews[0].Stars = 0
+	for sql, want := range map[string]string{
+		"SELECT item FROM reviews WHERE stars IS NULL":                        "[2]",
+		"SELECT item FROM reviews GROUP BY item HAVING avg(stars) < 3":        "[2]", // the other review has 2
+		"SELECT item FROM reviews GROUP BY item HAVING min(stars) < 2":        "[]",
+		"SELECT item FROM reviews WHERE stars = 2 AND item < 3 ORDER BY item": "[1 2]",
+	} {
+		plan := fmt.Sprintf(`{"sql": %q, "questions": []}`, sql)
+		if r := perform(t, find(t, "weaver"), task, steps(map[string]string{"plan": plan, "plan/retry1": plan, "plan/retry2": plan, "order": plan})); fmt.Sprint(r.Ranking) != want {
+			t.Errorf("%s gives %v, want %s", sql, r.Ranking, want)
 		}
 	}
 }

@@ -18,12 +18,11 @@ type sheet struct {
 	evaluator *evidence.Evaluator
 	once      sync.Once
 	truth     []evidence.Truth
-	err       error
 }
 
 func newSheet(t *Task) *sheet { return &sheet{task: t} }
 
-// truths is the structure's truth of every candidate.
+// truths is the structure's truth of every candidate. There is no error.
 func (h *sheet) truths() ([]evidence.Truth, error) {
 	h.once.Do(func() {
 		h.evaluator = evidence.New(h.task.Graph)
@@ -32,7 +31,7 @@ func (h *sheet) truths() ([]evidence.Truth, error) {
 			h.truth[i] = h.evaluator.Evaluate(h.task.Structure, c.Item)
 		}
 	})
-	return h.truth, h.err
+	return h.truth, nil
 }
 
 // leaves are the conditions of the structure from left to right.

@@ -35,7 +35,11 @@ func (c *cards) tables() []sqltable.Table {
 			}
 		}
 		for k, r := range candidate.Reviews {
-			add(&reviews, k+1, r.UserID, c.task.Society.bareName(r.UserID), r.Stars, r.Date, r.Text)
+			var stars any // NULL where they are not known
+			if r.Stars > 0 {
+				stars = r.Stars
+			}
+			add(&reviews, k+1, r.UserID, c.task.Society.bareName(r.UserID), stars, r.Date, r.Text)
 			for _, f := range reviewFields(&r) {
 				cells(f.name, f.value, func(name string, value any) { add(&fields, k+1, name, value) })
 			}

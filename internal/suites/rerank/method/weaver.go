@@ -19,6 +19,7 @@ const (
 	weaverBatch     = 10 // candidates whose reviews one prompt shows
 	weaverQuestions = 8  // at most
 	weaverRows      = 5000
+	weaverBytes     = 64 << 10 // of the cells of a result
 )
 
 // Weaver weaves SQL and model calls: a query over attributes, hours, reviewers
@@ -63,7 +64,7 @@ var (
 )
 
 func weaver(ctx context.Context, s *session) (ranking []int, err error) {
-	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows}, s.cards.tables()...)
+	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes}, s.cards.tables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -151,7 +152,10 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 		return nil, "", err
 	}
 	if r.Truncated {
-		return nil, fmt.Sprintf("the result is too large (more than %d rows): list every candidate once", len(r.Rows)), nil
+		if len(r.Rows) < weaverRows {
+			return nil, fmt.Sprintf("the result is too large (more than %d KiB of text): select the column item alone, every candidate once", weaverBytes>>10), nil
+		}
+		return nil, fmt.Sprintf("the result is too large (more than %d rows): list every candidate once", weaverRows), nil
 	}
 	column := slices.IndexFunc(r.Columns, func(c string) bool { return strings.EqualFold(c, "item") })
 	if column < 0 {
@@ -320,7 +324,7 @@ const weaverTables = `Tables, where item is the number of a candidate:
 - attributes(item, path, value): one row a value; of lists and sets of flags one row each, flags as path.flag with 'true' or 'false'; what is not known has no row
 - categories(item, category)
 - hours(item, day, opens, closes): minutes after midnight; beyond midnight closes is above 1440; day is 'Monday' to 'Sunday'
-- reviews(item, review, reviewer_id, reviewer, stars, date, text)
+- reviews(item, review, reviewer_id, reviewer, stars, date, text): stars is NULL where they are not known
 - review_fields(item, review, field, value): what else is known of a review and its writer
 - friends(person_id, person, friend_id, friend): both ways, for people who wrote a review or are named in the request`
 
