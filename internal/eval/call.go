@@ -73,6 +73,10 @@ type Request struct {
 	// Optional says that the trial goes on without this answer: a call that
 	// failed for good is then a [NoAnswer]. It is no part of what is sent.
 	Optional bool
+	// Foreseen is what a model that does well would answer, for estimates of
+	// what a trial will ask; nil where the suite does not know. It is no part of
+	// what is sent either.
+	Foreseen func() string
 }
 
 // NoAnswer is the error of an optional request that failed for good. It is the

@@ -4,14 +4,15 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // An Estimate is what one arm would ask, from trying a sample of its trials
-// with a model that answers nothing. Steps that depend on answers are not
-// foreseen, and output is counted at its limit: a real run may ask more and
-// write less.
+// with a model that answers as the suite foresees, or nothing where it does
+// not: steps that depend on such answers are missing. Output is counted at its
+// limit. A real run may ask more, where answers are worse, and write less.
 type Estimate struct {
 	Arm          string  `json:"arm"`
 	Trials       int     `json:"trials"`
@@ -65,16 +66,22 @@ func EstimateArm(ctx context.Context, bench eval.Bench, arm eval.Arm, gold strin
 	e.Calls = int(math.Round(float64(tally.calls) * scale))
 	e.InputTokens = int(math.Round(float64(tally.input) * scale))
 	e.OutputTokens = int(math.Round(float64(tally.output) * scale))
-	e.CostUSD = tally.cost * scale
+	e.CostUSD = float64(tally.picodollars) / 1e12 * scale
+	if tally.unpriced {
+		e.CostUSD = math.NaN()
+	}
 	return e, nil
 }
 
-// A dryAsker counts what it is asked and answers nothing.
+// A dryAsker counts what it is asked and answers what is foreseen.
 type dryAsker struct {
-	count                Counter
-	price                Pricer
+	count Counter
+	price Pricer
+
+	mu                   sync.Mutex
 	calls, input, output int
-	cost                 float64
+	picodollars          int64 // whole, so that the order of parallel steps does not matter
+	unpriced             bool
 }
 
 func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
@@ -89,9 +96,19 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	if out == 0 {
 		out = assumedOutput
 	}
+	cost := d.price(r.Model, eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true})
+	d.mu.Lock()
 	d.calls++
 	d.input += in
 	d.output += out
-	d.cost += d.price(r.Model, eval.Usage{Input: in, Output: out, CachedInInput: true, ReasoningInOutput: true})
+	if math.IsNaN(cost) {
+		d.unpriced = true
+	} else {
+		d.picodollars += int64(math.Round(cost * 1e12))
+	}
+	d.mu.Unlock()
+	if r.Foreseen != nil {
+		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
+	}
 	return eval.Response{}, nil
 }

@@ -223,7 +223,7 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 		if a.Simulated {
 			q.Payload = sheet(p)
 		}
-		q.Optional = p.Optional
+		q.Optional, q.Foreseen = p.Optional, p.Right
 		response, err := ask.Ask(ctx, step, q)
 		if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
 			failed.Add(1)
