@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -53,7 +54,7 @@ findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func
 			return err
 		}
 		defer l.close()
-		if err := a.preflight(l); err != nil {
+		if err := errors.Join(a.preflight(l), a.tryPipelines(l)); err != nil {
 			return err
 		}
 		summary := map[string]any{"study": l.study.Name, "suite": l.study.Suite, "items": len(l.bench.Items()), "arms": armIDs(l), "trials": l.plan.Len()}

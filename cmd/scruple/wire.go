@@ -83,6 +83,21 @@ func (a *app) models(l *loaded, record string) (models map[string]*run.Model, cl
 	return models, shut, errors.Join(problems...)
 }
 
+// tryPipelines opens what outside programs and files the arms ask, and asks
+// nothing.
+func (a *app) tryPipelines(l *loaded) error {
+	var problems []error
+	transport := model.NewTransport(l.study.Execution.Concurrency)
+	for _, p := range l.bench.Pipelines() {
+		client, err := a.pipeline(p, l, transport)
+		if c, ok := client.(io.Closer); ok && err == nil {
+			err = c.Close()
+		}
+		problems = append(problems, err)
+	}
+	return errors.Join(problems...)
+}
+
 // secrets are the keys the study's models may use, so that they can be taken
 // out of a recording.
 func (l *loaded) secrets(getenv func(string) string) []string {
