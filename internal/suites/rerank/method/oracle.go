@@ -16,10 +16,7 @@ func Oracle() Method {
 			if s.Structure == nil {
 				return nil, fault(InvalidRequest, "request %s has no structure to evaluate", s.ID)
 			}
-			truths, err := s.sheet.truths()
-			if err != nil {
-				return nil, err
-			}
+			truths := s.sheet.truths()
 			return s.sorted(func(a, b int) int { return cmp.Compare(truths[b-1], truths[a-1]) }), nil
 		}),
 	}

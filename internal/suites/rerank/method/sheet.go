@@ -22,8 +22,8 @@ type sheet struct {
 
 func newSheet(t *Task) *sheet { return &sheet{task: t} }
 
-// truths is the structure's truth of every candidate. There is no error.
-func (h *sheet) truths() ([]evidence.Truth, error) {
+// truths is the structure's truth of every candidate.
+func (h *sheet) truths() []evidence.Truth {
 	h.once.Do(func() {
 		h.evaluator = evidence.New(h.task.Graph)
 		h.truth = make([]evidence.Truth, len(h.task.Candidates))
@@ -31,7 +31,7 @@ func (h *sheet) truths() ([]evidence.Truth, error) {
 			h.truth[i] = h.evaluator.Evaluate(h.task.Structure, c.Item)
 		}
 	})
-	return h.truth, nil
+	return h.truth
 }
 
 // leaves are the conditions of the structure from left to right.
@@ -44,13 +44,13 @@ func (h *sheet) leaves() []*request.Node {
 
 // leaf is the truth of one condition for a candidate.
 func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
-	_, _ = h.truths() // makes the evaluator
+	h.truths() // makes the evaluator
 	return h.evaluator.Evaluate(n, h.task.Candidates[candidate-1].Item)
 }
 
 // best orders candidates by truth, those that are equal as they stand.
 func (h *sheet) best(shown []int) []int {
-	truth, _ := h.truths()
+	truth := h.truths()
 	order := slices.Clone(shown)
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(truth[b-1], truth[a-1]) })
 	return order
