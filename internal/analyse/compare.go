@@ -128,7 +128,24 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	m := matched{xs: xs, ys: ys}
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
-	return r, t.test(&r, m, k.metric, metric, s.stratum == nil)
+	if err := t.test(&r, m, k.metric, metric, s.stratum == nil); err != nil {
+		return r, err
+	}
+	r.within(metric.Max - metric.Min)
+	return r, nil
+}
+
+// within keeps the interval in what a difference can be, as those of estimates
+// are kept in what the metric can be. A comparison is undefined as before.
+func (r *Comparison) within(most float64) {
+	if !(most > 0) || math.IsInf(most, 0) {
+		return
+	}
+	for _, end := range []*Number{&r.Low, &r.High} {
+		if end.Defined() {
+			*end = Number(max(-most, min(most, float64(*end))))
+		}
+	}
 }
 
 func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {

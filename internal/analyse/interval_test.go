@@ -3,6 +3,7 @@ package analyse_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -105,5 +106,25 @@ func TestBinaryMeansYesOrNo(t *testing.T) {
 		if _, err := hits(t, 1, "", func(float64) eval.Score { return s }); err == nil {
 			t.Errorf("%s was taken for a yes or a no", name)
 		}
+	}
+}
+
+// TestDifferencesArePossible: the interval of a difference does not pass what a
+// difference of the metric can be.
+func TestDifferencesArePossible(t *testing.T) {
+	s := simulate(func(_ *rand.Rand, item int, arm string) float64 {
+		if arm == "x" && item != 0 {
+			return 1
+		}
+		return 0
+	})
+	s.items, s.x, s.y = s.items[:3], s.x[:3], s.y[:3] // few items, a wide interval
+	c := compared(t, s.analyse(t, "paired_ttest", "none"))
+	free, err := stats.PairedT(s.x, s.y, 0.95)
+	if err != nil || free.Interval(0.95).High <= 1 {
+		t.Fatalf("the interval is not wide enough to show anything: %+v, %v", free.Interval(0.95), err)
+	}
+	if c.High != 1 || float64(c.Low) != free.Interval(0.95).Low {
+		t.Errorf("%v to %v, want %v to 1", c.Low, c.High, free.Interval(0.95).Low)
 	}
 }
