@@ -18,7 +18,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 // models makes a client for every model and pipeline the study's arms and
@@ -127,7 +126,7 @@ func (l *loaded) usedModels() map[string]bool {
 }
 
 // pipeline makes the client of an arm that something outside answers for.
-func (a *app) pipeline(p suites.Pipeline, l *loaded, transport http.RoundTripper) (model.Client, error) {
+func (a *app) pipeline(p eval.Pipeline, l *loaded, transport http.RoundTripper) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
 		return a.answers(p, l)
@@ -141,7 +140,7 @@ func (a *app) pipeline(p suites.Pipeline, l *loaded, transport http.RoundTripper
 
 // answers opens a file of answers made elsewhere and says how it fits the
 // study: an item without an answer will count as a failed trial.
-func (a *app) answers(p suites.Pipeline, l *loaded) (model.Client, error) {
+func (a *app) answers(p eval.Pipeline, l *loaded) (model.Client, error) {
 	client, err := outputs.Open(p.Target)
 	if err != nil {
 		return nil, err

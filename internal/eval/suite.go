@@ -70,6 +70,32 @@ type Judged struct {
 	Verdicts []Verdict
 }
 
+// PipelinePrefix begins the model id under which the engine finds the client of
+// a pipeline; study files cannot give a model such an id.
+const PipelinePrefix = "arm:"
+
+// A Pipeline is something outside the program that answers for an arm.
+type Pipeline struct {
+	Model  string // the id its requests carry
+	Kind   string // outputs, exec or http
+	Target string // file (resolved), command or URL
+}
+
+// A Fact is a count of a study's data.
+type Fact struct {
+	Name string
+	N    int
+}
+
+// A Placement is how a trial that ranks ended, in places from 1.
+type Placement struct {
+	Gold       int    // where gold stood among the candidates
+	Prediction int    // what was ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 where it was not ranked
+	N          int    // candidates
+	Trace      string // what the method did
+}
+
 // A Calibration is how well a judge did on cases whose answer is known, and
 // what follows for scoring.
 type Calibration struct {

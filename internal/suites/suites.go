@@ -79,15 +79,8 @@ type Making struct {
 // arms ask. It holds files open until it is closed.
 type Bench interface {
 	eval.Bench
-	Pipelines() []Pipeline
+	Pipelines() []eval.Pipeline
 	Close() error
-}
-
-// A Pipeline is something outside the program that answers for an arm.
-type Pipeline struct {
-	Model  string // the model id its requests carry
-	Kind   string // outputs, exec or http
-	Target string // file, command or URL
 }
 
 // A PreflightResult says whether a case scored as it must.
@@ -118,7 +111,7 @@ func rerankEntry() Entry {
 			if err != nil {
 				return nil, err
 			}
-			return rerankBench{b}, nil
+			return b, nil
 		},
 		Init: rerank.Init,
 		Explain: func(f *study.File, own any, item, of string) (fmt.Stringer, error) {
@@ -149,60 +142,19 @@ func rerankStudy(own any) *rerank.Study {
 	return s
 }
 
-// rerankBench keeps everything the suite's bench can do.
-type rerankBench struct{ *rerank.Bench }
-
-func (b rerankBench) Placement(t eval.Trial, o eval.Outcome) (Placement, error) {
-	p, err := b.Bench.Placement(t, o)
-	return Placement(p), err
-}
-
-func (b rerankBench) Facts() []Fact {
-	var list []Fact
-	for _, f := range b.Bench.Facts() {
-		list = append(list, Fact(f))
-	}
-	return list
-}
-
-func (b rerankBench) DataHashes() any { return b.Hashes() }
-
-func (b rerankBench) Pipelines() []Pipeline {
-	var list []Pipeline
-	for _, p := range b.Bench.Pipelines() {
-		list = append(list, Pipeline(p))
-	}
-	return list
-}
-
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.
 type Ranker interface {
 	Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool)
-	Placement(t eval.Trial, o eval.Outcome) (Placement, error)
+	Placement(t eval.Trial, o eval.Outcome) (eval.Placement, error)
 	// DataHashes are those of what was read, by name.
 	DataHashes() any
-}
-
-// A Placement is how a ranking ended, in places from 1.
-type Placement struct {
-	Gold       int    // where gold stood among the candidates
-	Prediction int    // what was ranked first; 0 for no prediction
-	Rank       int    // of gold; N+1 where it was not ranked
-	N          int    // candidates
-	Trace      string // what the method did
 }
 
 // A Warner is a bench whose data have something that may be meant, and facts to
 // know of them.
 type Warner interface {
 	Warnings() []string
-	Facts() []Fact
-}
-
-// A Fact is a count of the data.
-type Fact struct {
-	Name string
-	N    int
+	Facts() []eval.Fact
 }
 
 func extractionEntry() Entry {
@@ -223,7 +175,7 @@ func extractionEntry() Entry {
 			if err != nil {
 				return nil, err
 			}
-			return extractionBench{b}, nil
+			return b, nil
 		},
 		Init: extraction.Init,
 		Preflight: func(dir string) ([]PreflightResult, error) {
@@ -235,15 +187,4 @@ func extractionEntry() Entry {
 			return results, err
 		},
 	}
-}
-
-// extractionBench keeps everything the suite's bench can do.
-type extractionBench struct{ *extraction.Bench }
-
-func (b extractionBench) Pipelines() []Pipeline {
-	var list []Pipeline
-	for _, p := range b.Bench.Pipelines() {
-		list = append(list, Pipeline(p))
-	}
-	return list
 }

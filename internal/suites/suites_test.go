@@ -104,7 +104,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer b.Close()
-	if p := b.Pipelines(); len(p) != 1 || p[0] != (Pipeline{"arm:heuristic", "exec", "cat -"}) {
+	if p := b.Pipelines(); len(p) != 1 || p[0] != (eval.Pipeline{Model: "arm:heuristic", Kind: "exec", Target: "cat -"}) {
 		t.Errorf("%+v", p)
 	}
 }

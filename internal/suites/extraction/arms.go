@@ -20,24 +20,13 @@ const (
 	calibrationArm = "calibration:gold"
 )
 
-// pipelinePrefix begins the model id under which the engine finds the client of
-// a pipeline; study files cannot give a model such an id.
-const pipelinePrefix = "arm:"
-
-// A Pipeline is something outside that answers for an arm.
-type Pipeline struct {
-	Model  string // the id requests name it by
-	Kind   string // outputs, exec or http
-	Target string // file (resolved), command or URL
-}
-
 // An arm is an arm with what performing it needs.
 type arm struct {
 	eval.Arm
 	model    *study.Model       // nil for arms that ask no model
 	kernel   string             // the prompt with its holes, for arms that ask models
 	prompts  map[*Schema]prompt // the same, filled in
-	pipeline *Pipeline          // for arms that ask a pipeline
+	pipeline *eval.Pipeline     // for arms that ask a pipeline
 	target   string             // of the pipeline, as the study writes it
 	local    func(d *prepared) string
 }
@@ -168,7 +157,7 @@ func (p *planner) nullArm(name string) *arm {
 
 func (p *planner) pipelineArm(key string, k *Kernel, kind string) {
 	target := map[string]string{"outputs": k.Outputs, "exec": k.Exec, "http": k.HTTP}[kind]
-	a := &arm{target: target, pipeline: &Pipeline{Model: pipelinePrefix + k.Name, Kind: kind, Target: target}}
+	a := &arm{target: target, pipeline: &eval.Pipeline{Model: eval.PipelinePrefix + k.Name, Kind: kind, Target: target}}
 	content := target
 	if kind == "outputs" {
 		a.pipeline.Target = p.resolve(target)

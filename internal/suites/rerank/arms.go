@@ -14,18 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
 
-// pipelinePrefix begins the model id under which the engine finds the client of
-// a pipeline; study files cannot give a model such an id.
-const pipelinePrefix = "arm:"
-
 const simulatedProvider = "simulated"
-
-// A Pipeline is something outside that answers for an arm.
-type Pipeline struct {
-	Model  string // the id requests name it by
-	Kind   string // outputs, exec or http
-	Target string // file (resolved), command or URL
-}
 
 // An arm is a method on a model, at a number of candidates, under an attack or
 // none, with the defence or without.
@@ -34,7 +23,7 @@ type arm struct {
 	name     string // as the study calls the method
 	method   *method.Method
 	model    *study.Model
-	pipeline *Pipeline
+	pipeline *eval.Pipeline
 	target   string // of the pipeline, as the study writes it
 	size     int
 	attack   *attack.Attack
@@ -213,7 +202,7 @@ func (p *planner) pipeline(key string, m *Method, kind string) {
 	if kind == "outputs" && len(p.sizes) > 1 {
 		p.fault(key+".outputs", "answers made elsewhere are places among the candidates of one size, and the study has %d sizes: give method %q a study of its own", len(p.sizes), m.Name)
 	}
-	p.add(&arm{name: m.Name, target: target, pipeline: &Pipeline{Kind: kind, Target: resolved}}, kind != "outputs")
+	p.add(&arm{name: m.Name, target: target, pipeline: &eval.Pipeline{Kind: kind, Target: resolved}}, kind != "outputs")
 }
 
 // add makes the arms of a method: every size, every attack, with the defence
@@ -286,7 +275,7 @@ func (p *planner) finish(a *arm) {
 	}
 	a.ID = id
 	if a.pipeline != nil {
-		a.pipeline.Model = pipelinePrefix + id
+		a.pipeline.Model = eval.PipelinePrefix + id
 		a.Model = a.pipeline.Model
 	}
 	if a.method != nil && a.method.Name == "random" {

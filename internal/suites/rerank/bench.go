@@ -57,8 +57,8 @@ func (b *Bench) Arms() []eval.Arm {
 }
 
 // Pipelines are the outside pipelines that arms ask.
-func (b *Bench) Pipelines() []Pipeline {
-	var list []Pipeline
+func (b *Bench) Pipelines() []eval.Pipeline {
+	var list []eval.Pipeline
 	for _, a := range b.arms {
 		if a.pipeline != nil {
 			list = append(list, *a.pipeline)

@@ -169,45 +169,30 @@ func (b *Bench) Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string
 // Warnings are what the data have that may be meant.
 func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
 
-// A Fact is a count of the data.
-type Fact struct {
-	Name string
-	N    int
-}
-
 // Facts count what validation says of the requests, and of how many pairs of
 // request and rival it cannot be told whether the rival satisfies the request:
 // it counts as wrong.
-func (b *Bench) Facts() []Fact {
-	var list []Fact
+func (b *Bench) Facts() []eval.Fact {
+	var list []eval.Fact
 	for _, status := range []string{evidence.OK, evidence.NoMatch, evidence.MultiMatch, evidence.GoldNotMatch} {
-		list = append(list, Fact{"requests " + status, b.statuses[status]})
+		list = append(list, eval.Fact{Name: "requests " + status, N: b.statuses[status]})
 	}
-	return append(list, Fact{"rivals", len(b.requests) * (len(b.catalog.Items) - 1)}, Fact{"unknown rivals", b.rivals})
-}
-
-// A Placement is how a trial ended, in places from 1.
-type Placement struct {
-	Gold       int    // where gold stood among the candidates
-	Prediction int    // what was ranked first; 0 for no prediction
-	Rank       int    // of gold; N+1 where it was not ranked
-	N          int    // candidates
-	Trace      string // what the method did
+	return append(list, eval.Fact{Name: "rivals", N: len(b.requests) * (len(b.catalog.Items) - 1)}, eval.Fact{Name: "unknown rivals", N: b.rivals})
 }
 
 // Placement reads how a trial ended; of one that failed, where it would have
 // been.
-func (b *Bench) Placement(t eval.Trial, o eval.Outcome) (Placement, error) {
+func (b *Bench) Placement(t eval.Trial, o eval.Outcome) (eval.Placement, error) {
 	a, r, err := b.find(t)
 	if err != nil {
-		return Placement{}, err
+		return eval.Placement{}, err
 	}
 	rec, ok := read(&o)
 	if !ok {
 		rec = record{Candidates: b.shown(r, a)}
 	}
 	gold := rec.placeOf(r.Gold)
-	p := Placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
+	p := eval.Placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
 	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
 		p.Prediction = rec.Ranking[0]
 		if at := rec.rankOf(gold); at > 0 {
@@ -217,5 +202,5 @@ func (b *Bench) Placement(t eval.Trial, o eval.Outcome) (Placement, error) {
 	return p, nil
 }
 
-// Hashes are those of the data.
-func (b *Bench) Hashes() Hashes { return b.hashes }
+// DataHashes are those of the data: [Hashes].
+func (b *Bench) DataHashes() any { return b.hashes }
