@@ -20,7 +20,7 @@ import (
 // samplesPerArm is how many of the best and of the worst trials of an arm a
 // report shows; of many arms it is one.
 func samplesPerArm(arms int) int {
-	if arms > 12 {
+	if arms > report.Crowd {
 		return 1
 	}
 	return 3

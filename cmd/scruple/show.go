@@ -46,6 +46,7 @@ type showing struct {
 	prompts   bool
 }
 
+// trials gathers them as a report of nothing else.
 func (a *app) trials(ctx context.Context, arg string, which showing) (report.Report, error) {
 	var none report.Report
 	item, named, replicate := which.item, which.arms, which.replicate
@@ -85,11 +86,18 @@ func (a *app) trials(ctx context.Context, arg string, which showing) (report.Rep
 	q := l.question(r, &store.Progress{}, nil)
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // it is of one item: that others wait is no matter here
+	var calls map[string]map[string]eval.Call
+	if which.prompts {
+		if calls, err = callsAbout(ctx, db, r, item, replicate); err != nil {
+			return none, err
+		}
+	}
 	for _, arm := range l.bench.Arms() {
 		if arm.Role == eval.RoleCalibration || len(named) > 0 && !slices.Contains(named, arm.ID) {
 			continue
 		}
-		x, err := from.Show(eval.Trial{Item: item, Arm: arm.ID, Replicate: replicate})
+		t := eval.Trial{Item: item, Arm: arm.ID, Replicate: replicate}
+		x, err := from.Show(t)
 		if errors.Is(err, store.ErrNotFound) && len(named) == 0 {
 			continue
 		}
@@ -97,7 +105,7 @@ func (a *app) trials(ctx context.Context, arg string, which showing) (report.Rep
 			return none, err
 		}
 		if which.prompts {
-			if x.Steps, err = prompts(ctx, db, r, l.bench, eval.Trial{Item: item, Arm: arm.ID, Replicate: replicate}, x.Steps); err != nil {
+			if x.Steps, err = prompts(ctx, l.bench, t, calls[arm.ID], x.Steps); err != nil {
 				return none, err
 			}
 		}

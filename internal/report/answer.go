@@ -217,7 +217,7 @@ func stateTone(state gate.State) tone {
 
 // line says it on one: "Gate: PASS (exit code 0), outcome A".
 func (v *verdict) line() string {
-	text := tagged(plainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
+	text := tagged(PlainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
 	if v.Outcome != "" {
 		text += ", outcome " + v.Outcome
 	}

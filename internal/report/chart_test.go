@@ -102,7 +102,7 @@ func TestPlot(t *testing.T) {
 
 func TestTicksLine(t *testing.T) {
 	a := axis{Low: 0, High: 1, Ticks: []tick{{0, "0"}, {0.5, "0.5"}, {0.52, "close"}, {1, "1.0"}}}
-	if got, want := a.ticks(21, plainLine), "0        0.5      1.0"; got != want {
+	if got, want := a.ticks(21, PlainLine), "0        0.5      1.0"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

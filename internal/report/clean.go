@@ -12,20 +12,15 @@ import (
 var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
 	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x1b\x07\u009c]*(?:\x07|\x1b\\\\|\u009c)")
 
-// PlainLine is a text as reports print it on one line: safe on any terminal.
-func PlainLine(s string) string { return plainLine(s) }
-
-// PlainText is PlainLine that keeps the blanks of a text that is laid out.
-func PlainText(s string) string { return plain(s) }
-
-// plainLine makes a text safe to print on one line anywhere: escape sequences,
+// PlainLine makes a text safe to print on one line anywhere: escape sequences,
 // control characters and those that reorder text are gone, any run of spaces
 // is one blank.
-func plainLine(s string) string {
-	return strings.Trim(blanks.ReplaceAllString(plain(s), " "), " ")
+func PlainLine(s string) string {
+	return strings.Trim(blanks.ReplaceAllString(PlainText(s), " "), " ")
 }
 
-func plain(s string) string {
+// PlainText is PlainLine for a text that is laid out with blanks: they stay.
+func PlainText(s string) string {
 	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -235,12 +235,12 @@ func (b *builder) contestants() []analyse.Arm {
 	return arms
 }
 
-// crowd is how many arms are too many to be told apart one by one.
-const crowd = 12
+// Crowd is how many arms are too many to be told apart one by one.
+const Crowd = 12
 
 // crowded reports whether there are so many arms that tables say in few rows
 // what is the same of many, and show strata side by side.
-func (b *builder) crowded() bool { return len(b.contestants()) > crowd }
+func (b *builder) crowded() bool { return len(b.contestants()) > Crowd }
 
 func (b *builder) isSimulated(arm string) bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == arm && a.Simulated })

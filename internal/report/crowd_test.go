@@ -18,7 +18,7 @@ func crowded(t *testing.T) Report {
 	a := r.Analysis
 	first := a.Arms[0]
 	estimates := slices.DeleteFunc(slices.Clone(a.Estimates), func(e analyse.Estimate) bool { return e.Arm != first.ID })
-	for i := range crowd {
+	for i := range Crowd {
 		arm := first
 		arm.ID = fmt.Sprintf("twin%02d", i)
 		if i == 3 {

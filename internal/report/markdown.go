@@ -123,7 +123,7 @@ func (m *markdown) row(cells []string) {
 
 // inlineCell puts a cell on one line: "0.831 (0.801 to 0.860; n = 40)".
 func inlineCell(c cell) string {
-	text := inline(tagged(plainLine, c)) + unicodeGlyphs().refs(c.Refs)
+	text := inline(tagged(PlainLine, c)) + unicodeGlyphs().refs(c.Refs)
 	if len(c.Detail) == 0 {
 		return text
 	}
@@ -152,7 +152,7 @@ const chartWidth = 100
 func (m *markdown) chart(c *chart) {
 	m.line("**", c.Caption, "**")
 	m.para(c.Lead)
-	d := drawing{g: unicodeGlyphs(), width: chartWidth, clean: plainLine,
+	d := drawing{g: unicodeGlyphs(), width: chartWidth, clean: PlainLine,
 		paint: func(_ role, s string) string { return s }}
 	m.fence(d.lines(c))
 	m.notes(c.Notes)
@@ -187,7 +187,7 @@ func (m *markdown) samples(samples *samples) {
 		m.para("In short. The HTML report has every step.")
 	}
 	for _, s := range samples.List {
-		m.line("### ", strings.Join(append([]string{tagged(plainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
+		m.line("### ", strings.Join(append([]string{tagged(PlainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
 		facts := append(nonEmpty(s.Score), "item "+s.Item)
 		for _, f := range s.Facts {
 			facts = append(facts, f.Name+" "+f.Value)
@@ -209,7 +209,7 @@ func (m *markdown) samples(samples *samples) {
 func plainLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, plainLine(line))
+		lines = append(lines, PlainLine(line))
 	}
 	return lines
 }
@@ -220,7 +220,7 @@ func shortened(t *table) *table {
 	for _, r := range t.Rows {
 		row := make([]cell, len(r))
 		for j, c := range r {
-			c.Text, c.Detail = ellipsis(plainLine(c.Text), sampleText), nil
+			c.Text, c.Detail = ellipsis(PlainLine(c.Text), sampleText), nil
 			row[j] = c
 		}
 		cut.Rows = append(cut.Rows, row)
@@ -266,7 +266,7 @@ func (m *markdown) fence(lines []string) {
 
 // code writes a text as inline code, in as many backticks as it needs.
 func code(s string) string {
-	s = plainLine(s)
+	s = PlainLine(s)
 	ticks := "`"
 	for strings.Contains(s, ticks) {
 		ticks += "`"
@@ -280,7 +280,7 @@ func code(s string) string {
 // inline escapes a text so that Markdown shows it as it is, on one line: no
 // markup, no HTML, no cell border, no link, no formula.
 func inline(s string) string {
-	s = plainLine(s)
+	s = PlainLine(s)
 	var b strings.Builder
 	for i, r := range s {
 		switch r {

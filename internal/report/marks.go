@@ -45,7 +45,7 @@ func (s segment) Title() string {
 // Tag is what stands behind the segment: the labels, cut to what fits a line.
 func (s segment) Tag() string {
 	const most = 32
-	return ellipsis(plainLine(strings.Join(s.Labels, ", ")), most)
+	return ellipsis(PlainLine(strings.Join(s.Labels, ", ")), most)
 }
 
 // split cuts a text at the borders of its marks. Joined, the segments are the

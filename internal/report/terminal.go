@@ -229,7 +229,7 @@ func (s *screen) blank() { s.b.WriteByte('\n') }
 // clean makes a text safe for the terminal and, without colour, our own signs
 // plain.
 func (s *screen) clean(text string) string {
-	text = plainLine(text)
+	text = PlainLine(text)
 	if !s.color {
 		text = ascii(text)
 	}

@@ -108,7 +108,7 @@ func TestPlainLine(t *testing.T) {
 		{"joined emoji stay", "👩‍👧", "👩‍👧"},
 		{"not UTF-8", "a\xffb", "a\ufffdb"},
 	} {
-		if got := plainLine(tc.in); got != tc.want {
+		if got := PlainLine(tc.in); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
@@ -119,13 +119,13 @@ func FuzzPlainLine(f *testing.F) {
 		f.Add(s + "x" + s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		got := plainLine(s)
+		got := PlainLine(s)
 		for _, r := range got {
 			if unicode.IsControl(r) || reorders(r) || invisible(r) {
 				t.Fatalf("%U is left of %q", r, s)
 			}
 		}
-		if again := plainLine(got); again != got {
+		if again := PlainLine(got); again != got {
 			t.Fatalf("%q becomes %q, and then %q", s, got, again)
 		}
 	})
