@@ -11,33 +11,39 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Wire is one provider's format, as an SDK sends it: how a request is
-// written, and how a success is read.
+// A Wire is one provider's format: where a request goes, how it is written, and
+// how an answer is read.
 type Wire interface {
-	// Encode writes the body of a request without what the model is known to
-	// refuse, and says in words what it changed.
+	// URL is the address a request is posted to. An error means that the
+	// request cannot be sent, such as one with an invalid model name.
+	URL(r *eval.Request) (string, error)
+	// Encode writes the body of a request without the parameters that the model
+	// is known to refuse, and says in words what it changed.
 	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
-	// Post has the SDK send the body, once. The answer is found in the
-	// context's [Exchange]; an error is only looked at where there is none.
-	Post(ctx context.Context, r *eval.Request, body []byte) error
 	// Decode reads the body of a success. Its errors are [Malformed] or
 	// [InBody].
 	Decode(body []byte) (eval.Response, error)
 }
 
-// A Caller completes requests over a wire. It is what the clients of the
-// providers share: errors, refusals, keys that must not show, and parameters
-// that models turn out not to take.
+// A Caller completes requests over a wire. The clients of the providers share
+// it: it sends requests, classifies errors and refusals, keeps keys out of
+// texts, and learns which parameters a model does not take.
 type Caller struct {
 	wire   Wire
+	http   *http.Client
+	header http.Header
 	key    string
 	keyEnv string
 	learnt memory
 }
 
-// NewCaller returns a caller for one endpoint.
-func NewCaller(w Wire, e Endpoint) *Caller {
-	return &Caller{wire: w, key: e.APIKey, keyEnv: e.KeyEnv}
+// NewCaller returns a caller for one endpoint. header holds what the provider
+// wants with every request, such as the key.
+func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
+	header.Set("Content-Type", "application/json")
+	header.Set("Accept", "application/json")
+	header.Set("User-Agent", "scruple")
+	return &Caller{wire: w, http: e.client(), header: header, key: e.APIKey, keyEnv: e.KeyEnv}
 }
 
 // Complete sends the request once. This is the one place where a client may
@@ -69,10 +75,13 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 		return eval.Response{}, nil, &Error{Kind: eval.ErrBadRequest, Message: "writing the request: " + err.Error(), Err: err,
 			Remedy: "check the schema and the tools: they must be valid JSON"}
 	}
-	watched, x := Observe(ctx)
-	err = c.wire.Post(watched, r, body)
-	if x.Status == 0 || x.Err != nil {
-		return eval.Response{}, nil, c.clean(unsent(ctx, x, err))
+	address, err := c.wire.URL(r)
+	if err != nil {
+		return eval.Response{}, nil, &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
+	}
+	x := Post(ctx, c.http, address, c.header, body)
+	if x.Err != nil {
+		return eval.Response{}, nil, c.clean(incomplete(ctx, x))
 	}
 	if x.Status < 200 || x.Status > 299 {
 		return c.failed(x, x.Body, r.Name, adapted)

@@ -63,7 +63,7 @@ func TestBaseURLsThatAreNone(t *testing.T) {
 	}
 }
 
-// The SDKs read endpoints, keys, organisations and headers from the
+// Official SDKs read endpoints, keys, organisations and headers from the
 // environment by themselves. None of that may reach a request.
 func TestEnvironmentIsNotRead(t *testing.T) {
 	trap, server := wiretest.NewServer(t), wiretest.NewServer(t)

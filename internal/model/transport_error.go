@@ -290,20 +290,11 @@ type inBody struct{ raw json.RawMessage }
 
 func (*inBody) Error() string { return "the answer holds an error" }
 
-// unsent classes an error for which there is no whole answer.
-func unsent(ctx context.Context, x *Exchange, err error) *Error {
-	if x.Err != nil {
-		err = x.Err
-	}
+// incomplete classes the error of an exchange without a complete answer.
+func incomplete(ctx context.Context, x *Exchange) *Error {
+	err := x.Err
 	if errors.Is(err, errTooLarge) {
 		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: err.Error(), Remedy: "check that base_url is the address of a model's API"}
-	}
-	if x.Err == nil && x.Status == 0 && ctx.Err() == nil {
-		// The SDK refused the request before it was sent.
-		if err == nil {
-			err = errors.New("the client sent no request")
-		}
-		return &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
 	}
 	e := FromTransport(ctx, err)
 	e.Status = x.Status

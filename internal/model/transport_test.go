@@ -304,7 +304,7 @@ func TestRecordedErrors(t *testing.T) {
 	}
 }
 
-// What an SDK refuses to send is the study's mistake.
+// A request that cannot be written is an error of the study.
 func TestRefusedBeforeSending(t *testing.T) {
 	server := wiretest.NewServer(t)
 	r := request()

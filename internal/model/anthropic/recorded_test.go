@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
-func newClient(t testing.TB, base string) *anthropic.Client {
+func newClient(t testing.TB, base string) *model.Caller {
 	t.Helper()
 	c, err := anthropic.New(model.Endpoint{BaseURL: base, APIKey: "test-key-1234567", KeyEnv: "ANTHROPIC_API_KEY"})
 	if err != nil {

@@ -1,19 +1,16 @@
-// Package google asks Gemini models over generateContent, through the official
-// SDK. It writes request bodies and reads answers itself, from the raw bytes:
-// the SDK would sort a schema's properties, whose order matters to the model,
-// and drops fields it does not know.
+// Package google asks Gemini models over generateContent. Its files are the one
+// place that knows this format: the endpoint here, request.go for what is sent,
+// response.go for what comes back. The official SDK is its oracle in tools/sdk.
 //
 // The package must not know any other provider, nor who asks or why.
 package google
 
 import (
-	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
-
-	"google.golang.org/genai"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
@@ -22,81 +19,41 @@ import (
 // BaseURL is Google's own endpoint.
 const BaseURL = "https://generativelanguage.googleapis.com"
 
-// A Client asks one endpoint. It implements [model.Client].
-type Client struct{ caller *model.Caller }
+// versions are the API versions a base URL may end with; the first is the
+// default.
+var versions = []string{"v1beta", "v1alpha", "v1"}
 
-var _ model.Client = (*Client)(nil)
-
-// noKey stands in for a key where there is none: the SDK would take one from
-// the environment instead. It is never sent.
-const noKey = "none"
-
-// New returns a client for an endpoint, given with or without its /v1beta.
-func New(e model.Endpoint) (*Client, error) {
+// New returns a client for an endpoint, given with or without its version, such
+// as /v1beta.
+func New(e model.Endpoint) (*model.Caller, error) {
 	base, err := e.Base(BaseURL)
 	if err != nil {
 		return nil, err
 	}
-	version := "v1beta"
-	for _, v := range []string{"v1beta", "v1alpha", "v1"} {
-		if short, ok := strings.CutSuffix(base, "/"+v); ok {
-			base, version = short, v
-			break
-		}
+	if !slices.ContainsFunc(versions, func(v string) bool { return strings.HasSuffix(base, "/"+v) }) {
+		base += "/" + versions[0]
 	}
-	client := e.Client()
-	key := e.APIKey
-	if key == "" {
-		key = noKey
-		client.Transport = keyless{client.Transport}
+	header := http.Header{}
+	if e.APIKey != "" {
+		header.Set("X-Goog-Api-Key", e.APIKey)
 	}
-	// Backend, key and base URL are all given, so the SDK's own reading of the
-	// environment decides nothing.
-	c, err := genai.NewClient(context.Background(), &genai.ClientConfig{
-		Backend: genai.BackendGeminiAPI, APIKey: key, HTTPClient: client,
-		HTTPOptions: genai.HTTPOptions{BaseURL: base + "/", APIVersion: version},
-	})
-	if err != nil {
-		return nil, fmt.Errorf("setting up the Gemini client for %s: %w", base, err)
-	}
-	return &Client{model.NewCaller(wire{c}, e)}, nil
+	return model.NewCaller(wire{base}, e, header), nil
 }
 
-// Complete implements [model.Client].
-func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
-	return c.caller.Complete(ctx, r)
-}
+// wire is the generateContent format below a base URL.
+type wire struct{ base string }
 
-// keyless takes the stand-in key out of requests.
-type keyless struct{ next http.RoundTripper }
+// modelName is a model's name, or the path of one such as tunedModels/mine.
+var modelName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._@-]*(/[A-Za-z0-9][A-Za-z0-9._@-]*)*$`)
 
-func (k keyless) RoundTrip(req *http.Request) (*http.Response, error) {
-	req = req.Clone(req.Context())
-	req.Header.Del("X-Goog-Api-Key")
-	return k.next.RoundTrip(req)
-}
-
-// wire is the generateContent format.
-type wire struct{ client *genai.Client }
-
-// Post gives the SDK the body part by part, as it takes no bytes.
-func (w wire) Post(ctx context.Context, r *eval.Request, body []byte) error {
-	once := false
-	_, err := w.client.Models.GenerateContent(ctx, r.Name, nil, &genai.GenerateContentConfig{
-		AutomaticContinuation: &once,
-		HTTPOptions: &genai.HTTPOptions{ExtrasRequestProvider: func(map[string]any) map[string]any {
-			return parts(body)
-		}},
-	})
-	return err
-}
-
-func parts(body []byte) map[string]any {
-	var raw map[string]json.RawMessage
-	_ = json.Unmarshal(body, &raw) // it is our own
-	out := make(map[string]any, len(raw))
-	for name, value := range raw {
-		out[name] = value
+// URL implements [model.Wire]. The model's name is part of the path.
+func (w wire) URL(r *eval.Request) (string, error) {
+	name := r.Name
+	if !modelName.MatchString(name) {
+		return "", fmt.Errorf("model name %q: must be a name such as gemini-2.5-flash, or a path such as tunedModels/mine", name)
 	}
-	return out
+	if !strings.HasPrefix(name, "models/") && !strings.HasPrefix(name, "tunedModels/") {
+		name = "models/" + name
+	}
+	return w.base + "/" + name + ":generateContent", nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
-func newClient(t testing.TB, base string) *google.Client {
+func newClient(t testing.TB, base string) *model.Caller {
 	t.Helper()
 	c, err := google.New(model.Endpoint{BaseURL: base, APIKey: "test-key-1234567", KeyEnv: "GEMINI_API_KEY"})
 	if err != nil {

@@ -7,9 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	sdk "github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/openai"
@@ -31,23 +28,9 @@ func benchPrompt() string {
 	return strings.Repeat("Name: Ada Lovelace. Year: 1843. Place: London. ", 60)
 }
 
-// BenchmarkBareSDK is a bare loop over the official SDK, the measure for
-// BenchmarkAdapter.
-func BenchmarkBareSDK(b *testing.B) {
-	client := sdk.NewClient(option.WithBaseURL(benchServer(b)), option.WithAPIKey(testKey), option.WithMaxRetries(0),
-		option.WithHTTPClient(&http.Client{Transport: model.NewTransport(16)}))
-	params := sdk.ChatCompletionNewParams{Model: "gpt-4.1", Messages: []sdk.ChatCompletionMessageParamUnion{
-		sdk.SystemMessage("Answer in JSON."), sdk.UserMessage(benchPrompt())}}
-	b.ReportAllocs()
-	for b.Loop() {
-		r, err := client.Chat.Completions.New(b.Context(), params)
-		if err != nil || r.Choices[0].Message.Content == "" {
-			b.Fatal(r, err)
-		}
-	}
-}
-
-func BenchmarkAdapter(b *testing.B) {
+// BenchmarkComplete is one call over loopback; tools/sdk has the same over the
+// official SDK.
+func BenchmarkComplete(b *testing.B) {
 	client, err := openai.NewChat(model.Endpoint{BaseURL: benchServer(b), APIKey: testKey, HTTP: &http.Client{Transport: model.NewTransport(16)}})
 	if err != nil {
 		b.Fatal(err)

@@ -11,7 +11,7 @@ import (
 // chatWire is the Chat Completions format. The host decides the few things in
 // which services differ on the way out.
 type chatWire struct {
-	poster
+	url  string
 	host string
 }
 

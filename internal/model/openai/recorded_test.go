@@ -14,7 +14,7 @@ import (
 
 const testKey = "test-key-1234567"
 
-func newChat(t testing.TB, base string) *openai.Client {
+func newChat(t testing.TB, base string) *model.Caller {
 	t.Helper()
 	c, err := openai.NewChat(model.Endpoint{BaseURL: base + "/v1", APIKey: testKey, KeyEnv: "OPENAI_API_KEY"})
 	if err != nil {
@@ -23,7 +23,7 @@ func newChat(t testing.TB, base string) *openai.Client {
 	return c
 }
 
-func newResponses(t testing.TB, base string) *openai.Client {
+func newResponses(t testing.TB, base string) *model.Caller {
 	t.Helper()
 	c, err := openai.NewResponses(model.Endpoint{BaseURL: base + "/v1", APIKey: testKey, KeyEnv: "OPENAI_API_KEY"})
 	if err != nil {

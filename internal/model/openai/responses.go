@@ -9,7 +9,7 @@ import (
 )
 
 // responsesWire is the Responses format.
-type responsesWire struct{ poster }
+type responsesWire struct{ url string }
 
 type responsesRequest struct {
 	Model           string              `json:"model"`
