@@ -8,7 +8,6 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -20,14 +19,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
-
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/openai/openai-go/v3"
-	openaioption "github.com/openai/openai-go/v3/option"
 )
 
 const concurrency = 64
@@ -35,29 +27,22 @@ const concurrency = 64
 var (
 	calls = flag.Int("calls", 10_000, "calls a measurement")
 	large = flag.Int("large", 50_000, "calls of the large memory measurement")
-	bare  = flag.String("bare", "", "be the bare loop over this SDK (openai, anthropic); used by the program itself")
-	base  = flag.String("url", "", "where the bare loop asks")
 )
 
 func main() {
 	flag.Parse()
 	log.SetFlags(0)
-	if *bare != "" {
-		bareLoop(*bare, *base, *calls)
-		return
-	}
 	dir, err := os.MkdirTemp("", "scruple-load")
 	check(err)
 	defer os.RemoveAll(dir)
-	build(dir, "scruple", "./cmd/scruple")
-	build(dir, "fakellm", "./tools/fakellm")
-	self, err := os.Executable()
-	check(err)
+	build(dir, "scruple", ".", "./cmd/scruple")
+	build(dir, "fakellm", ".", "./tools/fakellm")
+	build(dir, "bare", "tools/sdk", "./bare") // a module of its own
 
 	fmt.Printf("%-34s %10s %12s %10s %10s\n", "", "calls/s", "CPU µs/call", "peak MB", "ratio")
 	for _, provider := range []string{"openai", "anthropic"} {
 		fake := start(dir, 0)
-		b := run("", self, "-bare", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
+		b := run("", filepath.Join(dir, "bare"), "-sdk", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
 		b.rate = fake.rate()
 		show("bare "+provider+" SDK, 0 ms", b, *calls, "")
 		fake.reset()
@@ -90,8 +75,8 @@ func show(name string, m measured, n int, ratio string) {
 	fmt.Printf("%-34s %10.0f %12.1f %10.1f %s\n", name, m.rate, float64(m.cpu.Microseconds())/float64(n), m.peak, ratio)
 }
 
-func build(dir, name, pkg string) {
-	out, err := exec.Command("go", "build", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
+func build(dir, name, module, pkg string) {
+	out, err := exec.Command("go", "-C", module, "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, name), pkg).CombinedOutput()
 	if err != nil {
 		log.Fatalf("building %s: %v\n%s", pkg, err, out)
 	}
@@ -225,49 +210,6 @@ func writeJSON(path string, v any) {
 	b, err := json.Marshal(v)
 	check(err)
 	check(os.WriteFile(path, b, 0o644))
-}
-
-// bareLoop asks n times, 64 at a time, and keeps nothing.
-func bareLoop(sdk, url string, n int) {
-	transport := http.DefaultTransport.(*http.Transport).Clone()
-	transport.MaxIdleConnsPerHost = concurrency
-	client := &http.Client{Transport: transport}
-	text := strings.Repeat("Field: value and some words around it\n", 26)
-	var ask func(i int64) error
-	ctx := context.Background()
-	switch sdk {
-	case "openai":
-		c := openai.NewClient(openaioption.WithBaseURL(url+"/v1"), openaioption.WithAPIKey("none"), openaioption.WithMaxRetries(0), openaioption.WithHTTPClient(client))
-		ask = func(i int64) error {
-			_, err := c.Chat.Completions.New(ctx, openai.ChatCompletionNewParams{Model: "any", Temperature: openai.Float(0), MaxTokens: openai.Int(256),
-				Messages: []openai.ChatCompletionMessageParamUnion{openai.SystemMessage("Extract these fields."), openai.UserMessage(fmt.Sprint(text, i))}})
-			return err
-		}
-	case "anthropic":
-		c := anthropic.NewClient(anthropicoption.WithBaseURL(url), anthropicoption.WithAPIKey("none"), anthropicoption.WithMaxRetries(0), anthropicoption.WithHTTPClient(client))
-		ask = func(i int64) error {
-			_, err := c.Messages.New(ctx, anthropic.MessageNewParams{Model: "any", Temperature: anthropic.Float(0), MaxTokens: 256,
-				System:   []anthropic.TextBlockParam{{Text: "Extract these fields."}},
-				Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(fmt.Sprint(text, i)))}})
-			return err
-		}
-	default:
-		log.Fatalf("no bare loop for %q", sdk)
-	}
-	var next atomic.Int64
-	var wg sync.WaitGroup
-	for range concurrency {
-		wg.Go(func() {
-			for {
-				i := next.Add(1)
-				if i > int64(n) {
-					return
-				}
-				check(ask(i))
-			}
-		})
-	}
-	wg.Wait()
 }
 
 func check(err error) {

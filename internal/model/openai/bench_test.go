@@ -28,8 +28,7 @@ func benchPrompt() string {
 	return strings.Repeat("Name: Ada Lovelace. Year: 1843. Place: London. ", 60)
 }
 
-// BenchmarkComplete is one call over loopback; tools/sdk has the same over the
-// official SDK.
+// BenchmarkComplete is one call over loopback.
 func BenchmarkComplete(b *testing.B) {
 	client, err := openai.NewChat(model.Endpoint{BaseURL: benchServer(b), APIKey: testKey, HTTP: &http.Client{Transport: model.NewTransport(16)}})
 	if err != nil {
