@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer"
@@ -17,26 +18,37 @@ import (
 func planVerb(a *app) *cobra.Command {
 	return verb("plan STUDY|RUN", "show what a run would ask and cost, before it does", `
 Trials, calls, tokens and cost for each arm, from trying a sample of trials
-without a model. Tokens are estimated with the o200k vocabulary; output is
-counted at its limit, so that the cost is an upper bound for what is foreseen.`, cobra.ExactArgs(1),
+without a model. The margin (±) is that of the sample, at 95 %. Tokens are
+counted with the o200k vocabulary; other vocabularies differ by some percent.
+Output is counted at its limit, so the cost is an upper bound of what is
+foreseen.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) })
 }
 
-// sampledTrials is how many trials of an arm an estimate tries.
-const sampledTrials = 50
-
 type planned struct {
-	Study      string       `json:"study"`
-	Items      int          `json:"items"`
-	Arms       int          `json:"arms"`
-	Replicates int          `json:"replicates"`
-	Trials     int          `json:"trials"`
-	Calls      int          `json:"calls"`
-	Input      int          `json:"input_tokens"`
-	Output     int          `json:"max_output_tokens"`
-	CostUSD    *float64     `json:"max_cost_usd"` // null: no price known for some model
+	Study      string `json:"study"`
+	Items      int    `json:"items"`
+	Arms       int    `json:"arms"`
+	Replicates int    `json:"replicates"`
+	quantities
 	PerArm     []armPlanned `json:"per_arm"`
 	Detectable *detectable  `json:"smallest_detectable_effect,omitempty"` // null: nothing is compared
+}
+
+// quantities are what an arm, or all of them, would ask. Margins are null where
+// the sample does not show them, and costs where a price is missing.
+type quantities struct {
+	Trials      int      `json:"trials"`
+	Calls       int      `json:"calls"`
+	Input       int      `json:"input_tokens"`
+	InputMargin *float64 `json:"input_tokens_margin"`
+	Output      int      `json:"max_output_tokens"`
+	CostUSD     *float64 `json:"max_cost_usd"`
+	CostMargin  *float64 `json:"max_cost_usd_margin"`
+}
+
+func quantitiesOf(e plan.Estimate) quantities {
+	return quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin)}
 }
 
 // detectable is the smallest effect that the study will show.
@@ -88,8 +100,9 @@ func (l *loaded) detectableEffect() (*detectable, error) {
 }
 
 type armPlanned struct {
-	plan.Estimate
-	CostUSD *float64 `json:"max_cost_usd"`
+	Arm string `json:"arm"`
+	quantities
+	Sampled int `json:"sampled"`
 }
 
 func (a *app) plan(ctx context.Context, arg string) error {
@@ -112,11 +125,11 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	}
 	a.say("%s: %d items × %d arms × %d replicates = %d trials", p.Study, p.Items, p.Arms, p.Replicates, p.Trials)
 	a.say("")
-	a.say("%-28s %8s %8s %12s %12s %10s", "arm", "trials", "calls", "input", "output ≤", "cost ≤")
-	for _, e := range p.PerArm {
-		a.say("%-28s %8d %8d %12d %12d %10s", e.Arm, e.Trials, e.Calls, e.InputTokens, e.OutputTokens, dollars(e.CostUSD))
+	const row = "%-28s %8v %8v %12v %6s %12v %10s"
+	a.say(row, "arm", "trials", "calls", "input", "±", "output ≤", "cost ≤")
+	for _, e := range append(slices.Clip(p.PerArm), armPlanned{Arm: "all", quantities: p.quantities}) {
+		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
 	}
-	a.say("%-28s %8d %8d %12d %12d %10s", "all", p.Trials, p.Calls, p.Input, p.Output, dollars(p.CostUSD))
 	if d := p.Detectable; d != nil {
 		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%d primary tests, correction: %s).",
 			d.DZ, d.Clusters, 100*d.Power, d.Alpha, d.Tests, l.study.Statistics.Correction)
@@ -132,6 +145,17 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	return nil
 }
 
+// percentOf is a margin in percent of its total.
+func percentOf(margin *float64, total int) string {
+	switch {
+	case total == 0:
+		return ""
+	case margin == nil:
+		return "?"
+	}
+	return fmt.Sprintf("%.1f%%", 100**margin/float64(total))
+}
+
 func dollars(v *float64) string {
 	if v == nil {
 		return "unknown"
@@ -144,26 +168,21 @@ func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{Study: l.study.Name, Items: len(l.bench.Items()), Arms: len(l.bench.Arms()), Replicates: l.study.Execution.Replicates,
-		Trials: l.plan.Len(), PerArm: []armPlanned{}}
-	total, gold := 0.0, ""
+	estimator := plan.Estimator{Bench: l.bench, Replicates: l.study.Execution.Replicates, Count: countTokens(), Price: price}
 	for _, arm := range l.bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
-			gold = arm.ID
+			estimator.Gold = arm.ID
 		}
 	}
-	for _, arm := range l.bench.Arms() {
-		e, err := plan.EstimateArm(ctx, l.bench, arm, gold, p.Replicates, sampledTrials, countTokens(), price)
-		if err != nil {
-			return nil, err
-		}
-		p.Calls += e.Calls
-		p.Input += e.InputTokens
-		p.Output += e.OutputTokens
-		total += e.CostUSD
-		p.PerArm = append(p.PerArm, armPlanned{e, known(e.CostUSD)})
+	perArm, all, err := estimator.Estimates(ctx)
+	if err != nil {
+		return nil, err
 	}
-	p.CostUSD = known(total)
+	p := &planned{Study: l.study.Name, Items: len(l.bench.Items()), Arms: len(perArm), Replicates: estimator.Replicates, quantities: quantitiesOf(all),
+		PerArm: []armPlanned{}}
+	for _, e := range perArm {
+		p.PerArm = append(p.PerArm, armPlanned{e.Arm, quantitiesOf(e), e.Sampled})
+	}
 	p.Detectable, err = l.detectableEffect()
 	return p, err
 }
@@ -178,9 +197,9 @@ func known(v float64) *float64 {
 // countTokens counts with the vocabulary of current OpenAI models, which is
 // within a few percent for others; four bytes a token where that fails.
 func countTokens() plan.Counter {
-	codec, err := tokenizer.Get(tokenizer.O200kBase)
+	load := sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) })
 	return func(text string) int {
-		if err == nil {
+		if codec, err := load(); err == nil {
 			if n, err := codec.Count(text); err == nil {
 				return n
 			}

@@ -113,6 +113,10 @@ type Arm struct {
 	Model     string // id of the study's model the arm asks, "" for an arm that asks none
 	Simulated bool   // answers come from a simulation and are labelled so everywhere
 	Hash      string // of everything that decides what the arm does: prompt bytes, settings
+	// Shape is the same for arms whose requests are alike in number and length,
+	// such as those that differ in their attack: one estimate stands for all of
+	// them. "" means that the arm is like no other.
+	Shape string
 }
 
 // A Trial is one item given to one arm once. It is its own stable key.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
@@ -31,19 +33,158 @@ func (twice) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Ou
 	return eval.Outcome{Kind: eval.OK}, nil
 }
 
+func (twice) Arms() []eval.Arm { return []eval.Arm{{ID: "x", Model: "m"}} }
+
+func letters(s string) int { return len(s) }
+
 // TestEstimateForesees: steps that depend on answers are counted where the
 // suite foresees these, whatever order they come in.
 func TestEstimateForesees(t *testing.T) {
-	price := func(string, eval.Usage) float64 { return 0.1 }
-	e, err := plan.EstimateArm(t.Context(), twice{}, eval.Arm{ID: "x"}, "", 3, 50, func(s string) int { return len(s) }, price)
+	price := 0.1
+	e := plan.Estimator{Bench: twice{}, Replicates: 3, Count: letters, Price: func(string, eval.Usage) float64 { return price }}
+	perArm, all, err := e.Estimates(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if e.Trials != 6 || e.Calls != 24 || e.InputTokens != 6*(4+3*2) || e.OutputTokens != 240 || math.Abs(e.CostUSD-2.4) > 1e-12 {
-		t.Errorf("%+v", e)
+	one := perArm[0]
+	if one.Trials != 6 || one.Calls != 24 || one.InputTokens != 6*(4+3*2) || one.OutputTokens != 240 || math.Abs(one.CostUSD-2.4) > 1e-12 {
+		t.Errorf("%+v", one)
 	}
-	e, err = plan.EstimateArm(t.Context(), twice{}, eval.Arm{ID: "x"}, "", 1, 50, func(s string) int { return len(s) }, func(string, eval.Usage) float64 { return math.NaN() })
-	if err != nil || !math.IsNaN(e.CostUSD) || e.Calls != 8 {
-		t.Errorf("%+v, %v", e, err)
+	if one.Sampled != 2 || one.InputMargin != 0 { // both items were tried: nothing is left to vary
+		t.Errorf("%+v", one)
 	}
+	if all.InputTokens != one.InputTokens || all.Calls != one.Calls || all.Arm != "all" {
+		t.Errorf("all arms: %+v", all)
+	}
+	price, e.Replicates = math.NaN(), 1
+	perArm, all, err = e.Estimates(t.Context())
+	if err != nil || !math.IsNaN(perArm[0].CostUSD) || !math.IsNaN(all.CostUSD) || perArm[0].Calls != 8 {
+		t.Errorf("%+v, %v", perArm, err)
+	}
+}
+
+// uneven asks of item i a prompt of i letters, and counts what is tried.
+type uneven struct {
+	eval.Bench
+	items int
+	arms  []eval.Arm
+	tried *int
+}
+
+func (u uneven) Items() []eval.Item { return itemsNamed(u.items, "") }
+
+func (u uneven) Arms() []eval.Arm { return u.arms }
+
+func (u uneven) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	*u.tried++
+	i, err := strconv.Atoi(t.Item)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	_, err = ask.Ask(ctx, "only", eval.Request{Model: "m", System: strings.Repeat("x", i), MaxTokens: 1})
+	return eval.Outcome{Kind: eval.OK}, err
+}
+
+// TestEstimateMargin: the margin holds the truth, and is the textbook's.
+func TestEstimateMargin(t *testing.T) {
+	const items = 999
+	var tried int
+	e := plan.Estimator{Bench: uneven{items: items, arms: []eval.Arm{{ID: "a", Model: "m"}}, tried: &tried}, Replicates: 2, Count: letters,
+		Price: func(_ string, u eval.Usage) float64 { return float64(u.Input) }}
+	perArm, _, err := e.Estimates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := perArm[0]
+	truth := float64(items * (items - 1)) // 2 × the sum of 0 … 998
+	if off := math.Abs(float64(one.InputTokens) - truth); off > one.InputMargin || one.InputMargin > truth/4 || one.Sampled != 50 {
+		t.Errorf("estimate %d ± %.0f from %d trials, the truth is %.0f", one.InputTokens, one.InputMargin, one.Sampled, truth)
+	}
+	// By hand: 50 values 0, 19, 39, …, 979 with n − 1 in the variance.
+	var xs []float64
+	mean, squares := 0.0, 0.0
+	for k := range 50 {
+		xs = append(xs, float64(k*items/50))
+		mean += xs[k] / 50
+	}
+	for _, x := range xs {
+		squares += (x - mean) * (x - mean)
+	}
+	const t49 = 2.009575 // R: qt(0.975, 49)
+	want := t49 * 2 * items * math.Sqrt(squares/49/50*(1-50.0/items))
+	if math.Abs(one.InputMargin-want) > 1e-5*want || math.Abs(one.CostMargin-want) > 1e-5*want {
+		t.Errorf("margins %g and %g, want %g", one.InputMargin, one.CostMargin, want)
+	}
+}
+
+// TestEstimateSharesShapes: arms of one shape are tried once, arms that ask
+// nothing never, and many shapes get fewer trials each.
+func TestEstimateSharesShapes(t *testing.T) {
+	var arms []eval.Arm
+	for i := range 40 {
+		for _, attack := range []string{"clean", "typo"} {
+			arms = append(arms, eval.Arm{ID: fmt.Sprint(i, attack), Model: "m", Shape: fmt.Sprint("method ", i)})
+		}
+	}
+	arms = append(arms, eval.Arm{ID: "local"})
+	var tried int
+	e := plan.Estimator{Bench: uneven{items: 1000, arms: arms, tried: &tried}, Replicates: 1, Count: letters, Price: func(string, eval.Usage) float64 { return 1 }}
+	perArm, all, err := e.Estimates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if tried != 320 { // 40 shapes × 8 trials
+		t.Errorf("%d trials tried", tried)
+	}
+	if perArm[0].InputTokens == 0 || perArm[0].Sampled != 8 || perArm[0].InputTokens != perArm[1].InputTokens || perArm[1].Arm != "0typo" {
+		t.Errorf("%+v %+v", perArm[0], perArm[1])
+	}
+	if local := perArm[80]; local.Trials != 1000 || local.Calls != 0 || local.Sampled != 0 {
+		t.Errorf("an arm that asks nothing: %+v", local)
+	}
+	// Margins of shapes add in quadrature, those of the arms of a shape plainly.
+	squares := 0.0
+	for i := 0; i < 80; i += 2 {
+		squares += 4 * perArm[i].InputMargin * perArm[i].InputMargin
+	}
+	if want := math.Sqrt(squares); math.Abs(all.InputMargin-want) > 1e-9*want {
+		t.Errorf("margin of all is %g, want %g", all.InputMargin, want)
+	}
+}
+
+// TestEstimateCountsPieces: a long text is counted in part and comes out as it
+// would in full.
+func TestEstimateCountsPieces(t *testing.T) {
+	long := strings.Repeat("some words of a document, 12 of them in each of its lines\n", 5000)
+	counted := 0
+	words := func(s string) int { counted += len(s); return strings.Count(s, " ") }
+	e := plan.Estimator{Bench: says{text: long}, Replicates: 1, Count: words, Price: func(string, eval.Usage) float64 { return 1 }}
+	perArm, _, err := e.Estimates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.Count(long, " ")
+	if off := math.Abs(float64(perArm[0].InputTokens-want)) / float64(want); off > 0.02 || counted > len(long)/10 {
+		t.Errorf("%d tokens, counting %d of %d bytes; the whole text has %d", perArm[0].InputTokens, counted, len(long), want)
+	}
+	unbroken := plan.Estimator{Bench: says{text: strings.Repeat("x", 100_000)}, Replicates: 1, Count: letters, Price: e.Price}
+	perArm, _, err = unbroken.Estimates(t.Context())
+	if err != nil || perArm[0].InputTokens != 100_000 {
+		t.Errorf("a text without words: %+v, %v", perArm, err)
+	}
+}
+
+// says is a bench of one item that is asked with a text.
+type says struct {
+	eval.Bench
+	text string
+}
+
+func (says) Items() []eval.Item { return itemsNamed(1, "") }
+
+func (says) Arms() []eval.Arm { return []eval.Arm{{ID: "a", Model: "m"}} }
+
+func (s says) Perform(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	_, err := ask.Ask(ctx, "only", eval.Request{Model: "m", System: s.text, MaxTokens: 1})
+	return eval.Outcome{Kind: eval.OK}, err
 }

@@ -240,6 +240,15 @@ func (a *arm) canDefend() bool {
 	return a.method.Asks
 }
 
+// shape joins levels to one name.
+func shape(levels []eval.Level) string {
+	var b strings.Builder
+	for _, l := range levels {
+		fmt.Fprintf(&b, "%s %q ", l.Name, l.Value)
+	}
+	return b.String()
+}
+
 // finish names an arm by what it differs in from others.
 func (p *planner) finish(a *arm) {
 	id := a.ID
@@ -255,6 +264,7 @@ func (p *planner) finish(a *arm) {
 		id += fmt.Sprintf("/n%d", a.size)
 	}
 	a.Levels = append(a.Levels, eval.Level{Name: "candidates", Value: fmt.Sprintf("n%d", a.size)})
+	a.Shape = shape(a.Levels) // attacks keep the budget of reviews, and a defence is a few lines
 	clean := "clean"
 	if a.attack != nil {
 		clean = a.attack.Name
