@@ -83,7 +83,7 @@ func searchObject(text []byte, key string) (Reading, error) {
 	var other *Reading // the first valid object, without the key
 	array := false     // an array of objects came before it
 	for i := nextStart(text, 0); i >= 0; {
-		end, _ := balanced(text[i:])
+		end, _ := Balanced(text[i:])
 		if end < 0 {
 			if broken < 0 {
 				broken = i
@@ -120,7 +120,7 @@ func searchObject(text []byte, key string) (Reading, error) {
 	case broken >= 0:
 		return repair(text[broken:])
 	case empty >= 0:
-		end, _ := balanced(text[empty:])
+		end, _ := Balanced(text[empty:])
 		return Reading{JSON: text[empty : empty+end], Trailing: trails(text[empty+end:])}, nil
 	}
 	return Reading{}, ErrNoObject
@@ -169,10 +169,10 @@ func firstByte(text []byte) byte {
 	return 0
 }
 
-// balanced is the length of the object or array that text begins with, braces
+// Balanced is the length of the object or array that text begins with, braces
 // in strings not counted; -1 if the text ends first, and then whether it does
 // so inside a string.
-func balanced(text []byte) (length int, inString bool) {
+func Balanced(text []byte) (length int, inString bool) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
 		b := text[i]

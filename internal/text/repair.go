@@ -49,7 +49,7 @@ func repair(text []byte) (Reading, error) {
 // of the text, which is then cut.
 func extent(text []byte) ([]byte, Reading) {
 	r := Reading{Repaired: true}
-	end, inString := balanced(text)
+	end, inString := Balanced(text)
 	if end >= 0 {
 		r.Trailing = trails(text[end:])
 		return text[:end], r

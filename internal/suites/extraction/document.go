@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -49,12 +49,19 @@ type literal string
 
 // UnmarshalJSON reads a string, number, boolean or null.
 func (l *literal) UnmarshalJSON(data []byte) error {
-	c := cursor{b: data}
-	s, _, ok := c.scalar()
-	if !ok || c.bad {
+	switch jsontext.Value(data).Kind() {
+	case '{', '[':
 		return errors.New("want a value: a string, a number, true, false or null")
+	case 'n':
+		data = nil
+	case '"':
+		text, err := jsontext.AppendUnquote(nil, data)
+		if err != nil {
+			return err
+		}
+		data = text
 	}
-	*l = literal(s)
+	*l = literal(data)
 	return nil
 }
 
@@ -72,146 +79,6 @@ func (g *Gold) matches(t text.Type, value string) bool {
 		return true
 	}
 	return slices.ContainsFunc(g.Acceptable, func(a literal) bool { return text.Equal(t, value, string(a)) })
-}
-
-// decodeDocument reads a record. The fast reading knows only what is right;
-// anything else is read again by the strict decoder, whose errors name column
-// and nearest key.
-func decodeDocument(data []byte, d *Document) error {
-	if decodeFast(data, d) {
-		return nil
-	}
-	*d = Document{}
-	return dataset.DecodeStrict(data, d)
-}
-
-func decodeFast(data []byte, d *Document) bool {
-	*d = Document{}
-	c := cursor{b: data}
-	return utf8.Valid(data) && c.document(d) && c.peek() == 0 && c.i == len(data)
-}
-
-// seen remembers which keys of an object were read; a key read twice, or an
-// unknown one, is not for the fast reading.
-type seen uint16
-
-func (s *seen) first(bit int) bool {
-	is := *s&(1<<bit) == 0
-	*s |= 1 << bit
-	return is
-}
-
-func (c *cursor) document(d *Document) bool {
-	var keys seen
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		ok := true
-		switch c.key() {
-		case "document_id":
-			ok, d.ID = keys.first(0), c.text()
-		case "text":
-			ok, d.Text = keys.first(1), c.text()
-		case "schema":
-			ok, d.Schema = keys.first(2), c.text()
-		case "doc_type":
-			ok, d.DocType = keys.first(3), c.text()
-		case "difficulty":
-			ok, d.Difficulty = keys.first(4), c.text()
-		case "split":
-			ok, d.Split = keys.first(5), c.text()
-		case "cluster":
-			ok, d.Cluster = keys.first(6), c.text()
-		case "ground_truth":
-			ok = keys.first(7) && c.truth(d)
-		default:
-			ok = false
-		}
-		if !ok {
-			return false
-		}
-	}
-	return !c.bad
-}
-
-func (c *cursor) truth(d *Document) bool {
-	c.take('[')
-	d.Truth = []Gold{}
-	for n := 0; c.more(']', n); n++ {
-		d.Truth = append(d.Truth, Gold{})
-		if !c.gold(&d.Truth[n]) {
-			return false
-		}
-	}
-	return !c.bad
-}
-
-func (c *cursor) gold(g *Gold) bool {
-	var keys seen
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		ok := true
-		switch c.key() {
-		case "field":
-			ok, g.Field = keys.first(0), c.text()
-		case "exists_in_document":
-			exists := c.boolean()
-			ok, g.Exists = keys.first(1), &exists
-		case "is_ambiguous":
-			ok, g.Ambiguous = keys.first(2), c.boolean()
-		case "correct_value":
-			ok = keys.first(3) && c.literal(&g.Correct)
-		case "acceptable_values":
-			ok = keys.first(4) && c.literals(&g.Acceptable)
-		case "candidate_values":
-			ok = keys.first(5) && c.literals(&g.Candidates)
-		case "evidence_quote":
-			ok, g.Quote = keys.first(6), c.optional()
-		case "evidence_must_contain":
-			ok, g.Contains = keys.first(7), c.optional()
-		case "page":
-			if ok = keys.first(8); !c.null() {
-				g.Page = c.integer()
-			}
-		case "note":
-			ok, g.Note = keys.first(9), c.optional()
-		default:
-			ok = false
-		}
-		if !ok {
-			return false
-		}
-	}
-	return !c.bad
-}
-
-// optional reads a string or null.
-func (c *cursor) optional() string {
-	if c.null() {
-		return ""
-	}
-	return c.text()
-}
-
-func (c *cursor) literal(l *literal) bool {
-	s, _, ok := c.scalar()
-	*l = literal(s)
-	return ok && !c.bad
-}
-
-func (c *cursor) literals(list *[]literal) bool {
-	if c.null() {
-		return true
-	}
-	c.take('[')
-	*list = []literal{}
-	for n := 0; c.more(']', n); n++ {
-		var l literal
-		if !c.literal(&l) {
-			return false
-		}
-		*list = append(*list, l)
-	}
-	return !c.bad
 }
 
 // check refuses a record that contradicts itself, with every finding at once.

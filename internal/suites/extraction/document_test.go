@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -49,7 +48,7 @@ func TestGoldContradictions(t *testing.T) {
 	for _, tt := range tests {
 		record, _ := json.Marshal(map[string]any{"document_id": "d1", "schema": "invoice", "text": doc, "ground_truth": []json.RawMessage{json.RawMessage(tt.gold)}})
 		var d Document
-		if err := decodeDocument(record, &d); err != nil {
+		if err := dataset.DecodeStrict(record, &d); err != nil {
 			t.Errorf("%s: %v", tt.gold, err)
 			continue
 		}
@@ -92,14 +91,30 @@ func TestDecodeDocumentNamesMistakes(t *testing.T) {
 		{`{"document_id":"d"`, "ends too early"},
 		{`{"document_id":"d"} {}`, "one line holds one value"},
 		{`{"ground_truth":[{"correct_value":["a"]}]}`, "correct_value: want a string, got a list"},
+		{`{"ground_truth":[{"acceptable_values":["a",{}]}]}`, "acceptable_values[1]: want a string, got an object"},
 		{`[]`, "want an object"},
 		{`null`, "want an object"},
 	}
 	for _, tt := range tests {
 		var d Document
-		if err := decodeDocument([]byte(tt.record), &d); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := dataset.DecodeStrict([]byte(tt.record), &d); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: %v, want %s", tt.record, err, tt.want)
 		}
+	}
+}
+
+// Values may be strings, numbers, booleans or null, which are kept as written.
+func TestDecodeValues(t *testing.T) {
+	var g Gold
+	record := `{"field":"f","exists_in_document":true,"is_ambiguous":true,"correct_value":null,"acceptable_values":null,` +
+		`"candidate_values":["a\u00e9\n",-1.50,true,1e2],"evidence_quote":null,"evidence_must_contain":null,"page":null,"note":null}`
+	if err := dataset.DecodeStrict([]byte(record), &g); err != nil {
+		t.Fatal(err)
+	}
+	yes := true
+	want := Gold{Field: "f", Exists: &yes, Ambiguous: true, Candidates: []literal{"aé\n", "-1.50", "true", "1e2"}}
+	if d := cmp.Diff(want, g); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
 	}
 }
 
@@ -107,7 +122,7 @@ func TestDecodeDocumentNamesMistakes(t *testing.T) {
 func TestHashes(t *testing.T) {
 	read := func(record string) *Document {
 		var d Document
-		if err := decodeDocument([]byte(record), &d); err != nil {
+		if err := dataset.DecodeStrict([]byte(record), &d); err != nil {
 			t.Fatal(err)
 		}
 		return &d
@@ -126,55 +141,13 @@ func TestHashes(t *testing.T) {
 	}
 }
 
-// sameDecoding holds the fast reading to the strict one.
-func sameDecoding(t interface{ Fatalf(string, ...any) }, data []byte) {
-	var fast, strict Document
-	if !decodeFast(data, &fast) {
-		return // left to the strict reading
-	}
-	if err := dataset.DecodeStrict(data, &strict); err != nil {
-		t.Fatalf("the fast reading takes what the strict one refuses: %v\n%s", err, data)
-	}
-	if d := cmp.Diff(strict, fast); d != "" {
-		t.Fatalf("(-strict +fast)\n%s\n%s", d, data)
-	}
-}
-
-func TestFastDecodingIsTaken(t *testing.T) {
-	for _, record := range []string{strings.TrimSpace(invoiceLine("1", 1000)),
-		`{"document_id":"d","text":"a\u00e9\n","schema":"s","doc_type":"t","difficulty":"e","split":"dev","cluster":"c","ground_truth":[{"field":"f","exists_in_document":true,"is_ambiguous":true,"correct_value":null,"acceptable_values":null,"candidate_values":["a",1,true],"evidence_quote":null,"evidence_must_contain":null,"page":null,"note":null}]}`} {
-		var d Document
-		if !decodeFast([]byte(record), &d) {
-			t.Errorf("not read by the fast reading: %s", record)
-		}
-		sameDecoding(t, []byte(record))
-	}
-}
-
-func TestFastDecodingAgrees(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		d := Document{ID: rapid.String().Draw(t, "id"), Text: rapid.String().Draw(t, "text"), Schema: "s", Truth: []Gold{}}
-		for range rapid.IntRange(0, 3).Draw(t, "n") {
-			yes := rapid.Bool().Draw(t, "exists")
-			d.Truth = append(d.Truth, Gold{Field: rapid.String().Draw(t, "field"), Exists: &yes, Correct: literal(rapid.String().Draw(t, "value")),
-				Page: rapid.IntRange(-5, 1<<40).Draw(t, "page"), Note: rapid.String().Draw(t, "note")})
-		}
-		data, err := json.Marshal(d)
-		if err != nil {
-			t.Skip()
-		}
-		sameDecoding(t, data)
-	})
-}
-
 func FuzzDocument(f *testing.F) {
 	f.Add([]byte(strings.TrimSpace(invoiceLine("1", 300))))
 	f.Add([]byte(`{"document_id":"d","text":"x","schema":"invoice","ground_truth":[{"field":"due_date","exists_in_document":false,"page":1e2,"correct_value":-0.5e3}]}`))
 	f.Add([]byte(`{"document_id":"\ud83d\ude00","text":"---PAGE 1---\nx","ground_truth":[{"candidate_values":[null,"a"]}]} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		sameDecoding(t, data)
 		var d Document
-		if decodeDocument(data, &d) != nil || d.check(invoiceSchema) != nil {
+		if dataset.DecodeStrict(data, &d) != nil || d.check(invoiceSchema) != nil {
 			return
 		}
 		p := &prepared{Document: d, schema: invoiceSchema}

@@ -55,11 +55,11 @@ func (b *Bench) load(errs *study.Errors) {
 	b.items, b.places = make([]eval.Item, 0, total), make([]place, 0, total)
 	strata := map[string][]eval.Level{} // shared by the documents of a stratum
 	var buf []byte
-	var d Document
 	var err error
 	for i, p := range b.corpus.parts {
 		for r := range p.take {
 			at := place{uint32(i), uint32(r)}
+			var d Document
 			if buf, err = b.corpus.read(at, buf, &d); err != nil {
 				addAll(errs, err)
 				continue

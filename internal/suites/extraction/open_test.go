@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -193,7 +194,7 @@ func TestSources(t *testing.T) {
 	}
 	body := func(id string) string {
 		var d Document
-		if err := decodeDocument([]byte(strings.TrimSpace(invoiceLine(id, 100))), &d); err != nil {
+		if err := dataset.DecodeStrict([]byte(strings.TrimSpace(invoiceLine(id, 100))), &d); err != nil {
 			t.Fatal(err)
 		}
 		return d.Text
@@ -289,7 +290,7 @@ func TestRequests(t *testing.T) {
 		}
 	}
 	var d Document
-	if err := decodeDocument([]byte(strings.TrimSpace(files["docs.jsonl"])), &d); err != nil {
+	if err := dataset.DecodeStrict([]byte(strings.TrimSpace(files["docs.jsonl"])), &d); err != nil {
 		t.Fatal(err)
 	}
 	k, e, o := ask.asked[0], ask.asked[1], ask.asked[2]

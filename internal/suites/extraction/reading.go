@@ -1,11 +1,14 @@
 package extraction
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -102,12 +105,7 @@ func ReadAnswer(answer string) (Answer, error) {
 		return Answer{}, &readError{reasonNotJSON, err.Error()}
 	}
 	a := Answer{Repaired: r.Repaired, Cut: r.Cut}
-	c := cursor{b: r.JSON}
-	found := c.answer(&a)
-	if c.bad {
-		return Answer{}, &readError{reason: reasonNotJSON}
-	}
-	if !found {
+	if !newAnswerReader(r.JSON).answer(&a) {
 		return Answer{}, &readError{reason: reasonNoList}
 	}
 	return a, nil
@@ -136,69 +134,71 @@ func wrapList(answer string) string {
 		if inside := strings.TrimLeft(answer[at+1:], " \t\r\n"); inside == "" || inside[0] != '{' && inside[0] != ']' {
 			continue // a bracket in prose
 		}
-		end, closed := listEnd(answer, at)
-		if closed {
-			return `{"extractions":` + answer[at:end] + `}`
+		const open = `{"extractions":`
+		if end, _ := text.Balanced([]byte(answer[at:])); end >= 0 {
+			return open + answer[at:at+end] + `}`
 		}
-		return `{"extractions":` + answer[at:]
+		return open + answer[at:]
 	}
 }
 
-// listEnd finds the end of the list that starts at start.
-func listEnd(s string, start int) (end int, closed bool) {
-	depth, quoted := 0, false
-	for i := start; i < len(s); i++ {
-		switch ch := s[i]; {
-		case quoted && ch == '\\':
-			i++
-		case ch == '"':
-			quoted = !quoted
-		case quoted:
-		case ch == '[', ch == '{':
-			depth++
-		case ch == ']', ch == '}':
-			if depth--; depth == 0 {
-				return i + 1, true
-			}
-		}
+// An answerReader reads the object of an answer value by value. The object is
+// valid JSON, so reading a token cannot fail. If it did, every list and object
+// would end there.
+type answerReader struct{ *jsontext.Decoder }
+
+// newAnswerReader accepts what encoding/json accepts: of equal keys the last
+// counts, and half a surrogate pair is U+FFFD.
+func newAnswerReader(object []byte) answerReader {
+	return answerReader{jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
+}
+
+// scalar reads a value that is no list or object: a string, or anything else
+// as it was written.
+func (r answerReader) scalar() string {
+	token, _ := r.ReadToken()
+	return token.String()
+}
+
+// raw reads any value as it was written.
+func (r answerReader) raw() string {
+	value, _ := r.ReadValue()
+	return string(value)
+}
+
+// members visits the members of an object. Each visit reads the value.
+func (r answerReader) members(visit func(key string)) {
+	r.ReadToken()
+	for kind := r.PeekKind(); kind != '}' && kind != 0; kind = r.PeekKind() {
+		visit(r.scalar())
 	}
-	return len(s), false
+	r.ReadToken()
+}
+
+// elements visits the elements of a list.
+func (r answerReader) elements(visit func(i int)) {
+	r.ReadToken()
+	for i := 0; r.PeekKind() != ']' && r.PeekKind() != 0; i++ {
+		visit(i)
+	}
+	r.ReadToken()
 }
 
 // answer reads the object of an answer and reports whether it has the list.
-// Of keys given twice the last one counts, as everywhere in JSON practice.
-func (c *cursor) answer(a *Answer) (found bool) {
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		if c.key() == "extractions" && c.peek() == '[' {
-			a.Entries, found = make([]Entry, 0, 8), true
-			c.entries(a)
-			continue
+func (r answerReader) answer(a *Answer) (found bool) {
+	r.members(func(key string) {
+		if key != "extractions" || r.PeekKind() != '[' {
+			r.SkipValue()
+			return
 		}
-		c.skip()
-	}
+		a.Entries, found = make([]Entry, 0, 8), true
+		r.elements(func(int) {
+			var e Entry
+			r.entry(&e)
+			a.Entries = append(a.Entries, e)
+		})
+	})
 	return found
-}
-
-func (c *cursor) entries(a *Answer) {
-	c.take('[')
-	for n := 0; c.more(']', n); n++ {
-		var e Entry
-		if c.peek() != '{' {
-			c.skip()
-			e.fault("the entry is not an object")
-		} else {
-			c.entry(&e)
-		}
-		a.Entries = append(a.Entries, e)
-	}
-}
-
-// fault records the first thing that is wrong.
-func (e *Entry) fault(format string, args ...any) {
-	if e.Fault == "" {
-		e.Fault = fmt.Sprintf(format, args...)
-	}
 }
 
 // The keys of an entry that must be there.
@@ -209,100 +209,92 @@ const (
 	keyPage
 )
 
-func (c *cursor) entry(e *Entry) {
+func (r answerReader) entry(e *Entry) {
+	if r.PeekKind() != '{' {
+		r.SkipValue()
+		e.fault("the entry is not an object")
+		return
+	}
 	keys := 0
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		switch c.key() {
+	r.members(func(key string) {
+		switch key {
 		case "field":
-			e.Field = c.string(e, "field").Text
+			e.Field = r.text(e, "field").Text
 		case "value":
 			keys |= keyValue
-			e.Value = c.value(e, "value")
+			e.Value = r.value(e, "value")
 		case "evidence":
-			keys |= keyEvidence
-			keys = c.evidence(e, keys)
+			keys |= keyEvidence | r.evidence(e)
 		case "status":
-			e.Status = c.string(e, "status").Text
+			e.Status = r.text(e, "status").Text
 		case "candidates":
-			c.candidates(e)
+			r.candidates(e)
 		default: // confidence and whatever else is said does not count
-			c.skip()
+			r.SkipValue()
 		}
-	}
+	})
 	e.checkKeys(keys)
 	e.checkStatus()
 }
 
-// string reads a text or null; anything else is a fault and no text.
-func (c *cursor) string(e *Entry, name string) Scalar {
-	switch c.peek() {
-	case '"':
-		return Scalar{Text: c.text(), Given: true}
-	case 'n':
-		c.null()
-		return Scalar{}
+// text reads a text or null; anything else is a fault and no text.
+func (r answerReader) text(e *Entry, name string) Scalar {
+	if kind := r.PeekKind(); kind == '"' || kind == 'n' {
+		return r.value(e, name)
 	}
-	c.skip()
+	r.SkipValue()
 	e.fault("%s is not a string", name)
 	return Scalar{}
 }
 
 // value reads a value. A list or object is none, but something was said.
-func (c *cursor) value(e *Entry, name string) Scalar {
-	c.peek()
-	start := c.i
-	s, null, ok := c.scalar()
-	if !ok {
+func (r answerReader) value(e *Entry, name string) Scalar {
+	switch r.PeekKind() {
+	case 'n':
+		r.SkipValue()
+		return Scalar{}
+	case '{', '[':
 		e.fault("%s is not a string, number or boolean", name)
-		return Scalar{Text: string(c.b[start:c.i]), Given: true, Bad: true}
+		return Scalar{Text: r.raw(), Given: true, Bad: true}
 	}
-	return Scalar{Text: s, Given: !null}
+	return Scalar{Text: r.scalar(), Given: true}
 }
 
-func (c *cursor) evidence(e *Entry, keys int) int {
-	switch c.peek() {
-	case 'n': // read as the object with nulls
-		c.null()
-		return keys | keyQuote | keyPage
-	case '{':
-	default:
-		c.skip()
-		e.fault("evidence is not an object")
-		return keys | keyQuote | keyPage
+// evidence reads quote and page and returns which of the two are there. Null
+// is the object with nulls.
+func (r answerReader) evidence(e *Entry) (keys int) {
+	if kind := r.PeekKind(); kind != '{' {
+		r.SkipValue()
+		if kind != 'n' {
+			e.fault("evidence is not an object")
+		}
+		return keyQuote | keyPage
 	}
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		switch c.key() {
+	r.members(func(key string) {
+		switch key {
 		case "quote":
 			keys |= keyQuote
-			e.Quote = c.string(e, "evidence.quote")
+			e.Quote = r.text(e, "evidence.quote")
 		case "page":
 			keys |= keyPage
-			e.Page = c.page(e, "evidence.page")
+			e.Page = r.page(e, "evidence.page")
 		default:
-			c.skip()
+			r.SkipValue()
 		}
-	}
+	})
 	return keys
 }
 
-func (c *cursor) page(e *Entry, name string) PageRef {
-	switch ch := c.peek(); {
-	case ch == 'n':
-		c.null()
+func (r answerReader) page(e *Entry, name string) PageRef {
+	if r.PeekKind() == 'n' {
+		r.SkipValue()
 		return PageRef{}
-	case ch == '-', ch-'0' < 10:
-		n := c.number()
-		if page, ok := wholeNumber(n); ok {
-			return PageRef{Number: page, Given: true}
-		}
-		e.fault("%s is %s, not a whole number", name, clip(n))
-	default:
-		start := c.i
-		c.skip()
-		e.fault("%s is %s, not a whole number", name, clip(string(c.b[start:c.i])))
 	}
+	written := r.raw()
+	if page, ok := wholeNumber(written); ok {
+		return PageRef{Number: page, Given: true}
+	}
+	e.fault("%s is %s, not a whole number", name, clip(written))
 	return PageRef{Given: true, Bad: true}
 }
 
@@ -319,47 +311,49 @@ func wholeNumber(s string) (int, bool) {
 	return int(f), true
 }
 
-func (c *cursor) candidates(e *Entry) {
+func (r answerReader) candidates(e *Entry) {
 	e.Candidates = nil
-	switch c.peek() {
-	case 'n':
-		c.null()
-		return
-	case '[':
-	default:
-		c.skip()
-		e.fault("candidates is not a list")
+	if kind := r.PeekKind(); kind != '[' {
+		r.SkipValue()
+		if kind != 'n' {
+			e.fault("candidates is not a list")
+		}
 		return
 	}
-	c.take('[')
-	for n := 0; c.more(']', n); n++ {
+	r.elements(func(i int) {
 		var k Candidate
-		if c.peek() == '{' {
-			c.candidate(e, &k)
+		if r.PeekKind() == '{' {
+			r.candidate(e, &k)
 		} else {
-			c.skip()
-			e.fault("candidates[%d] is not an object", n)
+			r.SkipValue()
+			e.fault("candidates[%d] is not an object", i)
 		}
 		e.Candidates = append(e.Candidates, k)
+	})
+}
+
+func (r answerReader) candidate(e *Entry, k *Candidate) {
+	r.members(func(key string) {
+		switch key {
+		case "value":
+			k.Value = r.value(e, "a candidate's value")
+		case "quote":
+			k.Quote = r.text(e, "a candidate's quote")
+		case "page":
+			k.Page = r.page(e, "a candidate's page")
+		default:
+			r.SkipValue()
+		}
+	})
+	if !k.Value.Given {
+		e.fault("a candidate has no value")
 	}
 }
 
-func (c *cursor) candidate(e *Entry, k *Candidate) {
-	c.take('{')
-	for n := 0; c.more('}', n); n++ {
-		switch c.key() {
-		case "value":
-			k.Value = c.value(e, "a candidate's value")
-		case "quote":
-			k.Quote = c.string(e, "a candidate's quote")
-		case "page":
-			k.Page = c.page(e, "a candidate's page")
-		default:
-			c.skip()
-		}
-	}
-	if !k.Value.Given {
-		e.fault("a candidate has no value")
+// fault records the first thing that is wrong.
+func (e *Entry) fault(format string, args ...any) {
+	if e.Fault == "" {
+		e.Fault = fmt.Sprintf(format, args...)
 	}
 }
 

@@ -46,7 +46,7 @@ func (l lines) read(i int, buf []byte, d *Document) ([]byte, error) {
 	if err != nil {
 		return buf, err
 	}
-	if err := decodeDocument(buf, d); err != nil {
+	if err := dataset.DecodeStrict(buf, d); err != nil {
 		return buf, l.Locate(i, err)
 	}
 	return buf, nil
@@ -101,7 +101,7 @@ func (f *folder) read(i int, buf []byte, d *Document) ([]byte, error) {
 	if err != nil {
 		return buf, fmt.Errorf("reading gold: %w", err)
 	}
-	if err := decodeDocument(record, d); err != nil {
+	if err := dataset.DecodeStrict(record, d); err != nil {
 		return buf, f.locate(i, err)
 	}
 	if d.Text != "" {
