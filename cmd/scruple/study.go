@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -168,14 +167,10 @@ func wrongCases(results []suites.PreflightResult) error {
 
 func importVerb(a *app) *cobra.Command {
 	var opt importOptions
-	var known []string
-	for _, c := range convert.Converters() {
-		known = append(known, fmt.Sprintf("  %-10s %s", c.Name, c.Doc))
-	}
 	c := verb("import FORMAT FILE", "convert a data set into documents with gold", `
 Formats:
 
-`+strings.Join(known, "\n")+`
+  sroie      SROIE receipts, one a line: id, pages and gold (company, date, address, total)
 
 What was kept, changed and dropped, and why, is counted and printed.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 		return a.importData(args[0], args[1], opt)
@@ -193,13 +188,13 @@ type importOptions struct {
 }
 
 func (a *app) importData(format, path string, opt importOptions) error {
-	if opt.output == "" {
-		return fmt.Errorf("import: name the file to write with --out")
-	}
-	converters := convert.Converters()
-	i := slices.IndexFunc(converters, func(c convert.Converter) bool { return c.Name == format })
-	if i < 0 {
+	switch {
+	case format == "cuad":
+		return errors.New("import: CUAD is converted by a tool in the source of Scruple: go run ./tools/convert cuad -out OUT FILE")
+	case format != "sroie":
 		return fmt.Errorf("import: no format is called %q; see `scruple import --help`", format)
+	case opt.output == "":
+		return errors.New("import: name the file to write with --out")
 	}
 	in, err := os.Open(path)
 	if err != nil {
@@ -207,7 +202,7 @@ func (a *app) importData(format, path string, opt importOptions) error {
 	}
 	defer in.Close()
 	var b bytes.Buffer
-	report, err := converters[i].Convert(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
+	report, err := convert.SROIE(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -217,6 +212,6 @@ func (a *app) importData(format, path string, opt importOptions) error {
 	if a.json {
 		return printJSON(a.out, report)
 	}
-	_, err = fmt.Fprint(a.out, report.String())
+	_, err = fmt.Fprintf(a.out, "%s\n%s\n", report.Markdown(), report.String())
 	return err
 }

@@ -64,6 +64,9 @@ var rules = []struct {
 		"only the command wires everything"},
 	{"tools/statbench", []string{"stats", "internal/shapes"}, nil,
 		"statbench times the library itself"},
+	{"tools/convert/cuad", []string{"internal/dataset", "internal/text"}, []string{"net", "database"},
+		"a converter reads files and writes the data of an example"},
+	{"tools/convert", nil, nil, "the command only picks a converter"},
 	{"tools", nil, nil, "tools measure the program from outside"},
 }
 

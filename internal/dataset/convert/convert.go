@@ -8,8 +8,9 @@
 // What passes becomes gold. What does not is left out of the document's gold,
 // so that no arm is scored on it, and is counted under the rule that left it
 // out. No annotation is corrected by hand. The rules are values ([Rule]) that
-// document themselves; [Report] counts them; examples/contracts/README.md shows
-// the counts.
+// document themselves; [Report] counts them; the README files of the examples
+// show the counts. A corpus brings a type for its records and a function that
+// makes a [Document] of one; [Stream] does the rest.
 //
 // # Quotes
 //
@@ -19,36 +20,6 @@
 // that is not verbatim is looked for by its letters and digits alone, in order
 // and in the same case; when it stands in the text so, the document's own
 // characters become the quote. What is not found even so is not gold.
-//
-// # CUAD
-//
-// Contracts with lawyers' quotes and, beside them, a normalised answer. Of the
-// normalised answers only those are gold that the quotes hold in writing:
-//
-//   - Dates: the answer (month first) is gold when a quote holds that day in any
-//     written form. The value is the ISO day; accepted are also the written
-//     forms. Left out: days that must be computed from a term ("two years from
-//     the Effective Date"), which is not extraction; days with blanks ("March
-//     ___, 1999", "[*]"), where neither "March 1999" nor "missing" is wrong;
-//     "perpetual", a conclusion from the clause that stands nowhere in it.
-//   - Two different days for one field, both written: ambiguous, both candidates.
-//   - Governing law: gold when the quote names it. Accepted are also "State of
-//     Delaware" where the quote says so, and the full name of what the quote
-//     abbreviates ("PRC"). "Either Illinois or New York" is ambiguous, "England
-//     and Wales" is one law.
-//   - Document name: as the quote writes it. A name put together from several
-//     places is gold only if the whole stands in the text.
-//   - Renewal term and notice period: gold when the quote holds that duration,
-//     in figures or words ("sixty (60) days"). The value is the written form.
-//     "Annual" for "1 year" is a conclusion and left out.
-//   - Parties: left out. The annotation is a set (every party and its defined
-//     term), the schema holds single values, and scoring one party as the answer
-//     would reward half of one.
-//   - No clause annotated: missing. A clause without a normalised answer, or an
-//     answer without a clause: left out.
-//
-// Document types are five groups of CUAD's twenty-five, so that none is too
-// small to report. Contracts filed by one company form one cluster.
 //
 // # SROIE
 //
@@ -81,33 +52,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
-// A Converter turns one corpus into documents of the extraction suite.
-type Converter struct {
-	Name string // as given on the command line
-	Doc  string // what it reads, in one sentence
-	// Convert reads records one by one, so the size of the corpus is no matter.
-	// Input compressed with gzip is told by its first bytes. Errors name the
-	// line, not the file, which the caller knows.
-	Convert func(r io.Reader, w io.Writer, o Options) (Report, error)
-}
-
-// Converters lists the corpora that can be converted.
-func Converters() []Converter {
-	return []Converter{
-		{"cuad", "CUAD contracts, one a line: id, source_file, contract_type, pages and gold (field, exists_in_document, evidence, answer)", CUAD},
-		{"sroie", "SROIE receipts, one a line: id, pages and gold (company, date, address, total)", SROIE},
-	}
-}
-
 // Options narrow a conversion. The zero value converts everything.
 type Options struct {
-	Schema  string // schema the documents name; the corpus's own ("cuad", "sroie") when empty
+	Schema  string // schema the documents name; the corpus's own when empty
 	MaxText int    // leave out documents whose text is longer, in bytes; 0 is no limit
 	Limit   int    // stop after so many documents; 0 is no limit
 }
 
-// stream converts records of type R until the input or the limit ends.
-func stream[R any](r io.Reader, w io.Writer, o Options, convert func(*R) (*document, error)) (Report, error) {
+// Stream converts records of type R, one a line, until the input or the limit
+// ends. Input compressed with gzip is told by its first bytes. Errors name the
+// line, not the file, which the caller knows.
+func Stream[R any](r io.Reader, w io.Writer, o Options, convert func(*R) (*Document, error)) (Report, error) {
 	var report Report
 	in, err := unpacked(r)
 	if err != nil {

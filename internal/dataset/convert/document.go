@@ -14,20 +14,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A document is one line of the extraction suite's data.
-type document struct {
+// A Document is one line of the extraction suite's data.
+type Document struct {
 	ID      string  `json:"document_id"`
 	Schema  string  `json:"schema"`
 	DocType string  `json:"doc_type,omitempty"`
 	Cluster string  `json:"cluster,omitempty"`
 	Text    string  `json:"text"`
-	Truth   []truth `json:"ground_truth"`
+	Truth   []Truth `json:"ground_truth"`
 
 	decisions []decision
 }
 
-// A truth is the gold of one field.
-type truth struct {
+// A Truth is the gold of one field.
+type Truth struct {
 	Field       string   `json:"field"`
 	Exists      bool     `json:"exists_in_document"`
 	Ambiguous   bool     `json:"is_ambiguous"`
@@ -46,52 +46,52 @@ type decision struct {
 	rule  Rule
 }
 
-// missing adds a field that the document does not have.
-func (d *document) missing(field string) {
-	d.Truth = append(d.Truth, truth{Field: field})
-	d.decide(field, Missing)
+// Missing adds a field that the document does not have.
+func (d *Document) Missing(field string) {
+	d.Truth = append(d.Truth, Truth{Field: field})
+	d.Decide(field, Missing)
 }
 
-// present adds a field whose value stands in the text at q. Each accepted value
+// Present adds a field whose value stands in the text at q. Each accepted value
 // is kept once, the correct one first.
-func (d *document) present(field, correct string, q quote, accepted ...string) {
-	t := truth{Field: field, Exists: true, Correct: correct, Quote: q.text, Page: q.page}
+func (d *Document) Present(field, correct string, q Quote, accepted ...string) {
+	t := Truth{Field: field, Exists: true, Correct: correct, Quote: q.Text, Page: q.Page}
 	for _, v := range append([]string{correct}, accepted...) {
 		if v = text.Minimal(v); v != "" && !slices.Contains(t.Acceptable, v) {
 			t.Acceptable = append(t.Acceptable, v)
 		}
 	}
 	d.Truth = append(d.Truth, t)
-	if q.restored {
-		d.decide(field, Restored)
+	if q.Restored {
+		d.Decide(field, Restored)
 	} else {
-		d.decide(field, Verbatim)
+		d.Decide(field, Verbatim)
 	}
 }
 
-// ambiguous adds a field for which the text gives several values.
-func (d *document) ambiguous(field, note string, candidates []string) {
-	d.Truth = append(d.Truth, truth{Field: field, Exists: true, Ambiguous: true, Candidates: candidates, Note: note})
-	d.decide(field, Ambiguous)
+// Ambiguous adds a field for which the text gives several values.
+func (d *Document) Ambiguous(field, note string, candidates []string) {
+	d.Truth = append(d.Truth, Truth{Field: field, Exists: true, Ambiguous: true, Candidates: candidates, Note: note})
+	d.Decide(field, Ambiguous)
 }
 
-// decide records what was done with a field; alone, that it was left out.
-func (d *document) decide(field string, rule Rule) {
+// Decide records what was done with a field; alone, that it was left out.
+func (d *Document) Decide(field string, rule Rule) {
 	d.decisions = append(d.decisions, decision{field, rule})
 }
 
-// A source is a document's text prepared for finding quotes in it.
-type source struct {
-	text    string
-	index   *text.Index
+// A Source is a document's text prepared for finding quotes in it.
+type Source struct {
+	Text    string
+	Index   *text.Index
 	letters letters
 }
 
-// newSource joins pages to the text that is both sent and scored.
-func newSource(id string, pages []string) (*source, error) {
+// NewSource joins pages to the text that is both sent and scored.
+func NewSource(id string, pages []string) (*Source, error) {
 	var (
 		b strings.Builder
-		s source
+		s Source
 	)
 	for i, page := range pages {
 		fmt.Fprintf(&b, "---PAGE %d---\n", i+1)
@@ -99,13 +99,13 @@ func newSource(id string, pages []string) (*source, error) {
 		b.WriteString(page)
 		b.WriteByte('\n')
 	}
-	s.text = b.String()
-	found, err := text.Pages(s.text)
+	s.Text = b.String()
+	found, err := text.Pages(s.Text)
 	if err == nil && len(found) != len(pages) {
 		err = errors.New("a line of a page reads like a page marker: take it out of the text")
 	}
 	if err == nil {
-		s.index, err = text.NewIndex(s.text)
+		s.Index, err = text.NewIndex(s.Text)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("document %s: joining %d pages: %w", id, len(pages), err)
@@ -113,30 +113,30 @@ func newSource(id string, pages []string) (*source, error) {
 	return &s, nil
 }
 
-// A quote is a stretch of the text, white space collapsed, with the number of
+// A Quote is a stretch of the text, white space collapsed, with the number of
 // the page it starts on.
-type quote struct {
-	text     string
-	page     int
-	restored bool // annotated with other punctuation or spacing
+type Quote struct {
+	Text     string
+	Page     int
+	Restored bool // annotated with other punctuation or spacing
 }
 
-// find looks for an annotated quote as it stands, then by its letters and
+// Find looks for an annotated quote as it stands, then by its letters and
 // digits. The first place it stands in is meant.
-func (s *source) find(annotated string) (quote, bool) {
-	if at := s.index.Find(annotated); len(at) > 0 {
-		return quote{text.Minimal(annotated), at[0].Page, false}, true
+func (s *Source) Find(annotated string) (Quote, bool) {
+	if at := s.Index.Find(annotated); len(at) > 0 {
+		return Quote{text.Minimal(annotated), at[0].Page, false}, true
 	}
 	start, end := s.letters.find(annotated)
 	if start == end {
-		return quote{}, false
+		return Quote{}, false
 	}
-	own := s.text[start:end]
-	at := s.index.Find(own)
+	own := s.Text[start:end]
+	at := s.Index.Find(own)
 	if len(at) == 0 { // it runs over a page marker
-		return quote{}, false
+		return Quote{}, false
 	}
-	return quote{text.Minimal(own), at[0].Page, true}, true
+	return Quote{text.Minimal(own), at[0].Page, true}, true
 }
 
 // letters holds the letters and digits of a text, one after the other, and for
@@ -163,7 +163,7 @@ func (l *letters) add(page string, offset int) {
 // of s follow each other, from the first of them to the last; an empty range
 // when there is none. The place does not start or end inside a word.
 func (l *letters) find(s string) (start, end int) {
-	want := lettersOf(s)
+	want := LettersOf(s)
 	if len(want) == 0 {
 		return 0, 0
 	}
@@ -181,8 +181,8 @@ func (l *letters) find(s string) (start, end int) {
 	}
 }
 
-// lettersOf are the letters and digits of s.
-func lettersOf(s string) []byte {
+// LettersOf gives the letters and digits of s.
+func LettersOf(s string) []byte {
 	var l []byte
 	for _, r := range s {
 		l = appendLetters(l, r)
@@ -204,4 +204,16 @@ func appendLetters(to []byte, r rune) []byte {
 		}
 	}
 	return to
+}
+
+// FormsOf finds the dates in s that are the given day, as they are written. Of
+// a date such as 03/04/2018, read gives the day it is where it was written.
+func FormsOf(day text.Day, s string, read func(text.DateReading) text.Day) []string {
+	var forms []string
+	for _, form := range text.Values(text.Date, s) {
+		if r, err := text.ParseDate(form); err == nil && read(r) == day {
+			forms = append(forms, form)
+		}
+	}
+	return forms
 }

@@ -7,68 +7,38 @@ import (
 	"strings"
 )
 
-// A Rule is one of the things that can become of an annotation; its text is
-// its name in tables.
-type Rule string
+// A Rule is one of the things that can become of an annotation. Rules whose
+// name starts with "left out" keep a field out of gold.
+type Rule struct {
+	Name string
+	Doc  string // in one sentence
+}
 
-// The rules. Those whose name starts with "left out" keep a field out of gold.
-const (
-	Verbatim   Rule = "present"
-	Restored   Rule = "present, quote restored"
-	Contained  Rule = "present, place not annotated"
-	Ambiguous  Rule = "ambiguous"
-	Missing    Rule = "missing"
-	Set        Rule = "left out: a set"
-	Incomplete Rule = "left out: incomplete date"
-	Perpetual  Rule = "left out: perpetual"
-	Derived    Rule = "left out: not in the quote"
-	Several    Rule = "left out: several values"
-	NoAnswer   Rule = "left out: no answer"
-	NoQuote    Rule = "left out: no quote"
-	NotInText  Rule = "left out: not in the text"
+// The rules, those that keep a field first.
+var (
+	Verbatim   = Rule{"present", "The value stands in the annotated quote, and the quote in the text."}
+	Restored   = Rule{"present, quote restored", "The same, once the quote was given the document's own punctuation and spacing."}
+	Contained  = Rule{"present, place not annotated", "The value stands in the text; a quote must contain it."}
+	Ambiguous  = Rule{"ambiguous", "The text gives several values; each is a candidate."}
+	Missing    = Rule{"missing", "The corpus says that the document has no such thing."}
+	Set        = Rule{"left out: a set", "The annotation is a set of values, and a field has one."}
+	Incomplete = Rule{"left out: incomplete date", "Day, month or year is blank in the document."}
+	Perpetual  = Rule{"left out: perpetual", "The answer is a conclusion from the clause, not a date."}
+	Derived    = Rule{"left out: not in the quote", "No quote holds the answer: it was computed, inferred, or mistyped."}
+	Several    = Rule{"left out: several values", "The answer joins values that are not alternatives."}
+	NoAnswer   = Rule{"left out: no answer", "A clause is annotated without a normalised answer that can be read."}
+	NoQuote    = Rule{"left out: no quote", "An answer is annotated without a clause."}
+	NotInText  = Rule{"left out: not in the text", "The text does not hold the value or the quote, or not in readable form."}
 )
 
-// Rules lists all rules, those that keep a field first.
+// Rules lists all rules.
 func Rules() []Rule {
 	return []Rule{Verbatim, Restored, Contained, Ambiguous, Missing,
 		Set, Incomplete, Perpetual, Derived, Several, NoAnswer, NoQuote, NotInText}
 }
 
 // Kept reports whether the rule makes the field gold.
-func (r Rule) Kept() bool { return !strings.HasPrefix(string(r), "left out") }
-
-// Doc says what the rule is, in one sentence.
-func (r Rule) Doc() string {
-	switch r {
-	case Verbatim:
-		return "The value stands in the annotated quote, and the quote in the text."
-	case Restored:
-		return "The same, once the quote was given the document's own punctuation and spacing."
-	case Contained:
-		return "The value stands in the text; a quote must contain it."
-	case Ambiguous:
-		return "The text gives several values; each is a candidate."
-	case Missing:
-		return "The corpus says that the document has no such thing."
-	case Set:
-		return "The annotation is a set of values, and a field has one."
-	case Incomplete:
-		return "Day, month or year is blank in the document."
-	case Perpetual:
-		return "The answer is a conclusion from the clause, not a date."
-	case Derived:
-		return "No quote holds the answer: it was computed, inferred, or mistyped."
-	case Several:
-		return "The answer joins values that are not alternatives."
-	case NoAnswer:
-		return "A clause is annotated without a normalised answer that can be read."
-	case NoQuote:
-		return "An answer is annotated without a clause."
-	case NotInText:
-		return "The text does not hold the value or the quote, or not in readable form."
-	}
-	return ""
-}
+func (r Rule) Kept() bool { return !strings.HasPrefix(r.Name, "left out") }
 
 // A Report counts what a conversion did. Every field of every written document
 // is counted once.
@@ -93,7 +63,7 @@ func (r *Report) Total(rule Rule) int {
 }
 
 // count reports whether the document is to be written, and counts it.
-func (r *Report) count(d *document, o Options) bool {
+func (r *Report) count(d *Document, o Options) bool {
 	switch {
 	case o.MaxText > 0 && len(d.Text) > o.MaxText:
 		r.TooLong++
@@ -125,7 +95,7 @@ func (r *Report) Markdown() string {
 		if r.Total(rule) == 0 {
 			continue
 		}
-		cells := []string{string(rule)}
+		cells := []string{rule.Name}
 		for _, f := range r.Fields {
 			cells = append(cells, number(r.Count(f, rule)))
 		}

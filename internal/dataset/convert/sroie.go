@@ -9,7 +9,7 @@ import (
 
 // SROIE converts SROIE receipts. The package comment says by which rules.
 func SROIE(r io.Reader, w io.Writer, o Options) (Report, error) {
-	return stream(r, w, o, (*receipt).convert)
+	return Stream(r, w, o, (*receipt).convert)
 }
 
 // A receipt is one record of the corpus.
@@ -27,12 +27,12 @@ type receiptGold struct {
 	Total   string `json:"total"`
 }
 
-func (r *receipt) convert() (*document, error) {
-	s, err := newSource(r.ID, r.Pages)
+func (r *receipt) convert() (*Document, error) {
+	s, err := NewSource(r.ID, r.Pages)
 	if err != nil {
 		return nil, err
 	}
-	d := &document{ID: r.ID, Schema: "sroie", Text: s.text, Cluster: strings.ToLower(string(lettersOf(r.Gold.Company)))}
+	d := &Document{ID: r.ID, Schema: "sroie", Text: s.Text, Cluster: strings.ToLower(string(LettersOf(r.Gold.Company)))}
 	convertCopy(d, "company", r.Gold.Company, s)
 	convertReceiptDate(d, r.Gold.Date, s)
 	convertCopy(d, "address", r.Gold.Address, s)
@@ -41,48 +41,51 @@ func (r *receipt) convert() (*document, error) {
 }
 
 // convertCopy makes gold of a value that was copied from the receipt.
-func convertCopy(d *document, field, value string, s *source) {
+func convertCopy(d *Document, field, value string, s *Source) {
 	if value == "" {
-		d.decide(field, NoAnswer)
+		d.Decide(field, NoAnswer)
 		return
 	}
-	q, ok := s.find(value)
+	q, ok := s.Find(value)
 	if !ok {
-		d.decide(field, NotInText)
+		d.Decide(field, NotInText)
 		return
 	}
-	d.present(field, q.text, q, value)
+	d.Present(field, q.Text, q, value)
 }
+
+// dayFirst is the day that a date such as 03/04/2018 is in Malaysia.
+func dayFirst(r text.DateReading) text.Day { return r.DayFirst }
 
 // convertReceiptDate takes the first place where the receipt has the annotated
 // day, in whatever form.
-func convertReceiptDate(d *document, value string, s *source) {
+func convertReceiptDate(d *Document, value string, s *Source) {
 	const field = "date"
 	r, err := text.ParseDate(value)
 	if err != nil {
-		d.decide(field, NoAnswer)
+		d.Decide(field, NoAnswer)
 		return
 	}
 	day := dayFirst(r)
-	for _, form := range formsOf(day, s.text, dayFirst) {
-		if q, ok := s.find(form); ok {
-			d.present(field, day.String(), q, form, value)
+	for _, form := range FormsOf(day, s.Text, dayFirst) {
+		if q, ok := s.Find(form); ok {
+			d.Present(field, day.String(), q, form, value)
 			return
 		}
 	}
-	d.decide(field, NotInText)
+	d.Decide(field, NotInText)
 }
 
 // convertTotal takes an amount that stands in the text, at whatever place.
-func convertTotal(d *document, value string, s *source) {
+func convertTotal(d *Document, value string, s *Source) {
 	const field = "total"
 	switch {
 	case value == "":
-		d.decide(field, NoAnswer)
-	case !s.index.Has(value) || !text.Contains(text.Money, s.text, value):
-		d.decide(field, NotInText)
+		d.Decide(field, NoAnswer)
+	case !s.Index.Has(value) || !text.Contains(text.Money, s.Text, value):
+		d.Decide(field, NotInText)
 	default:
-		d.Truth = append(d.Truth, truth{Field: field, Exists: true, Correct: value, Acceptable: []string{value}, MustContain: value})
-		d.decide(field, Contained)
+		d.Truth = append(d.Truth, Truth{Field: field, Exists: true, Correct: value, Acceptable: []string{value}, MustContain: value})
+		d.Decide(field, Contained)
 	}
 }

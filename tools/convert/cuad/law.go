@@ -1,21 +1,22 @@
-package convert
+package cuad
 
 import (
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // convertLaw makes gold of a jurisdiction that the quotes name. Answers list
 // several with ";", and with "," either several or a place and its country.
-func convertLaw(d *document, field, answer string, quotes []quote) {
+func convertLaw(d *convert.Document, field, answer string, quotes []convert.Quote) {
 	if q, written, ok := nameLaw(answer, quotes); ok {
-		d.present(field, written, q, lawForms(answer, written, q)...)
+		d.Present(field, written, q, lawForms(answer, written, q)...)
 		return
 	}
 	parts := strings.FieldsFunc(answer, func(r rune) bool { return r == ';' || r == ',' })
 	var named []string
-	places := make(map[quote]bool)
+	places := make(map[convert.Quote]bool)
 	for i, part := range parts {
 		parts[i] = strings.TrimSpace(part)
 		if q, written, ok := nameLaw(parts[i], quotes); ok {
@@ -24,36 +25,36 @@ func convertLaw(d *document, field, answer string, quotes []quote) {
 		}
 	}
 	if len(parts) < 2 || len(named) < len(parts) {
-		d.decide(field, Derived)
+		d.Decide(field, convert.Derived)
 		return
 	}
 	joined := strings.Join(parts, " and ")
 	if q, written, ok := nameLaw(joined, quotes); ok { // England and Wales: one law
-		d.present(field, written, q, answer)
+		d.Present(field, written, q, answer)
 		return
 	}
 	if _, _, either := nameLaw(strings.Join(parts, " or "), quotes); either || len(places) > 1 {
-		d.ambiguous(field, "several laws govern, depending on who sues or where", named)
+		d.Ambiguous(field, "several laws govern, depending on who sues or where", named)
 		return
 	}
 	if q, written, ok := nameLaw(parts[0], quotes); ok && strings.Contains(answer, ",") { // Nova Scotia, Canada
-		d.present(field, written, q, append(lawForms(parts[0], written, q), answer)...)
+		d.Present(field, written, q, append(lawForms(parts[0], written, q), answer)...)
 		return
 	}
-	d.decide(field, Several)
+	d.Decide(field, convert.Several)
 }
 
 // nameLaw finds the first quote that names a jurisdiction, in full or by the
 // abbreviation contracts use, and returns the name as it is to be given.
-func nameLaw(name string, quotes []quote) (quote, string, bool) {
+func nameLaw(name string, quotes []convert.Quote) (convert.Quote, string, bool) {
 	for _, q := range quotes {
 		for _, form := range append([]string{name}, abbreviations(name)...) {
-			if text.Contains(text.String, q.text, form) {
+			if text.Contains(text.String, q.Text, form) {
 				return q, form, true
 			}
 		}
 	}
-	return quote{}, "", false
+	return convert.Quote{}, "", false
 }
 
 // abbreviations are the short forms contracts use for a country.
@@ -68,10 +69,10 @@ func abbreviations(name string) []string {
 }
 
 // lawForms are the other names under which the quote gives the jurisdiction.
-func lawForms(answer, written string, q quote) []string {
+func lawForms(answer, written string, q convert.Quote) []string {
 	forms := []string{answer}
 	for _, of := range []string{"State of ", "Commonwealth of ", "Province of "} {
-		if text.Contains(text.String, q.text, of+written) {
+		if text.Contains(text.String, q.Text, of+written) {
 			forms = append(forms, of+written, "the "+of+written)
 		}
 	}

@@ -1,4 +1,4 @@
-package convert
+package cuad
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
 )
 
 // A duration is a length of time as contracts count it: twelve months are not
@@ -17,27 +19,27 @@ type duration struct {
 
 // convertDuration makes gold of a length of time that a quote holds. The
 // lawyers' answers are such as "successive 1 year" and "180 days / 6 months".
-func convertDuration(d *document, field, answer string, quotes []quote) {
+func convertDuration(d *convert.Document, field, answer string, quotes []convert.Quote) {
 	wanted, ok := readAnswer(answer)
 	if !ok {
 		if strings.Contains(answer, ";") {
-			d.decide(field, Several)
+			d.Decide(field, convert.Several)
 		} else {
-			d.decide(field, NoAnswer)
+			d.Decide(field, convert.NoAnswer)
 		}
 		return
 	}
 	for _, q := range quotes {
-		for _, w := range writtenDurations(q.text) {
+		for _, w := range writtenDurations(q.Text) {
 			for _, want := range wanted {
 				if w.duration == want {
-					d.present(field, w.form, q, append(want.forms(), answer)...)
+					d.Present(field, w.form, q, append(want.forms(), answer)...)
 					return
 				}
 			}
 		}
 	}
-	d.decide(field, Derived)
+	d.Decide(field, convert.Derived)
 }
 
 // answerForm is how the lawyers write a duration, with their misspellings of

@@ -1,46 +1,33 @@
-package convert
+package cuad
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// An order says which day a date such as 03/04/2018 is where it was written.
-type order func(text.DateReading) text.Day
-
+// monthFirst is the day that a date such as 03/04/2018 is in America.
 func monthFirst(r text.DateReading) text.Day { return r.MonthFirst }
-func dayFirst(r text.DateReading) text.Day   { return r.DayFirst }
-
-// formsOf finds the dates in s that are the given day, as they are written.
-func formsOf(day text.Day, s string, read order) []string {
-	var forms []string
-	for _, form := range text.Values(text.Date, s) {
-		if r, err := text.ParseDate(form); err == nil && read(r) == day {
-			forms = append(forms, form)
-		}
-	}
-	return forms
-}
 
 // convertDate makes gold of a day that the quotes of a contract hold in
 // writing. Answers list several days with ";".
-func convertDate(d *document, field, answer string, quotes []quote) {
+func convertDate(d *convert.Document, field, answer string, quotes []convert.Quote) {
 	var days []text.Day
 	for part := range strings.SplitSeq(answer, ";") {
 		switch part = strings.TrimSpace(part); {
 		case strings.EqualFold(part, "perpetual"):
-			d.decide(field, Perpetual)
+			d.Decide(field, convert.Perpetual)
 			return
 		case strings.ContainsAny(part, "[]*_"):
-			d.decide(field, Incomplete)
+			d.Decide(field, convert.Incomplete)
 			return
 		}
 		r, err := text.ParseDate(part)
 		if err != nil {
-			d.decide(field, NoAnswer)
+			d.Decide(field, convert.NoAnswer)
 			return
 		}
 		days = append(days, monthFirst(r))
@@ -53,9 +40,9 @@ func convertDate(d *document, field, answer string, quotes []quote) {
 
 // withBareDates adds the days of quotes that are a date and nothing else: who
 // marks two dates as the agreement's and normalises one leaves the choice open.
-func withBareDates(days []text.Day, quotes []quote) []text.Day {
+func withBareDates(days []text.Day, quotes []convert.Quote) []text.Day {
 	for _, q := range quotes {
-		r, err := text.ParseDate(strings.TrimRight(q.text, ".,"))
+		r, err := text.ParseDate(strings.TrimRight(q.Text, ".,"))
 		if err == nil && !slices.Contains(days, monthFirst(r)) {
 			days = append(days, monthFirst(r))
 		}
@@ -64,15 +51,15 @@ func withBareDates(days []text.Day, quotes []quote) []text.Day {
 }
 
 // decideDays makes gold of the days that stand in the quotes.
-func decideDays(d *document, field string, days []text.Day, quotes []quote) {
+func decideDays(d *convert.Document, field string, days []text.Day, quotes []convert.Quote) {
 	var (
 		held  []text.Day
-		where quote
+		where convert.Quote
 		forms []string
 	)
 	for _, day := range days {
 		for _, q := range quotes {
-			if f := formsOf(day, q.text, monthFirst); len(f) > 0 {
+			if f := convert.FormsOf(day, q.Text, monthFirst); len(f) > 0 {
 				held, where, forms = append(held, day), q, f
 				break
 			}
@@ -80,16 +67,16 @@ func decideDays(d *document, field string, days []text.Day, quotes []quote) {
 	}
 	switch {
 	case len(held) == 0:
-		d.decide(field, Derived)
+		d.Decide(field, convert.Derived)
 	case len(held) < len(days):
-		d.decide(field, Several)
+		d.Decide(field, convert.Several)
 	case len(days) == 1:
-		d.present(field, days[0].String(), where, forms...)
+		d.Present(field, days[0].String(), where, forms...)
 	default:
 		var candidates []string
 		for _, day := range days {
 			candidates = append(candidates, day.String())
 		}
-		d.ambiguous(field, fmt.Sprintf("%d different days are annotated as %s", len(days), strings.ReplaceAll(field, "_", " ")), candidates)
+		d.Ambiguous(field, fmt.Sprintf("%d different days are annotated as %s", len(days), strings.ReplaceAll(field, "_", " ")), candidates)
 	}
 }

@@ -1,4 +1,36 @@
-package convert
+// Package cuad converts CUAD, the Contract Understanding Atticus Dataset, into
+// documents of the extraction suite, by the rules of package convert and these:
+//
+// Contracts with lawyers' quotes and, beside them, a normalised answer. Of the
+// normalised answers only those are gold that the quotes hold in writing:
+//
+//   - Dates: the answer (month first) is gold when a quote holds that day in any
+//     written form. The value is the ISO day; accepted are also the written
+//     forms. Left out: days that must be computed from a term ("two years from
+//     the Effective Date"), which is not extraction; days with blanks ("March
+//     ___, 1999", "[*]"), where neither "March 1999" nor "missing" is wrong;
+//     "perpetual", a conclusion from the clause that stands nowhere in it.
+//   - Two different days for one field, both written: ambiguous, both candidates.
+//   - Governing law: gold when the quote names it. Accepted are also "State of
+//     Delaware" where the quote says so, and the full name of what the quote
+//     abbreviates ("PRC"). "Either Illinois or New York" is ambiguous, "England
+//     and Wales" is one law.
+//   - Document name: as the quote writes it. A name put together from several
+//     places is gold only if the whole stands in the text.
+//   - Renewal term and notice period: gold when the quote holds that duration,
+//     in figures or words ("sixty (60) days"). The value is the written form.
+//     "Annual" for "1 year" is a conclusion and left out.
+//   - Parties: left out. The annotation is a set (every party and its defined
+//     term), the schema holds single values, and scoring one party as the answer
+//     would reward half of one.
+//   - No clause annotated: missing. A clause without a normalised answer, or an
+//     answer without a clause: left out.
+//
+// Document types are five groups of CUAD's twenty-five, so that none is too
+// small to report. Contracts filed by one company form one cluster.
+//
+// It made examples/contracts, and a test makes it again.
+package cuad
 
 import (
 	"bytes"
@@ -6,12 +38,13 @@ import (
 	"io"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// CUAD converts CUAD contracts. The package comment says by which rules.
-func CUAD(r io.Reader, w io.Writer, o Options) (Report, error) {
-	return stream(r, w, o, (*contract).convert)
+// Convert converts contracts, one a line.
+func Convert(r io.Reader, w io.Writer, o convert.Options) (convert.Report, error) {
+	return convert.Stream(r, w, o, (*contract).convert)
 }
 
 // A contract is one record of the corpus.
@@ -39,8 +72,8 @@ type evidence struct {
 	Verbatim bool   `json:"verbatim"`
 }
 
-func (c *contract) convert() (*document, error) {
-	s, err := newSource(c.ID, c.Pages)
+func (c *contract) convert() (*convert.Document, error) {
+	s, err := convert.NewSource(c.ID, c.Pages)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +81,7 @@ func (c *contract) convert() (*document, error) {
 	if err != nil {
 		return nil, fmt.Errorf("document %s: %w", c.ID, err)
 	}
-	d := &document{ID: c.ID, Schema: "cuad", DocType: group, Cluster: filer(c.Source), Text: s.text}
+	d := &convert.Document{ID: c.ID, Schema: "cuad", DocType: group, Cluster: filer(c.Source), Text: s.Text}
 	for _, g := range c.Gold {
 		g.convert(d, s)
 	}
@@ -83,25 +116,25 @@ func contractGroup(contractType string) (string, error) {
 }
 
 // convert makes gold of one annotation, or counts why not.
-func (g *clause) convert(d *document, s *source) {
+func (g *clause) convert(d *convert.Document, s *convert.Source) {
 	field := snakeCase(g.Field)
 	switch {
 	case field == "parties":
-		d.decide(field, Set)
+		d.Decide(field, convert.Set)
 		return
 	case len(g.Evidence) == 0 && g.Answer == nil:
-		d.missing(field)
+		d.Missing(field)
 		return
 	case len(g.Evidence) == 0:
-		d.decide(field, NoQuote)
+		d.Decide(field, convert.NoQuote)
 		return
 	case g.Answer == nil:
-		d.decide(field, NoAnswer)
+		d.Decide(field, convert.NoAnswer)
 		return
 	}
 	quotes := g.quotes(s)
 	if len(quotes) == 0 {
-		d.decide(field, NotInText)
+		d.Decide(field, convert.NotInText)
 		return
 	}
 	switch field {
@@ -114,15 +147,15 @@ func (g *clause) convert(d *document, s *source) {
 	case "renewal_term", "notice_period_to_terminate_renewal":
 		convertDuration(d, field, *g.Answer, quotes)
 	default:
-		d.decide(field, NoAnswer)
+		d.Decide(field, convert.NoAnswer)
 	}
 }
 
 // quotes are the annotated quotes that stand in the text.
-func (g *clause) quotes(s *source) []quote {
-	var found []quote
+func (g *clause) quotes(s *convert.Source) []convert.Quote {
+	var found []convert.Quote
 	for _, e := range g.Evidence {
-		if q, ok := s.find(e.Quote); ok {
+		if q, ok := s.Find(e.Quote); ok {
 			found = append(found, q)
 		}
 	}
@@ -131,22 +164,22 @@ func (g *clause) quotes(s *source) []quote {
 
 // convertName takes a title as the quote writes it. Annotators' selections
 // often end in the bracket or quotation mark that follows the title.
-func convertName(d *document, field, answer string, quotes []quote, s *source) {
+func convertName(d *convert.Document, field, answer string, quotes []convert.Quote, s *convert.Source) {
 	if len(quotes) > 1 {
-		if whole, ok := s.find(trimTitle(answer)); ok { // the quotes follow each other
-			d.present(field, whole.text, whole)
+		if whole, ok := s.Find(trimTitle(answer)); ok { // the quotes follow each other
+			d.Present(field, whole.Text, whole)
 		} else {
-			d.decide(field, Several)
+			d.Decide(field, convert.Several)
 		}
 		return
 	}
 	q := quotes[0]
-	q.text = trimTitle(q.text)
-	if !sameLetters(answer, q.text) {
-		d.decide(field, Derived)
+	q.Text = trimTitle(q.Text)
+	if !sameLetters(answer, q.Text) {
+		d.Decide(field, convert.Derived)
 		return
 	}
-	d.present(field, q.text, q)
+	d.Present(field, q.Text, q)
 }
 
 // trimTitle takes off what can only be the rest of a longer passage.
@@ -157,7 +190,7 @@ func trimTitle(s string) string {
 // sameLetters reports whether two texts differ in case, punctuation and
 // spacing at most.
 func sameLetters(a, b string) bool {
-	return bytes.Equal(lettersOf(text.Fold(a)), lettersOf(text.Fold(b)))
+	return bytes.Equal(convert.LettersOf(text.Fold(a)), convert.LettersOf(text.Fold(b)))
 }
 
 // snakeCase turns "Agreement Date" into agreement_date.

@@ -1,4 +1,4 @@
-package convert
+package cuad
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -19,7 +20,7 @@ var update = flag.Bool("update", false, "write examples/contracts/data/contracts
 const example = "../../../examples/contracts"
 
 // shipped converts the raw records of the example.
-func shipped(t *testing.T) ([]byte, Report) {
+func shipped(t *testing.T) ([]byte, convert.Report) {
 	t.Helper()
 	raw, err := os.Open("testdata/cuad.jsonl.gz")
 	if err != nil {
@@ -27,19 +28,19 @@ func shipped(t *testing.T) ([]byte, Report) {
 	}
 	defer raw.Close()
 	var out bytes.Buffer
-	report, err := CUAD(raw, &out, Options{MaxText: 15_000, Limit: 40})
+	report, err := Convert(raw, &out, convert.Options{MaxText: 15_000, Limit: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes(), report
 }
 
-func shippedDocuments(t *testing.T) []document {
+func shippedDocuments(t *testing.T) []convert.Document {
 	t.Helper()
 	data, _ := shipped(t)
-	var docs []document
+	var docs []convert.Document
 	for line := range bytes.Lines(data) {
-		var d document
+		var d convert.Document
 		if err := json.Unmarshal(line, &d); err != nil {
 			t.Fatal(err)
 		}
@@ -83,9 +84,9 @@ func TestExampleCountsAreDocumented(t *testing.T) {
 	if table := report.Markdown(); !strings.Contains(string(readme), table) {
 		t.Errorf("README.md does not hold the table of counts:\n%s", table)
 	}
-	for _, rule := range Rules() {
-		if report.Total(rule) > 0 && !strings.Contains(string(readme), rule.Doc()) {
-			t.Errorf("README.md does not explain the rule %q: %s", rule, rule.Doc())
+	for _, rule := range convert.Rules() {
+		if report.Total(rule) > 0 && !strings.Contains(string(readme), rule.Doc) {
+			t.Errorf("README.md does not explain the rule %q: %s", rule.Name, rule.Doc)
 		}
 	}
 }
@@ -114,7 +115,7 @@ func TestExampleSchema(t *testing.T) {
 	_, report := shipped(t)
 	var inGold []string
 	for _, f := range report.Fields {
-		if report.Count(f, Set) == 0 {
+		if report.Count(f, convert.Set) == 0 {
 			inGold = append(inGold, f)
 		}
 	}
@@ -139,7 +140,7 @@ func TestGoldStandsInTheText(t *testing.T) {
 			pages[i] = text.Minimal(withoutMarkers(after))
 		}
 		for _, g := range d.Truth {
-			if err := g.check(pages); err != nil {
+			if err := check(g, pages); err != nil {
 				t.Errorf("%s %s: %v", d.ID, g.Field, err)
 			}
 		}
@@ -156,7 +157,7 @@ func withoutMarkers(s string) string {
 	return b.String()
 }
 
-func (g truth) check(pages map[int]string) error {
+func check(g convert.Truth, pages map[int]string) error {
 	switch {
 	case !g.Exists:
 		if g.Ambiguous || g.Correct != "" || g.Acceptable != nil || g.Candidates != nil || g.Quote != "" || g.MustContain != "" || g.Page != 0 {

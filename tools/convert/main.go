@@ -1,0 +1,39 @@
+// Command convert makes the data of the shipped examples from published data
+// sets. Run it from the source:
+//
+//	go run ./tools/convert NAME [flags] FILE
+//
+// Each data set has a package of its own below this one, whose rules are in its
+// package comment.
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/scruple-eval/scruple/tools/convert/cuad"
+)
+
+// converters lists the data sets.
+var converters = []struct {
+	name, doc string
+	main      func(args []string, stdout, stderr io.Writer) int
+}{
+	{"cuad", "contracts with gold from CUAD v1", cuad.Main},
+}
+
+func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }
+
+func run(args []string, stdout, stderr io.Writer) int {
+	for _, c := range converters {
+		if len(args) > 0 && args[0] == c.name {
+			return c.main(args[1:], stdout, stderr)
+		}
+	}
+	fmt.Fprintln(stderr, "usage: go run ./tools/convert NAME [flags] FILE")
+	for _, c := range converters {
+		fmt.Fprintf(stderr, "  %-6s %s\n", c.name, c.doc)
+	}
+	return 2
+}
