@@ -35,9 +35,6 @@ type DateReading struct {
 	DayFirst   Day
 }
 
-// Day is the day that is meant, if only one can be.
-func (r DateReading) Day() (Day, bool) { return r.MonthFirst, !r.Ambiguous }
-
 // ParseDate reads a text that is one calendar day in any of the usual written
 // forms, in English where it has words:
 //
@@ -132,41 +129,10 @@ func eitherOrder(a, b, y int) (DateReading, bool) {
 	return DateReading{}, false
 }
 
-// monthNamed gives the month of an English name or abbreviation, in any case;
-// 0 for any other word.
-func monthNamed(w string) int {
-	var lower [len("september")]byte
-	if len(w) > len(lower) {
-		return 0
-	}
-	for i := range len(w) {
-		lower[i] = w[i] | 0x20 // a capital's small letter; no other byte of a word becomes one
-	}
-	switch string(lower[:len(w)]) {
-	case "january", "jan":
-		return 1
-	case "february", "feb":
-		return 2
-	case "march", "mar":
-		return 3
-	case "april", "apr":
-		return 4
-	case "may":
-		return 5
-	case "june", "jun":
-		return 6
-	case "july", "jul":
-		return 7
-	case "august", "aug":
-		return 8
-	case "september", "sep", "sept":
-		return 9
-	case "october", "oct":
-		return 10
-	case "november", "nov":
-		return 11
-	case "december", "dec":
-		return 12
-	}
-	return 0
+// months are the English names of months and their abbreviations.
+var months = map[string]int{
+	"january": 1, "february": 2, "march": 3, "april": 4, "may": 5, "june": 6,
+	"july": 7, "august": 8, "september": 9, "october": 10, "november": 11, "december": 12,
+	"jan": 1, "feb": 2, "mar": 3, "apr": 4, "jun": 6,
+	"jul": 7, "aug": 8, "sep": 9, "sept": 9, "oct": 10, "nov": 11, "dec": 12,
 }

@@ -50,7 +50,7 @@ func dates(s string) *dateText {
 			t.kind = wordToken
 			t.end = i + runLength(s[i:], unicode.IsLetter)
 			t.word = s[t.start:t.end]
-			t.month = monthNamed(t.word)
+			t.month = months[strings.ToLower(t.word)]
 		default:
 			t.kind, t.mark = markToken, r
 		}

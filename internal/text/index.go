@@ -145,30 +145,13 @@ func (b *builder) page(from, to int) {
 			j--
 		}
 		if j > i {
-			b.ascii(i, j)
+			b.same(i, j)
 			i = j
 			continue
 		}
 		n := max(1, validLength(s[i:i+max(1, norm.NFKC.NextBoundaryInString(s[i:], true))]))
 		b.other(i, i+n)
 		i += n
-	}
-}
-
-// ascii adds doc[from:to], all ASCII.
-func (b *builder) ascii(from, to int) {
-	for i := from; i < to; {
-		if isSpace(rune(b.doc[i])) {
-			b.spaceAt(i)
-			i++
-			continue
-		}
-		j := i + 1
-		for j < to && !isSpace(rune(b.doc[j])) {
-			j++
-		}
-		b.plain(i, j)
-		i = j
 	}
 }
 
@@ -205,21 +188,27 @@ func (b *builder) same(from, to int) {
 		r, size := utf8.DecodeRuneInString(b.doc[i:to])
 		if isSpace(r) {
 			b.spaceAt(i)
-		} else {
-			b.plain(i, i+size)
+			i += size
+			continue
 		}
-		i += size
+		end := to
+		if n := strings.IndexFunc(b.doc[i:to], isSpace); n >= 0 {
+			end = i + n
+		}
+		b.due()
+		b.plain(i)
+		b.text.WriteString(b.doc[i:end])
+		i = end
 	}
 }
 
-// plain adds doc[from:to] as it is.
-func (b *builder) plain(from, to int) {
-	b.due()
+// plain begins a span of text that is as it stands in the document from there
+// on, unless that continues the last one.
+func (b *builder) plain(from int) {
 	at := b.text.Len()
 	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != from {
 		b.spans = append(b.spans, span{at: int32(at), from: int32(from), plain: true})
 	}
-	b.text.WriteString(b.doc[from:to])
 }
 
 // mark begins a span that is not plain, unless it continues the last one.
@@ -246,9 +235,6 @@ func (b *builder) due() {
 		return
 	}
 	b.space = false
-	at := b.text.Len()
-	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != b.from {
-		b.spans = append(b.spans, span{at: int32(at), from: int32(b.from), plain: true})
-	}
+	b.plain(b.from)
 	b.text.WriteByte(' ')
 }

@@ -91,6 +91,7 @@ func TestFind(t *testing.T) {
 		{"of it. Total", []string{"2:of it.\n\nTotal"}},
 		{"½ end", []string{"2:½\n---PAGE 5---\nend"}},
 		{"end", []string{"5:end"}},
+		{"half\n---PAGE 2---\n  of", []string{"1:half\n---PAGE 2---\n  of"}}, // copied with the marker line
 		{"---PAGE 2---", nil},
 		{"half ---PAGE 2--- of", nil},
 		{"PAGE", nil},
@@ -161,7 +162,7 @@ func checkFind(t interface {
 	if want := Minimal(all); x.text != want {
 		t.Errorf("text of %q is %q, want %q", doc, x.text, want)
 	}
-	q := Minimal(quote)
+	q := Minimal(unmarked(quote))
 	found := x.Find(quote)
 	if want := q != "" && strings.Contains(x.text, q); (len(found) > 0) != want || x.Has(quote) != want {
 		t.Errorf("Find(%q) in %q found %d, Has is %v, want %v", quote, doc, len(found), x.Has(quote), want)

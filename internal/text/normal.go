@@ -15,7 +15,7 @@ func Minimal(s string) string {
 	if isMinimal(s) {
 		return s
 	}
-	return collapse(nfkc(s))
+	return strings.Join(strings.FieldsFunc(nfkc(s), isSpace), " ")
 }
 
 // Fold is the form in which strings are compared: [Minimal], case folded by
@@ -27,17 +27,7 @@ func Fold(s string) string {
 }
 
 // Words counts the words of s: what stands between white space.
-func Words(s string) int {
-	n, in := 0, false
-	for _, r := range s {
-		space := isSpace(r)
-		if !space && !in {
-			n++
-		}
-		in = !space
-	}
-	return n
-}
+func Words(s string) int { return len(strings.FieldsFunc(s, isSpace)) }
 
 // isSpace is white space as Python's str.split has it, which the reference
 // definition of the minimal form uses: Unicode's, and the four information
@@ -108,32 +98,6 @@ func validLength(s string) int {
 		}
 	}
 	return len(s)
-}
-
-// collapse makes every run of white space one space and trims the ends.
-func collapse(s string) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	start := -1 // of the current word
-	flush := func(end int) {
-		if start < 0 {
-			return
-		}
-		if b.Len() > 0 {
-			b.WriteByte(' ')
-		}
-		b.WriteString(s[start:end])
-		start = -1
-	}
-	for i, r := range s {
-		if isSpace(r) {
-			flush(i)
-		} else if start < 0 {
-			start = i
-		}
-	}
-	flush(len(s))
-	return b.String()
 }
 
 // foldCase folds case in a text that is in minimal form. Folding can undo the

@@ -11,49 +11,6 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// A Decimal is an exact decimal number that remembers how precisely it was
-// written: 1.50 equals 1.5 and has two places. The zero Decimal is 0.
-type Decimal struct{ d *apd.Decimal }
-
-// Cmp is -1, 0 or +1 as d is less than, equal to or greater than e.
-func (d Decimal) Cmp(e Decimal) int { return d.value().Cmp(e.value()) }
-
-// Places is the number of digits written after the decimal point. It is
-// negative where a unit word stood for digits: "1.5 million" has −5.
-func (d Decimal) Places() int { return -int(d.value().Exponent) }
-
-// Round is d with the given number of places, halves rounded away from zero.
-func (d Decimal) Round(places int) Decimal {
-	// More than the digits of the longest and of the finest number together.
-	c := apd.BaseContext.WithPrecision(1000)
-	c.Rounding = apd.RoundHalfUp
-	r := new(apd.Decimal)
-	if _, err := c.Quantize(r, d.value(), int32(-places)); err != nil {
-		return d
-	}
-	return Decimal{r}
-}
-
-// Float64 is the nearest float64.
-func (d Decimal) Float64() float64 {
-	f, err := d.value().Float64()
-	if err != nil {
-		return 0
-	}
-	return f
-}
-
-// String is the number in plain digits, with a minus sign and a decimal point
-// where it needs them: "-1234.50".
-func (d Decimal) String() string { return d.value().Text('f') }
-
-func (d Decimal) value() *apd.Decimal {
-	if d.d == nil {
-		return new(apd.Decimal)
-	}
-	return d.d
-}
-
 // Numbers longer than these are refused: nobody writes them, and reading them
 // costs time.
 const (
@@ -63,6 +20,8 @@ const (
 )
 
 // ParseNumber reads a number or an amount of money as it is usually written.
+// The result is exact and remembers how precisely the number was written: its
+// exponent is -2 for 1.50, and 5 for 1.5 million.
 //
 // Signs: "-", "−" and dashes before the number or a trailing "-" ("5.00-", as
 // accounting systems print it), and parentheses round it, make it negative.
@@ -80,14 +39,14 @@ const (
 // (EUR, BRL, IDR …), where the rule for the comma holds: "EUR 1.000" is one
 // thousand. Groups must have three digits, or two before the last three, as
 // in India ("12,34,567"); a number grouped otherwise is an error.
-func ParseNumber(s string) (Decimal, error) {
+func ParseNumber(s string) (*apd.Decimal, error) {
 	n, err := readNumeral(s)
 	if err != nil {
-		return Decimal{}, fmt.Errorf("reading %q as a number: %w", clip(s), err)
+		return nil, fmt.Errorf("reading %q as a number: %w", clip(s), err)
 	}
 	d, err := n.decimal(n.dots)
 	if err != nil {
-		return Decimal{}, fmt.Errorf("reading %q as a number: %w", clip(s), err)
+		return nil, fmt.Errorf("reading %q as a number: %w", clip(s), err)
 	}
 	return d, nil
 }
@@ -138,21 +97,21 @@ func leadingPoint(s string, first int) bool {
 
 // decimal is the value of the numeral. With dots, a lone full stop before
 // three digits separates thousands.
-func (n *numeral) decimal(dots bool) (Decimal, error) {
+func (n *numeral) decimal(dots bool) (*apd.Decimal, error) {
 	digits, err := plainDigits(n.body, dots)
 	if err != nil {
-		return Decimal{}, err
+		return nil, err
 	}
 	if len(digits) > maxDigits || n.exponent > maxExponent || n.exponent < -maxExponent {
-		return Decimal{}, errTooLong
+		return nil, errTooLong
 	}
 	d, _, err := apd.NewFromString(digits)
 	if err != nil {
-		return Decimal{}, errNoDigits
+		return nil, errNoDigits
 	}
 	d.Exponent += int32(n.exponent)
 	d.Negative = n.negative && !d.IsZero()
-	return Decimal{d}, nil
+	return d, nil
 }
 
 // plainDigits rewrites the body of a number with a decimal point and nothing

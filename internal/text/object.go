@@ -12,7 +12,6 @@ type Reading struct {
 	JSON     []byte // one valid JSON object, white space around it left out
 	Repaired bool   // it was not JSON as it stood
 	Cut      bool   // the answer ends inside the object
-	Trailing bool   // more than a closing code fence follows the object
 }
 
 // maxAnswer is the most bytes an answer can have.
@@ -78,37 +77,35 @@ func skipReasoning(text []byte) []byte {
 
 // searchObject finds the object in a text that is not plain JSON.
 func searchObject(text []byte, key string) (Reading, error) {
-	broken := -1 // where the first object that is not valid begins
-	empty := -1
-	var other *Reading // the first valid object, without the key
-	array := false     // an array of objects came before it
+	var broken, empty, other []byte // the first that is not valid, that is empty, that lacks the key
+	array := false                  // an array of objects came before that
 	for i := nextStart(text, 0); i >= 0; {
 		end, _ := Balanced(text[i:])
 		if end < 0 {
-			if broken < 0 {
-				broken = i
+			if broken == nil {
+				broken = text[i:]
 			}
 			break
 		}
-		switch body := text[i : i+end]; {
+		body := text[i : i+end]
+		blank := isBlank(string(body[1 : len(body)-1]))
+		switch {
 		case !json.Valid(body):
-			if broken < 0 {
-				broken = i
+			if broken == nil {
+				broken = text[i:]
 			}
 		case body[0] == '[':
-			if other == nil && !array {
-				array = true
-			}
+			array = array || other == nil
 		case key != "" && !hasKey(body, key):
-			if other == nil && !isBlank(string(body[1:len(body)-1])) {
-				other = &Reading{JSON: body, Trailing: trails(text[i+end:])}
+			if other == nil && !blank {
+				other = body
 			}
-		case isBlank(string(body[1 : len(body)-1])):
-			if empty < 0 {
-				empty = i
+		case blank:
+			if empty == nil {
+				empty = body
 			}
 		default:
-			return Reading{JSON: body, Trailing: trails(text[i+end:])}, nil
+			return Reading{JSON: body}, nil
 		}
 		i = nextStart(text, i+end)
 	}
@@ -116,12 +113,11 @@ func searchObject(text []byte, key string) (Reading, error) {
 	case array:
 		return Reading{}, ErrArray
 	case other != nil:
-		return *other, nil
-	case broken >= 0:
-		return repair(text[broken:])
-	case empty >= 0:
-		end, _ := Balanced(text[empty:])
-		return Reading{JSON: text[empty : empty+end], Trailing: trails(text[empty+end:])}, nil
+		return Reading{JSON: other}, nil
+	case broken != nil:
+		return repair(broken)
+	case empty != nil:
+		return Reading{JSON: empty}, nil
 	}
 	return Reading{}, ErrNoObject
 }
@@ -161,10 +157,8 @@ func nextStart(text []byte, from int) int {
 // firstByte is the first byte of text that is not white space, 0 if there is
 // none.
 func firstByte(text []byte) byte {
-	for _, b := range text {
-		if b != ' ' && b != '\t' && b != '\n' && b != '\r' {
-			return b
-		}
+	if text = bytes.TrimLeft(text, jsonSpace); len(text) > 0 {
+		return text[0]
 	}
 	return 0
 }
@@ -191,11 +185,4 @@ func Balanced(text []byte) (length int, inString bool) {
 		}
 	}
 	return -1, inString
-}
-
-// trails reports whether anything but a closing code fence follows.
-func trails(rest []byte) bool {
-	rest = bytes.TrimLeftFunc(rest, isSpace)
-	rest = bytes.TrimPrefix(rest, []byte("```"))
-	return len(bytes.TrimLeftFunc(rest, isSpace)) > 0
 }

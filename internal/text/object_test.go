@@ -10,7 +10,7 @@ import (
 func TestReadObject(t *testing.T) {
 	tests := []struct {
 		name, in, want string
-		flags          string // of "repaired", "cut", "trailing"
+		flags          string // of "repaired", "cut"
 	}{
 		{"plain", `{"a":1}`, `{"a":1}`, ""},
 		{"white space around it", "\n {\"a\": 1}\n", `{"a": 1}`, ""},
@@ -19,22 +19,22 @@ func TestReadObject(t *testing.T) {
 		{"byte order mark", "\ufeff{\"a\":1}", `{"a":1}`, ""},
 
 		{"code fence", "```json\n{\"a\":1}\n```", `{"a":1}`, ""},
-		{"code fence and prose", "Here it is:\n```json\n{\"a\":1}\n```\nI hope this helps.", `{"a":1}`, "trailing"},
+		{"code fence and prose", "Here it is:\n```json\n{\"a\":1}\n```\nI hope this helps.", `{"a":1}`, ""},
 		{"prose before", `The result is {"a":1}`, `{"a":1}`, ""},
-		{"prose after", `{"a":1} is the result`, `{"a":1}`, "trailing"},
+		{"prose after", `{"a":1} is the result`, `{"a":1}`, ""},
 		{"braces in prose", `I filled in {field} and {{SCHEMA}}: {"a":1}`, `{"a":1}`, ""},
 		{"an open brace in prose", `A set starts with { and here is mine: {"a":1}`, `{"a":1}`, ""},
 		{"quotation mark in prose", `The 5" one: {"a":1}`, `{"a":1}`, ""},
-		{"two objects: the first", `{"a":1} {"b":2}`, `{"a":1}`, "trailing"},
+		{"two objects: the first", `{"a":1} {"b":2}`, `{"a":1}`, ""},
 		{"an empty one first", `I start from {} and get {"a":1}`, `{"a":1}`, ""},
-		{"only empty ones", `either {} or { }`, `{}`, "trailing"},
+		{"only empty ones", `either {} or { }`, `{}`, ""},
 		{"a broken one first", `{"a":} or rather {"a":1}`, `{"a":1}`, ""},
 		{"reasoning before", "<think>maybe {\"a\":2}?</think>\n{\"a\":1}", `{"a":1}`, ""},
 		{"the tag in a string is no reasoning", `{"a":"<think>"}`, `{"a":"<think>"}`, ""},
 		{"an array of numbers before", `[1] says {"a":1}`, `{"a":1}`, ""},
 
 		{"trailing comma", `{"a":[1,2,],}`, `{"a":[1,2]}`, "repaired"},
-		{"trailing comma in a fence", "```\n{\"a\":1,}\n```\nDone.", `{"a":1}`, "repaired trailing"},
+		{"trailing comma in a fence", "```\n{\"a\":1,}\n```\nDone.", `{"a":1}`, "repaired"},
 		{"part of a broken object is not the answer", `{"list":[{"a":1},{"a":2}],}`, `{"list":[{"a":1},{"a":2}]}`, "repaired"},
 		{"single quotes, Python words", `{'a': None, 'b': True}`, `{"a": null, "b": true}`, "repaired"},
 		{"missing comma", `{"a":1 "b":2}`, `{"a":1, "b":2}`, "repaired"},
@@ -86,9 +86,6 @@ func flagsOf(r Reading) string {
 	}
 	if r.Cut {
 		flags = append(flags, "cut")
-	}
-	if r.Trailing {
-		flags = append(flags, "trailing")
 	}
 	return strings.Join(flags, " ")
 }
@@ -168,7 +165,7 @@ func FuzzReadObject(f *testing.F) {
 			t.Errorf("ReadObject(%q) = %q, which is not part of it", s, r.JSON)
 		}
 		// What was read is plain.
-		if plain, err := ReadObject(string(r.JSON)); err != nil || plain.Repaired || plain.Cut || plain.Trailing || string(plain.JSON) != string(r.JSON) {
+		if plain, err := ReadObject(string(r.JSON)); err != nil || plain.Repaired || plain.Cut || string(plain.JSON) != string(r.JSON) {
 			t.Errorf("ReadObject(%q) = %q, which reads as %+v, %v", s, r.JSON, plain, err)
 		}
 	})

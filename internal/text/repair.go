@@ -51,11 +51,9 @@ func extent(text []byte) ([]byte, Reading) {
 	r := Reading{Repaired: true}
 	end, inString := Balanced(text)
 	if end >= 0 {
-		r.Trailing = trails(text[end:])
 		return text[:end], r
 	}
 	if fence := bytes.Index(text, []byte("\n```")); fence >= 0 {
-		r.Trailing = trails(text[fence+1:])
 		return text[:fence], r
 	}
 	text = bytes.TrimRightFunc(text, isSpace)
@@ -116,7 +114,7 @@ func (k *keeper) keep(text []byte, cut bool) string {
 	for i := 0; i < len(text); {
 		c := text[i]
 		if c != '"' {
-			opens = c == '{' || c == '[' || c == ',' || c == ':' || opens && isJSONSpace(c)
+			opens = c == '{' || c == '[' || c == ',' || c == ':' || opens && strings.IndexByte(jsonSpace, c) >= 0
 			b.WriteByte(c)
 			i++
 			continue
@@ -233,17 +231,14 @@ func isHex(b byte) bool {
 // ends reports whether what follows a quotation mark shows that it ended a
 // string: punctuation of JSON, the end, or after white space the next string.
 func ends(rest []byte) bool {
-	next := bytes.TrimLeft(rest, " \t\n\r")
-	if len(next) == 0 {
-		return true
-	}
-	switch next[0] {
-	case ',', ':', '}', ']':
+	switch firstByte(rest) {
+	case 0, ',', ':', '}', ']':
 		return true
 	case '"':
-		return len(next) < len(rest)
+		return rest[0] != '"'
 	}
 	return false
 }
 
-func isJSONSpace(b byte) bool { return b == ' ' || b == '\t' || b == '\n' || b == '\r' }
+// jsonSpace is the white space of JSON.
+const jsonSpace = " \t\n\r"

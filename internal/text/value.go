@@ -1,6 +1,10 @@
 package text
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/cockroachdb/apd/v3"
+)
 
 // A Type says how a value is read and compared.
 type Type string
@@ -82,11 +86,19 @@ func equalNumbers(a, b string) bool {
 // roundsTo reports whether a is gold when rounded to gold's decimals.
 func roundsTo(a, gold string) bool {
 	x, y, errX, errY := readBoth(a, gold)
-	return errX == nil && errY == nil && x.Round(y.Places()).Cmp(y) == 0
+	if errX != nil || errY != nil {
+		return false
+	}
+	// More digits than the longest and the finest number have together.
+	c := apd.BaseContext.WithPrecision(1000)
+	c.Rounding = apd.RoundHalfUp
+	rounded := new(apd.Decimal)
+	_, err := c.Quantize(rounded, x, y.Exponent)
+	return err == nil && rounded.Cmp(y) == 0
 }
 
 // readBoth reads two numbers, each in the light of the other's currency.
-func readBoth(a, b string) (x, y Decimal, errX, errY error) {
+func readBoth(a, b string) (x, y *apd.Decimal, errX, errY error) {
 	m, errX := readNumeral(a)
 	n, errY := readNumeral(b)
 	dots := m.dots || n.dots
