@@ -46,7 +46,6 @@ type planner struct {
 	study   *Study
 	resolve func(string) string
 	fault   func(key, format string, args ...any)
-	texts   map[string]string // kernel texts by name, "" for those that have none
 	arms    []*arm
 }
 

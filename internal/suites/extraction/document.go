@@ -70,17 +70,6 @@ func (l *literal) UnmarshalJSON(data []byte) error {
 func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
-// matches reports whether a value is one of those that are right.
-func (g *Gold) matches(t text.Type, value string) bool {
-	if value == string(g.Correct) || slices.Contains(g.Acceptable, literal(value)) {
-		return true // as it is written: nothing to read
-	}
-	if text.Equal(t, value, string(g.Correct)) {
-		return true
-	}
-	return slices.ContainsFunc(g.Acceptable, func(a literal) bool { return text.Equal(t, value, string(a)) })
-}
-
 // check refuses a record that contradicts itself, with every finding at once.
 // Positions are the caller's to add.
 func (d *Document) check(s *Schema) error {

@@ -31,9 +31,6 @@ type heuristic struct {
 	labels []label // by field
 }
 
-// A span is a range of bytes of the document.
-type span struct{ start, end int }
-
 func (h *heuristic) entry(i int) writtenEntry {
 	f, l := &h.schema.Fields[i], &h.labels[i]
 	var value, quote span
@@ -51,11 +48,11 @@ func (h *heuristic) entry(i int) writtenEntry {
 	if !ok {
 		return missingEntry(f.Name)
 	}
-	c := citation{value: text.Minimal(h.Text[value.start:value.end]), quote: h.Text[quote.start:quote.end], page: h.index.PageAt(quote.start)}
-	if !h.index.Has(c.quote) { // the passage holds a page marker
-		c.quote, c.page = c.value, h.index.PageAt(value.start)
+	c := citation{Value: text.Minimal(h.Text[value.start:value.end]), Quote: h.Text[quote.start:quote.end], Page: h.index.PageAt(quote.start)}
+	if !h.index.Has(c.Quote) { // the passage holds a page marker
+		c.Quote, c.Page = c.Value, h.index.PageAt(value.start)
 	}
-	if !h.index.Has(c.value) {
+	if !h.index.Has(c.Value) {
 		return missingEntry(f.Name)
 	}
 	return okEntry(f.Name, c)

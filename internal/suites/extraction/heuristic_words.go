@@ -4,7 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // words finds a string by what the field's name says it is, and else behind a
@@ -119,11 +118,12 @@ var (
 // title finds the name of a document: near its start, a short line in capitals
 // or title case that holds the word for such a document.
 func (h *heuristic) title() (span, bool) {
-	for i, l := range h.lines(60) {
+	lines := h.firstLines(60)
+	for i, l := range lines {
 		t := h.Text[l.start:l.end]
 		if len(t) <= longestQuote && titleWord.MatchString(t) && titled(t) && !strings.HasPrefix(strings.ToLower(t), "this ") {
 			if i > 0 && titleWord.FindStringIndex(t)[0] == 0 && len(t) < 20 { // AGREEMENT under the line that says of what
-				if above := h.lines(60)[i-1]; h.adjacent(above, l) && titled(h.Text[above.start:above.end]) {
+				if above := lines[i-1]; h.adjacent(above, l) && titled(h.Text[above.start:above.end]) {
 					return span{above.start, l.end}, true
 				}
 			}
@@ -167,7 +167,7 @@ func (h *heuristic) party() (value, quote span, ok bool) {
 // organisation finds who issued a document: near its start, the first line
 // that looks like a company, else the first line that looks like a name.
 func (h *heuristic) organisation() (span, bool) {
-	lines := h.lines(10)
+	lines := h.firstLines(10)
 	for _, l := range lines {
 		if t := h.Text[l.start:l.end]; suffix.MatchString(t) && !strings.Contains(t, ":") && len(t) <= longestQuote/2 {
 			if at := registration.FindStringIndex(t); at != nil {
@@ -184,7 +184,7 @@ var registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
 
 // firstLine is the first line that has letters.
 func (h *heuristic) firstLine() (span, bool) {
-	for _, l := range h.lines(10) {
+	for _, l := range h.firstLines(10) {
 		if t := h.Text[l.start:l.end]; strings.ContainsFunc(t, isLetter) && len(t) <= longestQuote/2 {
 			c, _ := h.cellFrom(l.start, l.end)
 			return c, true
@@ -203,7 +203,7 @@ var (
 // address finds the lines from the first that names a street to the one with
 // the postcode, near the start of the document.
 func (h *heuristic) address() (span, bool) {
-	lines := h.lines(16)
+	lines := h.firstLines(16)
 	for i, l := range lines {
 		if t := h.Text[l.start:l.end]; !street.MatchString(t) || suffix.MatchString(t) && !strings.ContainsAny(t, "0123456789") {
 			continue
@@ -222,23 +222,13 @@ func (h *heuristic) address() (span, bool) {
 	return span{}, false
 }
 
-// lines are the first n lines with text, without the blanks around it and
-// without page markers.
-func (h *heuristic) lines(n int) []span {
-	var out []span
-	for _, p := range h.index.Pages() {
-		for start := p.Start; start < p.End && len(out) < n; {
-			end := p.End
-			if i := strings.IndexByte(h.Text[start:p.End], '\n'); i >= 0 {
-				end = start + i
-			}
-			t := h.Text[start:end]
-			left := start + len(t) - len(strings.TrimLeftFunc(t, unicode.IsSpace))
-			if t = strings.TrimSpace(t); t != "" {
-				out = append(out, span{left, left + len(t)})
-			}
-			start = end + 1
+// firstLines are the first n lines of the document that have text.
+func (h *heuristic) firstLines(n int) []span {
+	var first []span
+	for l := range h.lines() {
+		if first = append(first, l); len(first) == n {
+			break
 		}
 	}
-	return out
+	return first
 }

@@ -1,11 +1,11 @@
 package extraction
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -160,8 +160,7 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the claimed value stands in the quote as a value of its type)"}, nil
 	}
 	type tally struct{ right, cases float64 }
-	tallies := map[int32]tally{}
-	var right, cases float64
+	tallies := map[int32]tally{} // by document
 	failed := 0
 	for j, err := range judged {
 		if err != nil {
@@ -177,24 +176,20 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 		for _, ok := range opinions {
 			n.right += ok
 			n.cases++
-			right += ok
-			cases++
 		}
 		tallies[d.item] = n
 	}
 	c := eval.Calibration{Judge: b.judgeModel.ID}
-	items := make([]int32, 0, len(tallies))
-	for item := range tallies {
-		items = append(items, item)
-	}
-	slices.SortFunc(items, cmp.Compare[int32])
-	for _, item := range items {
+	var all tally
+	for _, item := range slices.Sorted(maps.Keys(tallies)) {
 		if n := tallies[item]; n.cases > 0 {
 			c.Right, c.Cases = append(c.Right, n.right), append(c.Cases, n.cases)
+			all.right += n.right
+			all.cases += n.cases
 		}
 	}
 	calibrated := *b
-	calibrated.mix, c.Effect = trust(right, cases, failed)
+	calibrated.mix, c.Effect = trust(all.right, all.cases, failed)
 	return &calibrated, c, nil
 }
 

@@ -103,7 +103,7 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	if d.Split == splitDev {
 		b.hasDev = true
 	}
-	b.items = append(b.items, eval.Item{ID: d.ID, Split: internSplit(d.Split), Strata: strata[key],
+	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
 		Cluster: d.Cluster, Input: d.inputHash(), Gold: d.goldHash()})
 }
 
@@ -116,17 +116,6 @@ func strataOf(docType, difficulty, part string) []eval.Level {
 		list = append(list, eval.Level{Name: "source", Value: part})
 	}
 	return list
-}
-
-// internSplit spares a copy of the same three words in every item.
-func internSplit(split string) string {
-	switch split {
-	case splitDev:
-		return splitDev
-	case splitTest:
-		return splitTest
-	}
-	return ""
 }
 
 // errHere stands for a document in the text of another error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -40,9 +41,6 @@ type PreflightResult struct {
 	Scenario string   // what it tries
 	Wrong    []string // what is not as expected; none when the case passed
 }
-
-// Passed reports that every score was as expected.
-func (r PreflightResult) Passed() bool { return len(r.Wrong) == 0 }
 
 // Preflight puts the shipped cases, and those of a folder of the user's own,
 // through reader and scorer. The folder need not exist. An error is about a
@@ -132,24 +130,15 @@ func (c *preflightCase) compare(scores []eval.Score) []string {
 		wrong = append(wrong, fmt.Sprintf("%s: there is no such score", metric))
 		return 0, false
 	}
-	for _, metric := range sortedKeys(c.Expect) {
+	for _, metric := range slices.Sorted(maps.Keys(c.Expect)) {
 		if got, ok := find(metric); ok && math.Abs(got-c.Expect[metric]) > sameScore {
 			wrong = append(wrong, fmt.Sprintf("%s is %.10g, expected %.10g", metric, got, c.Expect[metric]))
 		}
 	}
-	for _, metric := range sortedKeys(c.Most) {
+	for _, metric := range slices.Sorted(maps.Keys(c.Most)) {
 		if got, ok := find(metric); ok && got > c.Most[metric]+sameScore {
 			wrong = append(wrong, fmt.Sprintf("%s is %.10g, expected at most %.10g", metric, got, c.Most[metric]))
 		}
 	}
 	return wrong
-}
-
-func sortedKeys(m map[string]float64) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -90,7 +90,7 @@ func perfect(d *prepared) []string {
 			var list []string
 			for _, c := range stringsOf(p.gold.Candidates) {
 				cite, _ := d.cite(p.field.Type, c)
-				list = append(list, candidate(c, cite.quote, fmt.Sprint(cite.page)))
+				list = append(list, candidate(c, cite.Quote, fmt.Sprint(cite.Page)))
 			}
 			entries = append(entries, ambiguous(list...))
 		default:

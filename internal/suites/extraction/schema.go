@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -150,12 +151,7 @@ func (c *schemas) load(name string) (*Schema, error) {
 
 // used lists the schemas that were asked for, by name.
 func (c *schemas) used() []*Schema {
-	var list []*Schema
-	for _, s := range c.known {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
-	return list
+	return slices.SortedFunc(maps.Values(c.known), func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func shippedSchemaNames() []string {

@@ -84,7 +84,7 @@ func (p *point) value(e *Entry) float64 {
 		return indicator(!e.Value.Given && e.Status == statusMissing)
 	case !e.Value.Given, e.Value.Bad:
 		return 0
-	case p.gold.matches(p.field.Type, e.Value.Text):
+	case slices.ContainsFunc(p.rightValues(), func(v string) bool { return text.Equal(p.field.Type, e.Value.Text, v) }):
 		return 1
 	case text.Similarity(p.field.Type, e.Value.Text, string(p.gold.Correct)) > 0.9:
 		return 0.5

@@ -83,9 +83,9 @@ func (d *prepared) citeOr(t text.Type, value string) citation {
 
 // madeUp is the same value with a quote that the document does not hold.
 func (d *prepared) madeUp(c citation) citation {
-	c.quote = "as stated: " + c.value
-	for d.index.Has(c.quote) {
-		c.quote = "as " + c.quote
+	c.Quote = "as stated: " + c.Value
+	for d.index.Has(c.Quote) {
+		c.Quote = "as " + c.Quote
 	}
 	return c
 }

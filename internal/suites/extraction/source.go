@@ -18,28 +18,16 @@ import (
 // A source is where documents are read from, by number. It is safe for
 // concurrent use.
 type source interface {
-	count() int
+	Len() int
 	// read decodes document i, using buf for its bytes where it has room.
 	read(i int, buf []byte, d *Document) ([]byte, error)
-	// locate puts the place of document i before an error.
-	locate(i int, err error) error
-	close() error
+	// Locate puts the place of document i before an error.
+	Locate(i int, err error) error
+	Close() error
 }
 
 // lines are the records of a JSON Lines file.
 type lines struct{ *dataset.Lines }
-
-func openLines(path string) (source, error) {
-	l, err := dataset.OpenLines(path)
-	if err != nil {
-		return nil, err
-	}
-	return lines{l}, nil
-}
-
-func (l lines) count() int                    { return l.Len() }
-func (l lines) locate(i int, err error) error { return l.Locate(i, err) }
-func (l lines) close() error                  { return l.Close() }
 
 func (l lines) read(i int, buf []byte, d *Document) ([]byte, error) {
 	buf, err := l.Read(i, buf)
@@ -88,10 +76,10 @@ func openFolder(dir string) (source, error) {
 	return f, errors.Join(errs...)
 }
 
-func (f *folder) count() int   { return len(f.names) }
-func (f *folder) close() error { return nil }
+func (f *folder) Len() int     { return len(f.names) }
+func (f *folder) Close() error { return nil }
 
-func (f *folder) locate(i int, err error) error {
+func (f *folder) Locate(i int, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
 }
 
@@ -102,10 +90,10 @@ func (f *folder) read(i int, buf []byte, d *Document) ([]byte, error) {
 		return buf, fmt.Errorf("reading gold: %w", err)
 	}
 	if err := dataset.DecodeStrict(record, d); err != nil {
-		return buf, f.locate(i, err)
+		return buf, f.Locate(i, err)
 	}
 	if d.Text != "" {
-		return buf, f.locate(i, errors.New("text is given: the text of this document is in the .txt file beside it"))
+		return buf, f.Locate(i, errors.New("text is given: the text of this document is in the .txt file beside it"))
 	}
 	content, err := os.ReadFile(path + ".txt")
 	if err != nil {
@@ -144,15 +132,15 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 				fault(key, "%v", e)
 			}
 			if src != nil {
-				src.close()
+				src.Close()
 			}
 			return
-		case src.count() == 0:
+		case src.Len() == 0:
 			fault(key+".path", "%s holds no documents", path)
-		case count > src.count():
-			fault(key+".count", "%d documents are asked for and %s holds %d", count, path, src.count())
+		case count > src.Len():
+			fault(key+".count", "%d documents are asked for and %s holds %d", count, path, src.Len())
 		}
-		take := src.count()
+		take := src.Len()
 		if count > 0 {
 			take = min(take, count)
 		}
@@ -203,7 +191,11 @@ func openSource(kind, path string, resolve func(string) string) (source, error) 
 	case kind == "directory" && !info.IsDir():
 		return nil, fmt.Errorf("path: %s is a file: write source: jsonl, or name a folder", full)
 	case kind == "jsonl":
-		return openLines(full)
+		l, err := dataset.OpenLines(full)
+		if err != nil {
+			return nil, err
+		}
+		return lines{l}, nil
 	}
 	return openFolder(full)
 }
@@ -211,7 +203,7 @@ func openSource(kind, path string, resolve func(string) string) (source, error) 
 func (c *corpus) close() error {
 	var errs []error
 	for _, p := range c.parts {
-		errs = append(errs, p.close())
+		errs = append(errs, p.Close())
 	}
 	return errors.Join(errs...)
 }
@@ -227,7 +219,7 @@ func (c *corpus) read(at place, buf []byte, d *Document) ([]byte, error) {
 }
 
 func (c *corpus) locate(at place, err error) error {
-	return c.parts[at.part].locate(int(at.record), err)
+	return c.parts[at.part].Locate(int(at.record), err)
 }
 
 // fileHash is a hash of a file's bytes.

@@ -3,6 +3,7 @@ package extraction
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
@@ -14,45 +15,36 @@ type (
 		Extractions []writtenEntry `json:"extractions"`
 	}
 	writtenEntry struct {
-		Field      string             `json:"field"`
-		Value      *string            `json:"value"`
-		Evidence   writtenEvidence    `json:"evidence"`
-		Status     string             `json:"status"`
-		Confidence string             `json:"confidence"`
-		Candidates []writtenCandidate `json:"candidates"`
+		Field      string          `json:"field"`
+		Value      *string         `json:"value"`
+		Evidence   writtenEvidence `json:"evidence"`
+		Status     string          `json:"status"`
+		Confidence string          `json:"confidence"`
+		Candidates []citation      `json:"candidates"`
 	}
 	writtenEvidence struct {
 		Quote *string `json:"quote"`
 		Page  *int    `json:"page"`
 	}
-	writtenCandidate struct {
+	// A citation is a value with the passage that shows it.
+	citation struct {
 		Value string `json:"value"`
 		Quote string `json:"quote"`
 		Page  int    `json:"page"`
 	}
 )
 
-// A citation is a value with the passage that shows it.
-type citation struct {
-	value, quote string
-	page         int
-}
-
 func okEntry(field string, c citation) writtenEntry {
-	return writtenEntry{Field: field, Value: &c.value, Evidence: writtenEvidence{&c.quote, &c.page}, Status: statusOK,
-		Confidence: "high", Candidates: []writtenCandidate{}}
+	return writtenEntry{Field: field, Value: &c.Value, Evidence: writtenEvidence{&c.Quote, &c.Page}, Status: statusOK,
+		Confidence: "high", Candidates: []citation{}}
 }
 
 func missingEntry(field string) writtenEntry {
-	return writtenEntry{Field: field, Status: statusMissing, Confidence: "high", Candidates: []writtenCandidate{}}
+	return writtenEntry{Field: field, Status: statusMissing, Confidence: "high", Candidates: []citation{}}
 }
 
 func ambiguousEntry(field string, candidates []citation) writtenEntry {
-	e := writtenEntry{Field: field, Status: statusAmbiguous, Confidence: "high", Candidates: []writtenCandidate{}}
-	for _, c := range candidates {
-		e.Candidates = append(e.Candidates, writtenCandidate{c.value, c.quote, c.page})
-	}
-	return e
+	return writtenEntry{Field: field, Status: statusAmbiguous, Confidence: "high", Candidates: candidates}
 }
 
 // answerText writes entries as a model would.
@@ -128,19 +120,33 @@ func (d *prepared) cite(t text.Type, value string) (citation, bool) {
 		o := found[0]
 		return citation{value, d.around(o.Start, o.End), o.Page}, true
 	}
-	for _, p := range d.index.Pages() {
-		for start := p.Start; start < p.End; {
-			end := p.End
-			if i := strings.IndexByte(d.Text[start:p.End], '\n'); i >= 0 {
-				end = start + i
-			}
-			if line := strings.TrimSpace(d.Text[start:end]); len(line) <= longestQuote && text.Contains(t, line, value) {
-				return citation{value, line, p.Number}, true
-			}
-			start = end + 1
+	for l := range d.lines() {
+		if line := d.Text[l.start:l.end]; len(line) <= longestQuote && text.Contains(t, line, value) {
+			return citation{value, line, d.index.PageAt(l.start)}, true
 		}
 	}
 	return citation{}, false
+}
+
+// A span is a range of bytes of the document.
+type span struct{ start, end int }
+
+// lines visits the lines that have text, without the blanks around it and
+// without page markers.
+func (d *prepared) lines() iter.Seq[span] {
+	return func(yield func(span) bool) {
+		for _, p := range d.index.Pages() {
+			at := p.Start
+			for line := range strings.Lines(d.Text[p.Start:p.End]) {
+				body := strings.TrimSpace(line)
+				start := at + strings.Index(line, body)
+				if body != "" && !yield(span{start, start + len(body)}) {
+					return
+				}
+				at += len(line)
+			}
+		}
+	}
 }
 
 // longestQuote is how long a quote the suite's own arms give is at most,
