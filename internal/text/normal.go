@@ -149,21 +149,11 @@ func isOuter(r rune) bool {
 // unbracket takes off one pair of brackets if they enclose the whole text. It
 // leaves long texts alone, which are no values and may be all brackets.
 func unbracket(s string) string {
-	if len(s) > 10_000 {
+	if s == "" || len(s) > 10_000 {
 		return s
 	}
-	var closing byte
-	switch {
-	case strings.HasPrefix(s, "("):
-		closing = ')'
-	case strings.HasPrefix(s, "["):
-		closing = ']'
-	case strings.HasPrefix(s, "{"):
-		closing = '}'
-	default:
-		return s
-	}
-	if s[len(s)-1] != closing {
+	kind := strings.IndexByte("([{", s[0])
+	if kind < 0 || s[len(s)-1] != ")]}"[kind] {
 		return s
 	}
 	depth := 0
@@ -171,7 +161,7 @@ func unbracket(s string) string {
 		switch s[i] {
 		case s[0]:
 			depth++
-		case closing:
+		case s[len(s)-1]:
 			depth--
 		}
 		if depth == 0 && i < len(s)-1 {

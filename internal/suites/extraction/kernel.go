@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 //go:embed kernels/*.txt
@@ -64,11 +66,8 @@ func render(kernel string, s *Schema) string {
 // subscript digits, an equals sign.
 var tensorHead = regexp.MustCompile(`^(\s*)v([0-9]+|[₀-₉]+)\s*=`)
 
-// subscripts maps the digits of v₁ to those of v1.
-var subscripts = strings.NewReplacer("₀", "0", "₁", "1", "₂", "2", "₃", "3", "₄", "4", "₅", "5", "₆", "6", "₇", "7", "₈", "8", "₉", "9")
-
 // tensorName is the plain name, v1, of a block named v1 or v₁.
-func tensorName(name string) string { return subscripts.Replace(strings.TrimSpace(name)) }
+func tensorName(name string) string { return text.Minimal(name) }
 
 // ablate drops tensor blocks from a kernel: the line that names the tensor,
 // the comment and deeper lines that belong to it, and the blank lines up to

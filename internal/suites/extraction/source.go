@@ -52,24 +52,21 @@ func openFolder(dir string) (source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("opening data: %w", err)
 	}
-	texts, records := map[string]bool{}, map[string]bool{}
-	f := &folder{dir: dir}
+	exists := map[string]bool{}
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".txt"); ok {
-			texts[name] = true
-			f.names = append(f.names, name)
-		} else if name, ok := strings.CutSuffix(e.Name(), ".json"); ok {
-			records[name] = true
-		}
+		exists[e.Name()] = true
 	}
+	f := &folder{dir: dir}
 	var errs []error
 	for _, e := range entries {
-		name := strings.TrimSuffix(strings.TrimSuffix(e.Name(), ".txt"), ".json")
-		switch {
-		case texts[name] && !records[name]:
-			errs = append(errs, fmt.Errorf("%s: there is no %s.json with its gold", filepath.Join(dir, e.Name()), name))
-		case records[name] && !texts[name]:
-			errs = append(errs, fmt.Errorf("%s: there is no %s.txt with the document", filepath.Join(dir, e.Name()), name))
+		file := filepath.Join(dir, e.Name())
+		if name, ok := strings.CutSuffix(e.Name(), ".txt"); ok {
+			f.names = append(f.names, name)
+			if !exists[name+".json"] {
+				errs = append(errs, fmt.Errorf("%s: there is no %s.json with its gold", file, name))
+			}
+		} else if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !exists[name+".txt"] {
+			errs = append(errs, fmt.Errorf("%s: there is no %s.txt with the document", file, name))
 		}
 	}
 	slices.Sort(f.names)

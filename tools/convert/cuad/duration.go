@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
 )
@@ -101,41 +102,27 @@ func count(words, figures string) (int, bool) {
 	return inFigures, inFigures == inWords && inWords > 0
 }
 
-// wordsToNumber reads English number words below a thousand; 0 is none. Words
-// in another order than numberInWords has are no number.
-func wordsToNumber(s string) int {
-	n := 0
-	for _, w := range strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' }) {
-		if w == "hundred" {
-			n = max(n, 1) * 100
-		} else {
-			n += wordValue(w)
-		}
-	}
-	if !slices.Equal(numberFields(numberInWords(n)), numberFields(s)) {
-		return 0
-	}
-	return n
-}
+// wordsToNumber reads English number words below a thousand; 0 is none.
+func wordsToNumber(s string) int { return numbers()[numberKey(s)] }
 
-// numberFields splits number words, without the "and" and the "one" before
-// "hundred" that may be left out.
-func numberFields(s string) []string {
+// numbers are the numbers below a thousand by the keys of their words.
+var numbers = sync.OnceValue(func() map[string]int {
+	byKey := make(map[string]int, 999)
+	for n := 1; n <= 999; n++ {
+		byKey[numberKey(numberInWords(n))] = n
+	}
+	return byKey
+})
+
+// numberKey is number words in lower case, without the "and" and the "one"
+// before "hundred" that may be left out.
+func numberKey(s string) string {
 	words := strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return r < 'a' || r > 'z' })
 	words = slices.DeleteFunc(words, func(w string) bool { return w == "and" })
 	if len(words) > 1 && words[0] == "one" && words[1] == "hundred" {
 		words = words[1:]
 	}
-	return words
-}
-
-// wordValue is the value of one number word below a hundred.
-func wordValue(w string) int {
-	i := slices.Index(strings.Split(numberWord, "|"), w)
-	if i < 20 {
-		return i + 1 // 0 for a word that is none
-	}
-	return (i - 17) * 10
+	return strings.Join(words, " ")
 }
 
 // numberInWords is the other direction, for the numbers contracts use.
