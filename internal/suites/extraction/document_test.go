@@ -89,6 +89,7 @@ func TestDecodeDocumentNamesMistakes(t *testing.T) {
 		{`{"document_id":7,"text":"x"}`, "document_id: want a string"},
 		{`{"document_id":"d","document_id":"e"}`, "given twice"},
 		{`{"document_id":"d"`, "ends too early"},
+		{`{"document_id":"\ud800"}`, "column 17: reading JSON: invalid surrogate pair"},
 		{`{"document_id":"d"} {}`, "one line holds one value"},
 		{`{"ground_truth":[{"correct_value":["a"]}]}`, "correct_value: want a string, got a list"},
 		{`{"ground_truth":[{"acceptable_values":["a",{}]}]}`, "acceptable_values[1]: want a string, got an object"},
