@@ -191,15 +191,34 @@ func (b *builder) same(from, to int) {
 			i += size
 			continue
 		}
-		end := to
-		if n := strings.IndexFunc(b.doc[i:to], isSpace); n >= 0 {
-			end = i + n
-		}
+		end := words(b.doc, i, to)
 		b.due()
 		b.plain(i)
 		b.text.WriteString(b.doc[i:end])
 		i = end
 	}
+}
+
+// words is where the words that begin at from end: before the next white space
+// that is not a single space between two of them.
+func words(s string, from, to int) int {
+	for i := from; i < to; {
+		switch c := s[i]; {
+		case c >= utf8.RuneSelf:
+			r, size := utf8.DecodeRuneInString(s[i:to])
+			if isSpace(r) {
+				return i
+			}
+			i += size
+		case c == ' ' && i+1 < to && ' ' < s[i+1] && s[i+1] < utf8.RuneSelf:
+			i += 2
+		case c <= ' ' && isSpace(rune(c)):
+			return i
+		default:
+			i++
+		}
+	}
+	return to
 }
 
 // plain begins a span of text that is as it stands in the document from there
