@@ -37,10 +37,12 @@ func (e *DecodeError) Unwrap() error { return e.Err }
 // another case), keys given twice, text that is not UTF-8, and null for the
 // whole value. Every error is a [*DecodeError].
 //
+// Options can say more of how values are decoded.
+//
 // It decodes with the implementation that is to be encoding/json/v2: a third of
 // the time of encoding/json, and strict by itself.
-func DecodeStrict(data []byte, into any) error {
-	return decode(data, into, json.RejectUnknownMembers(true))
+func DecodeStrict(data []byte, into any, options ...json.Options) error {
+	return decode(data, into, json.RejectUnknownMembers(true), json.JoinOptions(options...))
 }
 
 // DecodeLoose is [DecodeStrict] for records of others, which may hold more than

@@ -33,13 +33,17 @@ func (c *cache) get(item int32) *prepared {
 	return e.Value.(*prepared)
 }
 
-// put takes a document in, unless another goroutine was faster, and returns
-// the one that is kept.
+// put takes a document in, unless another goroutine was faster and read as much
+// of it, and returns the one that is kept.
 func (c *cache) put(d *prepared) *prepared {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if e := c.items[d.item]; e != nil {
-		return e.Value.(*prepared)
+		if kept := e.Value.(*prepared); kept.gold || !d.gold {
+			return kept
+		}
+		e.Value = d
+		return d
 	}
 	c.items[d.item] = c.order.PushFront(d)
 	c.bytes += len(d.Text)

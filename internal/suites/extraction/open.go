@@ -60,7 +60,7 @@ func (b *Bench) load(errs *study.Errors) {
 		for r := range p.take {
 			at := place{uint32(i), uint32(r)}
 			var d Document
-			if buf, err = b.corpus.read(at, buf, &d); err != nil {
+			if buf, err = b.corpus.read(at, buf, &d, true); err != nil {
 				addAll(errs, err)
 				continue
 			}

@@ -12,6 +12,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
@@ -20,7 +23,7 @@ import (
 type source interface {
 	Len() int
 	// read decodes document i, using buf for its bytes where it has room.
-	read(i int, buf []byte, d *Document) ([]byte, error)
+	read(i int, buf []byte, d *Document, options json.Options) ([]byte, error)
 	// Locate puts the place of document i before an error.
 	Locate(i int, err error) error
 	Close() error
@@ -29,12 +32,19 @@ type source interface {
 // lines are the records of a JSON Lines file.
 type lines struct{ *dataset.Lines }
 
-func (l lines) read(i int, buf []byte, d *Document) ([]byte, error) {
+// withGold and withoutGold are ways to decode a document. Asking about it needs
+// no gold, which takes longer to decode than all the rest.
+var (
+	withGold    = json.JoinOptions()
+	withoutGold = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *[]Gold) error { return d.SkipValue() }))
+)
+
+func (l lines) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
 	buf, err := l.Read(i, buf)
 	if err != nil {
 		return buf, err
 	}
-	if err := dataset.DecodeStrict(buf, d); err != nil {
+	if err := dataset.DecodeStrict(buf, d, options); err != nil {
 		return buf, l.Locate(i, err)
 	}
 	return buf, nil
@@ -80,13 +90,13 @@ func (f *folder) Locate(i int, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Join(f.dir, f.names[i]+".json"), err)
 }
 
-func (f *folder) read(i int, buf []byte, d *Document) ([]byte, error) {
+func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
 	path := filepath.Join(f.dir, f.names[i])
 	record, err := os.ReadFile(path + ".json")
 	if err != nil {
 		return buf, fmt.Errorf("reading gold: %w", err)
 	}
-	if err := dataset.DecodeStrict(record, d); err != nil {
+	if err := dataset.DecodeStrict(record, d, options); err != nil {
 		return buf, f.Locate(i, err)
 	}
 	if d.Text != "" {
@@ -211,8 +221,12 @@ type place struct {
 	record uint32
 }
 
-func (c *corpus) read(at place, buf []byte, d *Document) ([]byte, error) {
-	return c.parts[at.part].read(int(at.record), buf, d)
+func (c *corpus) read(at place, buf []byte, d *Document, gold bool) ([]byte, error) {
+	options := withGold
+	if !gold {
+		options = withoutGold
+	}
+	return c.parts[at.part].read(int(at.record), buf, d, options)
 }
 
 func (c *corpus) locate(at place, err error) error {
