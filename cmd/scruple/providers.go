@@ -7,8 +7,6 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/agext/levenshtein"
-
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/anthropic"
 	"github.com/scruple-eval/scruple/internal/model/google"
@@ -16,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model/recorded"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A preset is what a study's provider stands for.
@@ -147,19 +146,17 @@ func findPreset(name string) (preset, bool) {
 	return preset{}, false
 }
 
-// unknownProvider names the known provider that is nearest in spelling.
+// unknownProvider names the provider that was probably meant, or all.
 func unknownProvider(name string) error {
-	nearest, least := "", 0
 	known := []string{"recorded", "simulated"}
 	for _, p := range presets() {
 		known = append(known, p.name)
 	}
-	for _, k := range known {
-		if d := levenshtein.Distance(strings.ToLower(name), k, nil); nearest == "" || d < least {
-			nearest, least = k, d
-		}
+	hint := "want one of " + strings.Join(known, ", ")
+	if nearest, ok := text.Nearest(name, known); ok {
+		hint = "did you mean " + nearest + "?"
 	}
-	return fmt.Errorf("provider %q is unknown: did you mean %s? (anything that speaks OpenAI's format is openai with a base_url)", name, nearest)
+	return fmt.Errorf("provider %q is unknown: %s (anything that speaks OpenAI's format is openai with a base_url)", name, hint)
 }
 
 // onLoopback reports whether a base URL is this machine.

@@ -36,7 +36,7 @@ var rules = []struct {
 		"text works on strings in memory"},
 	{"internal/dataset", []string{"internal/eval", "internal/text"}, []string{"net/http", "database"},
 		"data are read from files, by no suite's rules"},
-	{"internal/study", nil, []string{"net/http", "database"},
+	{"internal/study", []string{"internal/text"}, []string{"net/http", "database"},
 		"a study file is read before anything is opened"},
 	{"internal/model", []string{"internal/eval", "internal/model", "internal/dataset", "internal/study"}, []string{"database"},
 		"clients know the vocabulary and whom they ask; no journal, no suite"},

@@ -11,9 +11,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/agext/levenshtein"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A DecodeError says what is wrong with a JSON text and where: the column of
@@ -193,14 +194,8 @@ func keysOf(t reflect.Type) map[string]reflect.Type {
 // suggest names the nearest known key, or all of them when none is near.
 func suggest(name string, known map[string]reflect.Type) string {
 	keys := slices.Sorted(maps.Keys(known))
-	best, least := "", max(2, len(name)/3)+1
-	for _, key := range keys {
-		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(key), nil); d < least {
-			best, least = key, d
-		}
-	}
-	if best != "" {
-		return fmt.Sprintf("did you mean %q?", best)
+	if key, ok := text.Nearest(name, keys); ok {
+		return fmt.Sprintf("did you mean %q?", key)
 	}
 	return "known keys are " + strings.Join(keys, ", ")
 }

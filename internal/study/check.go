@@ -13,6 +13,8 @@ import (
 	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A checker holds the tree against the JSON Schema and says what is wrong in
@@ -125,7 +127,7 @@ func (c *checker) unknown(f *jsonschema.ValidationError, keys []string) {
 		hint := suggest(key, known)
 		if inner, ok := c.within(properties, key); ok {
 			hint = "it belongs in " + joinPath(path, inner)
-		} else if k, ok := nearest(key, known); ok {
+		} else if k, ok := text.Nearest(key, known); ok {
 			c.meant[joinPath(path, k)] = true
 		}
 		c.errs.Add(&Error{Pos: n.get(key).at, Err: fmt.Errorf("unknown key %s in %s: %s", quote(key), where, hint)})
@@ -180,8 +182,8 @@ func (c *checker) report(f *jsonschema.ValidationError) {
 	case *fault.MaxLength:
 		c.errorf(n.at, path, "want at most %d characters, got %d", k.Want, k.Got)
 	default:
-		if text := wording(f, n, about, got); text != "" {
-			c.errorf(n.at, path, "%s", text)
+		if wrong := wording(f, n, about, got); wrong != "" {
+			c.errorf(n.at, path, "%s", wrong)
 		}
 	}
 }
@@ -207,7 +209,7 @@ func wording(f *jsonschema.ValidationError, n *node, about map[string]any, got s
 		return fmt.Sprintf("elements [%d] and [%d] are the same: remove one", k.Duplicates[0], k.Duplicates[1])
 	}
 	switch {
-	case n.kind == text && n.text == "" && about["minLength"] != nil: // reported as empty
+	case n.kind == str && n.text == "" && about["minLength"] != nil: // reported as empty
 		return ""
 	case n.kind == nothing:
 		return mismatch(n, nil, got)
@@ -227,7 +229,7 @@ func mismatch(n *node, want []string, got string) string {
 		names[i] = typeName(w)
 	}
 	s := "want " + strings.Join(names, " or ") + ", got " + got
-	switch scalar := n.kind == text || n.kind == number || n.kind == truth; {
+	switch scalar := n.kind == str || n.kind == number || n.kind == truth; {
 	case slices.Contains(want, "string") && scalar:
 		s += ": put it in quotes"
 	case slices.Contains(want, "array") && scalar:
@@ -267,7 +269,7 @@ func words(values []any) []string {
 // shown is a value as an error shows it.
 func (n *node) shown() string {
 	switch n.kind {
-	case text:
+	case str:
 		return quote(n.text)
 	case number, truth:
 		return n.text
@@ -323,7 +325,7 @@ func treeOf(v any, at Position) *node {
 	case json.Number:
 		n.kind, n.text, n.number = number, v.String(), v
 	case string:
-		n.kind, n.text = text, v
+		n.kind, n.text = str, v
 	case []any:
 		n.kind = list
 		for _, item := range v {

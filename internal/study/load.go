@@ -84,7 +84,7 @@ func peek(path string, overrides []string, key, remedy string) (string, error) {
 	switch n := f.root.get(key); {
 	case n == nil:
 		return "", Errors{f.Errorf("", "%q is missing: %s", key, remedy)}
-	case n.kind != text:
+	case n.kind != str:
 		return "", Errors{f.Errorf(key, "%s", mismatch(n, []string{"string"}, n.shown()))}
 	case n.text == "":
 		return "", Errors{f.Errorf(key, "it is empty: %s", remedy)}

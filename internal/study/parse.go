@@ -214,9 +214,9 @@ func (r *yamlReader) value(n ast.Node) *node {
 	case *ast.AliasNode:
 		return r.alias(n)
 	case *ast.LiteralNode:
-		out.kind, out.text = text, n.Value.Value
+		out.kind, out.text = str, n.Value.Value
 	case *ast.StringNode:
-		out.kind, out.text = text, n.Value
+		out.kind, out.text = str, n.Value
 		if n.Token.Type == token.StringType {
 			r.resolve(out, n.Value)
 		}
@@ -260,7 +260,7 @@ var (
 
 // resolve gives a plain scalar its kind.
 func (r *yamlReader) resolve(n *node, s string) {
-	n.kind, n.text = text, s
+	n.kind, n.text = str, s
 	switch {
 	case s == "true", s == "True", s == "TRUE", s == "false", s == "False", s == "FALSE":
 		n.kind = truth

@@ -6,28 +6,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/scruple-eval/scruple/internal/text"
 )
-
-// nearest is the known word closest to one that is not known, if it is close
-// enough to have been meant: a third of the letters may differ.
-func nearest(word string, known []string) (string, bool) {
-	best, distance := "", (len(word)+2)/3+1
-	if len(word) > 100 {
-		return "", false
-	}
-	for _, k := range known {
-		d := levenshtein.Distance(strings.ToLower(word), strings.ToLower(k), nil)
-		if d < distance && d < len(k) {
-			best, distance = k, d
-		}
-	}
-	return best, best != ""
-}
 
 // suggest ends an error about an unknown word: the nearest known one, or all.
 func suggest(word string, known []string) string {
-	if k, ok := nearest(word, known); ok {
+	if k, ok := text.Nearest(word, known); ok {
 		return "did you mean " + quote(k) + "?"
 	}
 	known = slices.Compact(slices.Sorted(slices.Values(known)))

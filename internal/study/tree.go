@@ -16,7 +16,7 @@ const (
 	nothing kind = iota
 	truth
 	number
-	text
+	str
 	list
 	section
 )
@@ -95,7 +95,7 @@ func (n *node) plain() any {
 		return strings.EqualFold(n.text, "true")
 	case number:
 		return n.number
-	case text:
+	case str:
 		return n.text
 	case list:
 		l := make([]any, len(n.items))

@@ -4,22 +4,16 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/agext/levenshtein"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // didYouMean names the known name nearest to one that is not known, as the end
 // of an error text, or says nothing when none is near.
 func didYouMean(name string, known []string) string {
-	best, at := max(1, len(name)/3)+1, -1
-	for i, k := range known {
-		if d := levenshtein.Distance(strings.ToLower(name), strings.ToLower(k), nil); d < best && d < len(name) {
-			best, at = d, i
-		}
+	if k, ok := text.Nearest(name, known); ok {
+		return fmt.Sprintf(": did you mean %q?", k)
 	}
-	if at < 0 {
-		return ""
-	}
-	return fmt.Sprintf(": did you mean %q?", known[at])
+	return ""
 }
 
 // joined lists names for an error text.
