@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"slices"
+	"regexp"
 	"strings"
 )
 
@@ -18,99 +18,59 @@ import (
 //
 // Nothing is expanded and nothing is piped. So that no command means something
 // else here than in a terminal, the characters a shell would act on are an
-// error outside quotes: | & ; < > ( ) $ ` * and ~ at the start of a word.
+// error outside quotes: | & ; < > ( ) $ ` * and ~ at the start of a word. The
+// libraries for shell words take the backslashes out of Windows paths, and pass
+// those characters on or stop at them without a word.
 func Split(command string) ([]string, error) {
-	s := splitter{rest: command}
-	for s.rest != "" {
-		if err := s.step(); err != nil {
-			return nil, fmt.Errorf("command %q: %w", command, err)
-		}
+	words, err := split(command)
+	if err == nil && (len(words) == 0 || words[0] == "") {
+		err = errors.New("names no program")
 	}
-	s.end()
-	if len(s.words) == 0 || s.words[0] == "" {
-		return nil, fmt.Errorf("command %q: names no program", command)
+	if err != nil {
+		return nil, fmt.Errorf("command %q: %w", command, err)
 	}
-	return s.words, nil
+	return words, nil
 }
 
-type splitter struct {
-	rest  string
-	word  strings.Builder
-	begun bool // a word may be begun and empty: ""
-	words []string
-}
-
+// space separates words.
 const space = " \t\r\n"
 
-// step takes one character, or all between two quotes, from what is left.
-func (s *splitter) step() error {
-	c := s.take()
-	switch {
-	case strings.IndexByte(space, c) >= 0:
-		s.end()
-	case c == 0:
-		return errors.New("holds a zero byte")
-	case c == '\'':
-		text, rest, closed := strings.Cut(s.rest, "'")
-		if !closed {
-			return errors.New("the closing ' is missing")
-		}
-		if strings.IndexByte(text, 0) >= 0 {
-			return errors.New("holds a zero byte")
-		}
-		s.rest = rest
-		s.write(text)
-	case c == '"':
-		return s.quoted()
-	case strings.IndexByte("|&;<>()$`*", c) >= 0, c == '~' && !s.begun:
-		return fmt.Errorf("%q is for a shell, and none runs here: put the command in a script, or quote the character if it is meant as it stands", string(c))
-	default:
-		s.write(s.escaped(c))
+func split(command string) (words []string, err error) {
+	if strings.IndexByte(command, 0) >= 0 {
+		return nil, errors.New("holds a zero byte")
 	}
-	return nil
-}
-
-func (s *splitter) quoted() error {
-	s.begun = true
-	for s.rest != "" {
-		switch c := s.take(); c {
-		case '"':
-			return nil
-		case 0:
-			return errors.New("holds a zero byte")
+	var word []byte
+	begun := false // a word may be begun and empty: ""
+	quote := byte(0)
+	for i := 0; i < len(command); i++ {
+		switch c := command[i]; {
+		case c == '\\' && quote != '\'' && i+1 < len(command) && strings.IndexByte(`'"\`+space, command[i+1]) >= 0:
+			i++
+			word, begun = append(word, command[i]), true
+		case c == quote:
+			quote = 0
+		case quote != 0:
+			word = append(word, c)
+		case c == '\'' || c == '"':
+			quote, begun = c, true
+		case strings.IndexByte(space, c) >= 0:
+			if begun {
+				words = append(words, string(word))
+			}
+			word, begun = nil, false
+		case strings.IndexByte("|&;<>()$`*", c) >= 0, c == '~' && !begun:
+			return nil, fmt.Errorf("%q is for a shell, and none runs here: put the command in a script, or quote the character if it is meant as it stands", string(c))
 		default:
-			s.write(s.escaped(c))
+			word, begun = append(word, c), true
 		}
 	}
-	return errors.New(`the closing " is missing`)
-}
-
-func (s *splitter) take() byte {
-	c := s.rest[0]
-	s.rest = s.rest[1:]
-	return c
-}
-
-// escaped is the character c stands for, which is the next one when c is a
-// backslash that makes it itself.
-func (s *splitter) escaped(c byte) string {
-	if c == '\\' && s.rest != "" && strings.IndexByte(`'"\`+space, s.rest[0]) >= 0 {
-		c = s.take()
+	if quote != 0 {
+		return nil, fmt.Errorf("the closing %c is missing", quote)
 	}
-	return string([]byte{c})
-}
-
-func (s *splitter) write(text string) {
-	s.begun = true
-	s.word.WriteString(text)
-}
-
-func (s *splitter) end() {
-	if s.begun {
-		s.words = append(s.words, s.word.String())
+	if begun {
+		words = append(words, string(word))
 	}
-	s.word.Reset()
-	s.begun = false
+	return words, nil
 }
 
 // program finds the program a command names: on the PATH, or by a path that is
@@ -146,58 +106,34 @@ func shownDir(dir string) string {
 	return dir
 }
 
-// Withheld reports whether a variable of this name is kept from commands,
-// because such names hold the keys of model providers: a pipeline should not
-// be able to spend a study's money, or log its keys, by accident.
-func Withheld(name string) bool {
-	name = strings.ToUpper(name)
-	for _, ending := range []string{
-		"_API_KEY", "_API_KEYS", "_APIKEY", "_API_TOKEN", "_API_SECRET",
-		"_ACCESS_TOKEN", "_AUTH_TOKEN", "_SESSION_TOKEN", "_SECRET_ACCESS_KEY", "_SECRET_KEY",
-	} {
-		if strings.HasSuffix(name, ending) {
-			return true
-		}
-	}
-	switch name {
-	case "API_KEY", "HF_TOKEN", "HUGGING_FACE_HUB_TOKEN", "GOOGLE_APPLICATION_CREDENTIALS", "AWS_BEARER_TOKEN_BEDROCK":
-		return true
-	}
-	return false
-}
+// keyNames match names of variables that hold the keys of model providers.
+var keyNames = regexp.MustCompile(`(?i)(^|_)API_KEY$|_(API_KEYS|APIKEY|API_TOKEN|API_SECRET|ACCESS_TOKEN|AUTH_TOKEN|SESSION_TOKEN|SECRET_ACCESS_KEY|SECRET_KEY)$` +
+	`|^(HF_TOKEN|HUGGING_FACE_HUB_TOKEN|GOOGLE_APPLICATION_CREDENTIALS|AWS_BEARER_TOKEN_BEDROCK)$`)
+
+// withheld reports whether a variable of this name is kept from commands: a
+// pipeline should not be able to spend a study's money, or log its keys, by
+// accident.
+func withheld(name string) bool { return keyNames.MatchString(name) }
 
 // An environment is what processes are started with.
 type environment struct {
 	vars     []string
-	withheld []string          // names of variables that were left out
-	secrets  map[string]string // keys that were handed on, by name
+	withheld []string // names of variables that were left out
 }
 
-func newEnvironment(vars, allowed []string, dir string) environment {
-	e := environment{secrets: map[string]string{}}
+func newEnvironment(vars []string, dir string) environment {
+	var e environment
 	for _, v := range vars {
-		name, value, _ := strings.Cut(v, "=")
-		switch secret := Withheld(name); {
-		case secret && !slices.Contains(allowed, name):
+		if name, _, _ := strings.Cut(v, "="); withheld(name) {
 			e.withheld = append(e.withheld, name)
-			continue
-		case secret && len(value) >= 8: // less would tear up ordinary words
-			e.secrets[name] = value
+		} else {
+			e.vars = append(e.vars, v)
 		}
-		e.vars = append(e.vars, v)
 	}
 	if absolute, err := filepath.Abs(dir); err == nil {
 		e.vars = append(e.vars, "PWD="+absolute) // the last one counts
 	}
 	return e
-}
-
-// clean removes the keys a process was given from what it wrote.
-func (e *environment) clean(text string) string {
-	for name, key := range e.secrets {
-		text = strings.ReplaceAll(text, key, "["+name+"]")
-	}
-	return text
 }
 
 // missed names a variable that was left out and that a process speaks of.

@@ -119,8 +119,8 @@ func TestWithheld(t *testing.T) {
 		"PATH":                           false, "HOME": false, "LANG": false, "KEYBOARD": false, "MY_API_KEYRING": false, "SSH_AUTH_SOCK": false,
 		"DATABASE_URL": false, "CUDA_VISIBLE_DEVICES": false, "OPENAI_BASE_URL": false, "": false,
 	} {
-		if got := Withheld(name); got != want {
-			t.Errorf("Withheld(%q) = %v, want %v", name, got, want)
+		if got := withheld(name); got != want {
+			t.Errorf("withheld(%q) = %v, want %v", name, got, want)
 		}
 	}
 }

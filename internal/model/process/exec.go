@@ -20,7 +20,6 @@ type ExecOptions struct {
 	Dir   string   // where processes are started: the study's folder
 	Slots int      // most processes at once; less than 1 is 1
 	Env   []string // NAME=value; nil is this program's own environment
-	Allow []string // names of variables that are handed on though they are [Withheld]
 }
 
 // Exec asks processes of one command, which are started when they are needed
@@ -61,7 +60,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Allow, o.Dir),
+		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir),
 		grace: 2 * time.Second, maxLine: maxAnswer,
 		slots: make(chan struct{}, max(1, o.Slots)), closing: make(chan struct{}), live: map[*worker]struct{}{},
 	}, nil
@@ -115,7 +114,6 @@ func (e *Exec) explain(w *worker, err error) error {
 	if text := oneLine(said); text != "" {
 		failure.Message += "; its standard error: " + text
 	}
-	failure.Message = e.env.clean(failure.Message)
 	switch name := e.env.missed(said); {
 	case name != "":
 		failure.Remedy = name + " is kept from commands, as keys of model providers are: have the command read it from a file of its own"

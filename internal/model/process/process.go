@@ -33,7 +33,7 @@
 // part of error messages.
 //
 // The environment is handed on without variables that look like the keys of
-// model providers (see [Withheld]).
+// model providers (see withheld).
 //
 // The package must not know any suite, nor who asks or why.
 package process

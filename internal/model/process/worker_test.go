@@ -243,9 +243,7 @@ var parts = map[string]func(*stage){
 	}),
 	"wants a key": func(s *stage) {
 		s.must()
-		if key := os.Getenv("OPENAI_API_KEY"); key != "" {
-			fmt.Fprintln(os.Stderr, "the key", key, "is wrong")
-		} else {
+		if os.Getenv("OPENAI_API_KEY") == "" {
 			fmt.Fprintln(os.Stderr, "OPENAI_API_KEY is not set")
 		}
 		os.Exit(1)
