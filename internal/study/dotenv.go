@@ -18,7 +18,8 @@ import (
 // single quotes, in which everything is itself, or in double quotes, in which
 // \n, \t, \" and \\ are escapes; without quotes, " #" begins a comment.
 // Nothing is expanded. Errors name the line and never what stands in it, since
-// that is where keys are.
+// that is where keys are. The libraries for such files expand $, cut values at
+// any #, or print the line that they cannot read.
 func DotEnv(path string, getenv func(string) string) (func(string) string, error) {
 	data, err := readFile(path, maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,9 +39,6 @@ func DotEnv(path string, getenv func(string) string) (func(string) string, error
 		return vars[name]
 	}, nil
 }
-
-// variableForm is what a shell takes as the name of a variable.
-var variableForm = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	if len(data) > maxBytes {
@@ -72,74 +70,43 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	return vars, errs.Err()
 }
 
+// These are compiled once and never change.
+var (
+	variableLine = regexp.MustCompile(`^(?:export[ \t]+)?([A-Za-z_][A-Za-z0-9_]*)[ \t]*=[ \t]*(.*)$`)
+	quotedValue  = regexp.MustCompile(`^(?:'([^']*)'|"((?:[^"\\]|\\.)*)")[ \t]*(.*)$`)
+	escapedValue = regexp.MustCompile(`^(?:[^\\]|\\[nt"\\$])*$`)
+	lineComment  = regexp.MustCompile(`[ \t]+#.*$`)
+)
+
 // parseVariable reads one line that holds a variable.
 func parseVariable(line string) (name, value string, err error) {
-	if rest, ok := strings.CutPrefix(line, "export"); ok && rest != "" && (rest[0] == ' ' || rest[0] == '\t') {
-		line = strings.TrimLeft(rest, " \t")
-	}
-	name, value, ok := strings.Cut(line, "=")
-	if name = strings.TrimRight(name, " \t"); !ok || !variableForm.MatchString(name) {
+	m := variableLine.FindStringSubmatch(line)
+	if m == nil {
 		return "", "", errors.New("want NAME=value (the line is not shown, since it could hold a key)")
 	}
-	value = strings.TrimLeft(value, " \t")
+	name, value = m[1], m[2]
 	switch {
 	case value == "" || value[0] == '#':
 		return name, "", nil
+	case value[0] == '\'' || value[0] == '"':
+		value, err = unquote(value)
+		return name, value, err
+	}
+	return name, lineComment.ReplaceAllString(value, ""), nil
+}
+
+// unquote reads a value that begins with a quote.
+func unquote(value string) (string, error) {
+	m := quotedValue.FindStringSubmatch(value)
+	switch {
+	case m == nil:
+		return "", fmt.Errorf("the closing %c is missing", value[0])
+	case m[3] != "" && m[3][0] != '#':
+		return "", errors.New("something follows the closing quote: only a comment may")
 	case value[0] == '\'':
-		value, err = singleQuoted(value[1:])
-	case value[0] == '"':
-		value, err = doubleQuoted(value[1:])
-	default:
-		for i := 1; i < len(value); i++ {
-			if value[i] == '#' && (value[i-1] == ' ' || value[i-1] == '\t') {
-				value = value[:i]
-				break
-			}
-		}
-		value = strings.TrimRight(value, " \t")
+		return m[1], nil
+	case !escapedValue.MatchString(m[2]):
+		return "", errors.New(`in double quotes a backslash stands only in \n, \t, \", \$ and \\: use single quotes`)
 	}
-	return name, value, err
-}
-
-func singleQuoted(s string) (string, error) {
-	value, rest, ok := strings.Cut(s, "'")
-	if !ok {
-		return "", errors.New("the closing ' is missing")
-	}
-	return value, comment(rest)
-}
-
-func doubleQuoted(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '"':
-			return b.String(), comment(s[i+1:])
-		case '\\':
-			if i++; i == len(s) {
-				return "", errors.New(`the closing " is missing`)
-			}
-			switch s[i] {
-			case 'n':
-				b.WriteByte('\n')
-			case 't':
-				b.WriteByte('\t')
-			case '"', '\\', '$':
-				b.WriteByte(s[i])
-			default:
-				return "", errors.New(`in double quotes a backslash stands only in \n, \t, \", \$ and \\: use single quotes`)
-			}
-		default:
-			b.WriteByte(s[i])
-		}
-	}
-	return "", errors.New(`the closing " is missing`)
-}
-
-// comment accepts what may follow a quoted value.
-func comment(rest string) error {
-	if rest = strings.TrimSpace(rest); rest != "" && rest[0] != '#' {
-		return errors.New("something follows the closing quote: only a comment may")
-	}
-	return nil
+	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\$`, `$`, `\\`, `\`).Replace(m[2]), nil
 }

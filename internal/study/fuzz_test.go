@@ -93,16 +93,7 @@ func FuzzDotEnv(f *testing.F) {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		vars, err := parseDotEnv(".env", data)
-		if err == nil {
-			for name := range vars {
-				if !variableForm.MatchString(name) {
-					t.Fatalf("variable %q", name)
-				}
-			}
-			return
-		}
-		if !strings.HasPrefix(err.Error(), ".env") {
+		if _, err := parseDotEnv(".env", data); err != nil && !strings.HasPrefix(err.Error(), ".env") {
 			t.Fatalf("no position: %v", err)
 		}
 	})
