@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/invopop/jsonschema"
@@ -35,7 +34,7 @@ func parseDuration(s string) (Duration, error) {
 	return Duration(d), nil
 }
 
-// MarshalText writes the duration as 1m30s, in JSON and in YAML.
+// MarshalText writes the duration as 1m30s.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
 // UnmarshalJSON reads a string or a number of seconds.
@@ -54,13 +53,6 @@ func (d *Duration) UnmarshalJSON(data []byte) error {
 	}
 	var err error
 	*d, err = parseDuration(s)
-	return err
-}
-
-// UnmarshalYAML reads the same from YAML, for those who decode without [Load].
-func (d *Duration) UnmarshalYAML(data []byte) error {
-	var err error
-	*d, err = parseDuration(strings.Trim(strings.TrimSpace(string(data)), `"'`))
 	return err
 }
 

@@ -29,8 +29,8 @@ type File struct {
 // suites. An error is [Errors], all findings of the first step that has any:
 // syntax, then keys and types, then meaning.
 //
-// Fields of into need yaml and json tags with the same key; what a struct tag
-// jsonschema constrains is checked, and its default is filled in.
+// Keys are those of the json tags; what a struct tag jsonschema constrains is
+// checked, and its default is filled in.
 func Load(path string, overrides []string, into any) (*File, error) {
 	data, err := readFile(path, maxBytes)
 	if err != nil {

@@ -13,24 +13,24 @@ import (
 // A contracts study is what a suite makes of [Study]: keys of its own beside
 // the common ones, with a recursive section.
 type contracts struct {
-	Study     `yaml:",inline"`
-	Documents documents `yaml:"documents,omitempty" json:"documents,omitzero"`
-	Schemas   string    `yaml:"schemas" json:"schemas" jsonschema:"default=schemas"`
-	Kernels   []kernel  `yaml:"kernels,omitempty" json:"kernels,omitempty"`
+	Study
+	Documents documents `json:"documents,omitzero"`
+	Schemas   string    `json:"schemas" jsonschema:"default=schemas"`
+	Kernels   []kernel  `json:"kernels,omitempty"`
 }
 
 type documents struct {
-	Source string      `yaml:"source" json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed"`
-	Path   string      `yaml:"path,omitempty" json:"path,omitempty"`
-	Parts  []documents `yaml:"parts,omitempty" json:"parts,omitempty"`
+	Source string      `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed"`
+	Path   string      `json:"path,omitempty"`
+	Parts  []documents `json:"parts,omitempty"`
 }
 
 type kernel struct {
-	Name    string   `yaml:"name" json:"name" jsonschema:"required,minLength=1"`
-	Path    string   `yaml:"path,omitempty" json:"path,omitempty"`
-	Builtin string   `yaml:"builtin,omitempty" json:"builtin,omitempty"`
-	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"minItems=1,maxItems=3,uniqueItems=true"`
-	Enabled *bool    `yaml:"enabled,omitempty" json:"enabled,omitempty"`
+	Name    string   `json:"name" jsonschema:"required,minLength=1"`
+	Path    string   `json:"path,omitempty"`
+	Builtin string   `json:"builtin,omitempty"`
+	Models  []string `json:"models,omitempty" jsonschema:"minItems=1,maxItems=3,uniqueItems=true"`
+	Enabled *bool    `json:"enabled,omitempty"`
 }
 
 const contractsYAML = `name: contracts
@@ -132,18 +132,18 @@ func TestDefaults(t *testing.T) {
 // absent section in which something is required.
 func TestDefaultsOfASuite(t *testing.T) {
 	type part struct {
-		Size int    `yaml:"size" json:"size" jsonschema:"default=3"`
-		Name string `yaml:"name,omitempty" json:"name,omitempty"`
+		Size int    `json:"size" jsonschema:"default=3"`
+		Name string `json:"name,omitempty"`
 	}
 	type strict struct {
-		Key  string `yaml:"key" json:"key" jsonschema:"required"`
-		Size int    `yaml:"size" json:"size" jsonschema:"default=4"`
+		Key  string `json:"key" jsonschema:"required"`
+		Size int    `json:"size" jsonschema:"default=4"`
 	}
 	type suite struct {
-		Study  `yaml:",inline"`
-		Part   part    `yaml:"part" json:"part"`
-		Parts  []part  `yaml:"parts" json:"parts"`
-		Strict *strict `yaml:"strict,omitempty" json:"strict,omitempty"`
+		Study
+		Part   part    `json:"part"`
+		Parts  []part  `json:"parts"`
+		Strict *strict `json:"strict,omitempty"`
 	}
 	var s suite
 	if _, err := load("study.yaml", []byte(minimal("parts: [{name: a}, {size: 0}]")), nil, &s); err != nil {
@@ -272,12 +272,6 @@ func TestLoadPanics(t *testing.T) {
 		"no embedded study": &struct{ Name string }{},
 		"not a pointer":     contracts{},
 		"nil":               (*contracts)(nil),
-		"two names for one key": &struct {
-			Study `yaml:",inline"`
-			Deep  []map[string]struct {
-				Size int `yaml:"size"`
-			} `yaml:"deep" json:"deep"`
-		}{},
 	} {
 		func() {
 			defer func() {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"path"
 	"reflect"
-	"strings"
 
 	"github.com/invopop/jsonschema"
 )
@@ -32,7 +31,6 @@ func reflectSchema(t reflect.Type) *jsonschema.Schema {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	checkTags(t, map[reflect.Type]bool{})
 	r := jsonschema.Reflector{
 		RequiredFromJSONSchemaTags: true,
 		ExpandedStruct:             true,
@@ -45,33 +43,6 @@ func reflectSchema(t reflect.Type) *jsonschema.Schema {
 		},
 	}
 	return r.ReflectFromType(t)
-}
-
-// checkTags panics when a field of a study struct has another key in YAML than
-// in JSON: the schema is made from the latter, users read the former.
-func checkTags(t reflect.Type, seen map[reflect.Type]bool) {
-	switch t.Kind() {
-	case reflect.Pointer, reflect.Slice, reflect.Map:
-		checkTags(t.Elem(), seen)
-		return
-	case reflect.Struct:
-	default:
-		return
-	}
-	if seen[t] {
-		return
-	}
-	seen[t] = true
-	for f := range t.Fields() {
-		y, _, _ := strings.Cut(f.Tag.Get("yaml"), ",")
-		j, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if f.IsExported() && y != j {
-			panic(fmt.Sprintf("study: field %s of %s has the key %q in its yaml tag and %q in its json tag: give both the same", f.Name, t, y, j))
-		}
-		if j != "-" {
-			checkTags(f.Type, seen)
-		}
-	}
 }
 
 // JSONSchemaExtend adds the defaults that struct tags cannot express.

@@ -7,41 +7,41 @@ import (
 // A Study is a study file of this suite: the keys every suite shares, and its
 // own.
 type Study struct {
-	study.Study `yaml:",inline"`
-	Documents   Documents `yaml:"documents" json:"documents" jsonschema:"required,description=Where the documents and their gold are"`
-	Schemas     string    `yaml:"schemas,omitempty" json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
-	Kernels     []Kernel  `yaml:"kernels" json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	study.Study
+	Documents Documents `json:"documents" jsonschema:"required,description=Where the documents and their gold are"`
+	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
+	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
 }
 
 // Documents says where documents come from.
 type Documents struct {
-	Source string `yaml:"source" json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record a line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: announced and not there yet"`
-	Path   string `yaml:"path,omitempty" json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
-	Count  int    `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
-	Parts  []Part `yaml:"parts,omitempty" json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record a line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: announced and not there yet"`
+	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
+	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
+	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 }
 
 // A Part is one source of a mixed one.
 type Part struct {
-	Name   string `yaml:"name,omitempty" json:"name,omitempty" jsonschema:"description=What results are broken down by; the path when not given"`
-	Source string `yaml:"source" json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
-	Path   string `yaml:"path,omitempty" json:"path,omitempty"`
-	Count  int    `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
+	Name   string `json:"name,omitempty" jsonschema:"description=What results are broken down by; the path when not given"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
+	Path   string `json:"path,omitempty"`
+	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
 }
 
 // A Kernel is one thing under test. Exactly one of Path, Outputs, Exec, HTTP,
 // Builtin and Of says what it is.
 type Kernel struct {
-	Name    string   `yaml:"name" json:"name" jsonschema:"required,description=What the arm is called"`
-	Path    string   `yaml:"path,omitempty" json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
-	Outputs string   `yaml:"outputs,omitempty" json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string   `yaml:"exec,omitempty" json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string   `yaml:"http,omitempty" json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
-	Builtin string   `yaml:"builtin,omitempty" json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
-	Of      string   `yaml:"of,omitempty" json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
-	Remove  []string `yaml:"remove,omitempty" json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`
-	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
-	Enabled *bool    `yaml:"enabled,omitempty" json:"enabled,omitempty" jsonschema:"description=false leaves the kernel out (default true)"`
+	Name    string   `json:"name" jsonschema:"required,description=What the arm is called"`
+	Path    string   `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
+	Outputs string   `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
+	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
+	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
+	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
+	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`
+	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+	Enabled *bool    `json:"enabled,omitempty" jsonschema:"description=false leaves the kernel out (default true)"`
 }
 
 func (k *Kernel) enabled() bool { return k.Enabled == nil || *k.Enabled }

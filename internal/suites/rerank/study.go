@@ -12,55 +12,55 @@ import (
 // A Study is a study file of this suite: the keys every suite shares, and its
 // own.
 type Study struct {
-	study.Study `yaml:",inline"`
-	Data        Data       `yaml:"data" json:"data" jsonschema:"required,description=Items\\, reviews\\, people and requests"`
-	Candidates  Candidates `yaml:"candidates,omitempty" json:"candidates,omitempty" jsonschema:"description=Who competes and in which order"`
-	Budget      Budget     `yaml:"budget,omitempty" json:"budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown: fixed before the sweep\\, the same at every size"`
-	Methods     []Method   `yaml:"methods" json:"methods" jsonschema:"required,minItems=1,description=What is compared"`
-	Attacks     Attacks    `yaml:"attacks,omitempty" json:"attacks,omitempty" jsonschema:"description=What is done to the reviews of candidates that are not gold"`
+	study.Study
+	Data       Data       `json:"data" jsonschema:"required,description=Items\\, reviews\\, people and requests"`
+	Candidates Candidates `json:"candidates,omitempty" jsonschema:"description=Who competes and in which order"`
+	Budget     Budget     `json:"budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown: fixed before the sweep\\, the same at every size"`
+	Methods    []Method   `json:"methods" jsonschema:"required,minItems=1,description=What is compared"`
+	Attacks    Attacks    `json:"attacks,omitempty" jsonschema:"description=What is done to the reviews of candidates that are not gold"`
 }
 
 // Data says where the data stand.
 type Data struct {
-	Items    string   `yaml:"items" json:"items" jsonschema:"required,description=JSON Lines file of items; Yelp's business file loads as it is"`
-	Reviews  string   `yaml:"reviews" json:"reviews" jsonschema:"required,description=JSON Lines file of reviews"`
-	Users    string   `yaml:"users,omitempty" json:"users,omitempty" jsonschema:"description=JSON Lines file of people and their friends"`
-	Requests string   `yaml:"requests" json:"requests" jsonschema:"required,description=JSON Lines file of requests with their structure and gold"`
-	Strip    []string `yaml:"strip,omitempty" json:"strip,omitempty" jsonschema:"description=Paths of items and reviews that are left out because they give the answer away"`
-	Count    int      `yaml:"count,omitempty" json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many requests (default all)"`
+	Items    string   `json:"items" jsonschema:"required,description=JSON Lines file of items; Yelp's business file loads as it is"`
+	Reviews  string   `json:"reviews" jsonschema:"required,description=JSON Lines file of reviews"`
+	Users    string   `json:"users,omitempty" jsonschema:"description=JSON Lines file of people and their friends"`
+	Requests string   `json:"requests" jsonschema:"required,description=JSON Lines file of requests with their structure and gold"`
+	Strip    []string `json:"strip,omitempty" jsonschema:"description=Paths of items and reviews that are left out because they give the answer away"`
+	Count    int      `json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many requests (default all)"`
 }
 
 // Candidates says who competes.
 type Candidates struct {
-	Sizes   []int  `yaml:"sizes,omitempty" json:"sizes,omitempty" jsonschema:"uniqueItems=true,description=Numbers of candidates; sets are nested and requests the same at every size (default 10)"`
-	Shuffle string `yaml:"shuffle,omitempty" json:"shuffle,omitempty" jsonschema:"enum=balanced,enum=none,enum=middle,enum=random,default=balanced,description=Order of candidates: balanced moves gold through all positions over the requests (default)"`
-	K       int    `yaml:"k,omitempty" json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=How many places a method is asked for (default 5)"`
+	Sizes   []int  `json:"sizes,omitempty" jsonschema:"uniqueItems=true,description=Numbers of candidates; sets are nested and requests the same at every size (default 10)"`
+	Shuffle string `json:"shuffle,omitempty" jsonschema:"enum=balanced,enum=none,enum=middle,enum=random,default=balanced,description=Order of candidates: balanced moves gold through all positions over the requests (default)"`
+	K       int    `json:"k,omitempty" jsonschema:"minimum=1,maximum=50,default=5,description=How many places a method is asked for (default 5)"`
 }
 
 // Budget says how much text is shown.
 type Budget struct {
-	Reviews int `yaml:"reviews,omitempty" json:"reviews,omitempty" jsonschema:"minimum=0,description=Reviews of an item (default all)"`
-	Chars   int `yaml:"chars,omitempty" json:"chars,omitempty" jsonschema:"minimum=0,description=Characters of reviews of an item (default all)"`
+	Reviews int `json:"reviews,omitempty" jsonschema:"minimum=0,description=Reviews of an item (default all)"`
+	Chars   int `json:"chars,omitempty" jsonschema:"minimum=0,description=Characters of reviews of an item (default all)"`
 }
 
 // A Method is one thing under test: a built-in method on its models, or a
 // pipeline outside.
 type Method struct {
-	Name    string   `yaml:"name" json:"name" jsonschema:"required,description=What the arm is called; the name of a built-in method where nothing else says what it is"`
-	Builtin string   `yaml:"builtin,omitempty" json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A method that ships with the suite"`
-	Outputs string   `yaml:"outputs,omitempty" json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string   `yaml:"exec,omitempty" json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string   `yaml:"http,omitempty" json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
-	Models  []string `yaml:"models,omitempty" json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+	Name    string   `json:"name" jsonschema:"required,description=What the arm is called; the name of a built-in method where nothing else says what it is"`
+	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A method that ships with the suite"`
+	Outputs string   `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
+	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
+	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
 }
 
 // Attacks says which attacks are run beside the clean data, and with which
 // defences.
 type Attacks struct {
-	Names    []string `yaml:"names,omitempty" json:"names,omitempty" jsonschema:"uniqueItems=true,description=Attacks beside the clean data; all stands for every one (default none)"`
-	Strength float64  `yaml:"strength,omitempty" json:"strength,omitempty" jsonschema:"minimum=0,description=How hard; 1 is the default"`
-	Reviews  int      `yaml:"reviews,omitempty" json:"reviews,omitempty" jsonschema:"minimum=0,description=How many reviews of an item are changed or added (default: all for noise and length\\, one for the others)"`
-	Defence  string   `yaml:"defence,omitempty" json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with the preamble that tells how to treat reviews; both runs every arm with and without"`
+	Names    []string `json:"names,omitempty" jsonschema:"uniqueItems=true,description=Attacks beside the clean data; all stands for every one (default none)"`
+	Strength float64  `json:"strength,omitempty" jsonschema:"minimum=0,description=How hard; 1 is the default"`
+	Reviews  int      `json:"reviews,omitempty" jsonschema:"minimum=0,description=How many reviews of an item are changed or added (default: all for noise and length\\, one for the others)"`
+	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with the preamble that tells how to treat reviews; both runs every arm with and without"`
 }
 
 func (b Budget) budget() candidates.Budget {
