@@ -33,7 +33,7 @@ func override(root *node, assignment string) error {
 	if v != nil {
 		v.at = at
 	}
-	if err := assign(root, steps, v, at); err != nil {
+	if err := assign(&root, "", steps, v, at); err != nil {
 		return fail(err)
 	}
 	return nil
@@ -53,78 +53,68 @@ func shownAssignment(assignment string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// assign walks to where the steps lead, creating what is missing, and sets or
-// removes the value there.
-func assign(n *node, steps []step, value *node, at Position) error {
-	path := ""
-	for i, s := range steps {
-		last := i == len(steps)-1
-		switch n.kind {
-		case section:
-			path = joinPath(path, s.name)
-			next := n.get(s.name)
-			switch {
-			case last && value == nil:
-				n.remove(s.name)
-				return nil
-			case last:
-				n.set(s.name, value)
-				return nil
-			case next == nil || next.kind == nothing:
-				if value == nil || steps[i+1] == (step{everyElement, true}) { // nothing to remove, or no elements
-					return nil
-				}
-				next = emptyFor(steps[i+1], at)
-				n.set(s.name, next)
-			}
-			n = next
-		case list:
-			if s.bracketed && s.name == everyElement {
-				return assignAll(n, steps[i:], value, at, path)
-			}
-			at, err := elementFor(n, s, path)
-			if err != nil {
-				return err
-			}
-			if n, err = setElement(n, at, steps[i:], value); n == nil {
-				return err
-			}
-			path = elementPath(path, at)
-		default:
-			return fmt.Errorf("%s holds %s, which has no keys", path, n.shown())
-		}
+// assign puts a value where the steps lead from a node, whose path is for
+// errors, and creates what is missing on the way. Nil removes what is there.
+func assign(n **node, path string, steps []step, value *node, at Position) error {
+	if len(steps) == 0 {
+		*n = value
+		return nil
 	}
-	return nil
+	if *n == nil || (*n).kind == nothing {
+		if value == nil || steps[0] == everyElement { // nothing to remove, or no elements
+			return nil
+		}
+		*n = emptyFor(steps[0], at)
+	}
+	s, rest := steps[0], steps[1:]
+	switch parent := *n; parent.kind {
+	case section:
+		child := parent.get(s.name)
+		err := assign(&child, joinPath(path, s.name), rest, value, at)
+		parent.set(s.name, child)
+		return err
+	case list:
+		return assignElement(parent, path, s, rest, value, at)
+	}
+	return fmt.Errorf("%s holds %s, which has no keys", path, (*n).shown())
 }
 
 // everyElement stands for all elements of a list.
-const everyElement = "*"
+var everyElement = step{"*", true}
 
-// assignAll assigns to every element of a list, each of which has a value of
-// its own.
-func assignAll(l *node, steps []step, value *node, at Position, path string) error {
-	if len(l.items) == 0 {
+// assignElement assigns to the element of a list that a step means, or to all
+// of them, each of which has a value of its own.
+func assignElement(l *node, path string, s step, rest []step, value *node, at Position) error {
+	if s != everyElement {
+		i, err := elementFor(l, s, path)
+		switch {
+		case err != nil:
+			return err
+		case len(rest) == 0 && value == nil:
+			return errCannotRemove
+		case i == len(l.items) && value == nil:
+			return nil
+		case i == len(l.items):
+			l.items = append(l.items, nil)
+		}
+		return assign(&l.items[i], elementPath(path, i), rest, value, at)
+	}
+	switch {
+	case len(l.items) == 0:
 		return fmt.Errorf("%s has no elements", path)
+	case len(rest) == 0 && value == nil:
+		return errCannotRemove
 	}
 	for i := range l.items {
-		own := value
-		if value != nil {
-			budget := maxNodes
-			own = value.clone(&budget)
-		}
-		switch {
-		case len(steps) > 1:
-			if err := assign(l.items[i], steps[1:], own, at); err != nil {
-				return fmt.Errorf("%s: %w", elementPath(path, i), err)
-			}
-		case value == nil:
-			return errCannotRemove
-		default:
-			l.items[i] = own
+		budget := maxNodes
+		if err := assign(&l.items[i], "", rest, value.clone(&budget), at); err != nil {
+			return fmt.Errorf("%s: %w", elementPath(path, i), err)
 		}
 	}
 	return nil
 }
+
+var errCannotRemove = errors.New("an element of a list cannot be removed, since that would renumber the others: give the whole list")
 
 // emptyFor is what must be created for the next step to lead somewhere.
 func emptyFor(next step, at Position) *node {
@@ -152,29 +142,4 @@ func elementFor(l *node, s step, path string) (int, error) {
 		return 0, fmt.Errorf("%s has no element [%d]: counted from 0, the next new one is [%d]", path, i, len(l.items))
 	}
 	return i, nil
-}
-
-var errCannotRemove = errors.New("an element of a list cannot be removed, since that would renumber the others: give the whole list")
-
-// setElement sets element i when the steps end here (and returns nil), and
-// else returns the element to go on from.
-func setElement(l *node, i int, steps []step, value *node) (*node, error) {
-	if len(steps) == 1 {
-		if value == nil {
-			return nil, errCannotRemove
-		}
-		if i == len(l.items) {
-			l.items = append(l.items, value)
-		} else {
-			l.items[i] = value
-		}
-		return nil, nil
-	}
-	if i == len(l.items) {
-		if value == nil {
-			return nil, nil
-		}
-		l.items = append(l.items, emptyFor(steps[1], value.at))
-	}
-	return l.items[i], nil
 }

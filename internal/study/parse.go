@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -218,10 +220,13 @@ func (r *yamlReader) value(n ast.Node) *node {
 	case *ast.StringNode:
 		out.kind, out.text = str, n.Value
 		if n.Token.Type == token.StringType {
-			r.resolve(out, n.Value)
+			r.number(out)
 		}
-	case *ast.IntegerNode, *ast.FloatNode, *ast.BoolNode, *ast.InfinityNode, *ast.NanNode:
-		r.resolve(out, strings.TrimSpace(n.GetToken().Value))
+	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
+		out.kind, out.text = str, strings.TrimSpace(n.GetToken().Value)
+		r.number(out)
+	case *ast.BoolNode:
+		out.kind, out.text = truth, strings.TrimSpace(n.GetToken().Value)
 	case *ast.NullNode, nil:
 	case *ast.TagNode:
 		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("tag %s is not used in studies: remove it, and put text in quotes", quote(n.Start.Value))})
@@ -248,31 +253,24 @@ func printable(s string) error {
 	return nil
 }
 
-// Plain scalars are read as YAML 1.2's core schema says and as editors do, not
-// as the library does: it takes 010 for eight and 1e3 for text.
+// Booleans and null are the library's. Numbers are read as YAML 1.2's core
+// schema says and as editors do; the library takes 010 for eight, 1_000 and
+// 0b11 for numbers, and 1e3 for text.
 var (
-	integerForm = regexp.MustCompile(`^[-+]?[0-9]+$`)
-	floatForm   = regexp.MustCompile(`^[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?$`)
-	basedForm   = regexp.MustCompile(`^0(o[0-7]+|x[0-9a-fA-F]+)$`)
-	zeroForm    = regexp.MustCompile(`^[-+]?0[0-9]+$`)
-	endlessForm = regexp.MustCompile(`^([-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN))$`)
+	numberForm = regexp.MustCompile(`^([-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+|[-+]?\.(?i:inf)|\.(?i:nan))$`)
+	octalForm  = regexp.MustCompile(`^[-+]?0[0-9]+$`)
 )
 
-// resolve gives a plain scalar its kind.
-func (r *yamlReader) resolve(n *node, s string) {
-	n.kind, n.text = str, s
+// number makes a plain scalar a number if it is written like one.
+func (r *yamlReader) number(n *node) {
 	switch {
-	case s == "true", s == "True", s == "TRUE", s == "false", s == "False", s == "FALSE":
-		n.kind = truth
-	case s == "" || s == "~" || s == "null" || s == "Null" || s == "NULL":
-		n.kind, n.text = nothing, ""
-	case zeroForm.MatchString(s):
-		r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s can be read as decimal or octal: write it without leading zeros, or in quotes if it is text", s)})
-	case integerForm.MatchString(s), basedForm.MatchString(s), floatForm.MatchString(s), endlessForm.MatchString(s):
+	case octalForm.MatchString(n.text):
+		r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s can be read as decimal or octal: write it without leading zeros, or in quotes if it is text", n.text)})
+	case numberForm.MatchString(n.text):
 		n.kind = number
 		var ok bool
-		if n.number, ok = canonicalNumber(s); !ok {
-			r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is not a finite number: write one, or put it in quotes if it is text", quote(s))})
+		if n.number, ok = canonicalNumber(n.text); !ok {
+			r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is not a finite number: write one, or put it in quotes if it is text", quote(n.text))})
 		}
 	}
 }
@@ -371,10 +369,7 @@ func (r *yamlReader) alias(n *ast.AliasNode) *node {
 	name := n.Value.GetToken().Value
 	anchored, ok := r.anchors[name]
 	if !ok {
-		names := make([]string, 0, len(r.anchors))
-		for known := range r.anchors {
-			names = append(names, known)
-		}
+		names := slices.Sorted(maps.Keys(r.anchors))
 		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("no anchor &%s stands before *%s: %s", name, name, suggest(name, names))})
 		return &node{at: at}
 	}

@@ -51,24 +51,23 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// set gives a key of a section a value; nil removes the key.
 func (n *node) set(key string, value *node) {
-	for i := range n.fields {
-		if n.fields[i].key == key {
-			n.fields[i].value = value
-			return
-		}
+	i := slices.IndexFunc(n.fields, func(f field) bool { return f.key == key })
+	switch {
+	case i < 0 && value != nil:
+		n.fields = append(n.fields, field{key, value})
+	case i >= 0 && value != nil:
+		n.fields[i].value = value
+	case i >= 0:
+		n.fields = slices.Delete(n.fields, i, i+1)
 	}
-	n.fields = append(n.fields, field{key, value})
-}
-
-func (n *node) remove(key string) {
-	n.fields = slices.DeleteFunc(n.fields, func(f field) bool { return f.key == key })
 }
 
 // clone copies a tree; budget counts nodes down so that aliases of aliases of
 // aliases end in an error instead of the machine's memory.
 func (n *node) clone(budget *int) *node {
-	if *budget--; *budget < 0 {
+	if *budget--; n == nil || *budget < 0 {
 		return nil
 	}
 	c := *n
@@ -122,16 +121,8 @@ type step struct {
 
 // index is the number of a list element.
 func (s step) index() (int, bool) {
-	if !s.bracketed || s.name == "" || len(s.name) > 9 {
-		return 0, false
-	}
-	for _, c := range s.name {
-		if c < '0' || c > '9' {
-			return 0, false
-		}
-	}
-	i, err := strconv.Atoi(s.name)
-	return i, err == nil
+	i, err := strconv.ParseUint(s.name, 10, 31)
+	return int(i), s.bracketed && err == nil
 }
 
 // maxSteps is far more than any study has levels.
