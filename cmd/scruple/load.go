@@ -108,23 +108,15 @@ func (l *loaded) resolve() error {
 	if len(l.secondary) == 0 {
 		l.secondary = l.entry.Secondary
 	}
-	for key, names := range map[string][]string{"metrics.primary": s.Metrics.Primary, "metrics.secondary": s.Metrics.Secondary} {
-		for i, name := range names {
-			if _, ok := l.entry.Suite.Metric(name); !ok {
-				problems = append(problems, l.file.Errorf(fmt.Sprintf("%s[%d]", key, i), "%s", l.noMetric(name)))
-			}
-		}
-	}
+	problems = append(problems, l.checkMetrics("metrics.primary", s.Metrics.Primary)...)
+	problems = append(problems, l.checkMetrics("metrics.secondary", s.Metrics.Secondary)...)
 	for i, c := range s.Comparisons {
-		for _, name := range c.Metrics {
-			if _, ok := l.entry.Suite.Metric(name); !ok {
-				problems = append(problems, l.file.Errorf(fmt.Sprintf("comparisons[%d].metrics", i), "%s", l.noMetric(name)))
-			}
-		}
+		problems = append(problems, l.checkMetrics(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics)...)
 	}
-	if l.pairs, err = analyse.Pairs(s.Comparisons, arms); err != nil {
-		key, text, _ := strings.Cut(err.Error(), ": ")
-		problems = append(problems, l.file.Errorf(key, "%s", text))
+	l.pairs, err = analyse.Pairs(s.Comparisons, arms)
+	var unpaired *analyse.PairError
+	if errors.As(err, &unpaired) {
+		problems = append(problems, l.file.Errorf(unpaired.At, "%w", unpaired.Err))
 	}
 	l.addContrasts()
 	if len(problems) == 0 {
@@ -161,12 +153,19 @@ func (l *loaded) checkBudget() error {
 	return nil
 }
 
-func (l *loaded) noMetric(name string) string {
+// checkMetrics refuses names in a list of the study that are not metrics.
+func (l *loaded) checkMetrics(path string, names []string) []error {
 	var known []string
 	for _, m := range l.entry.Suite.Metrics {
 		known = append(known, m.Name)
 	}
-	return fmt.Sprintf("no metric is called %q; the metrics are %s", name, strings.Join(known, ", "))
+	var problems []error
+	for i, name := range names {
+		if !slices.Contains(known, name) {
+			problems = append(problems, l.file.Errorf(fmt.Sprintf("%s[%d]", path, i), "no metric is called %q; the metrics are %s", name, strings.Join(known, ", ")))
+		}
+	}
+	return problems
 }
 
 func (l *loaded) compileRules(arms []eval.Arm) []error {

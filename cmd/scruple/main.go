@@ -79,18 +79,22 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func exit(code int, err error) error { return &exitError{code, err} }
 
-// exitCode classes an error. What nobody classed is bad input.
+// exitCode classes an error by its type, never by its text. Unclassified
+// errors count as bad input.
 func exitCode(err error) int {
 	var e *exitError
 	var call *run.CallError
+	var broken *store.Error
 	switch {
+	case errors.Is(err, errInterrupted):
+		return exitInterrupted
+	case errors.Is(err, run.ErrStopped):
+		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
-	case errors.As(err, &call), errors.Is(err, store.ErrLocked):
-		return exitInfrastructure
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage
-	case strings.HasPrefix(err.Error(), "store "):
+	case errors.As(err, &call), errors.As(err, &broken):
 		return exitInfrastructure
 	}
 	return exitUsage

@@ -180,7 +180,7 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *store.Run, l *loaded, mo
 	if err == nil && judges {
 		err = a.judge(ctx, db, r, l, engine, journal, opt.retryFailed)
 	}
-	return classify(errors.Join(err, journal.Close()))
+	return errors.Join(err, journal.Close())
 }
 
 // judge has everything judged that has an outcome and no verdict yet.
@@ -277,13 +277,13 @@ func interruptible(ctx context.Context, engine *run.Engine) (context.Context, fu
 		for range 2 {
 			select {
 			case <-signals:
-				engine.Stop(interrupted)
+				engine.Stop(errInterrupted)
 			case <-quit:
 				return
 			}
 			select {
 			case <-signals:
-				cancel(fmt.Errorf("%w: %s", run.ErrStopped, interrupted))
+				cancel(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted))
 			case <-quit:
 				return
 			}
@@ -292,20 +292,8 @@ func interruptible(ctx context.Context, engine *run.Engine) (context.Context, fu
 	return ctx, func() { signal.Stop(signals); close(quit); cancel(nil) }
 }
 
-const interrupted = "interrupted: calls under way are let end; the same command continues"
-
-// classify gives the exit code of a run that did not get to its end.
-func classify(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, run.ErrStopped) && strings.Contains(err.Error(), interrupted):
-		return exit(exitInterrupted, err)
-	case errors.Is(err, run.ErrStopped):
-		return exit(exitNotAllowed, err)
-	}
-	return err
-}
+// errInterrupted is why a run stopped that the user stopped.
+var errInterrupted = errors.New("interrupted: calls under way are let end; the same command continues")
 
 func durations[D interface{ D() time.Duration }](ds []D) []time.Duration {
 	list := make([]time.Duration, 0, len(ds))

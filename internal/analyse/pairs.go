@@ -8,20 +8,32 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
+// A PairError says that a comparison names no pair of arms. At is the place in
+// the study, such as comparisons[0].a.
+type PairError struct {
+	At  string
+	Err error
+}
+
+func (e *PairError) Error() string { return e.At + ": " + e.Err.Error() }
+
+func (e *PairError) Unwrap() error { return e.Err }
+
 // Pairs turns the comparisons of a study into pairs of arms. A name that is no
 // arm's id stands for every arm that has it as a level: a kernel that runs on
 // three models is three arms. Two such names are paired arm by arm where the
-// arms differ in nothing else; an arm that asks no model pairs with each.
+// arms differ in nothing else; an arm that asks no model pairs with each. An
+// error is a [*PairError].
 func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	var pairs []Pair
 	for i, c := range compare {
 		as, err := named(c.A, arms)
 		if err != nil {
-			return nil, fmt.Errorf("comparisons[%d].a: %w", i, err)
+			return nil, &PairError{fmt.Sprintf("comparisons[%d].a", i), err}
 		}
 		bs, err := named(c.B, arms)
 		if err != nil {
-			return nil, fmt.Errorf("comparisons[%d].b: %w", i, err)
+			return nil, &PairError{fmt.Sprintf("comparisons[%d].b", i), err}
 		}
 		before := len(pairs)
 		for _, a := range as {
@@ -32,7 +44,8 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 			}
 		}
 		if len(pairs) == before {
-			return nil, fmt.Errorf("comparisons[%d]: no arm of %s and arm of %s run on the same model: name the arms themselves", i, c.A, c.B)
+			return nil, &PairError{fmt.Sprintf("comparisons[%d]", i),
+				fmt.Errorf("no arm of %s and arm of %s run on the same model: name the arms themselves", c.A, c.B)}
 		}
 	}
 	return pairs, nil

@@ -176,7 +176,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	defer func() { <-e.calls }()
 	if !e.budget.reserve() {
-		e.Stop("the budget is used up: " + e.budget.String())
+		e.Stop(fmt.Errorf("the budget is used up: %v", e.budget))
 		return nil, ErrStopped
 	}
 	call.Attempts++

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"iter"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -90,7 +89,7 @@ type Engine struct {
 
 	stopping chan struct{}
 	stopOnce sync.Once
-	stopWhy  atomic.Value // string
+	stopWhy  error // set before stopping is closed
 }
 
 // New makes an engine. spent is what the run has used already.
@@ -117,12 +116,13 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 }
 
 // Stop asks the engine to begin nothing new and to let what is under way end.
-// To break off calls as well, cancel the context.
-func (e *Engine) Stop(why string) {
+// The error of the run wraps why. To break off calls as well, cancel the
+// context.
+func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
-		e.stopWhy.Store(why)
+		e.stopWhy = why
 		close(e.stopping)
-		e.watch.event(Event{Kind: "stopping", Note: why})
+		e.watch.event(Event{Kind: "stopping", Note: why.Error()})
 	})
 }
 
@@ -191,7 +191,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		defer mu.Unlock()
 		if first == nil && !errors.Is(err, ErrStopped) {
 			first = err
-			e.Stop("an error ended the run")
+			e.Stop(errors.New("an error ended the run"))
 		}
 	}
 	for group, err := range cells(tasks, e.settings.Delay > 0) {
@@ -221,8 +221,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	case first != nil:
 		return first
 	case e.stopped():
-		why, _ := e.stopWhy.Load().(string)
-		return fmt.Errorf("%w: %s", ErrStopped, why)
+		return fmt.Errorf("%w: %w", ErrStopped, e.stopWhy)
 	}
 	return context.Cause(ctx)
 }

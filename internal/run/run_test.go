@@ -358,7 +358,7 @@ func TestStopLetsCallsUnderWayEnd(t *testing.T) {
 		}}
 		j := newMemory()
 		e := run.New(quick, j, models(c), run.Spent{}, nil)
-		time.AfterFunc(15*time.Second, func() { e.Stop("enough") })
+		time.AfterFunc(15*time.Second, func() { e.Stop(errors.New("enough")) })
 		err := e.Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
 		if !errors.Is(err, run.ErrStopped) {
 			t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"strings"
 	"sync"
@@ -61,7 +60,7 @@ func (g *group) size() int { return len(g.calls) + len(g.outcomes) + len(g.verdi
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if db.lock == nil {
-		return nil, fmt.Errorf("store %s: opened to read only", db.path)
+		return nil, fault(db.path, "opened to read only")
 	}
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {

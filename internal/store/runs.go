@@ -228,7 +228,7 @@ func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error)
 		it.Input, errInput = eval.ParseHash(input)
 		it.Gold, errGold = eval.ParseHash(gold)
 		if err := errors.Join(errInput, errGold); err != nil {
-			return nil, fmt.Errorf("store %s: item %s: %w", db.path, it.ID, err)
+			return nil, fault(db.path, "item %s: %w", it.ID, err)
 		}
 		items[it.ID] = it
 	}

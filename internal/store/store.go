@@ -46,6 +46,20 @@ type DB struct {
 	lock *sql.DB // held by the one process that writes
 }
 
+// An Error is a store that could not be opened, read or written.
+type Error struct {
+	Path string
+	Err  error
+}
+
+func (e *Error) Error() string { return "store " + e.Path + ": " + e.Err.Error() }
+
+func (e *Error) Unwrap() error { return e.Err }
+
+func fault(path, format string, args ...any) error {
+	return &Error{path, fmt.Errorf(format, args...)}
+}
+
 // ErrLocked is wrapped by the error of a second writing process.
 var ErrLocked = errors.New("another scruple process is writing to it")
 
@@ -57,7 +71,7 @@ var ErrNotFound = errors.New("not found")
 // writes to it, or when a newer program made it.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fmt.Errorf("store %s: making its folder: %w", path, err)
+		return nil, fault(path, "making its folder: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // one lock for all names of a store
@@ -82,7 +96,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 // OpenRead opens an existing store to read, also while another process writes.
 func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("store %s: %w: run the study first", path, ErrNotFound)
+		return nil, fault(path, "%w: run the study first", ErrNotFound)
 	}
 	db, err := openRead(ctx, path, "ro")
 	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
@@ -122,7 +136,7 @@ func open(ctx context.Context, path, mode string) (*DB, error) {
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", path, err)
+		return nil, fault(path, "%w", err)
 	}
 	db.SetMaxOpenConns(4)
 	if err := db.PingContext(ctx); err != nil {
@@ -139,13 +153,13 @@ func acquire(ctx context.Context, path string) (*sql.DB, error) {
 	name := path + ".lock"
 	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(0)")
 	if err != nil {
-		return nil, fmt.Errorf("store %s: %w", path, err)
+		return nil, fault(path, "%w", err)
 	}
 	lock.SetMaxOpenConns(1)
 	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		lock.Close()
 		if code(err) == sqlite3.SQLITE_BUSY {
-			return nil, fmt.Errorf("store %s: %w: wait for it to end, or give this run a store of its own with --store", path, ErrLocked)
+			return nil, fault(path, "%w: wait for it to end, or give this run a store of its own with --store", ErrLocked)
 		}
 		return nil, explain(path, err)
 	}
@@ -171,7 +185,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	}
 	p, err := goose.NewProvider(goose.DialectSQLite3, db.sql, sub)
 	if err != nil {
-		return fmt.Errorf("store %s: reading migrations: %w", db.path, err)
+		return fault(db.path, "reading migrations: %w", err)
 	}
 	have, err := db.version(ctx)
 	if err != nil {
@@ -209,10 +223,10 @@ func (db *DB) version(ctx context.Context) (int64, error) {
 
 func (db *DB) checkVersion(have int64) error {
 	if have > format {
-		return fmt.Errorf("store %s: it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", db.path, have, format)
+		return fault(db.path, "it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", have, format)
 	}
 	if have == 0 && db.lock == nil {
-		return fmt.Errorf("store %s: %w: the file holds no runs", db.path, ErrNotFound)
+		return fault(db.path, "%w: the file holds no runs", ErrNotFound)
 	}
 	return nil
 }
@@ -245,5 +259,5 @@ func explain(path string, err error) error {
 	case sqlite3.SQLITE_BUSY:
 		remedy = ": another program holds the store: close it and try again"
 	}
-	return fmt.Errorf("store %s: %w%s", path, err, remedy)
+	return fault(path, "%w%s", err, remedy)
 }

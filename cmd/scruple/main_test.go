@@ -1,0 +1,37 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// Exit codes come from types, however an error is wrapped and whatever it says.
+func TestExitCodes(t *testing.T) {
+	broken := &store.Error{Path: "s.db", Err: errors.New("disk full")}
+	tests := []struct {
+		err  error
+		want int
+	}{
+		{errors.New("no such study"), exitUsage},
+		{errors.New("store is a word of the study"), exitUsage},
+		{broken, exitInfrastructure},
+		{fmt.Errorf("reading run r: %w", broken), exitInfrastructure},
+		{&store.Error{Path: "s.db", Err: store.ErrLocked}, exitInfrastructure},
+		{&store.Error{Path: "s.db", Err: store.ErrNotFound}, exitUsage},
+		{&run.CallError{Err: &model.Error{Kind: eval.ErrAuth}}, exitInfrastructure},
+		{fmt.Errorf("%w: the budget is used up", run.ErrStopped), exitNotAllowed},
+		{errors.Join(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted), exit(exitInfrastructure, nil)), exitInterrupted},
+		{fmt.Errorf("gate: %w", exit(exitFail, nil)), exitFail},
+	}
+	for _, tt := range tests {
+		if got := exitCode(tt.err); got != tt.want {
+			t.Errorf("%v ends with %d, want %d", tt.err, got, tt.want)
+		}
+	}
+}
