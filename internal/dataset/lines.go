@@ -2,10 +2,6 @@ package dataset
 
 import (
 	"bufio"
-	"bytes"
-	"compress/gzip"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -126,77 +122,35 @@ func (l *Lines) Close() error {
 
 // load reads the file to its end, hashes it and finds its records.
 func (l *Lines) load() error {
-	sum := sha256.New()
-	disk := bufio.NewReaderSize(io.TeeReader(l.file, sum), 1<<16)
-	magic, _ := disk.Peek(len(gzipMagic)) // a file too short to be packed is not
-	read := l.scan
-	if string(magic) == gzipMagic {
-		read = l.unpack
+	packed := l.file
+	hash, err := scanFile(l.path, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case line > math.MaxUint32:
+			return errors.New("too many lines: split the file")
+		}
+		l.records = append(l.records, record{offset, uint32(len(text)), uint32(line)})
+		return nil
+	})
+	if l.file != packed {
+		packed.Close()
 	}
-	if err := read(disk); err != nil {
-		return err
-	}
-	l.records = slices.Clip(l.records)
-	l.hash = hex.EncodeToString(sum.Sum(nil))
-	return nil
+	l.records, l.hash = slices.Clip(l.records), hash
+	return err
 }
 
-const (
-	gzipMagic     = "\x1f\x8b"
-	byteOrderMark = "\xef\xbb\xbf"
-)
-
-// unpack scans a compressed file while copying its content to a temporary
-// file, which then takes the compressed one's place.
-func (l *Lines) unpack(disk *bufio.Reader) error {
-	content, err := gzip.NewReader(disk)
-	if err != nil {
-		return fmt.Errorf("%s: unpacking: %w", l.path, err)
-	}
+// unpack makes the temporary file that takes the place of a compressed one.
+func (l *Lines) unpack() (io.Writer, error) {
 	tmp, err := os.CreateTemp("", "scruple-*.jsonl")
 	if err != nil {
-		return fmt.Errorf("%s: unpacking into a temporary file: %w", l.path, err)
+		return nil, err
 	}
-	packed := l.file
-	defer packed.Close()
 	l.file = tmp
 	if os.Remove(tmp.Name()) != nil { // Windows keeps the name of an open file
 		l.discard = func() error { return os.Remove(tmp.Name()) }
 	}
-	return l.scan(bufio.NewReaderSize(io.TeeReader(content, tmp), 1<<16))
-}
-
-// scan finds the records in r, which delivers the bytes of l.file.
-func (l *Lines) scan(r *bufio.Reader) error {
-	var (
-		offset int64
-		long   []byte
-	)
-	for line := uint32(1); ; line++ {
-		raw, err := readLine(r, &long)
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("%s:%d: reading data: %w", l.path, line, err)
-		}
-		text, start := raw, offset
-		if line == 1 {
-			text = bytes.TrimPrefix(raw, []byte(byteOrderMark))
-			start += int64(len(raw) - len(text))
-		}
-		text = bytes.TrimRight(text, "\r\n")
-		if bad := invalidUTF8(text); bad >= 0 {
-			return fmt.Errorf("%s:%d: byte %d of the line is not UTF-8: save the file as UTF-8", l.path, line, bad+1)
-		}
-		if len(bytes.TrimLeft(text, " \t\r")) > 0 {
-			l.records = append(l.records, record{start, uint32(len(text)), line})
-		}
-		if err == io.EOF {
-			return nil
-		}
-		if line == math.MaxUint32 {
-			return fmt.Errorf("%s: more than %d lines: split the file", l.path, line)
-		}
-		offset += int64(len(raw))
-	}
+	return tmp, nil
 }
 
 // readLine returns the next line with its line end; at the end of the input,

@@ -24,18 +24,41 @@ func Scan(path string, visit func(line int, text []byte, err error)) (hash strin
 		return "", fmt.Errorf("opening data: %w", err)
 	}
 	defer f.Close()
+	discard := func() (io.Writer, error) { return io.Discard, nil }
+	return scanFile(path, f, discard, func(_ int64, line int, text []byte, err error) error {
+		visit(line, text, err)
+		return nil
+	})
+}
+
+const (
+	gzipMagic     = "\x1f\x8b"
+	byteOrderMark = "\xef\xbb\xbf"
+)
+
+// A visitor gets a line that is not blank, with its number and with where it
+// begins in the text, or an error about it. An error of its own ends the scan.
+type visitor func(offset int64, line int, text []byte, err error) error
+
+// scanFile reads a file to its end and returns the hash of its bytes. The content
+// of a compressed one is copied to what unpack returns.
+func scanFile(path string, f io.Reader, unpack func() (io.Writer, error), visit visitor) (hash string, err error) {
 	sum := sha256.New()
 	disk := bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16)
 	content := disk
-	if magic, _ := disk.Peek(len(gzipMagic)); string(magic) == gzipMagic {
+	if magic, _ := disk.Peek(len(gzipMagic)); string(magic) == gzipMagic { // a file too short to be packed is not
 		unpacked, err := gzip.NewReader(disk)
 		if err != nil {
 			return "", fmt.Errorf("%s: unpacking: %w", path, err)
 		}
-		content = bufio.NewReaderSize(unpacked, 1<<16)
+		to, err := unpack()
+		if err != nil {
+			return "", fmt.Errorf("%s: unpacking into a temporary file: %w", path, err)
+		}
+		content = bufio.NewReaderSize(io.TeeReader(unpacked, to), 1<<16)
 	}
-	if err := scanLines(content, visit); err != nil {
-		return "", fmt.Errorf("%s:%w", path, err)
+	if line, err := scanLines(content, visit); err != nil {
+		return "", fmt.Errorf("%s:%d: %w", path, line, err)
 	}
 	if _, err := io.Copy(io.Discard, disk); err != nil {
 		return "", fmt.Errorf("%s: reading data: %w", path, err)
@@ -43,26 +66,31 @@ func Scan(path string, visit func(line int, text []byte, err error)) (hash strin
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// scanLines is the loop of [Scan]; its error starts with the line's number.
-func scanLines(r *bufio.Reader, visit func(line int, text []byte, err error)) error {
-	var long []byte
+// scanLines visits every line of r; an error is about the line it returns.
+func scanLines(r *bufio.Reader, visit visitor) (line int, err error) {
+	var (
+		offset int64
+		long   []byte
+	)
 	for line := 1; ; line++ {
-		raw, err := readLine(r, &long)
-		if err != nil && err != io.EOF {
-			return fmt.Errorf("%d: reading data: %w", line, err)
+		raw, end := readLine(r, &long)
+		if end != nil && end != io.EOF {
+			return line, fmt.Errorf("reading data: %w", end)
 		}
 		text := raw
 		if line == 1 {
 			text = bytes.TrimPrefix(raw, []byte(byteOrderMark))
 		}
+		start := offset + int64(len(raw)-len(text))
+		offset += int64(len(raw))
 		text = bytes.TrimRight(text, "\r\n")
 		if bad := invalidUTF8(text); bad >= 0 {
-			visit(line, nil, fmt.Errorf("byte %d of the line is not UTF-8: save the file as UTF-8", bad+1))
+			err = visit(start, line, nil, fmt.Errorf("byte %d of the line is not UTF-8: save the file as UTF-8", bad+1))
 		} else if len(bytes.TrimLeft(text, " \t\r")) > 0 {
-			visit(line, text, nil)
+			err = visit(start, line, text, nil)
 		}
-		if err == io.EOF {
-			return nil
+		if err != nil || end == io.EOF {
+			return line, err
 		}
 	}
 }

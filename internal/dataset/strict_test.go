@@ -22,8 +22,8 @@ type gold struct {
 	Weight float64        `json:"weight"`
 	Left   *truth         `json:"left"`
 	Shout  shout          `json:"shout"`
-	hidden string
-	Never  string `json:"-"`
+	hidden string         //lint:ignore U1000 keys are those of exported fields
+	Never  string         `json:"-"`
 	common
 }
 
