@@ -92,6 +92,30 @@ type PreflightResult struct {
 // OK reports that nothing was wrong.
 func (r PreflightResult) OK() bool { return len(r.Wrong) == 0 }
 
+// opener erases the types of a suite's study and bench. The function it
+// returns panics when it is given the study of another suite.
+func opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.File, any) (Bench, error) {
+	return func(f *study.File, own any) (Bench, error) {
+		b, err := open(f, own.(*S))
+		if err != nil {
+			return nil, err
+		}
+		return b, nil
+	}
+}
+
+// checker erases the type of a suite's pre-flight results.
+func checker[R any](preflight func(dir string) ([]R, error), result func(R) PreflightResult) func(string) ([]PreflightResult, error) {
+	return func(dir string) ([]PreflightResult, error) {
+		cases, err := preflight(dir)
+		results := make([]PreflightResult, len(cases))
+		for i, c := range cases {
+			results[i] = result(c)
+		}
+		return results, err
+	}
+}
+
 // All lists the suites.
 func All() []Entry {
 	return []Entry{extractionEntry(), rerankEntry()}
@@ -106,40 +130,19 @@ func rerankEntry() Entry {
 			s := new(rerank.Study)
 			return s, &s.Study
 		},
-		Open: func(f *study.File, own any) (Bench, error) {
-			b, err := rerank.Open(f, rerankStudy(own))
-			if err != nil {
-				return nil, err
-			}
-			return b, nil
-		},
+		Open: opener(rerank.Open),
 		Init: rerank.Init,
 		Explain: func(f *study.File, own any, item, of string) (fmt.Stringer, error) {
-			return rerank.Explain(f, rerankStudy(own), item, of)
+			return rerank.Explain(f, own.(*rerank.Study), item, of)
 		},
-		Make: func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
-		Preflight: func(dir string) ([]PreflightResult, error) {
-			cases, err := rerank.Preflight(dir)
-			results := make([]PreflightResult, len(cases))
-			for i, c := range cases {
-				results[i] = PreflightResult{Name: c.Case, Wrong: c.Wrong}
-			}
-			return results, err
-		},
+		Make:      func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
+		Preflight: checker(rerank.Preflight, func(r rerank.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),
 		Shortcuts: []Shortcut{
 			{Flag: "attack", Key: "attacks.names", List: true, Doc: "none, all, or names of attacks"},
 			{Flag: "defence", Key: "attacks.defence", Doc: "off, on or both"},
 			{Flag: "shuffle", Key: "candidates.shuffle", Doc: "balanced, none, middle or random"},
 		},
 	}
-}
-
-func rerankStudy(own any) *rerank.Study {
-	s, ok := own.(*rerank.Study)
-	if !ok {
-		panic(fmt.Sprintf("suites: rerank opens a study of its own, not %T", own))
-	}
-	return s
 }
 
 // A Ranker is a bench whose outcomes are rankings of which one entry is right.
@@ -166,25 +169,8 @@ func extractionEntry() Entry {
 			s := new(extraction.Study)
 			return s, &s.Study
 		},
-		Open: func(f *study.File, own any) (Bench, error) {
-			s, ok := own.(*extraction.Study)
-			if !ok {
-				panic(fmt.Sprintf("suites: extraction opens a study of its own, not %T", own))
-			}
-			b, err := extraction.Open(f, s)
-			if err != nil {
-				return nil, err
-			}
-			return b, nil
-		},
-		Init: extraction.Init,
-		Preflight: func(dir string) ([]PreflightResult, error) {
-			cases, err := extraction.Preflight(dir)
-			results := make([]PreflightResult, len(cases))
-			for i, c := range cases {
-				results[i] = PreflightResult{Name: c.Case, Wrong: c.Wrong}
-			}
-			return results, err
-		},
+		Open:      opener(extraction.Open),
+		Init:      extraction.Init,
+		Preflight: checker(extraction.Preflight, func(r extraction.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),
 	}
 }
