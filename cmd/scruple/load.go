@@ -35,6 +35,16 @@ type loaded struct {
 
 func (l *loaded) close() error { return l.bench.Close() }
 
+// loadFor loads the study that an argument stands for, a file or the id of a
+// run.
+func (a *app) loadFor(ctx context.Context, arg string) (*loaded, error) {
+	path, err := a.studyPath(ctx, arg)
+	if err != nil {
+		return nil, err
+	}
+	return a.load(path)
+}
+
 // load reads a study file and everything it names. All that is wrong is
 // reported before anything else happens.
 func (a *app) load(path string) (*loaded, error) {

@@ -106,11 +106,7 @@ type armPlanned struct {
 }
 
 func (a *app) plan(ctx context.Context, arg string) error {
-	path, err := a.studyPath(ctx, arg)
-	if err != nil {
-		return err
-	}
-	l, err := a.load(path)
+	l, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}

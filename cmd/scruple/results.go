@@ -27,11 +27,7 @@ of rules. A change of gold is recorded in the history of the run.`, cobra.ExactA
 }
 
 func (a *app) score(ctx context.Context, arg string) error {
-	path, err := a.studyPath(ctx, arg)
-	if err != nil {
-		return err
-	}
-	l, err := a.load(path)
+	l, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -39,7 +35,7 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if err := a.preflight(l); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, a.storeFor(path))
+	db, err := store.Open(ctx, a.storeFor(l.file.Path))
 	if err != nil {
 		return err
 	}
@@ -107,12 +103,7 @@ func reportVerb(a *app) *cobra.Command {
 	c := verb("report STUDY|RUN", "show the report of a run", `
 Formats: terminal (default), markdown, json, and html, one file that needs
 nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		db, r, err := a.findRun(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		result, err := kept(c.Context(), db, r)
+		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -170,12 +161,7 @@ func compareVerb(a *app) *cobra.Command {
 	var metric string
 	c := verb("compare STUDY|RUN", "show the comparisons of a run, one a line", `
 The pairs and metrics are those the study names.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		db, r, err := a.findRun(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		defer db.Close()
-		result, err := kept(c.Context(), db, r)
+		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}

@@ -44,17 +44,13 @@ type runOptions struct {
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
-	path, err := a.studyPath(ctx, arg)
-	if err != nil {
-		return err
-	}
 	if !isStudyFile(arg) {
 		opt.id = arg
 		if opt.fresh {
 			return fmt.Errorf("run %s: --new starts another run of a study: name the study file", arg)
 		}
 	}
-	l, err := a.load(path)
+	l, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -71,7 +67,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
-	db, err := store.Open(ctx, a.storeFor(path))
+	db, err := store.Open(ctx, a.storeFor(l.file.Path))
 	if err != nil {
 		return err
 	}
@@ -102,9 +98,7 @@ func (a *app) startOrResume(ctx context.Context, db *store.DB, l *loaded, opt ru
 		last, err = db.Run(ctx, opt.id)
 	}
 	switch {
-	case err != nil && opt.id != "":
-		return nil, err
-	case err != nil && !errors.Is(err, store.ErrNotFound):
+	case err != nil && (opt.id != "" || !errors.Is(err, store.ErrNotFound)):
 		return nil, err
 	case err == nil && !opt.fresh:
 		if err := sameStudy(ctx, db, last, l); err != nil {

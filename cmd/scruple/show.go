@@ -50,11 +50,7 @@ type showing struct {
 func (a *app) trials(ctx context.Context, arg string, which showing) (report.Report, error) {
 	var none report.Report
 	item, named, replicate := which.item, which.arms, which.replicate
-	path, err := a.studyPath(ctx, arg)
-	if err != nil {
-		return none, err
-	}
-	l, err := a.load(path)
+	l, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return none, err
 	}

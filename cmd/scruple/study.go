@@ -44,11 +44,7 @@ func validateVerb(a *app) *cobra.Command {
 Reads the study, its data, gold, schemas and prompts, checks the rules, and
 runs the suite's pre-flight cases. Nothing is asked and nothing is written. All
 findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		path, err := a.studyPath(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		l, err := a.load(path)
+		l, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
@@ -108,11 +104,7 @@ func preflightVerb(a *app) *cobra.Command {
 	return verb("preflight STUDY|RUN", "run the suite's scorer on cases whose score is known", `
 The same check runs before every run; one wrong case stops it before a call is
 spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		path, err := a.studyPath(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		l, err := a.load(path)
+		l, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
