@@ -131,7 +131,7 @@ func (a *app) pipeline(p eval.Pipeline, l *loaded, transport http.RoundTripper) 
 	case "outputs":
 		return a.answers(p, l)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: l.file.Dir, Slots: l.study.Execution.Concurrency})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: l.file.Dir})
 	case "http":
 		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
 	}

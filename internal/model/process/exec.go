@@ -17,13 +17,13 @@ import (
 
 // ExecOptions say how a command is run.
 type ExecOptions struct {
-	Dir   string   // where processes are started: the study's folder
-	Slots int      // most processes at once; less than 1 is 1
-	Env   []string // NAME=value; nil is this program's own environment
+	Dir string   // where processes are started: the study's folder
+	Env []string // NAME=value; nil is this program's own environment
 }
 
 // Exec asks processes of one command, which are started when they are needed
-// and kept. It implements [model.Client]. Close it.
+// and kept: as many as calls are in flight at once. It implements
+// [model.Client]. Close it.
 type Exec struct {
 	words   []string
 	path    string
@@ -31,9 +31,8 @@ type Exec struct {
 	env     environment
 	grace   time.Duration // what Close gives processes to end by themselves
 	maxLine int
-	slots   chan struct{} // holds one entry for each call in flight
-	closing chan struct{}
 
+	calls   sync.WaitGroup // in flight
 	watched sync.WaitGroup // processes that have not ended
 
 	mu     sync.Mutex
@@ -61,8 +60,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 	}
 	return &Exec{
 		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir),
-		grace: 2 * time.Second, maxLine: maxAnswer,
-		slots: make(chan struct{}, max(1, o.Slots)), closing: make(chan struct{}), live: map[*worker]struct{}{},
+		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
 
@@ -73,10 +71,13 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	if err != nil {
 		return eval.Response{}, err
 	}
-	if err := e.enter(ctx); err != nil {
-		return eval.Response{}, err
+	if ctx.Err() != nil {
+		return eval.Response{}, overdue(ctx)
 	}
-	defer func() { <-e.slots }()
+	if !e.begin() {
+		return eval.Response{}, errClosed()
+	}
+	defer e.calls.Done()
 	request = append(request, '\n')
 	for {
 		w, err := e.take()
@@ -128,19 +129,15 @@ func (e *Exec) explain(w *worker, err error) error {
 	return failure
 }
 
-// enter waits for a slot.
-func (e *Exec) enter(ctx context.Context) error {
-	if ctx.Err() != nil {
-		return overdue(ctx)
+// begin counts a call that [Exec.Close] has to wait for; it is false when the
+// client is closed.
+func (e *Exec) begin() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.closed {
+		e.calls.Add(1)
 	}
-	select {
-	case e.slots <- struct{}{}:
-		return nil
-	case <-e.closing:
-		return errClosed()
-	case <-ctx.Done():
-		return overdue(ctx)
-	}
+	return !e.closed
 }
 
 func errClosed() error {
@@ -219,7 +216,6 @@ func (e *Exec) Close() error {
 		return nil
 	}
 	e.closed = true
-	close(e.closing)
 	e.idle = nil
 	var ending sync.WaitGroup
 	for w := range e.live {
@@ -228,9 +224,7 @@ func (e *Exec) Close() error {
 	e.mu.Unlock()
 	ending.Wait()
 	e.watched.Wait()
-	for range cap(e.slots) { // until every call has returned
-		e.slots <- struct{}{}
-	}
+	e.calls.Wait()
 	for w := range e.live {
 		w.discard()
 	}

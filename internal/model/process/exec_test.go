@@ -24,9 +24,9 @@ import (
 )
 
 // pipeline starts a client whose processes play the part.
-func pipeline(t *testing.T, name string, slots int, more ...string) *Exec {
+func pipeline(t *testing.T, name string, more ...string) *Exec {
 	t.Helper()
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Slots: slots, Env: append(os.Environ(), append(more, part+"="+name)...)})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +60,7 @@ func mustAnswer(t *testing.T, e *Exec, r *eval.Request) eval.Response {
 
 func TestExecAsksOneProcessAgainAndAgain(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "echo", 4)
+	e := pipeline(t, "echo")
 	first := mustAnswer(t, e, ask("doc <1>"))
 	pid, _, _ := strings.Cut(first.ModelVersion, ":")
 	want := eval.Response{Text: `doc <1> #1 {"text":"a b"}`, Stop: eval.StopEnd, ModelVersion: pid + ":1", Usage: eval.Usage{Input: 3, Output: 5}}
@@ -74,28 +74,30 @@ func TestExecAsksOneProcessAgainAndAgain(t *testing.T) {
 	}
 }
 
-func TestExecRunsAsManyProcessesAsSlots(t *testing.T) {
+func TestExecRunsAProcessForEachCallInFlight(t *testing.T) {
 	t.Parallel()
-	const slots, calls = 3, 60
-	e := pipeline(t, "echo", slots)
+	const inFlight, calls = 3, 20
+	e := pipeline(t, "echo")
 	pids := sync.Map{}
 	var wg sync.WaitGroup
-	for i := range calls {
+	for i := range inFlight {
 		wg.Go(func() {
-			item := fmt.Sprintf("doc-%d", i)
-			response, err := e.Complete(t.Context(), ask(item))
-			if err != nil || !strings.HasPrefix(response.Text, item+" #1") {
-				t.Errorf("asked about %s, got %q, %v", item, response.Text, err)
+			for j := range calls {
+				item := fmt.Sprintf("doc-%d-%d", i, j)
+				response, err := e.Complete(t.Context(), ask(item))
+				if err != nil || !strings.HasPrefix(response.Text, item+" #1") {
+					t.Errorf("asked about %s, got %q, %v", item, response.Text, err)
+				}
+				pid, _, _ := strings.Cut(response.ModelVersion, ":")
+				pids.Store(pid, true)
 			}
-			pid, _, _ := strings.Cut(response.ModelVersion, ":")
-			pids.Store(pid, true)
 		})
 	}
 	wg.Wait()
 	n := 0
 	pids.Range(func(any, any) bool { n++; return true })
-	if n < 1 || n > slots {
-		t.Errorf("%d processes answered, want at most %d", n, slots)
+	if n < 1 || n > inFlight {
+		t.Errorf("%d processes answered, want at most %d", n, inFlight)
 	}
 }
 
@@ -104,7 +106,7 @@ func TestExecStartsOneShotProcessesAnew(t *testing.T) {
 	for _, name := range []string{"once", "once, no line end", "once, slow to go"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := pipeline(t, name, 2)
+			e := pipeline(t, name)
 			for i := range 5 {
 				item := fmt.Sprintf("doc-%d", i)
 				if got := mustAnswer(t, e, ask(item)).Text; got != item {
@@ -117,7 +119,7 @@ func TestExecStartsOneShotProcessesAnew(t *testing.T) {
 
 func TestExecReadsAnswers(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "says", 1)
+	e := pipeline(t, "says")
 	tests := []struct{ name, line, text string }{
 		{"text", `{"id":"$ID","output":"plain\ttext"}`, "plain\ttext"},
 		{"empty text", `{"id":"$ID","output":""}`, ""},
@@ -139,7 +141,7 @@ func TestExecReadsAnswers(t *testing.T) {
 
 func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "says", 1)
+	e := pipeline(t, "says")
 	tests := []struct {
 		name, line string
 		kind       eval.ErrorKind
@@ -180,7 +182,7 @@ func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 	}
 }
 
-// processOf is the pid of the process that a client with one slot would ask,
+// processOf is the pid of the process that a client asked by nobody else would ask,
 // which is started when there is none.
 func processOf(t *testing.T, e *Exec) int {
 	t.Helper()
@@ -211,8 +213,8 @@ func TestExecSaysHowAProcessEnded(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.part, func(t *testing.T) {
 			t.Parallel()
-			e := pipeline(t, tt.part, 1)
-			for range 2 { // the slot is free again, and no answer of before comes late
+			e := pipeline(t, tt.part)
+			for range 2 { // another process takes its place, and no answer of before comes late
 				_, err := e.Complete(t.Context(), ask("doc"))
 				failure(t, err, tt.kind, tt.says...)
 			}
@@ -222,7 +224,7 @@ func TestExecSaysHowAProcessEnded(t *testing.T) {
 
 func TestExecReportsTheDeathOfAProcessThatHasAnswered(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "dies when asked", 1)
+	e := pipeline(t, "dies when asked")
 	for range 2 {
 		mustAnswer(t, e, ask("doc"))
 		for !strings.Contains(lastWords(e), "went well") { // they are read on the side
@@ -238,7 +240,7 @@ func TestExecReportsTheDeathOfAProcessThatHasAnswered(t *testing.T) {
 
 func TestExecKillsWhatHangs(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "hangs", 1)
+	e := pipeline(t, "hangs")
 	var parent, child int
 	fmt.Sscan(mustAnswer(t, e, ask("doc")).Text, &parent, &child)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
@@ -255,7 +257,7 @@ func TestExecKillsWhatHangs(t *testing.T) {
 		}
 	}
 	if again := mustAnswer(t, e, ask("doc")).Text; strings.HasPrefix(again, fmt.Sprint(parent, " ")) {
-		t.Error("the slot was not given a new process")
+		t.Error("no new process has taken its place")
 	}
 }
 
@@ -280,25 +282,19 @@ func gone(pid int) bool {
 
 func TestExecStopsWithTheContext(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "hangs", 1)
+	e := pipeline(t, "hangs")
 	mustAnswer(t, e, ask("doc"))
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(50*time.Millisecond, func() { cancel(errors.New("the run was stopped")) })
-	var waiting sync.WaitGroup
-	for range 3 { // one with the process, two waiting for the slot
-		waiting.Go(func() {
-			_, err := e.Complete(ctx, ask("doc"))
-			failure(t, err, eval.ErrUnavailable, "the run was stopped")
-		})
-	}
-	waiting.Wait()
 	_, err := e.Complete(ctx, ask("doc"))
+	failure(t, err, eval.ErrUnavailable, "the run was stopped")
+	_, err = e.Complete(ctx, ask("doc"))
 	failure(t, err, eval.ErrUnavailable, "the run was stopped")
 }
 
 func TestExecLimitsTheLine(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "no end of line", 1)
+	e := pipeline(t, "no end of line")
 	e.maxLine = 1 << 20
 	_, err := e.Complete(t.Context(), ask("doc"))
 	failure(t, err, eval.ErrMalformed, "longer than 1 MB: nananana")
@@ -309,7 +305,7 @@ func TestExecLimitsTheLine(t *testing.T) {
 
 func TestExecKeepsTheEndOfStandardError(t *testing.T) {
 	t.Parallel()
-	e := pipeline(t, "floods stderr", 1)
+	e := pipeline(t, "floods stderr")
 	if got := mustAnswer(t, e, ask("doc")).Text; got != "doc" {
 		t.Errorf("got %q", got)
 	}
@@ -329,10 +325,10 @@ func TestExecMovesMoreThanPipesHold(t *testing.T) {
 	r := ask("doc")
 	r.Payload = long
 	// The process writes 256 KB before it reads the first byte of 3 MB.
-	if got, want := mustAnswer(t, pipeline(t, "eager", 1), r).Text, fmt.Sprint(3<<20+2); got != want {
+	if got, want := mustAnswer(t, pipeline(t, "eager"), r).Text, fmt.Sprint(3<<20+2); got != want {
 		t.Errorf("the process read %s bytes, want %s", got, want)
 	}
-	if got := mustAnswer(t, pipeline(t, "writes before it reads", 1), ask("doc")).Text; got != strings.Repeat("long ", 1<<18) {
+	if got := mustAnswer(t, pipeline(t, "writes before it reads"), ask("doc")).Text; got != strings.Repeat("long ", 1<<18) {
 		t.Errorf("got %d bytes", len(got))
 	}
 }
@@ -371,7 +367,7 @@ func TestExecEnvironment(t *testing.T) {
 func TestExecSpeaksOfKeysOnlyByName(t *testing.T) {
 	t.Parallel()
 	key := "OPENAI_API_KEY=sk-0123456789"
-	_, err := pipeline(t, "wants a key", 1, key).Complete(t.Context(), ask("doc"))
+	_, err := pipeline(t, "wants a key", key).Complete(t.Context(), ask("doc"))
 	failure(t, err, eval.ErrUnavailable, "OPENAI_API_KEY is not set", "OPENAI_API_KEY is kept from commands")
 }
 
@@ -388,7 +384,7 @@ func TestExecCloses(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.part, func(t *testing.T) {
 			t.Parallel()
-			e := pipeline(t, tt.part, 2)
+			e := pipeline(t, tt.part)
 			e.grace = tt.grace
 			mustAnswer(t, e, ask("doc"))
 			var inFlight sync.WaitGroup
@@ -397,7 +393,7 @@ func TestExecCloses(t *testing.T) {
 					_, err := e.Complete(t.Context(), ask("doc"))
 					failure(t, err, eval.ErrUnavailable, "signal: killed", "thinking about it")
 				})
-				for len(e.slots) == 0 || !strings.Contains(lastWords(e), "thinking") {
+				for !strings.Contains(lastWords(e), "thinking") {
 					time.Sleep(time.Millisecond)
 				}
 			}
@@ -431,12 +427,12 @@ func lastWords(e *Exec) (text string) {
 // TestExecLeavesNothing runs everything that goes wrong many times over and
 // counts. It does not run beside others.
 func TestExecLeavesNothing(t *testing.T) {
-	warm := pipeline(t, "echo", 1) // the runtime opens files of its own for the first pipe
+	warm := pipeline(t, "echo") // the runtime opens files of its own for the first pipe
 	mustAnswer(t, warm, ask("doc"))
 	warm.Close()
 	before, files := runtime.NumGoroutine(), openFiles(t)
 	for _, name := range []string{"echo", "once", "dies at start", "half a line", "hangs", "out of order", "closes its output"} {
-		e := pipeline(t, name, 3)
+		e := pipeline(t, name)
 		e.grace = 10 * time.Millisecond
 		var wg sync.WaitGroup
 		for range 6 {
@@ -500,7 +496,7 @@ func TestExecNamesAProgramThatCannotRun(t *testing.T) {
 }
 
 func TestExecRefusesAPayloadThatIsNotJSON(t *testing.T) {
-	e := pipeline(t, "echo", 1)
+	e := pipeline(t, "echo")
 	r := ask("doc")
 	r.Payload = json.RawMessage(`{"cut`)
 	_, err := e.Complete(t.Context(), r)
