@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/vbauerster/mpb/v8"
@@ -23,7 +23,7 @@ func (a *app) observer(l *loaded) (run.Observer, func()) {
 	case a.json:
 		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}
 	case isTerminal(a.err):
-		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*mpb.Bar{}}
+		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}}
 		return o, o.close
 	}
 	return &plainObserver{w: a.err, every: 5 * time.Second}, func() {}
@@ -133,9 +133,13 @@ func (o *jsonObserver) Progress(p run.Progress) {
 // A barObserver draws one bar an arm.
 type barObserver struct {
 	progress *mpb.Progress
-	bars     map[string]*mpb.Bar
-	mu       sync.Mutex // bars are drawn from another goroutine
-	arms     map[string]run.ArmPlan
+	bars     map[string]*armBar
+}
+
+// An armBar shows where an arm stands. It is drawn from another goroutine.
+type armBar struct {
+	*mpb.Bar
+	arm atomic.Pointer[run.ArmPlan]
 }
 
 func (o *barObserver) Event(e run.Event) { fmt.Fprintln(o.progress, describe(e)) }
@@ -143,12 +147,11 @@ func (o *barObserver) Event(e run.Event) { fmt.Fprintln(o.progress, describe(e))
 func (o *barObserver) Progress(p run.Progress) {
 	for _, a := range p.Arms {
 		key := string(p.Stage) + " " + a.Arm
-		o.set(key, a)
-		bar, ok := o.bars[key]
-		if !ok {
-			bar = o.bar(key, a)
-			o.bars[key] = bar
+		if o.bars[key] == nil {
+			o.bars[key] = o.bar(key, &a)
 		}
+		bar := o.bars[key]
+		bar.arm.Store(&a)
 		bar.SetCurrent(int64(a.Done))
 		if p.Ended && a.Done < a.Planned {
 			bar.Abort(false)
@@ -156,28 +159,16 @@ func (o *barObserver) Progress(p run.Progress) {
 	}
 }
 
-func (o *barObserver) set(key string, a run.ArmPlan) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.arms == nil {
-		o.arms = map[string]run.ArmPlan{}
-	}
-	o.arms[key] = a
-}
-
-func (o *barObserver) get(key string) run.ArmPlan {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.arms[key]
-}
-
-func (o *barObserver) bar(key string, a run.ArmPlan) *mpb.Bar {
-	return o.progress.AddBar(int64(a.Planned),
+func (o *barObserver) bar(key string, a *run.ArmPlan) *armBar {
+	bar := new(armBar)
+	bar.arm.Store(a)
+	bar.Bar = o.progress.AddBar(int64(a.Planned),
 		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
-			arm := o.get(key)
+			arm := bar.arm.Load()
 			return fmt.Sprintf(" %d failed  $%.4f ", arm.Failed, arm.Cost)
 		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WCSyncSpace)))
+	return bar
 }
 
 func (o *barObserver) close() {

@@ -160,11 +160,7 @@ func dollars(v *float64) string {
 }
 
 func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
-	price, err := l.pricer()
-	if err != nil {
-		return nil, err
-	}
-	estimator := plan.Estimator{Bench: l.bench, Replicates: l.study.Execution.Replicates, Count: countTokens(), Price: price}
+	estimator := plan.Estimator{Bench: l.bench, Replicates: l.study.Execution.Replicates, Count: countTokens(), Price: l.pricer()}
 	for _, arm := range l.bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
 			estimator.Gold = arm.ID

@@ -187,7 +187,7 @@ func priceOf(m study.Model) (price.Price, bool) {
 }
 
 // pricer prices what a plan foresees.
-func (l *loaded) pricer() (plan.Pricer, error) {
+func (l *loaded) pricer() plan.Pricer {
 	costs := map[string]func(eval.Usage) float64{}
 	for _, m := range l.study.Models {
 		costs[m.ID] = costOf(m)
@@ -197,5 +197,5 @@ func (l *loaded) pricer() (plan.Pricer, error) {
 			return cost(u)
 		}
 		return 0 // a pipeline outside is the user's own
-	}, nil
+	}
 }

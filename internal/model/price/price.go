@@ -8,7 +8,6 @@ package price
 import (
 	_ "embed"
 	"encoding/json"
-	"math"
 	"regexp"
 	"strings"
 	"sync"
@@ -38,50 +37,42 @@ type Above struct {
 	Price
 }
 
-// A List is a list of prices, and of when and where they were found.
-type List struct {
+// A list is a list of prices, and of when and where they were found.
+type list struct {
 	Date      string              `json:"date"`
 	Note      string              `json:"note"`
-	Providers map[string]Provider `json:"providers"`
+	Providers map[string]provider `json:"providers"`
 }
 
-// A Provider is one provider's part of a list.
-type Provider struct {
+// A provider is one provider's part of a list.
+type provider struct {
 	Source string           `json:"source"`
 	Note   string           `json:"note,omitempty"`
 	Models map[string]Price `json:"models"`
 }
 
-// Shipped is the list that comes with the program. It must not be changed.
-func Shipped() List { return parsed() }
-
-var parsed = sync.OnceValue(func() List {
-	var l List
+// parsed is the list that comes with the program.
+var parsed = sync.OnceValue(func() list {
+	var l list
 	if err := json.Unmarshal(shipped, &l); err != nil {
 		panic("price: prices.json: " + err.Error()) // a test reads it
 	}
 	return l
 })
 
-// Lookup finds the price of a model, by the name of its provider as study files
-// give it. A dated or otherwise pinned version has the price of its model; a
-// variant (mini, pro …) has only its own. Local servers cost nothing.
-func Lookup(provider, model string) (Price, bool) {
-	switch provider {
-	case "ollama", "vllm", "llamacpp":
-		return Price{}, true
-	}
-	return Shipped().Lookup(provider, model)
-}
-
 // version matches what may follow a model's name in the name of one of its
 // versions: a date, a number of three or four digits, latest or preview.
 var version = regexp.MustCompile(`^[-@](?:[0-9]{8}|[0-9]{6}|[0-9]{3,4}|[0-9]{4}-[0-9]{2}-[0-9]{2}|latest|preview(?:-[0-9]{2}-[0-9]{2,4})?)$`)
 
-// Lookup finds a price in the list: the longest name that the model's begins
-// with, if nothing but a version follows.
-func (l List) Lookup(provider, model string) (Price, bool) {
+// Lookup finds the price of a model, by the name of its provider as study files
+// give it: that of the longest name that the model's begins with, if nothing
+// but a version follows. A dated or otherwise pinned version has the price of
+// its model; a variant (mini, pro …) has only its own. Local servers cost
+// nothing.
+func Lookup(provider, model string) (Price, bool) {
 	switch provider {
+	case "ollama", "vllm", "llamacpp":
+		return Price{}, true
 	case "openai_responses":
 		provider = "openai"
 	case "gemini":
@@ -90,7 +81,7 @@ func (l List) Lookup(provider, model string) (Price, bool) {
 	model = strings.TrimPrefix(model, "models/")
 	var best string
 	var price Price
-	for name, p := range l.Providers[provider].Models {
+	for name, p := range parsed().Providers[provider].Models {
 		rest, ok := strings.CutPrefix(model, name)
 		if ok && (rest == "" || version.MatchString(rest)) && len(name) > len(best) {
 			best, price = name, p
@@ -98,9 +89,6 @@ func (l List) Lookup(provider, model string) (Price, bool) {
 	}
 	return price, best != ""
 }
-
-// Unknown is the cost of an answer whose price is not known.
-func Unknown() float64 { return math.NaN() }
 
 // Cost is what an answer cost in US dollars. No token is billed twice: cached
 // tokens that the provider counts in the input are taken out of it, and
