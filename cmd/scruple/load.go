@@ -56,7 +56,7 @@ func (a *app) load(path string) (*loaded, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &loaded{file: r.file, study: r.common, entry: r.entry, bench: bench}
+	l := &loaded{file: r.file, study: r.own.Common(), entry: r.entry, bench: bench}
 	if err := l.resolve(); err != nil {
 		l.close()
 		return nil, err
@@ -66,10 +66,9 @@ func (a *app) load(path string) (*loaded, error) {
 
 // A readStudy is a study file whose data were not looked at yet.
 type readStudy struct {
-	file   *study.File
-	entry  suites.Entry
-	own    any // the study in the suite's own type
-	common *study.Study
+	file  *study.File
+	entry suites.Entry
+	own   study.Any
 }
 
 func (a *app) read(path string) (readStudy, error) {
@@ -81,9 +80,9 @@ func (a *app) read(path string) (readStudy, error) {
 	if err != nil {
 		return readStudy{}, fmt.Errorf("%s: suite: %w", path, err)
 	}
-	own, common := entry.NewStudy()
+	own := entry.NewStudy()
 	file, err := study.Load(path, a.overrides, own)
-	return readStudy{file, entry, own, common}, err
+	return readStudy{file, entry, own}, err
 }
 
 // warnOf says on standard error what the data of a study have that may be

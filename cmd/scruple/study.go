@@ -90,8 +90,7 @@ For editors: save it, and begin the study file with
 		if err != nil {
 			return err
 		}
-		into, _ := entry.NewStudy()
-		b, err := study.Schema(into, "https://scruple.invalid/schema/"+entry.Suite.Name+".json", "Scruple study: "+entry.Suite.Title)
+		b, err := study.Schema(entry.NewStudy(), "https://scruple.invalid/schema/"+entry.Suite.Name+".json", "Scruple study: "+entry.Suite.Title)
 		if err != nil {
 			return err
 		}

@@ -24,14 +24,13 @@ type File struct {
 }
 
 // Load reads the study at path, applies overrides such as
-// "execution.concurrency=8", fills in defaults, decodes it into a pointer to a
-// struct that is [Study] or embeds it, and validates what is common to all
-// suites. An error is [Errors], all findings of the first step that has any:
+// "execution.concurrency=8", fills in defaults, decodes it, and validates what
+// is common to all suites. An error is [Errors], all findings of the first step that has any:
 // syntax, then keys and types, then meaning.
 //
 // Keys are those of the json tags; what a struct tag jsonschema constrains is
 // checked, and its default is filled in.
-func Load(path string, overrides []string, into any) (*File, error) {
+func Load(path string, overrides []string, into Any) (*File, error) {
 	data, err := readFile(path, maxBytes)
 	if err != nil {
 		return nil, Errors{fmt.Errorf("reading the study: %w", err)}
@@ -39,8 +38,7 @@ func Load(path string, overrides []string, into any) (*File, error) {
 	return load(path, data, overrides, into)
 }
 
-func load(path string, data []byte, overrides []string, into any) (*File, error) {
-	common := embedded(into)
+func load(path string, data []byte, overrides []string, into Any) (*File, error) {
 	f, err := parse(path, data, overrides)
 	if err != nil {
 		return nil, err
@@ -53,7 +51,7 @@ func load(path string, data []byte, overrides []string, into any) (*File, error)
 	if err := f.decode(into); err != nil {
 		return nil, err
 	}
-	if err := f.validate(common); err != nil {
+	if err := f.validate(into.Common()); err != nil {
 		return nil, err
 	}
 	return f, nil
@@ -91,22 +89,6 @@ func peek(path string, overrides []string, key, remedy string) (string, error) {
 	default:
 		return n.text, nil
 	}
-}
-
-// embedded finds the common part of a study struct.
-func embedded(into any) *Study {
-	if s, ok := into.(*Study); ok && s != nil {
-		return s
-	}
-	v := reflect.ValueOf(into)
-	if v.Kind() == reflect.Pointer && !v.IsNil() && v.Elem().Kind() == reflect.Struct {
-		for _, field := range v.Elem().Fields() {
-			if s, ok := field.Addr().Interface().(*Study); ok {
-				return s
-			}
-		}
-	}
-	panic(fmt.Sprintf("study: Load needs a pointer to a struct that embeds study.Study, not %T", into))
 }
 
 // parse reads the text of a study and applies the overrides.

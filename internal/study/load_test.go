@@ -265,21 +265,3 @@ func TestLoadFromDisk(t *testing.T) {
 		}
 	}
 }
-
-// What cannot be a study struct is a mistake of the program, not of a user.
-func TestLoadPanics(t *testing.T) {
-	for name, into := range map[string]any{
-		"no embedded study": &struct{ Name string }{},
-		"not a pointer":     contracts{},
-		"nil":               (*contracts)(nil),
-	} {
-		func() {
-			defer func() {
-				if p, ok := recover().(string); !ok || !strings.HasPrefix(p, "study: ") {
-					t.Errorf("%s: got panic %q, want one that begins with study:", name, p)
-				}
-			}()
-			_, _ = load("study.yaml", []byte(contractsYAML), nil, into)
-		}()
-	}
-}

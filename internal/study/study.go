@@ -30,6 +30,13 @@ type Study struct {
 	Output      Output     `json:"output,omitempty"`
 }
 
+// Any is a study in the type of its suite: a pointer to a struct that embeds
+// [Study].
+type Any interface{ Common() *Study }
+
+// Common is the part that every study has.
+func (s *Study) Common() *Study { return s }
+
 // A Model is one model as the study uses it. Every key but id, provider and
 // name is optional; what is not given is not sent.
 type Model struct {

@@ -20,11 +20,11 @@ type Entry struct {
 	// Primary and Secondary are the metrics reported where a study names none.
 	Primary, Secondary []string
 	// NewStudy makes an empty study of the suite's own type to load a file
-	// into, and gives the part of it that every study has.
-	NewStudy func() (own any, common *study.Study)
+	// into.
+	NewStudy func() study.Any
 	// Open binds the suite to a loaded study that NewStudy made. The error
 	// lists everything that is wrong with the study's data.
-	Open func(f *study.File, own any) (Bench, error)
+	Open func(f *study.File, own study.Any) (Bench, error)
 	// Init writes a study that runs into a folder and lists the files, the
 	// study file first. It overwrites nothing.
 	Init func(dir string) ([]string, error)
@@ -38,7 +38,7 @@ type Entry struct {
 	// Explain shows what is true for an item of a study, or of one thing that is
 	// asked of it: in words, and as a value that can be JSON. The study's data
 	// need not be right. Nil for suites whose truth is annotated.
-	Explain func(f *study.File, own any, item, of string) (fmt.Stringer, error)
+	Explain func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error)
 	// Shortcuts are flags for keys of the suite's studies.
 	Shortcuts []Shortcut
 }
@@ -94,9 +94,9 @@ func (r PreflightResult) OK() bool { return len(r.Wrong) == 0 }
 
 // opener erases the types of a suite's study and bench. The function it
 // returns panics when it is given the study of another suite.
-func opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.File, any) (Bench, error) {
-	return func(f *study.File, own any) (Bench, error) {
-		b, err := open(f, own.(*S))
+func opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.File, study.Any) (Bench, error) {
+	return func(f *study.File, own study.Any) (Bench, error) {
+		b, err := open(f, any(own).(*S))
 		if err != nil {
 			return nil, err
 		}
@@ -126,13 +126,10 @@ func rerankEntry() Entry {
 		Suite:     rerank.Suite(),
 		Primary:   rerank.Primary(),
 		Secondary: rerank.Secondary(),
-		NewStudy: func() (any, *study.Study) {
-			s := new(rerank.Study)
-			return s, &s.Study
-		},
-		Open: opener(rerank.Open),
-		Init: rerank.Init,
-		Explain: func(f *study.File, own any, item, of string) (fmt.Stringer, error) {
+		NewStudy:  func() study.Any { return new(rerank.Study) },
+		Open:      opener(rerank.Open),
+		Init:      rerank.Init,
+		Explain: func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error) {
 			return rerank.Explain(f, own.(*rerank.Study), item, of)
 		},
 		Make:      func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
@@ -165,10 +162,7 @@ func extractionEntry() Entry {
 		Suite:     extraction.Suite(),
 		Primary:   extraction.Primary(),
 		Secondary: extraction.Secondary(),
-		NewStudy: func() (any, *study.Study) {
-			s := new(extraction.Study)
-			return s, &s.Study
-		},
+		NewStudy:  func() study.Any { return new(extraction.Study) },
 		Open:      opener(extraction.Open),
 		Init:      extraction.Init,
 		Preflight: checker(extraction.Preflight, func(r extraction.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),

@@ -43,12 +43,12 @@ func TestEntries(t *testing.T) {
 			if _, err := e.Init(dir); err == nil {
 				t.Error("the starter study is written over itself")
 			}
-			mine, common := e.NewStudy()
+			mine := e.NewStudy()
 			f, err := study.Load(files[0], nil, mine)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if common.Suite != e.Suite.Name || common.Name != "starter" {
+			if common := mine.Common(); common.Suite != e.Suite.Name || common.Name != "starter" {
 				t.Errorf("the common part is not the study's: %+v", common)
 			}
 			b, err := e.Open(f, mine)
@@ -94,7 +94,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own, _ := e.NewStudy()
+	own := e.NewStudy()
 	f, err := study.Load(files[0], []string{"kernels[heuristic].builtin=", "kernels[heuristic].exec=cat -"}, own)
 	if err != nil {
 		t.Fatal(err)
