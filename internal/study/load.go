@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +10,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A File is a loaded study file: what later findings about the study need to
@@ -149,24 +150,13 @@ func (f *File) decode(into any) error {
 
 // canonicalJSON writes a value with sorted keys, without white space, and with
 // every character as itself.
-func canonicalJSON(v any) ([]byte, error) {
+func canonicalJSON(v any) (jsontext.Value, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
 		return nil, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var sorted any
-	if err := dec.Decode(&sorted); err != nil {
-		return nil, err
-	}
-	var out bytes.Buffer
-	enc := json.NewEncoder(&out)
-	enc.SetEscapeHTML(false)
-	if err := enc.Encode(sorted); err != nil {
-		return nil, err
-	}
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
+	canonical := jsontext.Value(data)
+	return canonical, canonical.Compact(jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(false))
 }
 
 // Canonical is the study after overrides and defaults as JSON with sorted

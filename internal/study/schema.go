@@ -8,6 +8,7 @@ import (
 	"reflect"
 
 	"github.com/invopop/jsonschema"
+	checking "github.com/santhosh-tekuri/jsonschema/v6"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of study files that decode into v,
@@ -68,11 +69,9 @@ func document(s *jsonschema.Schema) map[string]any {
 	if err != nil {
 		panic("study: schema cannot be written: " + err.Error())
 	}
-	dec := json.NewDecoder(bytes.NewReader(data))
-	dec.UseNumber()
-	var doc map[string]any
-	if err := dec.Decode(&doc); err != nil {
+	doc, err := checking.UnmarshalJSON(bytes.NewReader(data))
+	if err != nil {
 		panic("study: schema cannot be read: " + err.Error())
 	}
-	return doc
+	return doc.(map[string]any)
 }
