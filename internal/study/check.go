@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	fault "github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
@@ -86,28 +87,20 @@ func (c *checker) locate(location []string) (*node, string) {
 }
 
 // part is the piece of the schema that a URL points to.
-func (c *checker) part(url string) map[string]any {
-	_, pointer, _ := strings.Cut(url, "#")
+func (c *checker) part(location string) map[string]any {
+	_, pointer, _ := strings.Cut(location, "#")
+	if plain, err := url.PathUnescape(pointer); err == nil {
+		pointer = plain
+	}
 	part := c.schema
-	for token := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
-		if token == "" {
-			continue
-		}
-		next, ok := part[unescape(token)].(map[string]any)
+	for token := range jsontext.Pointer(pointer).Tokens() {
+		next, ok := part[token].(map[string]any)
 		if !ok {
 			return nil
 		}
 		part = next
 	}
 	return part
-}
-
-// unescape undoes what a JSON pointer in a URL does to a key.
-func unescape(token string) string {
-	if plain, err := url.PathUnescape(token); err == nil {
-		token = plain
-	}
-	return strings.NewReplacer("~1", "/", "~0", "~").Replace(token)
 }
 
 func (c *checker) errorf(at Position, path, format string, args ...any) {

@@ -43,15 +43,12 @@ func (v *validator) name(name string) {
 }
 
 func (v *validator) models(models []Model) {
-	first := map[string]int{}
+	// Folders are made of ids, and some file systems do not tell case.
+	first := firsts(models, func(m Model) string { return strings.ToLower(m.ID) })
 	for i, m := range models {
 		path := elementPath("models", i)
-		// Folders are made of ids, and some file systems do not tell case.
-		id := strings.ToLower(m.ID)
-		if j, ok := first[id]; ok {
-			v.errorf(path+".id", "%s is the id of models[%d] already: ids must differ in more than case", quote(m.ID), j)
-		} else {
-			first[id] = i
+		if first[i] < i {
+			v.errorf(path+".id", "%s is the id of models[%d] already: ids must differ in more than case", quote(m.ID), first[i])
 		}
 		v.baseURL(path+".base_url", m.BaseURL)
 		if s := m.Skill; s != nil && s.Miss+s.Wrong > 1 {
@@ -111,29 +108,38 @@ func (v *validator) weights(weights map[string]float64) {
 }
 
 func (v *validator) conditions(conditions []Condition) {
-	first := map[string]int{}
-	for i, c := range conditions {
-		if j, ok := first[c.Name]; ok {
-			v.errorf(elementPath("decide.require", i)+".name", "%s is the name of require[%d] already: results are shown by name", quote(c.Name), j)
-			continue
+	for i, first := range firsts(conditions, func(c Condition) string { return c.Name }) {
+		if first < i {
+			v.errorf(elementPath("decide.require", i)+".name", "%s is the name of require[%d] already: results are shown by name", quote(conditions[i].Name), first)
 		}
-		first[c.Name] = i
 	}
 }
 
 func (v *validator) outcomes(outcomes []Class) {
-	first := map[string]int{}
+	first := firsts(outcomes, func(c Class) string { return c.Name })
 	for i, c := range outcomes {
 		path := elementPath("decide.outcomes", i)
-		if j, ok := first[c.Name]; ok {
-			v.errorf(path+".name", "%s is the name of outcomes[%d] already: results are shown by name", quote(c.Name), j)
-		} else {
-			first[c.Name] = i
+		if first[i] < i {
+			v.errorf(path+".name", "%s is the name of outcomes[%d] already: results are shown by name", quote(c.Name), first[i])
 		}
 		if strings.TrimSpace(c.When) == "" && i != len(outcomes)-1 {
 			v.errorf(path, "%s has no when: only the last outcome may leave it out, since it applies to everything else", quote(c.Name))
 		}
 	}
+}
+
+// firsts is for each element of a list the first that has the same key.
+func firsts[T any](list []T, key func(T) string) []int {
+	seen := map[string]int{}
+	first := make([]int, len(list))
+	for i, element := range list {
+		k := key(element)
+		if _, ok := seen[k]; !ok {
+			seen[k] = i
+		}
+		first[i] = seen[k]
+	}
+	return first
 }
 
 // decimal shows a sum without the noise of its last bits.

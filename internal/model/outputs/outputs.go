@@ -24,7 +24,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -39,7 +41,6 @@ import (
 type Client struct {
 	lines *dataset.Lines
 	index map[key]int // record of the answer
-	items []string    // that have an answer, in the file's order
 }
 
 var _ model.Client = (*Client)(nil)
@@ -124,50 +125,36 @@ func Open(path string) (*Client, error) {
 const maxListed = 20
 
 func (c *Client) load() error {
-	var (
-		mistakes []error
-		more     int
-		buf      []byte
-		known    = map[string]bool{}
-	)
+	var mistakes []error
+	var buf []byte
 	for i := range c.lines.Len() {
-		var k key
 		var err error
-		if k, buf, err = c.add(i, buf); err != nil {
-			if len(mistakes) < maxListed {
-				mistakes = append(mistakes, err)
-			} else {
-				more++
-			}
-			continue
-		}
-		if !known[k.item] {
-			known[k.item] = true
-			c.items = append(c.items, k.item)
+		if buf, err = c.add(i, buf); err != nil {
+			mistakes = append(mistakes, err)
 		}
 	}
-	if more > 0 {
-		mistakes = append(mistakes, fmt.Errorf("%s: and %d more", c.lines.Path(), more))
+	if more := len(mistakes) - maxListed; more > 0 {
+		mistakes = append(mistakes[:maxListed], fmt.Errorf("%s: and %d more", c.lines.Path(), more))
 	}
 	return errors.Join(mistakes...)
 }
 
 // add checks record i and enters it in the index.
-func (c *Client) add(i int, buf []byte) (key, []byte, error) {
+func (c *Client) add(i int, buf []byte) ([]byte, error) {
 	var r record
 	buf, err := c.lines.Decode(i, buf, &r)
 	if err != nil {
-		return key{}, buf, err
+		return buf, err
 	}
 	k, err := r.key()
 	if err != nil {
-		return k, buf, c.lines.Locate(i, err)
+		return buf, c.lines.Locate(i, err)
 	}
 	if first, ok := c.index[k]; ok {
-		return k, buf, c.lines.Errorf(i, "%v is answered in line %d already: give each answer once, or number replicates", k, c.lines.Line(first))
+		return buf, c.lines.Errorf(i, "%v is answered in line %d already: give each answer once, or number replicates", k, c.lines.Line(first))
 	}
 	c.index[k] = i
-	return k, buf, nil
+	return buf, nil
 }
 
 // Complete answers with what the file holds for the request's item and
@@ -245,9 +232,10 @@ func (c *Client) Unknown(items []string) []string {
 		known[item] = true
 	}
 	var list []string
-	for _, item := range c.items {
-		if !known[item] {
-			list = append(list, item)
+	for _, k := range slices.SortedFunc(maps.Keys(c.index), func(a, b key) int { return c.index[a] - c.index[b] }) {
+		if !known[k.item] {
+			known[k.item] = true
+			list = append(list, k.item)
 		}
 	}
 	return list

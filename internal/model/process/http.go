@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -51,7 +53,7 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 
 // keyParameter is the query parameter that looks like a key, "" if none does.
 func keyParameter(u *url.URL) string {
-	for name := range u.Query() {
+	for _, name := range slices.Sorted(maps.Keys(u.Query())) {
 		switch strings.ToLower(strings.NewReplacer("-", "", "_", "").Replace(name)) {
 		case "key", "apikey", "token", "accesstoken", "secret", "password", "auth", "sig", "signature":
 			return name
