@@ -67,13 +67,9 @@ func Shortcuts() []Shortcut {
 	}
 }
 
-// A Making says how much of what to make up; a count of 0, but of
-// requests, is the suite's to choose. From is a file of real data to build upon, "" for none.
-type Making struct {
-	Seed                            uint64
-	Items, Reviews, Users, Requests int
-	From                            string
-}
+// A Making says how much of what to make up, in the words of the one suite
+// that does.
+type Making = rerank.Making
 
 // A Bench is a suite bound to a study, with the pipelines outside that its
 // arms ask. It holds files open until it is closed.
@@ -132,7 +128,7 @@ func rerankEntry() Entry {
 		Explain: func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error) {
 			return rerank.Explain(f, own.(*rerank.Study), item, of)
 		},
-		Make:      func(dir string, m Making) ([]string, []string, error) { return rerank.Make(dir, rerank.Making(m)) },
+		Make:      rerank.Make,
 		Preflight: checker(rerank.Preflight, func(r rerank.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),
 		Shortcuts: []Shortcut{
 			{Flag: "attack", Key: "attacks.names", List: true, Doc: "none, all, or names of attacks"},
