@@ -33,7 +33,7 @@
 // part of error messages.
 //
 // The environment is handed on without variables that look like the keys of
-// model providers (see withheld).
+// model providers, so that none can spend a study's money.
 //
 // The package must not know any suite, nor who asks or why.
 package process
