@@ -79,7 +79,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	if err != nil {
 		return eval.Response{}, nil, &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
 	}
-	x := Post(ctx, c.http, address, c.header, body)
+	x := Post(ctx, c.http, address, c.header, body, MaxBody)
 	if x.Err != nil {
 		return eval.Response{}, nil, c.clean(incomplete(ctx, x))
 	}

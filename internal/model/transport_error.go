@@ -293,8 +293,8 @@ func (*inBody) Error() string { return "the answer holds an error" }
 // incomplete classes the error of an exchange without a complete answer.
 func incomplete(ctx context.Context, x *Exchange) *Error {
 	err := x.Err
-	if errors.Is(err, errTooLarge) {
-		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: err.Error(), Remedy: "check that base_url is the address of a model's API"}
+	if errors.Is(err, ErrTooLarge) {
+		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), Remedy: "check that base_url is the address of a model's API"}
 	}
 	e := FromTransport(ctx, err)
 	e.Status = x.Status

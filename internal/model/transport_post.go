@@ -9,11 +9,12 @@ import (
 	"net/url"
 )
 
-// maxBody is the most that is read of one answer. The longest real answers
-// have a few hundred kilobytes.
-const maxBody = 32 << 20
+// MaxBody is the limit for answers of models. The longest real ones have a few
+// hundred kilobytes.
+const MaxBody = 32 << 20
 
-var errTooLarge = errors.New("the answer is larger than 32 MiB")
+// ErrTooLarge is the error of an answer above the limit.
+var ErrTooLarge = errors.New("the answer is too large")
 
 // An Exchange is the answer to one HTTP request, read to its end.
 type Exchange struct {
@@ -23,12 +24,13 @@ type Exchange struct {
 	Err    error // why there is no complete answer
 }
 
-// Post sends body to address once and reads the whole answer. It sends nothing
-// twice: net/http repeats a POST only if no byte of it has left.
+// Post sends body to address once and reads the whole answer, of at most limit
+// bytes. It sends nothing twice: net/http repeats a POST only if no byte of it
+// has left.
 //
 // header is not modified, so that requests can share it. An error has no URL
 // in its text, since a URL may hold a key.
-func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte) *Exchange {
+func Post(ctx context.Context, client *http.Client, address string, header http.Header, body []byte, limit int64) *Exchange {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(body))
 	if err != nil {
 		return &Exchange{Err: withoutURL(err)}
@@ -40,7 +42,7 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	}
 	defer resp.Body.Close()
 	x := &Exchange{Status: resp.StatusCode, Header: resp.Header}
-	x.Body, x.Err = readBody(resp)
+	x.Body, x.Err = readBody(resp, limit)
 	return x
 }
 
@@ -53,14 +55,14 @@ func withoutURL(err error) error {
 	return err
 }
 
-func readBody(resp *http.Response) ([]byte, error) {
+func readBody(resp *http.Response, limit int64) ([]byte, error) {
 	var b bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= maxBody {
+	if n := resp.ContentLength; n > 0 && n <= limit {
 		b.Grow(int(n) + bytes.MinRead) // the last read, which finds the end, needs room too
 	}
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, maxBody+1))
-	if err == nil && b.Len() > maxBody {
-		err = errTooLarge
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if err == nil && int64(b.Len()) > limit {
+		err = ErrTooLarge
 	}
 	return b.Bytes(), err
 }

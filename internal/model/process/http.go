@@ -1,11 +1,9 @@
 package process
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -23,6 +21,7 @@ import (
 type HTTP struct {
 	address   string
 	client    http.Client
+	header    http.Header
 	maxAnswer int64
 }
 
@@ -43,7 +42,8 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 	case u.Fragment != "":
 		return nil, fmt.Errorf("address %q: what follows the # would not be sent: leave it out", address)
 	}
-	h := &HTTP{address: address, maxAnswer: maxAnswer}
+	h := &HTTP{address: address, maxAnswer: maxAnswer,
+		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}
 	if client != nil {
 		h.client = *client
 	}
@@ -76,32 +76,20 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	if err != nil {
 		return eval.Response{}, err
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, h.address, bytes.NewReader(body))
-	if err != nil {
-		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Err: err}
-	}
-	req.Header.Set("Content-Type", "application/json")
-	req.Header.Set("Accept", "application/json")
-	req.Header.Set("User-Agent", "scruple")
-	resp, err := h.client.Do(req)
-	if err != nil {
-		return eval.Response{}, unanswered(ctx, req.URL.Host, err)
-	}
-	defer resp.Body.Close()
-	data, err := io.ReadAll(io.LimitReader(resp.Body, h.maxAnswer+1))
+	x := model.Post(ctx, &h.client, h.address, h.header, body, h.maxAnswer)
 	switch {
-	case err != nil:
-		return eval.Response{}, withStatus(resp, unanswered(ctx, req.URL.Host, err))
-	case int64(len(data)) > h.maxAnswer:
-		return eval.Response{}, withStatus(resp, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(data)))
-	case resp.StatusCode < 200 || resp.StatusCode > 299:
-		return eval.Response{}, withStatus(resp, rejected(resp, data))
+	case errors.Is(x.Err, model.ErrTooLarge):
+		return eval.Response{}, withStatus(x, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(x.Body)))
+	case x.Err != nil:
+		return eval.Response{}, withStatus(x, unanswered(ctx, h.address, x.Err))
+	case x.Status < 200 || x.Status > 299:
+		return eval.Response{}, withStatus(x, rejected(x))
 	}
-	response, err := readBody(data, id)
+	response, err := readBody(x.Body, id)
 	if err != nil {
-		return eval.Response{}, withStatus(resp, err)
+		return eval.Response{}, withStatus(x, err)
 	}
-	response.RequestID = resp.Header.Get("X-Request-Id")
+	response.RequestID = x.Header.Get("X-Request-Id")
 	return response, nil
 }
 
@@ -119,24 +107,24 @@ func readBody(data []byte, id string) (eval.Response, error) {
 }
 
 // withStatus completes an error with what the response's head says.
-func withStatus(resp *http.Response, err error) error {
+func withStatus(x *model.Exchange, err error) error {
 	var failure *model.Error
 	if !errors.As(err, &failure) {
 		failure = &model.Error{Kind: eval.ErrMalformed, Err: err}
 	}
-	failure.Status, failure.RequestID = resp.StatusCode, resp.Header.Get("X-Request-Id")
+	failure.Status, failure.RequestID = x.Status, x.Header.Get("X-Request-Id")
 	if failure.Kind == eval.ErrMalformed && failure.Remedy == "" {
 		failure.Remedy = `the service must answer with one JSON object that has the key "output"`
 	}
 	return failure
 }
 
-// unanswered is the error of a request for which there is no whole answer. The
-// address is left out of it but for the host, since a query may hold a key.
-func unanswered(ctx context.Context, host string, err error) *model.Error {
-	var wrapped *url.Error
-	if errors.As(err, &wrapped) {
-		err = wrapped.Err
+// unanswered is the error of a request without a complete answer. Of the address
+// it names the host only, since a query may hold a key.
+func unanswered(ctx context.Context, address string, err error) *model.Error {
+	host := ""
+	if u, e := url.Parse(address); e == nil {
+		host = u.Host
 	}
 	failure := model.FromTransport(ctx, err)
 	if failure.Message == "" && failure.Err != nil {
@@ -149,10 +137,10 @@ func unanswered(ctx context.Context, host string, err error) *model.Error {
 }
 
 // rejected is the error of an answer whose status is no success.
-func rejected(resp *http.Response, body []byte) *model.Error {
-	status := resp.StatusCode
-	failure := &model.Error{Kind: model.KindOfStatus(status), RetryAfter: model.RetryAfter(resp.Header, time.Now()), Message: shorten(body)}
-	if a, err := decode(body); err == nil && a.complaint() != "" {
+func rejected(x *model.Exchange) *model.Error {
+	status := x.Status
+	failure := &model.Error{Kind: model.KindOfStatus(status), RetryAfter: model.RetryAfter(x.Header, time.Now()), Message: shorten(x.Body)}
+	if a, err := decode(x.Body); err == nil && a.complaint() != "" {
 		failure.Message = oneLine(a.complaint())
 	}
 	if failure.Message == "" {
@@ -161,7 +149,7 @@ func rejected(resp *http.Response, body []byte) *model.Error {
 	switch {
 	case status >= 300 && status < 400: // waiting does not mend a wrong address
 		failure.Kind = eval.ErrBadRequest
-		failure.Remedy = "the service redirects to " + strconv.Quote(resp.Header.Get("Location")) + ": give the final address"
+		failure.Remedy = "the service redirects to " + strconv.Quote(x.Header.Get("Location")) + ": give the final address"
 	case status == http.StatusRequestEntityTooLarge: // about this item, not about the study
 		failure.TooLong = true
 		failure.Remedy = "raise the service's limit on the size of requests"
