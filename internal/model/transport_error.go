@@ -13,9 +13,9 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A complaint is an error body, whoever wrote it: OpenAI's, Anthropic's and
@@ -133,16 +133,7 @@ func (c *complaint) readDetails(raw json.RawMessage) {
 
 // plainText makes one short line of a body that is not in a known form.
 func plainText(b []byte) string {
-	const most = 300
-	text := strings.Join(strings.Fields(string(bytes.ToValidUTF8(b, nil))), " ")
-	if len(text) <= most {
-		return text
-	}
-	cut := most
-	for cut > 0 && !utf8.RuneStart(text[cut]) {
-		cut--
-	}
-	return text[:cut] + " …"
+	return text.Shorten(strings.Join(strings.Fields(string(bytes.ToValidUTF8(b, nil))), " "), 300)
 }
 
 // says reports whether the complaint contains one of the phrases, which are in

@@ -80,11 +80,3 @@ func typography() *strings.Replacer {
 		"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
 	)
 }
-
-// ellipsis cuts a text to n characters, the last of them an ellipsis.
-func ellipsis(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return strings.TrimSpace(string(r[:n-1])) + "…"
-	}
-	return s
-}

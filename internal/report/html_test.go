@@ -50,7 +50,7 @@ func attribute(n *html.Node, key string) string {
 	return ""
 }
 
-func text(n *html.Node) string {
+func textOf(n *html.Node) string {
 	var b strings.Builder
 	for d := range n.Descendants() {
 		if d.Type == html.TextNode {
@@ -82,12 +82,12 @@ func checkPage(t fataler, page string) []*html.Node {
 		}
 		switch n.Data {
 		case "script":
-			if text(n) != reportScript {
-				t.Fatalf("a script that is not ours: %q", text(n))
+			if textOf(n) != reportScript {
+				t.Fatalf("a script that is not ours: %q", textOf(n))
 			}
 		case "style":
-			if text(n) != reportStyle {
-				t.Fatalf("a style that is not ours: %q", text(n))
+			if textOf(n) != reportStyle {
+				t.Fatalf("a style that is not ours: %q", textOf(n))
 			}
 		}
 	}
@@ -126,7 +126,7 @@ func names(nodes []*html.Node) []string {
 }
 
 func TestHTMLShowsHostileTextAsText(t *testing.T) {
-	body := text(parse(t, render(t, load(t, "hostile"), HTML)))
+	body := textOf(parse(t, render(t, load(t, "hostile"), HTML)))
 	for _, want := range []string{
 		"<script>alert(1)</script>", "</style><img src=https://evil.example/x.png onerror=alert(1)>", "&lt; &amp;",
 		"an_arm_with_a_very_long_name", "שלום עולם", "␛[2J", "null␀baseline", "</details>",
@@ -151,7 +151,7 @@ func TestHTMLPolicy(t *testing.T) {
 		case n.Data == "meta" && attribute(n, "http-equiv") == "Content-Security-Policy":
 			policy = attribute(n, "content")
 		case n.Data == "script":
-			script += text(n)
+			script += textOf(n)
 		}
 	}
 	hash := sha256.Sum256([]byte(script))
@@ -172,7 +172,7 @@ func TestHTMLShowsTheWholePage(t *testing.T) {
 	var pages []string
 	for _, n := range elementsOf(doc) {
 		if n.Data == "div" && attribute(n, "class") == "text" {
-			pages = append(pages, text(n))
+			pages = append(pages, textOf(n))
 		}
 	}
 	for _, s := range r.Analysis.Samples {
@@ -210,7 +210,7 @@ func TestHTMLIsAccessible(t *testing.T) {
 				headings++
 			case "th":
 				if attribute(n, "scope") == "" {
-					t.Errorf("%s: a table head without scope: %q", name, text(n))
+					t.Errorf("%s: a table head without scope: %q", name, textOf(n))
 				}
 			case "svg":
 				outer := n.Parent.Data != "svg"

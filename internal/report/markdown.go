@@ -5,6 +5,8 @@ import (
 	"io"
 	"regexp"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Markdown writes the whole report as GitHub-flavoured Markdown, samples in
@@ -220,7 +222,7 @@ func shortened(t *table) *table {
 	for _, r := range t.Rows {
 		row := make([]cell, len(r))
 		for j, c := range r {
-			c.Text, c.Detail = ellipsis(PlainLine(c.Text), sampleText), nil
+			c.Text, c.Detail = text.Shorten(PlainLine(c.Text), sampleText), nil
 			row[j] = c
 		}
 		cut.Rows = append(cut.Rows, row)

@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A segment is a run of text under the same marks. Marks may overlap; segments
@@ -45,7 +46,7 @@ func (s segment) Title() string {
 // Tag is what stands behind the segment: the labels, cut to what fits a line.
 func (s segment) Tag() string {
 	const most = 32
-	return ellipsis(PlainLine(strings.Join(s.Labels, ", ")), most)
+	return text.Shorten(PlainLine(strings.Join(s.Labels, ", ")), most)
 }
 
 // split cuts a text at the borders of its marks. Joined, the segments are the

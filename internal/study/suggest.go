@@ -25,7 +25,7 @@ func suggest(word string, known []string) string {
 }
 
 // maxShown keeps an error on one readable line.
-const maxShown = 60
+const maxShown = 61
 
 // quote shows a value in an error: on one line, cut, and without what could be
 // a password or a key.
@@ -34,10 +34,7 @@ func quote(s string) string {
 	for _, secret := range findSecrets(s) {
 		s = strings.ReplaceAll(s, secret, "…")
 	}
-	if r := []rune(s); len(r) > maxShown {
-		s = string(r[:maxShown]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(text.Shorten(s, maxShown))
 }
 
 // These are compiled once and never change.

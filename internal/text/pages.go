@@ -78,20 +78,7 @@ func isBlank(s string) bool {
 }
 
 // clip shortens a text for an error message.
-func clip(s string) string {
-	const most = 60
-	if len(s) <= most {
-		return s
-	}
-	cut := 0
-	for i := range s {
-		if i > most {
-			break
-		}
-		cut = i
-	}
-	return s[:cut] + "…"
-}
+func clip(s string) string { return Shorten(s, 60) }
 
 // unmarked takes the lines that mark pages out of a quote that was copied
 // over a page break: they are no part of the text that is searched.

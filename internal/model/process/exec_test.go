@@ -149,7 +149,7 @@ func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 		stays      bool // the process is still in step and is kept
 	}{
 		{"prose", "Loading model \x1b[32m100%\x1b[0m …", eval.ErrMalformed, "not JSON: Loading model [32m100%[0m …", false},
-		{"long prose is cut", strings.Repeat("äb", 200), eval.ErrMalformed, strings.Repeat("äb", 66) + "ä …", false},
+		{"long prose is cut", strings.Repeat("äb", 200), eval.ErrMalformed, strings.Repeat("äb", 99) + "ä…", false},
 		{"not UTF-8", `{"id":"$ID","output":"caf$E9"}`, eval.ErrMalformed, "not UTF-8", false},
 		{"a list", `["$ID"]`, eval.ErrMalformed, "a list and not an object", false},
 		{"a text", `"$ID"`, eval.ErrMalformed, "a text and not an object", false},

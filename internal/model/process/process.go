@@ -54,6 +54,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // maxAnswer is the most bytes one answer may take. It is far above any real one
@@ -218,16 +219,7 @@ func kindOf(value []byte) string {
 
 // shorten shows the beginning of what a pipeline wrote, on one line.
 func shorten(b []byte) string {
-	const most = 200
-	end := min(len(b), most)
-	for end < len(b) && end > 0 && !utf8.RuneStart(b[end]) {
-		end--
-	}
-	text := oneLine(string(b[:end]))
-	if end < len(b) {
-		text += " …"
-	}
-	return text
+	return text.Shorten(oneLine(string(b)), 200)
 }
 
 // oneLine makes a text fit for an error message: lines joined, and without

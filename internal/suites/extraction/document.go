@@ -236,10 +236,4 @@ func numberHash(b []byte) eval.Hash {
 }
 
 // clip shortens a text for an error message.
-func clip(s string) string {
-	const most = 80
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return text.Shorten(s, 80) }

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // mostRivals is how many items that do not satisfy a request its truth table
@@ -121,7 +122,7 @@ func (t TruthTable) String() string {
 				continue
 			}
 		}
-		fmt.Fprintf(&s, "%-24s %-28s", cut(row.Item, 24), cut(row.Name, 28))
+		fmt.Fprintf(&s, "%-24s %-28s", text.Shorten(row.Item, 24), text.Shorten(row.Name, 28))
 		for _, c := range row.Conditions {
 			fmt.Fprintf(&s, "  %s", evidence.Mark(c))
 		}
@@ -136,14 +137,6 @@ func (t TruthTable) String() string {
 	}
 	s.WriteString("\n+ true, - false, ? unknown\n")
 	return s.String()
-}
-
-func cut(s string, n int) string {
-	r := []rune(s)
-	if len(r) <= n {
-		return s
-	}
-	return string(r[:n-1]) + "…"
 }
 
 // Ranking is a trial's ranking as ids, and the id of gold; false where there is

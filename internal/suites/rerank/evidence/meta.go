@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
 // itemMeta tests the value at a path. Values match by equality, never by
@@ -189,21 +190,16 @@ func set(v catalog.Value) bool {
 	return !v.IsZero() && (v.Kind() != catalog.Bool || v.Bool())
 }
 
+// mostShown is how many characters of a value or a review are shown.
+const mostShown = 201
+
 // shown is a value for reading, cut where it is long.
 func shown(v catalog.Value) string {
 	s := v.String()
 	if v.Kind() == catalog.Text {
 		s = fmt.Sprintf("%q", s)
 	}
-	return cut(s, 200)
-}
-
-func cut(s string, most int) string {
-	r := []rune(s)
-	if len(r) <= most {
-		return s
-	}
-	return string(r[:most]) + "…"
+	return prose.Shorten(s, mostShown)
 }
 
 // hours asks whether it is open on a day from one time to another.

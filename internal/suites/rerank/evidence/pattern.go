@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
 // A pattern is a regular expression that heeds no case, with what is known of
@@ -68,7 +69,7 @@ func (p *pattern) quote(r *catalog.Review) string {
 	if to < len(r.Text) {
 		text += "…"
 	}
-	return fmt.Sprintf("%q", cut(text, 200))
+	return fmt.Sprintf("%q", prose.Shorten(text, mostShown))
 }
 
 // literals are folded texts of which every match holds one; nil texts say

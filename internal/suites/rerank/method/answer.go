@@ -146,9 +146,5 @@ func decode(a Answer, key string, into any) error {
 
 // ellipsis is a text of at most n characters, on one line.
 func ellipsis(s string, n int) string {
-	letters := []rune(strings.Join(strings.Fields(s), " "))
-	if len(letters) <= n {
-		return string(letters)
-	}
-	return string(letters[:n-1]) + "…"
+	return text.Shorten(strings.Join(strings.Fields(s), " "), n)
 }

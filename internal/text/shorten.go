@@ -1,0 +1,23 @@
+package text
+
+import (
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
+)
+
+// Shorten cuts a text that is longer than most characters (code points) to at
+// most that many, the last of them an ellipsis. It never cuts within what a
+// reader takes for one character, such as a letter with its accents.
+func Shorten(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	end, n := 0, 1 // for the ellipsis
+	for g := graphemes.FromString(s); g.Next(); end = g.End() {
+		if n += utf8.RuneCountInString(g.Value()); n > most {
+			break
+		}
+	}
+	return s[:end] + "…"
+}
