@@ -157,7 +157,7 @@ func (l *loaded) basis() string {
 	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
 	}
-	return store.Digest(parts)
+	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // as stores have it
 }
 
 func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer eval.Scorer) analyse.Sources {

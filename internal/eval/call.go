@@ -168,8 +168,7 @@ func digest(texts ...string) string {
 	for _, t := range texts {
 		b = appendDelimited(b, t)
 	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
+	return HashOf(b).String()
 }
 
 func appendDelimited(b []byte, s string) []byte {

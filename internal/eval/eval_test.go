@@ -120,6 +120,9 @@ func TestItemIndex(t *testing.T) {
 }
 
 func TestHash(t *testing.T) {
+	if got := eval.HashOf([]byte("abc")).String(); got != "ba7816bf8f01cfea" { // FIPS 180-2, appendix B.1
+		t.Errorf("hash of abc: %s", got)
+	}
 	for _, h := range []eval.Hash{0, 1, 0xfedcba9876543210} {
 		if back, err := eval.ParseHash(h.String()); err != nil || back != h || len(h.String()) != 16 {
 			t.Errorf("%v reads back as %v, %v", h, back, err)

@@ -2,6 +2,9 @@ package eval
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"slices"
 )
@@ -38,8 +41,16 @@ type Item struct {
 // of items, so it is a number and not a text.
 type Hash uint64
 
+// HashOf is the first 64 bits of a SHA-256.
+func HashOf(content []byte) Hash {
+	sum := sha256.Sum256(content)
+	return Hash(binary.BigEndian.Uint64(sum[:8]))
+}
+
 // String is the hash as 16 hexadecimal digits, as it is stored.
-func (h Hash) String() string { return fmt.Sprintf("%016x", uint64(h)) }
+func (h Hash) String() string {
+	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(h)))
+}
 
 // ParseHash reads what String wrote.
 func ParseHash(s string) (h Hash, err error) {

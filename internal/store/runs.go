@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"crypto/sha256"
 	"database/sql"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -298,10 +296,4 @@ func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
 		events = append(events, e)
 	}
 	return events, explain(db.path, rows.Err())
-}
-
-// Digest is a short hash of a list of parts, to tell treatments apart.
-func Digest(parts []eval.Part) string {
-	sum := sha256.Sum256([]byte(eval.EncodeParts(parts)))
-	return hex.EncodeToString(sum[:6])
 }

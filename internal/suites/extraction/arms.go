@@ -160,12 +160,12 @@ func (p *planner) pipelineArm(key string, k *Kernel, kind string) {
 	content := target
 	if kind == "outputs" {
 		a.pipeline.Target = p.resolve(target)
-		hash, err := fileHash(a.pipeline.Target)
+		answers, err := os.ReadFile(a.pipeline.Target)
 		if err != nil {
 			p.fault(key+".outputs", "reading answers: %v", err)
 			return
 		}
-		content = hash
+		content = eval.HashOf(answers).String()
 	}
 	a.Arm = eval.Arm{ID: k.Name, Levels: levels(k.Name, ""), Model: a.pipeline.Model, Hash: hashOf(kind, content)}
 	p.arms = append(p.arms, a)
@@ -322,4 +322,4 @@ func modelIDs(models []study.Model) []string {
 	return ids
 }
 
-func hashOf(parts ...string) string { return shortHash(appendParts(nil, parts...)) }
+func hashOf(parts ...string) string { return eval.HashOf(appendParts(nil, parts...)).String() }

@@ -1,9 +1,6 @@
 package extraction
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
@@ -192,7 +189,7 @@ func distinct(t text.Type, values []literal) int {
 // inputHash covers what an arm is given of the document, goldHash what answers
 // are scored against, whatever the order of keys or the spacing in the file.
 func (d *Document) inputHash() eval.Hash {
-	return numberHash(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
+	return eval.HashOf(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
 }
 
 func (d *Document) goldHash() eval.Hash {
@@ -209,7 +206,7 @@ func (d *Document) goldHash() eval.Hash {
 			b = appendParts(b, string(v))
 		}
 	}
-	return numberHash(b)
+	return eval.HashOf(b)
 }
 
 // appendParts adds texts with their lengths, so that their borders count.
@@ -220,19 +217,6 @@ func appendParts(b []byte, parts ...string) []byte {
 		b = append(b, p...)
 	}
 	return b
-}
-
-// shortHash is 64 bits of a SHA-256: enough to tell the documents of one study
-// apart.
-func shortHash(b []byte) string {
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
-}
-
-// numberHash is shortHash as a number.
-func numberHash(b []byte) eval.Hash {
-	sum := sha256.Sum256(b)
-	return eval.Hash(binary.BigEndian.Uint64(sum[:8]))
 }
 
 // clip shortens a text for an error message.

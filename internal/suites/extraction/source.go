@@ -1,8 +1,6 @@
 package extraction
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -231,14 +229,4 @@ func (c *corpus) read(at place, buf []byte, d *Document, gold bool) ([]byte, err
 
 func (c *corpus) locate(at place, err error) error {
 	return c.parts[at.part].Locate(int(at.record), err)
-}
-
-// fileHash is a hash of a file's bytes.
-func fileHash(path string) (string, error) {
-	b, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8]), nil
 }

@@ -1,8 +1,6 @@
 package rerank
 
 import (
-	"encoding/binary"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -178,10 +176,7 @@ func (b *Bench) settle() {
 		if a.knowsTruth() {
 			parts = append(parts, truth)
 		}
-		h := hashed(parts...)
-		var raw [8]byte
-		binary.BigEndian.PutUint64(raw[:], uint64(h))
-		a.Hash = hex.EncodeToString(raw[:])
+		a.Hash = hashed(parts...).String()
 		b.byArm[a.ID] = a
 	}
 }
