@@ -168,13 +168,8 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 		show = calibrated.Exhibit // samples are scored as everything else
 	}
 	from := analyse.Sources{
-		Calls: mapped(db.ArmCalls(ctx, r), func(c store.ArmCalls) analyse.ArmCalls {
-			return analyse.ArmCalls{Arm: c.Arm, Judge: c.Stage == eval.StageJudge, Calls: c.Calls, Requests: c.Requests, Input: c.Input,
-				Output: c.Output, Cached: c.Cached, Reasoning: c.Reasoning, CostUSD: c.CostUSD, Unpriced: c.Unpriced}
-		}),
-		Versions: mapped(db.Versions(ctx, r), func(v store.Version) analyse.ArmVersion {
-			return analyse.ArmVersion{Arm: v.Arm, Version: v.Model, Calls: v.Calls}
-		}),
+		Calls:    db.ArmCalls(ctx, r),
+		Versions: db.Versions(ctx, r),
 		Show: func(t eval.Trial) (eval.Exhibit, error) {
 			j, err := db.Outcome(ctx, r, t)
 			if err != nil {
@@ -184,9 +179,7 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 		},
 	}
 	if l.study.Output.Latency {
-		from.Latencies = mapped(db.Latencies(ctx, r), func(x store.ArmLatency) analyse.ArmLatency {
-			return analyse.ArmLatency{Arm: x.Arm, Latency: analyse.Latency{Median: analyse.Number(x.Median), P95: analyse.Number(x.P95)}}
-		})
+		from.Latencies = db.Latencies(ctx, r)
 	}
 	if f, ok := l.bench.(eval.Figurer); ok {
 		from.Figures = f.Figures

@@ -35,36 +35,14 @@ type Pair struct {
 
 // Sources are what an analysis needs beyond the fractions.
 type Sources struct {
-	Calls    iter.Seq2[ArmCalls, error]
-	Versions iter.Seq2[ArmVersion, error]
+	Calls    iter.Seq2[eval.ArmCalls, error]
+	Versions iter.Seq2[eval.ArmVersion, error]
 	// Latencies are those of the arms that asked; nil shows none.
-	Latencies iter.Seq2[ArmLatency, error]
+	Latencies iter.Seq2[eval.ArmLatency, error]
 	// Show makes the exhibit of a trial.
 	Show    func(eval.Trial) (eval.Exhibit, error)
 	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
 	Figures func(r eval.Results) []eval.Figure                                // nil: none
-}
-
-// ArmCalls sums what an arm asked in one stage.
-type ArmCalls struct {
-	Arm                              string
-	Judge                            bool
-	Calls, Requests                  int
-	Input, Output, Cached, Reasoning int
-	CostUSD                          float64
-	Unpriced                         int
-}
-
-// ArmLatency is how long the answered calls of an arm took.
-type ArmLatency struct {
-	Arm string
-	Latency
-}
-
-// ArmVersion counts the calls of an arm that one model version answered.
-type ArmVersion struct {
-	Arm, Version string
-	Calls        int
 }
 
 // Analyse turns what was collected into an analysis.
@@ -104,7 +82,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		})
 	}
 	if from.Figures != nil {
-		a.Figures = figures(from.Figures(results{a}))
+		a.Figures = from.Figures(results{a})
 	}
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
@@ -160,14 +138,14 @@ func (c *Collector) outcomes(a *Analysis, from Sources) error {
 				return err
 			}
 			if i, ok := index[n.Arm]; ok {
-				a.Arms[i].LatencyMS = &n.Latency
+				a.Arms[i].LatencyMS = &Latency{Number(n.Median), Number(n.P95)}
 			}
 		}
 	}
 	return addVersions(a, index, from.Versions)
 }
 
-func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[ArmCalls, error]) error {
+func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[eval.ArmCalls, error]) error {
 	for n, err := range calls {
 		if err != nil {
 			return err
@@ -180,7 +158,7 @@ func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[ArmCalls, error
 		if n.Unpriced > 0 {
 			cost = Undefined()
 		}
-		if n.Judge {
+		if n.Stage == eval.StageJudge {
 			arm.JudgeCalls, arm.JudgeCostUSD = n.Calls, cost
 			continue
 		}
@@ -190,7 +168,7 @@ func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[ArmCalls, error
 	return nil
 }
 
-func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[ArmVersion, error]) error {
+func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[eval.ArmVersion, error]) error {
 	for v, err := range versions {
 		if err != nil {
 			return err

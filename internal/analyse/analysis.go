@@ -5,44 +5,14 @@
 package analyse
 
 import (
-	"encoding/json"
-	"math"
-	"strconv"
-
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Number is a float64 that may be undefined: NaN, which is null in JSON and
-// "–" on paper, never 0.
-type Number float64
+// A Number may be undefined.
+type Number = eval.Number
 
 // Undefined is the number that is not one.
-func Undefined() Number { return Number(math.NaN()) }
-
-// Defined reports whether there is a number.
-func (n Number) Defined() bool { return !math.IsNaN(float64(n)) && !math.IsInf(float64(n), 0) }
-
-// MarshalJSON writes the shortest form that reads back the same, or null.
-func (n Number) MarshalJSON() ([]byte, error) {
-	if !n.Defined() {
-		return []byte("null"), nil
-	}
-	return strconv.AppendFloat(nil, float64(n), 'g', -1, 64), nil
-}
-
-// UnmarshalJSON reads a number or null.
-func (n *Number) UnmarshalJSON(b []byte) error {
-	if string(b) == "null" {
-		*n = Undefined()
-		return nil
-	}
-	var f float64
-	if err := json.Unmarshal(b, &f); err != nil {
-		return err
-	}
-	*n = Number(f)
-	return nil
-}
+func Undefined() Number { return eval.Undefined() }
 
 // Format names the layout of an analysis. It changes when a field changes its
 // meaning or a new one cannot be left undefined.
@@ -51,18 +21,18 @@ const Format = "scruple-analysis/3"
 // An Analysis is everything a gate decides on and a report shows. The same
 // study, data, seed and answers give the same bytes: it holds no clock.
 type Analysis struct {
-	Format      string       `json:"format"` // [Format]
-	Study       Study        `json:"study"`
-	Run         Run          `json:"run"`
-	Metrics     []Metric     `json:"metrics"`
-	Arms        []Arm        `json:"arms"` // in the study's order, baselines last
-	Estimates   []Estimate   `json:"estimates"`
-	Comparisons []Comparison `json:"comparisons"`
-	Models      []Model      `json:"models,omitempty"` // of method mixed_effects
-	Judges      []Judge      `json:"judges,omitempty"`
-	Tables      []eval.Table `json:"tables,omitempty"`
-	Figures     []Figure     `json:"figures,omitempty"`
-	Samples     []Sample     `json:"samples,omitempty"`
+	Format      string        `json:"format"` // [Format]
+	Study       Study         `json:"study"`
+	Run         Run           `json:"run"`
+	Metrics     []Metric      `json:"metrics"`
+	Arms        []Arm         `json:"arms"` // in the study's order, baselines last
+	Estimates   []Estimate    `json:"estimates"`
+	Comparisons []Comparison  `json:"comparisons"`
+	Models      []Model       `json:"models,omitempty"` // of method mixed_effects
+	Judges      []Judge       `json:"judges,omitempty"`
+	Tables      []eval.Table  `json:"tables,omitempty"`
+	Figures     []eval.Figure `json:"figures,omitempty"`
+	Samples     []Sample      `json:"samples,omitempty"`
 	// Warnings concern the whole study: simulated answers, failed trials,
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`

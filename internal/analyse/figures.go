@@ -7,86 +7,17 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// A Figure is a suite's own figure; see [eval.Figure].
-type Figure struct {
-	Name        string     `json:"name"`
-	Title       string     `json:"title"`
-	Note        string     `json:"note,omitempty"`
-	XTitle      string     `json:"x_title,omitempty"`
-	YTitle      string     `json:"y_title,omitempty"`
-	Ticks       []string   `json:"ticks,omitempty"`
-	Joined      bool       `json:"joined,omitempty"`
-	Frontier    bool       `json:"frontier,omitempty"`
-	Series      []Series   `json:"series,omitempty"`
-	Rows        []string   `json:"rows,omitempty"`
-	Columns     []string   `json:"columns,omitempty"`
-	Cells       [][]Spread `json:"cells,omitempty"`
-	Differences bool       `json:"differences,omitempty"`
-	Bad         Number     `json:"bad"`
-	Good        Number     `json:"good"`
-	Words       [3]string  `json:"words,omitzero"` // bad, between, good
-}
-
-// A Series is the points of one name.
-type Series struct {
-	Name   string  `json:"name"`
-	Points []Point `json:"points"`
-}
-
-// A Point is a number over an x.
-type Point struct {
-	X     Number `json:"x"`
-	Label string `json:"label,omitempty"`
-	Spread
-}
-
-// A Spread is a number with its interval.
-type Spread struct {
-	Value Number `json:"value"`
-	Low   Number `json:"low"`
-	High  Number `json:"high"`
-	N     int    `json:"n,omitempty"` // items it rests on
-}
-
-func spread(m eval.Measured) Spread {
-	return Spread{Number(m.Value), Number(m.Low), Number(m.High), m.N}
-}
-
-func figures(list []eval.Figure) []Figure {
-	var out []Figure
-	for _, f := range list {
-		g := Figure{Name: f.Name, Title: f.Title, Note: f.Note, XTitle: f.XTitle, YTitle: f.YTitle, Ticks: f.Ticks, Joined: f.Joined, Frontier: f.Frontier,
-			Rows: f.Rows, Columns: f.Columns, Differences: f.Differences, Bad: Number(f.Bad), Good: Number(f.Good), Words: f.Words}
-		for _, s := range f.Series {
-			t := Series{Name: s.Name}
-			for _, p := range s.Points {
-				t.Points = append(t.Points, Point{Number(p.X), p.Label, spread(p.Measured)})
-			}
-			g.Series = append(g.Series, t)
-		}
-		for _, row := range f.Cells {
-			var cells []Spread
-			for _, m := range row {
-				cells = append(cells, spread(m))
-			}
-			g.Cells = append(g.Cells, cells)
-		}
-		out = append(out, g)
-	}
-	return out
-}
-
 // results shows an analysis to a suite.
 type results struct{ a *Analysis }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)
-	return eval.Measured{Value: float64(e.Value), Low: float64(e.Low), High: float64(e.High), N: e.Items}, ok && e.Value.Defined()
+	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, ok && e.Value.Defined()
 }
 
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
 	c, ok := r.a.Comparison(a, b, metric)
-	return eval.Measured{Value: float64(c.Diff), Low: float64(c.Low), High: float64(c.High), N: c.Pairs}, ok && c.Diff.Defined()
+	return eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs}, ok && c.Diff.Defined()
 }
 
 func (r results) Level(arms, metrics []string) []float64 {

@@ -131,11 +131,12 @@ type Contrast struct {
 // A Contraster is a bench that wants contrasts.
 type Contraster interface{ Contrasts() []Contrast }
 
-// Measured is a number with its interval, NaN where there is none, and how many
-// items it rests on.
+// Measured is a number with its interval and how many items it rests on.
 type Measured struct {
-	Value, Low, High float64
-	N                int
+	Value Number `json:"value"`
+	Low   Number `json:"low"`
+	High  Number `json:"high"`
+	N     int    `json:"n,omitempty"`
 }
 
 // Results are what analysis made of the numbers.
@@ -157,32 +158,37 @@ type Results interface {
 // A Figure is a suite's own figure: lines or points of series over an axis, or
 // a grid of cells.
 type Figure struct {
-	Name, Title, Note string
-	XTitle, YTitle    string
-	Ticks             []string // categories of x, whose points stand at 0, 1, …; nil for numbers
-	Joined            bool     // points of a series are joined by lines
-	Frontier          bool     // points that none beats at once in less x and more y are joined
-	Series            []Series
+	Name     string   `json:"name"`
+	Title    string   `json:"title"`
+	Note     string   `json:"note,omitempty"`
+	XTitle   string   `json:"x_title,omitempty"`
+	YTitle   string   `json:"y_title,omitempty"`
+	Ticks    []string `json:"ticks,omitempty"`    // categories of x, whose points stand at 0, 1, …; nil for numbers
+	Joined   bool     `json:"joined,omitempty"`   // points of a series are joined by lines
+	Frontier bool     `json:"frontier,omitempty"` // points that none beats at once in less x and more y are joined
+	Series   []Series `json:"series,omitempty"`
 	// A grid has Rows, Columns and Cells instead of series: levels from 0 to 1,
 	// or differences, of which those below Bad stand out as bad and those above
 	// Good as good; Words are what to call bad, between and good.
-	Rows, Columns []string
-	Cells         [][]Measured
-	Differences   bool
-	Bad, Good     float64
-	Words         [3]string
+	Rows        []string     `json:"rows,omitempty"`
+	Columns     []string     `json:"columns,omitempty"`
+	Cells       [][]Measured `json:"cells,omitempty"`
+	Differences bool         `json:"differences,omitempty"`
+	Bad         Number       `json:"bad"`
+	Good        Number       `json:"good"`
+	Words       [3]string    `json:"words,omitzero"`
 }
 
 // A Series is the points of one name.
 type Series struct {
-	Name   string
-	Points []Point
+	Name   string  `json:"name"`
+	Points []Point `json:"points"`
 }
 
 // A Point is a number over an x.
 type Point struct {
-	X     float64
-	Label string // tells it from the others of its series; "" where x does
+	X     Number `json:"x"`
+	Label string `json:"label,omitempty"` // tells it from the others of its series; "" where x does
 	Measured
 }
 

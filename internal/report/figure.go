@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A figure is drawn in HTML; everywhere else, and below it, it is its table.
@@ -78,7 +79,7 @@ type placing struct {
 	x, y func(analyse.Number) float64
 }
 
-func (b *builder) figure(f analyse.Figure) *figure {
+func (b *builder) figure(f eval.Figure) *figure {
 	xs, ys := newExtent(), newExtent()
 	for _, s := range f.Series {
 		for _, p := range s.Points {
@@ -116,7 +117,7 @@ func (b *builder) figure(f analyse.Figure) *figure {
 // line draws a series, whose colour and shape depend on its place among all, so
 // that it has the same in every figure. Joined series stand a little beside each other, so that
 // whiskers over the same x can be told apart.
-func (b *builder) line(f analyse.Figure, i int, at placing) line {
+func (b *builder) line(f eval.Figure, i int, at placing) line {
 	s := f.Series[i]
 	l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), Shape: shapes[i%len(shapes)]}
 	dodge := 0.0
@@ -127,7 +128,7 @@ func (b *builder) line(f analyse.Figure, i int, at placing) line {
 		if !drawn(p) {
 			continue
 		}
-		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Spread, false)}
+		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Measured, false)}
 		m.Low, m.High = m.Y, m.Y
 		if p.Low.Defined() && p.High.Defined() {
 			m.Low, m.High = at.y(p.Low), at.y(p.High)
@@ -140,7 +141,7 @@ func (b *builder) line(f analyse.Figure, i int, at placing) line {
 	return l
 }
 
-func drawn(p analyse.Point) bool { return p.X.Defined() && p.Value.Defined() }
+func drawn(p eval.Point) bool { return p.X.Defined() && p.Value.Defined() }
 
 // path joins points by straight lines.
 func path[T any](points []T, at func(T) (x, y float64)) string {
@@ -158,8 +159,8 @@ func path[T any](points []T, at func(T) (x, y float64)) string {
 }
 
 // frontier joins the points that none beats at once in less x and more y.
-func frontier(f analyse.Figure, at placing) string {
-	var points []analyse.Point
+func frontier(f eval.Figure, at placing) string {
+	var points []eval.Point
 	for _, s := range f.Series {
 		for _, p := range s.Points {
 			if drawn(p) {
@@ -167,10 +168,10 @@ func frontier(f analyse.Figure, at placing) string {
 			}
 		}
 	}
-	slices.SortStableFunc(points, func(p, q analyse.Point) int {
+	slices.SortStableFunc(points, func(p, q eval.Point) int {
 		return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(q.Value, p.Value))
 	})
-	var best []analyse.Point
+	var best []eval.Point
 	for _, p := range points {
 		if len(best) == 0 || p.Value > best[len(best)-1].Value {
 			best = append(best, p)
@@ -179,7 +180,7 @@ func frontier(f analyse.Figure, at placing) string {
 	if len(best) < 2 {
 		return ""
 	}
-	return path(best, func(p analyse.Point) (float64, float64) { return at.x(p.X), at.y(p.Value) })
+	return path(best, func(p eval.Point) (float64, float64) { return at.x(p.X), at.y(p.Value) })
 }
 
 // coordinate writes a place with two decimals: the same bytes everywhere.
@@ -187,7 +188,7 @@ func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
 // xAxis places the categories, the numbers that points of lines stand over, or
 // round numbers.
-func xAxis(f analyse.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
+func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined {
 		a := steppedAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
@@ -211,7 +212,7 @@ func xAxis(f analyse.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 }
 
 // places are the values of x, in the order they come.
-func places(f analyse.Figure) []float64 {
+func places(f eval.Figure) []float64 {
 	var xs []float64
 	for _, s := range f.Series {
 		for _, p := range s.Points {
@@ -224,7 +225,7 @@ func places(f analyse.Figure) []float64 {
 }
 
 // xLabel is what stands at x: the name of a category, or the number.
-func xLabel(f analyse.Figure, x float64) string {
+func xLabel(f eval.Figure, x float64) string {
 	if i := int(x); f.Ticks != nil && i >= 0 && i < len(f.Ticks) {
 		return f.Ticks[i]
 	}
@@ -232,7 +233,7 @@ func xLabel(f analyse.Figure, x float64) string {
 }
 
 // spread is a number and its interval as text.
-func (b *builder) spread(s analyse.Spread, signed bool) string {
+func (b *builder) spread(s eval.Measured, signed bool) string {
 	c := spreadCell(s, signed)
 	if s.Low.Defined() && s.High.Defined() {
 		c.Detail[0] = b.ci + " " + c.Detail[0]
@@ -241,7 +242,7 @@ func (b *builder) spread(s analyse.Spread, signed bool) string {
 }
 
 // spreadCell is a number with its interval below it.
-func spreadCell(s analyse.Spread, signed bool) cell {
+func spreadCell(s eval.Measured, signed bool) cell {
 	if !s.Value.Defined() {
 		return cell{Text: dash, Tone: muted}
 	}
@@ -258,13 +259,13 @@ func spreadCell(s analyse.Spread, signed bool) cell {
 
 // seriesTable has a row a series and a column an x; of points that are not
 // joined, a row a point.
-func (b *builder) seriesTable(f analyse.Figure) *table {
+func (b *builder) seriesTable(f eval.Figure) *table {
 	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
 	if !f.Joined {
 		t.Columns = []column{{Title: ""}, {Title: f.XTitle, Align: right}, {Title: f.YTitle, Align: right}}
 		for _, s := range f.Series {
 			for _, p := range s.Points {
-				t.Rows = append(t.Rows, []cell{{Text: strings.TrimSpace(s.Name + " " + p.Label)}, {Text: strconv.FormatFloat(float64(p.X), 'g', 4, 64)}, spreadCell(p.Spread, false)})
+				t.Rows = append(t.Rows, []cell{{Text: strings.TrimSpace(s.Name + " " + p.Label)}, {Text: strconv.FormatFloat(float64(p.X), 'g', 4, 64)}, spreadCell(p.Measured, false)})
 			}
 		}
 		return t
@@ -287,7 +288,7 @@ func (b *builder) seriesTable(f analyse.Figure) *table {
 		}
 		for _, p := range s.Points {
 			if i := slices.Index(xs, float64(p.X)); i >= 0 {
-				row[i+1] = shaded(spreadCell(p.Spread, false), p.Value)
+				row[i+1] = shaded(spreadCell(p.Measured, false), p.Value)
 			}
 		}
 		t.Rows = append(t.Rows, row)
@@ -297,7 +298,7 @@ func (b *builder) seriesTable(f analyse.Figure) *table {
 
 // grid is a figure of cells: differences beyond its limits stand out, levels
 // are shaded.
-func (b *builder) grid(f analyse.Figure) *table {
+func (b *builder) grid(f eval.Figure) *table {
 	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
 	for _, c := range f.Columns {
 		t.Columns = append(t.Columns, column{Title: c, Align: right})
@@ -305,7 +306,7 @@ func (b *builder) grid(f analyse.Figure) *table {
 	for i, name := range f.Rows {
 		row := []cell{{Text: name}}
 		for j := range f.Columns {
-			s := analyse.Spread{Value: analyse.Undefined()}
+			s := eval.Measured{Value: analyse.Undefined()}
 			if i < len(f.Cells) && j < len(f.Cells[i]) {
 				s = f.Cells[i][j]
 			}
@@ -329,7 +330,7 @@ func (b *builder) grid(f analyse.Figure) *table {
 
 // reading is what a difference is called by the limits of its figure. A word
 // that the interval does not bear out has a question mark.
-func reading(f analyse.Figure, s analyse.Spread) (string, tone) {
+func reading(f eval.Figure, s eval.Measured) (string, tone) {
 	word, tone, sure := f.Words[1], unsure, s.Low >= f.Bad && s.High <= f.Good
 	switch {
 	case s.Value < f.Bad:

@@ -37,19 +37,19 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 
 func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[eval.Call, error] {
 	return query(ctx, db, callColumns+where, args, func(rows *sql.Rows) (c eval.Call, err error) {
-		var stage, parts, stop, errKind string
+		var parts string
 		var tools, adapted sql.NullString
 		var flags int
 		var cost sql.NullFloat64
 		r := &c.Response
-		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
-			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &stop, &r.StopReason, &r.Refusal, &adapted,
+		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &c.Stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
+			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &r.Stop, &r.StopReason, &r.Refusal, &adapted,
 			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
-			&cost, &c.LatencyMS, &c.Attempts, &errKind, &c.Err)
+			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err)
 		if err != nil {
 			return c, err
 		}
-		c.Stage, c.Parts, r.Stop, c.ErrKind = eval.Stage(stage), eval.DecodeParts(parts), eval.Stop(stop), eval.ErrorKind(errKind)
+		c.Parts = eval.DecodeParts(parts)
 		r.Usage.CachedInInput, r.Usage.ReasoningInOutput = flags&1 != 0, flags&2 != 0
 		c.CostUSD = math.NaN()
 		if cost.Valid {
@@ -102,6 +102,17 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 	}
 }
 
+// collect is all rows of a query that gives few.
+func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
+	for v, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
 // Outcomes gives every trial of the run that has an outcome, with its
 // verdicts, in plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
@@ -133,15 +144,12 @@ func (db *DB) outcomes(ctx context.Context, first, end int64) iter.Seq2[eval.Jud
 		rows := query(ctx, db, `SELECT o.trial, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
 			FROM outcomes o JOIN trials t ON t.id = o.trial WHERE o.trial >= ? AND o.trial < ? ORDER BY o.trial`,
 			[]any{first, end}, func(rows *sql.Rows) (r row, err error) {
-				var kind string
+				o := &r.Outcome
 				var notes sql.NullString
-				err = rows.Scan(&r.id, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &kind, &r.Outcome.Reason, &notes,
-					&r.Outcome.Detail, &r.Outcome.Data)
-				if err != nil {
+				if err := rows.Scan(&r.id, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
 					return r, err
 				}
-				r.Outcome.Kind = eval.OutcomeKind(kind)
-				return r, decodeList(notes, &r.Outcome.Notes)
+				return r, decodeList(notes, &o.Notes)
 			})
 		for r, rowErr := range rows {
 			if err := errors.Join(rowErr, err); err != nil {

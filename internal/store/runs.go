@@ -48,46 +48,32 @@ func (r *Run) id(t eval.Trial) (int64, error) {
 	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
 
-// NewRun holds what CreateRun needs to know.
-type NewRun struct {
-	Study      string
-	Suite      string
-	StudyPath  string
-	StudyJSON  []byte
-	Overrides  []string
-	Treatment  []eval.Part
-	Replicates int
-	Items      []eval.Item
-	Plan       Plan
-	Version    string
-	Now        time.Time
-}
-
-// CreateRun records a run and its whole plan before anything is asked.
-func (db *DB) CreateRun(ctx context.Context, n NewRun) (*Run, error) {
+// CreateRun records a run and its whole plan before anything is asked. It gives
+// the run its number, id and trials.
+func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
 		return nil, explain(db.path, err)
 	}
 	defer tx.Rollback()
-	run := &Run{Study: n.Study, Suite: n.Suite, StudyPath: n.StudyPath, StudyJSON: n.StudyJSON, Overrides: n.Overrides, Treatment: n.Treatment,
-		Replicates: n.Replicates, Trials: n.Plan.Len(), CreatedAt: n.Now.UTC(), Version: n.Version, plan: n.Plan}
+	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
 	var ordinal int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) + 1 FROM runs WHERE study = ?`, n.Study).Scan(&ordinal); err != nil {
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) + 1 FROM runs WHERE study = ?`, run.Study).Scan(&ordinal); err != nil {
 		return nil, explain(db.path, err)
 	}
-	run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(n.Study, " ", "-"), ordinal)
+	name := strings.ReplaceAll(run.Study, " ", "-")
+	run.ID = fmt.Sprintf("%s-%d", name, ordinal)
 	for db.hasRun(ctx, tx, run.ID) { // another study's name may end in a number
 		ordinal++
-		run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(n.Study, " ", "-"), ordinal)
+		run.ID = fmt.Sprintf("%s-%d", name, ordinal)
 	}
-	overrides, err := json.Marshal(append([]string{}, n.Overrides...))
+	overrides, err := json.Marshal(append([]string{}, run.Overrides...))
 	if err != nil {
 		return nil, err
 	}
 	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?)`, run.ID, n.Study, n.Suite, n.StudyPath, string(n.StudyJSON), string(overrides), eval.EncodeParts(n.Treatment),
-		n.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), n.Version)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?)`, run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), string(overrides), eval.EncodeParts(run.Treatment),
+		run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version)
 	if err != nil {
 		return nil, explain(db.path, err)
 	}
@@ -97,10 +83,10 @@ func (db *DB) CreateRun(ctx context.Context, n NewRun) (*Run, error) {
 	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM trials`).Scan(&run.first); err != nil {
 		return nil, explain(db.path, err)
 	}
-	if err := insertPlan(ctx, tx, run, n); err != nil {
+	if err := insertPlan(ctx, tx, &run, items); err != nil {
 		return nil, explain(db.path, err)
 	}
-	return run, explain(db.path, tx.Commit())
+	return &run, explain(db.path, tx.Commit())
 }
 
 func (db *DB) hasRun(ctx context.Context, tx *sql.Tx, id string) bool {
@@ -110,19 +96,19 @@ func (db *DB) hasRun(ctx context.Context, tx *sql.Tx, id string) bool {
 
 // insertPlan writes items and trials many rows a statement: the plan of 50,000
 // trials is on disk in a fraction of a second.
-func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, n NewRun) error {
-	items := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
-	for _, it := range n.Items {
-		if err := items.add(ctx, run.N, it.ID, it.Input.String(), it.Gold.String()); err != nil {
+func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
+	rows := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
+	for _, it := range items {
+		if err := rows.add(ctx, run.N, it.ID, it.Input.String(), it.Gold.String()); err != nil {
 			return err
 		}
 	}
-	if err := items.flush(ctx); err != nil {
+	if err := rows.flush(ctx); err != nil {
 		return err
 	}
 	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate) VALUES `, 5)
-	for seq := range n.Plan.Len() {
-		t := n.Plan.Trial(seq)
+	for seq := range run.Trials {
+		t := run.plan.Trial(seq)
 		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate); err != nil {
 			return err
 		}
@@ -133,7 +119,7 @@ func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, n NewRun) error {
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version,
   (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n) FROM runs `
 
-func scanRun(row interface{ Scan(...any) error }) (*Run, error) {
+func scanRun(row *sql.Rows) (*Run, error) {
 	var r Run
 	var studyJSON, overrides, treatment, created string
 	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
@@ -151,38 +137,24 @@ func scanRun(row interface{ Scan(...any) error }) (*Run, error) {
 
 // Run finds a run by its id.
 func (db *DB) Run(ctx context.Context, id string) (*Run, error) {
-	r, err := scanRun(db.sql.QueryRowContext(ctx, runColumns+`WHERE id = ?`, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("run %s in store %s: %w", id, db.path, ErrNotFound)
-	}
-	return r, explain(db.path, err)
+	return db.firstRun(ctx, "run "+id, `WHERE id = ?`, id)
 }
 
 // LastRun finds the newest run of a study.
 func (db *DB) LastRun(ctx context.Context, study string) (*Run, error) {
-	r, err := scanRun(db.sql.QueryRowContext(ctx, runColumns+`WHERE study = ? ORDER BY n DESC LIMIT 1`, study))
-	if errors.Is(err, sql.ErrNoRows) {
-		return nil, fmt.Errorf("a run of study %s in store %s: %w", study, db.path, ErrNotFound)
+	return db.firstRun(ctx, "a run of study "+study, `WHERE study = ? ORDER BY n DESC LIMIT 1`, study)
+}
+
+func (db *DB) firstRun(ctx context.Context, what, where string, args ...any) (*Run, error) {
+	for r, err := range query(ctx, db, runColumns+where, args, scanRun) {
+		return r, err
 	}
-	return r, explain(db.path, err)
+	return nil, fmt.Errorf("%s in store %s: %w", what, db.path, ErrNotFound)
 }
 
 // Runs lists all runs, oldest first.
 func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
-	rows, err := db.sql.QueryContext(ctx, runColumns+`ORDER BY n`)
-	if err != nil {
-		return nil, explain(db.path, err)
-	}
-	defer rows.Close()
-	var runs []*Run
-	for rows.Next() {
-		r, err := scanRun(rows)
-		if err != nil {
-			return nil, explain(db.path, err)
-		}
-		runs = append(runs, r)
-	}
-	return runs, explain(db.path, rows.Err())
+	return collect(query(ctx, db, runColumns+`ORDER BY n`, nil, scanRun))
 }
 
 // SetPlan gives a run that was read back its plan. The trials of the plan must
@@ -210,27 +182,28 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
 
 // Items gives what the run's items hashed to when it was made.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT item, input, gold FROM items WHERE run = ?`, run.N)
-	if err != nil {
-		return nil, explain(db.path, err)
-	}
-	defer rows.Close()
 	items := map[string]eval.Item{}
-	for rows.Next() {
-		var it eval.Item
-		var input, gold string
-		if err := rows.Scan(&it.ID, &input, &gold); err != nil {
-			return nil, explain(db.path, err)
-		}
-		var errInput, errGold error
-		it.Input, errInput = eval.ParseHash(input)
-		it.Gold, errGold = eval.ParseHash(gold)
-		if err := errors.Join(errInput, errGold); err != nil {
-			return nil, fault(db.path, "item %s: %w", it.ID, err)
+	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE run = ?`, []any{run.N}, scanItem) {
+		if err != nil {
+			return nil, err
 		}
 		items[it.ID] = it
 	}
-	return items, explain(db.path, rows.Err())
+	return items, nil
+}
+
+func scanItem(row *sql.Rows) (it eval.Item, err error) {
+	var input, gold string
+	if err := row.Scan(&it.ID, &input, &gold); err != nil {
+		return it, err
+	}
+	var errInput, errGold error
+	it.Input, errInput = eval.ParseHash(input)
+	it.Gold, errGold = eval.ParseHash(gold)
+	if err := errors.Join(errInput, errGold); err != nil {
+		return it, fmt.Errorf("item %s: %w", it.ID, err)
+	}
+	return it, nil
 }
 
 // SetGold records that the run is scored against other gold from now on. What
@@ -278,22 +251,12 @@ func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
 
 // Events lists the run's history, oldest first.
 func (db *DB) Events(ctx context.Context, run *Run) ([]Event, error) {
-	rows, err := db.sql.QueryContext(ctx, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, run.N)
-	if err != nil {
-		return nil, explain(db.path, err)
-	}
-	defer rows.Close()
-	var events []Event
-	for rows.Next() {
-		var e Event
+	return collect(query(ctx, db, `SELECT at, what, note FROM events WHERE run = ? ORDER BY id`, []any{run.N}, func(row *sql.Rows) (e Event, err error) {
 		var at string
-		if err := rows.Scan(&at, &e.What, &e.Note); err != nil {
-			return nil, explain(db.path, err)
+		if err := row.Scan(&at, &e.What, &e.Note); err != nil {
+			return e, err
 		}
-		if e.At, err = time.Parse(time.RFC3339, at); err != nil {
-			return nil, explain(db.path, err)
-		}
-		events = append(events, e)
-	}
-	return events, explain(db.path, rows.Err())
+		e.At, err = time.Parse(time.RFC3339, at)
+		return e, err
+	}))
 }

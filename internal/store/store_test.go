@@ -29,9 +29,9 @@ func newRun(t testing.TB, db *store.DB, items, replicates int) (*store.Run, *pla
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := db.CreateRun(t.Context(), store.NewRun{Study: "my study", Suite: "s", StudyPath: "/x/study.yaml", StudyJSON: []byte(`{}`),
-		Treatment: []eval.Part{{Name: "suite", Value: "s"}, {Name: "arm a", Value: "h=1\n2"}}, Replicates: replicates, Items: list, Plan: p,
-		Version: "test", Now: time.Date(2026, 11, 21, 2, 3, 4, 0, time.UTC)})
+	r, err := db.CreateRun(t.Context(), store.Run{Study: "my study", Suite: "s", StudyPath: "/x/study.yaml", StudyJSON: []byte(`{}`),
+		Treatment: []eval.Part{{Name: "suite", Value: "s"}, {Name: "arm a", Value: "h=1\n2"}}, Replicates: replicates,
+		Version: "test", CreatedAt: time.Date(2026, 11, 21, 2, 3, 4, 0, time.UTC)}, list, p)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -362,14 +362,14 @@ func TestLatencies(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var got []store.ArmLatency
+	var got []eval.ArmLatency
 	for l, err := range db.Latencies(t.Context(), r) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		got = append(got, l)
 	}
-	if diff := cmp.Diff([]store.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" {
+	if diff := cmp.Diff([]eval.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" {
 		t.Errorf("of %d calls (-want +got)\n%s", n, diff)
 	}
 }

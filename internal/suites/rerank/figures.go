@@ -114,7 +114,7 @@ func point(r eval.Results, arm, metric string, x float64) []eval.Point {
 	if !ok {
 		return nil
 	}
-	return []eval.Point{{X: x, Measured: m}}
+	return []eval.Point{{X: eval.Number(x), Measured: m}}
 }
 
 func (b *Bench) scaling(r eval.Results, metric, title string) eval.Figure {
@@ -224,7 +224,7 @@ func (b *Bench) attackGrid(of func(*arm) bool, cell func(*arm) (eval.Measured, b
 }
 
 func undefined(n int) []eval.Measured {
-	return slices.Repeat([]eval.Measured{{Value: math.NaN(), Low: math.NaN(), High: math.NaN()}}, n)
+	return slices.Repeat([]eval.Measured{{Value: eval.Undefined(), Low: eval.Undefined(), High: eval.Undefined()}}, n)
 }
 
 // pareto sets quality against effort, where there are most candidates.

@@ -16,7 +16,7 @@ type asAsked struct{ b *Bench }
 
 func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
 	a := r.b.byArm[arm]
-	return eval.Measured{Value: float64(a.size) / 100, N: 60}, metric == hits(1) || metric == metricMRR || metric == hits(3) || strings.HasPrefix(metric, "hits_1_") ||
+	return eval.Measured{Value: eval.Number(a.size) / 100, N: 60}, metric == hits(1) || metric == metricMRR || metric == hits(3) || strings.HasPrefix(metric, "hits_1_") ||
 		metric == metricPromoted && a.injected()
 }
 
@@ -52,7 +52,7 @@ attacks: {names: [typo_20, inject_hidden], defence: both}
 		xs := map[string][]float64{}
 		for _, s := range figures[name].Series {
 			for _, p := range s.Points {
-				xs[s.Name] = append(xs[s.Name], p.X, p.Value)
+				xs[s.Name] = append(xs[s.Name], float64(p.X), float64(p.Value))
 			}
 		}
 		return xs
