@@ -19,25 +19,11 @@ type answer struct {
 
 // A verdict is what the gate said, in words.
 type verdict struct {
-	Tone    tone
-	Word    string // "PASS"
-	Exit    string
-	Tags    []string
-	Outcome string
-	Advice  string
-	Reasons []string
-	Rules   []rule
-}
-
-// A rule is a condition of the gate, how it came out, and what it read.
-type rule struct {
-	Name   string
-	Kind   string
-	That   string
-	Word   string
-	Tone   tone
-	Reason string
-	Values []string
+	*gate.Verdict
+	Tone tone
+	Word string // "PASS"
+	Exit string
+	Tags []string
 }
 
 // answer is the first section: what a busy reader needs.
@@ -108,7 +94,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	m := b.metric(c.Metric)
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
-	evidence := scaleOf(m).diff(c.Diff) + " (" + b.evidence(c, m) + ")"
+	evidence := scaleOf(m).value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
 	a := answer{Tone: unsure, Notes: c.Warnings}
 	switch f {
 	case notCompared:
@@ -189,20 +175,11 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 }
 
 func newVerdict(v *gate.Verdict) *verdict {
-	var tags []string
+	said := &verdict{Verdict: v, Tone: stateTone(v.State), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
 	if v.Simulated {
-		tags = []string{"simulated"}
+		said.Tags = []string{"simulated"}
 	}
-	return &verdict{
-		Tags:    tags,
-		Tone:    stateTone(v.State),
-		Word:    strings.ToUpper(string(v.State)),
-		Exit:    "exit code " + strconv.Itoa(v.ExitCode()),
-		Outcome: v.Outcome,
-		Advice:  v.Advice,
-		Reasons: v.Reasons,
-		Rules:   newRules(v),
-	}
+	return said
 }
 
 func stateTone(state gate.State) tone {
@@ -224,22 +201,9 @@ func (v *verdict) line() string {
 	return text
 }
 
-func newRules(v *gate.Verdict) []rule {
-	var rules []rule
-	for _, c := range v.Conditions {
-		r := rule{Name: c.Name, Kind: c.Kind, That: c.That, Reason: c.Reason}
-		r.Word, r.Tone = conditionState(c, v.Outcome)
-		for _, u := range c.Values {
-			r.Values = append(r.Values, used(u))
-		}
-		rules = append(rules, r)
-	}
-	return rules
-}
-
 // Table shows the rules with the values they read; nil when there are none.
 func (v *verdict) Table() *table {
-	if len(v.Rules) == 0 {
+	if len(v.Conditions) == 0 {
 		return nil
 	}
 	t := &table{
@@ -247,16 +211,26 @@ func (v *verdict) Table() *table {
 		Columns: []column{{Title: "Rule"}, {Title: "State"}, {Title: "Condition"}, {Title: "Values"}},
 	}
 	var ns notes
-	for _, r := range v.Rules {
+	for _, c := range v.Conditions {
+		word, tone := conditionState(c, v.Outcome)
 		t.Rows = append(t.Rows, []cell{
-			{Text: r.Name, Detail: nonEmpty(r.Kind)},
-			{Text: r.Word, Tone: r.Tone, Refs: ns.refs(nonEmpty(r.Reason))},
-			{Text: r.That},
-			{Detail: r.Values},
+			{Text: c.Name, Detail: nonEmpty(c.Kind)},
+			{Text: word, Tone: tone, Refs: ns.refs(nonEmpty(c.Reason))},
+			{Text: c.That},
+			{Detail: values(c)},
 		})
 	}
 	t.Notes = ns.list
 	return t
+}
+
+// values writes what a rule read, one a line.
+func values(c gate.Condition) []string {
+	var list []string
+	for _, u := range c.Values {
+		list = append(list, used(u))
+	}
+	return list
 }
 
 // conditionState says how a rule came out. Of the outcomes one applies, and

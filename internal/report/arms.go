@@ -35,13 +35,13 @@ func (b *builder) asked() bool {
 
 // armChart shows one metric of every arm over all items.
 func (b *builder) armChart(m analyse.Metric) *chart {
-	var rows []estimateRow
+	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, estimateRow{label: armCell(arm), e: e})
+			rows = append(rows, estimateRow(armCell(arm), e))
 		}
 	}
-	return b.estimateChart(m.Title+" by arm", m, rows)
+	return b.levels(m.Title+" by arm", m, rows)
 }
 
 // scoreTable has a row for each arm and a column for each metric.
@@ -85,7 +85,7 @@ func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 func estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	s := scaleOf(m)
 	c := cell{
-		Text:   s.value(e.Value),
+		Text:   s.value(e.Value, false),
 		Detail: []string{s.interval(e.Low, e.High, false), "n = " + count(e.Items)},
 		Refs:   ns.refs(estimateReasons(e)),
 	}

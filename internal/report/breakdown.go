@@ -41,7 +41,7 @@ func (b *builder) strata(m analyse.Metric) []block {
 		if b.crowded() {
 			blocks = append(blocks, block{Table: b.strataTable(m, factor, of)})
 		} else {
-			blocks = append(blocks, block{Chart: b.estimateChart(m.Title+" by "+factor, m, b.strataRows(m, of))})
+			blocks = append(blocks, block{Chart: b.levels(m.Title+" by "+factor, m, b.strataRows(m, of))})
 		}
 	}
 	return blocks
@@ -88,18 +88,22 @@ func levelCell(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	return c
 }
 
-func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []estimateRow {
-	var rows []estimateRow
+func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []measuredRow {
+	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, estimateRow{group: "All items", label: armCell(arm), e: e, total: true})
+			r := estimateRow(armCell(arm), e)
+			r.group, r.total = "All items", true
+			rows = append(rows, r)
 		}
 	}
 	for _, level := range factors(strata, levelOf) {
 		for _, arm := range b.contestants() {
 			for _, e := range strata {
 				if e.Stratum.Value == level && e.Arm == arm.ID {
-					rows = append(rows, estimateRow{group: levelText(*e.Stratum), label: armCell(arm), e: e})
+					r := estimateRow(armCell(arm), e)
+					r.group = levelText(*e.Stratum)
+					rows = append(rows, r)
 				}
 			}
 		}
@@ -154,7 +158,7 @@ func (b *builder) judges() *table {
 			{Text: j.Name},
 			{Text: count(j.Right) + " of " + count(j.Cases)},
 			{
-				Text:   rate.value(j.Accuracy),
+				Text:   rate.value(j.Accuracy, false),
 				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
 				Refs:   ns.refs(reasons),
 			},

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A chart is a dot-and-whisker plot: rows of a label, a point with its
@@ -59,9 +60,7 @@ func (a axis) at(n analyse.Number) float64 {
 	return min(max((float64(n)-a.Low)/(a.High-a.Low), 0), 1)
 }
 
-func (a axis) spot(point, low, high analyse.Number) spot {
-	return spot{a.at(point), a.at(low), a.at(high)}
-}
+func (a axis) spot(m eval.Measured) spot { return spot{a.at(m.Value), a.at(m.Low), a.at(m.High)} }
 
 // extent is the range of numbers an axis has to show.
 type extent struct{ low, high float64 }
@@ -136,29 +135,37 @@ func (s scale) tickLabel(x float64, decimals int, signed bool) string {
 	return sign(x, signed) + fixed(x, s.shift(), decimals) + strings.TrimPrefix(s.unit(signed), nbsp)
 }
 
-// estimateRow is an estimate and what it is called in a chart.
-type estimateRow struct {
+// A measuredRow is a number with its interval and n, and what it is called.
+type measuredRow struct {
 	group string
 	label cell
-	e     analyse.Estimate
 	total bool
+	eval.Measured
+	more    []cell   // behind n
+	reasons []string // why something is undefined
 }
 
-// estimateChart shows levels of a metric; nil when there are none.
-func (b *builder) estimateChart(caption string, m analyse.Metric, rows []estimateRow) *chart {
+func estimateRow(label cell, e analyse.Estimate) measuredRow {
+	return measuredRow{label: label, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
+}
+
+// levels shows levels of a metric; nil when there are none.
+func (b *builder) levels(caption string, m analyse.Metric, rows []measuredRow) *chart {
 	if len(rows) == 0 {
 		return nil
 	}
-	s, x := scaleOf(m), newExtent()
+	c := &chart{Caption: caption, Lead: direction(m), Heads: []string{"Value", b.ci, "n"}}
+	c.plot(rows, m.Min, m.Max, scaleOf(m), false)
+	return c
+}
+
+// plot puts rows on an axis; of differences, 0 is on it.
+func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale, differences bool) {
+	x := newExtent()
 	for _, r := range rows {
-		x.include(r.e.Value, r.e.Low, r.e.High)
+		x.include(r.Value, r.Low, r.High)
 	}
-	c := &chart{
-		Caption: caption,
-		Lead:    direction(m),
-		Heads:   []string{"Value", b.ci, "n"},
-		Axis:    newAxis(x, m.Min, m.Max, s, false),
-	}
+	c.Axis = newAxis(x, lowest, highest, s, differences)
 	var ns notes
 	group := ""
 	for _, r := range rows {
@@ -166,19 +173,14 @@ func (b *builder) estimateChart(caption string, m analyse.Metric, rows []estimat
 			group = r.group
 			c.Rows = append(c.Rows, chartRow{Group: group})
 		}
-		c.Rows = append(c.Rows, chartRow{
-			Label: r.label,
-			Total: r.total,
-			Spot:  c.Axis.spot(r.e.Value, r.e.Low, r.e.High),
-			Cells: []cell{
-				{Text: s.value(r.e.Value), Refs: ns.refs(estimateReasons(r.e))},
-				{Text: s.interval(r.e.Low, r.e.High, false)},
-				{Text: count(r.e.Items)},
-			},
-		})
+		cells := []cell{
+			{Text: s.value(r.Value, differences), Refs: ns.refs(r.reasons)},
+			{Text: s.interval(r.Low, r.High, differences)},
+			{Text: count(r.N)},
+		}
+		c.Rows = append(c.Rows, chartRow{Label: r.label, Total: r.total, Spot: c.Axis.spot(r.Measured), Cells: append(cells, r.more...)})
 	}
 	c.Notes = ns.list
-	return c
 }
 
 func direction(m analyse.Metric) string {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // comparisons is the third section: every difference with its interval and
@@ -72,14 +73,14 @@ func (b *builder) pairCell(c analyse.Comparison) cell {
 
 // forest shows the differences in one metric over all items.
 func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart {
-	var rows []differenceRow
+	var rows []measuredRow
 	for _, c := range cs {
 		if c.Metric == metric {
-			rows = append(rows, differenceRow{label: b.pairCell(c), c: c})
+			rows = append(rows, differenceRow(b.pairCell(c), c))
 		}
 	}
 	m := b.metric(metric)
-	return b.differenceChart(caption+m.Title, m, rows)
+	return b.differences(caption+m.Title, m, rows)
 }
 
 // strataForest shows one difference over all items and in every stratum; nil
@@ -98,19 +99,23 @@ func (b *builder) strataForest(q question) *chart {
 	if len(strata) == 0 {
 		return nil
 	}
-	var rows []differenceRow
+	var rows []measuredRow
 	for _, c := range whole {
-		rows = append(rows, differenceRow{label: cell{Text: "All items"}, c: c, total: true})
+		r := differenceRow(cell{Text: "All items"}, c)
+		r.total = true
+		rows = append(rows, r)
 	}
 	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
 		for _, c := range strata {
 			if c.Stratum.Name == factor {
-				rows = append(rows, differenceRow{group: factor, label: cell{Text: c.Stratum.Value}, c: c})
+				r := differenceRow(cell{Text: c.Stratum.Value}, c)
+				r.group = factor
+				rows = append(rows, r)
 			}
 		}
 	}
 	m := b.metric(q.metric)
-	c := b.differenceChart(q.a+minusBetween+q.b+", "+m.Title+", by stratum", m, rows)
+	c := b.differences(q.a+minusBetween+q.b+", "+m.Title+", by stratum", m, rows)
 	if tags := b.simulatedTag(q.a, q.b); tags != nil {
 		c.Lead += " SIMULATED answers."
 	}
@@ -128,45 +133,15 @@ func factors[T any](list []T, name func(T) string) []string {
 	return names
 }
 
-type differenceRow struct {
-	group string
-	label cell
-	c     analyse.Comparison
-	total bool
+func differenceRow(label cell, c analyse.Comparison) measuredRow {
+	return measuredRow{label: label, Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
+		more: []cell{{Text: record(c)}}, reasons: comparisonReasons(c)}
 }
 
-// differenceChart is a forest plot: differences round a line at 0.
-func (b *builder) differenceChart(caption string, m analyse.Metric, rows []differenceRow) *chart {
-	s, x := scaleOf(m), newExtent()
-	for _, r := range rows {
-		x.include(r.c.Diff, r.c.Low, r.c.High)
-	}
-	c := &chart{
-		Caption: caption,
-		Lead:    favours(m),
-		Heads:   []string{"Difference", b.ci, "n", "W/T/L"},
-		Axis:    newAxis(x, analyse.Undefined(), analyse.Undefined(), s, true),
-	}
-	var ns notes
-	group := ""
-	for _, r := range rows {
-		if r.group != group {
-			group = r.group
-			c.Rows = append(c.Rows, chartRow{Group: group})
-		}
-		c.Rows = append(c.Rows, chartRow{
-			Label: r.label,
-			Total: r.total,
-			Spot:  c.Axis.spot(r.c.Diff, r.c.Low, r.c.High),
-			Cells: []cell{
-				{Text: s.diff(r.c.Diff), Refs: ns.refs(comparisonReasons(r.c))},
-				{Text: s.interval(r.c.Low, r.c.High, true)},
-				{Text: count(r.c.Pairs)},
-				{Text: record(r.c)},
-			},
-		})
-	}
-	c.Notes = ns.list
+// differences is a forest plot: differences round a line at 0.
+func (b *builder) differences(caption string, m analyse.Metric, rows []measuredRow) *chart {
+	c := &chart{Caption: caption, Lead: favours(m), Heads: []string{"Difference", b.ci, "n", "W/T/L"}}
+	c.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
 	return c
 }
 
@@ -213,7 +188,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		t.Rows = append(t.Rows, []cell{
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
-			{Text: s.diff(c.Diff), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
+			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
 			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
 			statistic(pValue(c.P, alpha), c, &ns), b.adjustedCell(c, &ns),
 			effectCell(c, &ns),

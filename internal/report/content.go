@@ -65,10 +65,14 @@ type block struct {
 type tone string
 
 const (
-	good   tone = "good"
-	bad    tone = "bad"
-	unsure tone = "unsure"
-	muted  tone = "muted"
+	plain   tone = ""
+	good    tone = "good"
+	bad     tone = "bad"
+	unsure  tone = "unsure"
+	muted   tone = "muted"
+	strong  tone = "strong"
+	loud    tone = "loud"
+	plotted tone = "plotted"
 )
 
 // A table has a caption, columns, notes that its cells refer to by number, and

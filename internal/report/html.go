@@ -95,27 +95,32 @@ func alignTable(t *table) {
 		if c.Align != point {
 			continue
 		}
-		column := make([]string, len(t.Rows))
-		for i, r := range t.Rows {
-			column[i] = r[j].Text
+		var cells []*cell
+		for _, r := range t.Rows {
+			cells = append(cells, &r[j])
 		}
-		for i, lacking := range tails(column) {
-			t.Rows[i][j].lacking = lacking
-		}
+		align(cells)
 	}
 }
 
 // alignValues aligns the first numbers of a chart, which are its values.
 func alignValues(c *chart) {
-	var values []*cell
-	var texts []string
+	var cells []*cell
 	for _, r := range c.Rows {
 		if len(r.Cells) > 0 {
-			values, texts = append(values, &r.Cells[0]), append(texts, r.Cells[0].Text)
+			cells = append(cells, &r.Cells[0])
 		}
 	}
+	align(cells)
+}
+
+func align(cells []*cell) {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = c.Text
+	}
 	for i, lacking := range tails(texts) {
-		values[i].lacking = lacking
+		cells[i].lacking = lacking
 	}
 }
 

@@ -154,9 +154,8 @@ const chartWidth = 100
 func (m *markdown) chart(c *chart) {
 	m.line("**", c.Caption, "**")
 	m.para(c.Lead)
-	d := drawing{g: unicodeGlyphs(), width: chartWidth, clean: PlainLine,
-		paint: func(_ role, s string) string { return s }}
-	m.fence(d.lines(c))
+	s := screen{width: chartWidth, g: unicodeGlyphs()}
+	m.fence(s.chartLines(c))
 	m.notes(c.Notes)
 }
 

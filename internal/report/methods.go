@@ -10,11 +10,8 @@ import (
 
 // A definition says what a metric means.
 type definition struct {
-	Title   string
-	Name    string
-	Doc     string
-	Formula string
-	Facts   []fact
+	analyse.Metric
+	Facts []fact
 }
 
 // methods is the last section: what a reviewer asks.
@@ -32,10 +29,12 @@ func (b *builder) definitions() []definition {
 	var ds []definition
 	for _, m := range b.a.Metrics {
 		m = b.metric(m.Name)
-		d := definition{Title: m.Title, Name: m.Name, Doc: m.Doc, Formula: m.Formula}
-		d.Facts = append(d.Facts, fact{"Range", metricRange(m)}, fact{"Direction", strings.ToLower(strings.TrimSuffix(direction(m), "."))})
-		d.Facts = append(d.Facts, fact{"Pooling", pooling(m.Pooling)}, fact{"Rank", rank(m)})
-		ds = append(ds, d)
+		ds = append(ds, definition{m, []fact{
+			{"Range", metricRange(m)},
+			{"Direction", strings.ToLower(strings.TrimSuffix(direction(m), "."))},
+			{"Pooling", pooling(m.Pooling)},
+			{"Rank", rank(m)},
+		}})
 	}
 	return ds
 }

@@ -35,7 +35,7 @@ func (b *builder) meansTable(m analyse.Model) *table {
 	t := &table{Caption: "Arms by that model", Columns: []column{
 		{Title: "Arm"}, {Title: "Mean", Align: point}, {Title: b.ci}, {Title: "df", Align: point}}}
 	for _, e := range m.Means {
-		t.Rows = append(t.Rows, []cell{{Text: e.Arm}, {Text: s.value(e.Value)}, {Text: s.interval(e.Low, e.High, false)}, {Text: degrees(e.DF)}})
+		t.Rows = append(t.Rows, []cell{{Text: e.Arm}, {Text: s.value(e.Value, false)}, {Text: s.interval(e.Low, e.High, false)}, {Text: degrees(e.DF)}})
 	}
 	return t
 }

@@ -52,14 +52,10 @@ func (s scale) shift() int {
 	return 0
 }
 
-// value writes a level of the metric: "0.831", "83.1 %".
-func (s scale) value(n analyse.Number) string {
-	return withUnit(s.number(n, false), s.unit(false))
-}
-
-// diff writes a difference, always signed: "+0.310", "−3.1 pp".
-func (s scale) diff(n analyse.Number) string {
-	return withUnit(s.number(n, true), s.unit(true))
+// value writes a level of the metric, "0.831", "83.1 %", or a difference, which
+// is signed: "+0.310", "−3.1 pp".
+func (s scale) value(n analyse.Number, diff bool) string {
+	return withUnit(s.number(n, diff), s.unit(diff))
 }
 
 // interval writes both ends and the unit once: "0.801 to 0.860".

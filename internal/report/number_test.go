@@ -32,7 +32,7 @@ func TestScaleOf(t *testing.T) {
 		{"infinite is undefined", 0, 1, eval.RatioOfSums, analyse.Number(math.Inf(1)), "–"},
 	} {
 		s := scaleOf(analyse.Metric{Min: tc.min, Max: tc.max, Pooling: tc.pooling})
-		if got := plainSpaces(s.value(tc.x)); got != tc.want {
+		if got := plainSpaces(s.value(tc.x, false)); got != tc.want {
 			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
 		}
 	}
@@ -59,7 +59,7 @@ func TestDifferencesAreSigned(t *testing.T) {
 		{share, 0.0312, "+3.1 pp"},
 		{share, -0.0004, "−0.04 pp"},
 	} {
-		if got := plainSpaces(tc.s.diff(tc.x)); got != tc.want {
+		if got := plainSpaces(tc.s.value(tc.x, true)); got != tc.want {
 			t.Errorf("difference %v: %q, want %q", tc.x, got, tc.want)
 		}
 	}

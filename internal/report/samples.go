@@ -19,19 +19,14 @@ type samples struct {
 
 // A sample is one trial shown in full.
 type sample struct {
+	eval.Exhibit
 	ID    string // of the element that shows it
 	Open  bool   // the first is, so that a reader sees what there is
 	Rank  string
 	Arm   cell
-	Item  string
-	Title string
 	Score string // "composite 0.31"
-	Facts []fact
-	Lead  string
 	Rows  *table
-	Steps []eval.ExhibitStep
 	Pages []samplePage
-	Raw   string
 }
 
 // A samplePage is a page of the source: its excerpt, and all of it where the
@@ -64,25 +59,18 @@ func (b *builder) samples() section {
 func (b *builder) sample(x analyse.Sample, number int) sample {
 	m := b.metric(x.Metric)
 	s := sample{
-		ID:    "sample-" + strconv.Itoa(number),
-		Open:  number == 1,
-		Rank:  x.Rank,
-		Arm:   cell{Text: x.Show.Arm, Tags: b.tagsOf(x.Show.Arm)},
-		Item:  x.Show.Item,
-		Title: x.Show.Title,
-		Raw:   x.Show.Raw,
-		Lead:  x.Show.Lead,
-		Steps: x.Show.Steps,
-		Rows:  b.exhibitTable(x.Show.Rows),
+		Exhibit: x.Show,
+		ID:      "sample-" + strconv.Itoa(number),
+		Open:    number == 1,
+		Rank:    x.Rank,
+		Arm:     cell{Text: x.Show.Arm, Tags: b.tagsOf(x.Show.Arm)},
+		Rows:    b.exhibitTable(x.Show.Rows),
 	}
 	if x.Metric != "" {
-		s.Score = m.Title + " " + scaleOf(m).value(x.Score)
+		s.Score = m.Title + " " + scaleOf(m).value(x.Score, false)
 	}
 	if t := x.Show.Table; t != nil {
 		s.Rows = verdicts(suiteTable(t.Title, t.Note, t.Columns, t.Rows))
-	}
-	for _, f := range x.Show.Facts {
-		s.Facts = append(s.Facts, fact{f.Name, f.Value})
 	}
 	for _, p := range x.Show.Pages {
 		s.Pages = append(s.Pages, newSamplePage(p))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/scruple-eval/scruple/internal/gate"
 )
 
 // TerminalOptions say how a report is shown on a terminal.
@@ -56,9 +57,9 @@ func (s *screen) render(c content) string {
 		title += " " + c.Version
 	}
 	s.text(strong, "", title)
-	s.text(faint, "", c.Suite)
+	s.text(muted, "", c.Suite)
 	if c.Question != "" {
-		s.text(plainText, "", c.Question)
+		s.text(plain, "", c.Question)
 	}
 	for _, line := range c.Banner {
 		s.blank()
@@ -69,7 +70,7 @@ func (s *screen) render(c content) string {
 	for _, f := range c.Facts {
 		facts = append(facts, f.Name+": "+f.Value)
 	}
-	s.text(faint, "", strings.Join(facts, "; "))
+	s.text(muted, "", strings.Join(facts, "; "))
 	for _, sec := range c.Sections {
 		if sec.InTerm == always || sec.InTerm == whenVerbose && s.verbose {
 			s.section(sec)
@@ -102,18 +103,18 @@ func (s *screen) block(b block) {
 	switch {
 	case b.Prose != "":
 		s.blank()
-		s.text(plainText, "", b.Prose)
+		s.text(plain, "", b.Prose)
 	case b.Answers != nil:
 		for _, a := range b.Answers {
 			s.blank()
-			s.text(a.Tone.role(), "", a.Text)
+			s.text(a.Tone, "", a.Text)
 			s.items(a.Notes, "  ! ")
 		}
 	case b.Verdict != nil:
 		s.verdict(b.Verdict)
 	case b.Warning != nil:
 		s.blank()
-		s.text(isUnsure, "", "Warnings")
+		s.text(unsure, "", "Warnings")
 		s.items(b.Warning, "  ! ")
 	case b.Table != nil:
 		s.table(b.Table)
@@ -136,19 +137,19 @@ func (s *screen) sample(x sample) {
 	for _, f := range x.Facts {
 		facts = append(facts, f.Name+": "+f.Value)
 	}
-	s.text(faint, "", strings.Join(facts, "; "))
+	s.text(muted, "", strings.Join(facts, "; "))
 	for line := range strings.Lines(x.Lead) {
-		s.text(plainText, "", strings.TrimSpace(line))
+		s.text(plain, "", strings.TrimSpace(line))
 	}
 	s.table(x.Rows)
 	for _, step := range x.Steps {
 		s.blank()
-		s.text(faint, "", step.Name)
+		s.text(muted, "", step.Name)
 		s.lines(step.Text)
 	}
 	if x.Raw != "" {
 		s.blank()
-		s.text(faint, "", "The answer as it stood")
+		s.text(muted, "", "The answer as it stood")
 		s.lines(x.Raw)
 	}
 }
@@ -156,48 +157,44 @@ func (s *screen) sample(x sample) {
 // lines writes a text line by line.
 func (s *screen) lines(text string) {
 	for line := range strings.Lines(text) {
-		s.text(plainText, "  ", strings.TrimRight(line, "\n"))
+		s.text(plain, "  ", strings.TrimRight(line, "\n"))
 	}
 }
 
 func (s *screen) verdict(v *verdict) {
 	s.blank()
-	s.text(v.Tone.role(), "", v.line())
+	s.text(v.Tone, "", v.line())
 	if v.Advice != "" {
-		s.text(plainText, "  ", v.Advice)
+		s.text(plain, "  ", v.Advice)
 	}
 	s.items(v.Reasons, "  - ")
-	for _, r := range v.Rules {
-		s.rule(r)
+	for _, c := range v.Conditions {
+		s.rule(c, v.Outcome)
 	}
 }
 
 // rule writes what would be too wide for a table: the state and the condition,
 // and below them what it read.
-func (s *screen) rule(r rule) {
-	ink := r.Tone.role()
-	s.text(ink, "  ", r.Word+": "+r.Name+" ("+r.Kind+")")
-	s.text(plainText, "      ", r.That)
-	for _, v := range r.Values {
-		s.text(faint, "      ", v)
-	}
-	if r.Reason != "" {
-		s.text(faint, "      ", r.Reason)
+func (s *screen) rule(c gate.Condition, outcome string) {
+	word, tone := conditionState(c, outcome)
+	s.text(tone, "  ", word+": "+c.Name+" ("+c.Kind+")")
+	s.text(plain, "      ", c.That)
+	for _, line := range append(values(c), nonEmpty(c.Reason)...) {
+		s.text(muted, "      ", line)
 	}
 }
 
 func (s *screen) items(texts []string, bullet string) {
 	for _, t := range texts {
-		s.text(plainText, bullet, t)
+		s.text(plain, bullet, t)
 	}
 }
 
 func (s *screen) chart(c *chart) {
 	s.blank()
 	s.text(strong, "", c.Caption)
-	s.text(faint, "", c.Lead)
-	d := drawing{g: s.g, width: s.width, clean: s.clean, paint: s.paint}
-	for _, line := range d.lines(c) {
+	s.text(muted, "", c.Lead)
+	for _, line := range s.chartLines(c) {
 		if line = trimRight(line); line != "" {
 			s.b.WriteString(line + "\n")
 		}
@@ -208,55 +205,54 @@ func (s *screen) chart(c *chart) {
 // notes are numbered where cells refer to them, which the first ones are.
 func (s *screen) notes(notes []string) {
 	for i, n := range notes {
-		s.text(faint, s.g.ref(i+1)+" ", n)
+		s.text(muted, s.g.ref(i+1)+" ", n)
 	}
 }
 
 // text writes a paragraph, its first line behind the lead and the others
 // indented as far.
-func (s *screen) text(r role, lead, text string) {
+func (s *screen) text(t tone, lead, text string) {
 	indent := lipgloss.Width(lead)
 	for i, line := range wrapped(s.clean(text), s.width-indent) {
 		if i > 0 {
 			lead = strings.Repeat(" ", indent)
 		}
-		s.b.WriteString(trimRight(lead+s.paint(r, trimRight(line))) + "\n")
+		s.b.WriteString(trimRight(lead+s.paint(t, trimRight(line))) + "\n")
 	}
 }
 
 func (s *screen) blank() { s.b.WriteByte('\n') }
 
-// clean makes a text safe for the terminal and, without colour, our own signs
-// plain.
+// clean makes a text safe for the terminal and, where that shows ASCII alone,
+// our own signs plain.
 func (s *screen) clean(text string) string {
-	text = PlainLine(text)
-	if !s.color {
-		text = ascii(text)
+	if text = PlainLine(text); s.g.ascii {
+		return ascii(text)
 	}
 	return text
 }
 
 // paint uses the terminal's own sixteen colours, so that it reads on any
 // background.
-func (s *screen) paint(r role, text string) string {
-	if !s.color || r == plainText || strings.TrimSpace(text) == "" {
+func (s *screen) paint(t tone, text string) string {
+	if !s.color || t == plain || strings.TrimSpace(text) == "" {
 		return text
 	}
 	style := lipgloss.NewStyle()
-	switch r {
+	switch t {
 	case strong:
 		style = style.Bold(true)
-	case faint:
+	case muted:
 		style = style.Faint(true)
 	case plotted:
 		style = style.Foreground(lipgloss.Cyan)
 	case loud:
 		style = style.Bold(true).Reverse(true)
-	case isGood:
+	case good:
 		style = style.Bold(true).Foreground(lipgloss.Green)
-	case isBad:
+	case bad:
 		style = style.Bold(true).Foreground(lipgloss.Red)
-	case isUnsure:
+	case unsure:
 		style = style.Bold(true).Foreground(lipgloss.Yellow)
 	}
 	body := trimRight(text) // blanks stay outside, where the end of a line loses them

@@ -13,6 +13,7 @@ type glyphs struct {
 	low, line, point, high, zero, cross rune
 	rule                                string // below the heads of a table
 	ref                                 func(int) string
+	ascii                               bool
 }
 
 func unicodeGlyphs() glyphs {
@@ -20,7 +21,7 @@ func unicodeGlyphs() glyphs {
 }
 
 func asciiGlyphs() glyphs {
-	return glyphs{low: '[', line: '-', point: 'o', high: ']', zero: '|', cross: '+', rule: "-",
+	return glyphs{low: '[', line: '-', point: 'o', high: ']', zero: '|', cross: '+', rule: "-", ascii: true,
 		ref: func(n int) string { return "[" + count(n) + "]" }}
 }
 
@@ -85,45 +86,13 @@ func (a axis) ticks(width int, clean func(string) string) string {
 	return strings.TrimRight(string(row), " ")
 }
 
-// drawing lays out a chart in text.
+// A drawing says where a chart's parts stand on a screen.
 type drawing struct {
-	g     glyphs
-	width int
-	clean func(string) string
-	paint func(role, string) string
-
+	*screen
 	labels int // columns of labels
 	cells  []int
 	plot   int // columns of the plot
 	layout layout
-}
-
-// role is what a piece of text is for; paint may colour it.
-type role int
-
-const (
-	plainText role = iota
-	strong
-	faint
-	plotted
-	loud
-	isGood
-	isBad
-	isUnsure
-)
-
-func (t tone) role() role {
-	switch t {
-	case good:
-		return isGood
-	case bad:
-		return isBad
-	case unsure:
-		return isUnsure
-	case muted:
-		return faint
-	}
-	return plainText
 }
 
 type layout int
@@ -140,15 +109,15 @@ const (
 	space     = 2 // between columns
 )
 
-// lines draws the rows, their headings and the axis.
-func (d drawing) lines(c *chart) []string {
-	texts := d.texts(c)
-	d.fit(c, texts)
+// chartLines draws the rows, their headings and the axis.
+func (s *screen) chartLines(c *chart) []string {
+	texts := s.chartTexts(c)
+	d := s.fit(c, texts)
 	heads := make([]string, len(c.Heads))
 	for j, h := range c.Heads {
 		heads[j] = d.clean(h)
 	}
-	lines := []string{d.row("", "", d.padded(heads), faint)}
+	lines := []string{d.row("", "", d.padded(heads), muted)}
 	i := 0
 	for _, r := range c.Rows {
 		if r.Group != "" {
@@ -160,12 +129,12 @@ func (d drawing) lines(c *chart) []string {
 		lines = append(lines, d.rowLines(r, texts[i], c.Axis)...)
 		i++
 	}
-	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, faint))
+	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, muted))
 }
 
-// texts are the numbers of every row with the signs of their notes; the first
+// chartTexts are the numbers of every row with the signs of their notes; the first
 // of them, the values, stand on their points.
-func (d drawing) texts(c *chart) [][]string {
+func (s *screen) chartTexts(c *chart) [][]string {
 	var rows [][]string
 	for _, r := range c.Rows {
 		if r.Group == "" {
@@ -176,15 +145,15 @@ func (d drawing) texts(c *chart) [][]string {
 		var column []string
 		for _, r := range c.Rows {
 			if r.Group == "" {
-				column = append(column, d.clean(r.Cells[j].Text)+d.g.refs(r.Cells[j].Refs))
+				column = append(column, s.clean(r.Cells[j].Text)+s.g.refs(r.Cells[j].Refs))
 			}
 		}
 		lacking := make([]int, len(column))
 		if j == 0 {
 			lacking = tails(column)
 		}
-		for i, s := range column {
-			rows[i][j] = s + strings.Repeat(" ", lacking[i])
+		for i, text := range column {
+			rows[i][j] = text + strings.Repeat(" ", lacking[i])
 		}
 	}
 	return rows
@@ -192,8 +161,8 @@ func (d drawing) texts(c *chart) [][]string {
 
 // fit decides what stands where. Numbers are never left out; the plot gives
 // way first, then the label gets a line of its own.
-func (d *drawing) fit(c *chart, texts [][]string) {
-	d.cells = make([]int, len(c.Heads))
+func (s *screen) fit(c *chart, texts [][]string) drawing {
+	d := drawing{screen: s, cells: make([]int, len(c.Heads))}
 	total := 0
 	for j, h := range c.Heads {
 		d.cells[j] = lipgloss.Width(d.clean(h))
@@ -215,6 +184,7 @@ func (d *drawing) fit(c *chart, texts [][]string) {
 		d.layout, d.plot, d.labels = stacked, d.width-space, 0
 	}
 	d.plot = min(d.plot, mostPlot)
+	return d
 }
 
 func (d drawing) label(r chartRow) string { return tagged(d.clean, r.Label) }
@@ -232,9 +202,9 @@ func tagged(clean func(string) string, c cell) string {
 }
 
 func (d drawing) rowLines(r chartRow, texts []string, a axis) []string {
-	look := plainText
+	look := plain
 	if r.Label.Tone == muted {
-		look = faint
+		look = muted
 	} else if r.Total {
 		look = strong
 	}
@@ -267,7 +237,7 @@ func (d drawing) padded(texts []string) []string {
 }
 
 // row joins label, plot and numbers; stacked, they are two lines.
-func (d drawing) row(label, plot string, texts []string, look role) string {
+func (d drawing) row(label, plot string, texts []string, look tone) string {
 	gap := strings.Repeat(" ", space)
 	numbers := strings.Join(texts, gap)
 	fill := strings.Repeat(" ", max(0, d.plot-lipgloss.Width(plot)))

@@ -16,7 +16,7 @@ type grid struct {
 // inked is a line of a cell and how it is painted.
 type inked struct {
 	text string
-	ink  role
+	ink  tone
 }
 
 // table draws a table. One that is too wide is cut into several, each with the
@@ -35,7 +35,7 @@ func (s *screen) table(t *table) {
 	}
 	s.notes(t.Notes)
 	for _, l := range t.Legend {
-		s.text(faint, "", l)
+		s.text(muted, "", l)
 	}
 }
 
@@ -93,10 +93,10 @@ func (s *screen) columnLines(t *table, j int) [][]inked {
 	lines := make([][]inked, len(t.Rows))
 	for i, r := range t.Rows {
 		if strings.TrimSpace(texts[i]) != "" || len(r[j].Detail) == 0 {
-			lines[i] = append(lines[i], inked{texts[i], r[j].Tone.role()})
+			lines[i] = append(lines[i], inked{texts[i], r[j].Tone})
 		}
 		for _, d := range r[j].Detail {
-			lines[i] = append(lines[i], inked{s.clean(d), faint})
+			lines[i] = append(lines[i], inked{s.clean(d), muted})
 		}
 	}
 	return lines
@@ -131,7 +131,7 @@ func (s *screen) draw(t *table, g grid, columns []int) {
 	for _, j := range columns {
 		total += g.widths[j]
 	}
-	s.b.WriteString(s.paint(faint, strings.Repeat(s.g.rule, total)) + "\n")
+	s.b.WriteString(s.paint(muted, strings.Repeat(s.g.rule, total)) + "\n")
 	for _, r := range g.rows {
 		s.drawRow(t, g, columns, r)
 	}
