@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -108,17 +107,13 @@ func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, t
 
 func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
 	return mapped(db.Calls(ctx, r), func(c eval.Call) row {
-		var cost any
-		if v, ok := c.KnownCost(); ok {
-			cost = v
-		}
 		kind := c.ErrKind
 		if kind == "" && c.Response.Stop == eval.StopRefused {
 			kind = eval.ErrRefused
 		}
 		p := &c.Response
 		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
-			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, cost, c.LatencyMS,
+			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, orNil(eval.Number(c.CostUSD)), c.LatencyMS,
 			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key}
 	})
 }
@@ -141,6 +136,14 @@ func list(s []string) []string {
 		return []string{}
 	}
 	return s
+}
+
+// orNil is a number, nil where it is undefined.
+func orNil(n eval.Number) any {
+	if !n.Defined() {
+		return nil
+	}
+	return float64(n)
 }
 
 func outcomeRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
@@ -182,8 +185,8 @@ func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row,
 			if e.Stratum != nil {
 				stratum = e.Stratum.Name + "=" + e.Stratum.Value
 			}
-			if !yield(row{e.Arm, e.Metric, stratum, float64(e.Value), float64(e.Low), float64(e.High), e.Items, e.Clusters,
-				float64(e.Num), float64(e.Den), e.Unscored, e.Method}, nil) {
+			if !yield(row{e.Arm, e.Metric, stratum, orNil(e.Value), orNil(e.Low), orNil(e.High), e.Items, e.Clusters,
+				orNil(e.Num), orNil(e.Den), e.Unscored, e.Method}, nil) {
 				return
 			}
 		}
@@ -200,9 +203,6 @@ func jsonLines(w io.Writer, columns []string) (func(row) error, func() error) {
 		for i, v := range r {
 			if v == nil && columns[i] == "unscored" {
 				continue
-			}
-			if f, ok := v.(float64); ok && math.IsNaN(f) {
-				v = nil
 			}
 			value, err := marshal(v)
 			if err != nil {
@@ -232,19 +232,9 @@ func marshal(v any) ([]byte, error) {
 
 func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
 	c := csv.NewWriter(w)
+	_ = c.Write(columns) // what is wrong with w the next one meets
 	fields := make([]string, len(columns))
-	started := false
-	header := func() error {
-		if started {
-			return nil
-		}
-		started = true
-		return c.Write(columns)
-	}
 	write := func(r row) error {
-		if err := header(); err != nil {
-			return err
-		}
 		for i, v := range r {
 			text, err := csvField(v)
 			if err != nil {
@@ -255,9 +245,6 @@ func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
 		return c.Write(fields)
 	}
 	return write, func() error {
-		if err := header(); err != nil {
-			return err
-		}
 		c.Flush()
 		return c.Error()
 	}
@@ -277,9 +264,6 @@ func csvField(v any) (string, error) {
 	case int:
 		return strconv.Itoa(v), nil
 	case float64:
-		if math.IsNaN(v) {
-			return "", nil
-		}
 		return strconv.FormatFloat(v, 'g', -1, 64), nil
 	}
 	b, err := marshal(v)

@@ -252,27 +252,21 @@ out. Nothing is changed; it can be used while a run is under way.`, cobra.Maximu
 }
 
 type runStatus struct {
-	Run         string  `json:"run"`
-	Study       string  `json:"study"`
-	Suite       string  `json:"suite"`
-	File        string  `json:"study_file"`
-	CreatedAt   string  `json:"created_at"`
-	State       string  `json:"state"` // started | success | error
-	Trials      int     `json:"trials"`
-	Done        int     `json:"done"`
-	Failed      int     `json:"failed"`
-	ToJudge     int     `json:"to_judge"`     // trials that wait to be judged
-	JudgeFailed int     `json:"judge_failed"` // trials of which a judge call failed
-	Calls       int     `json:"calls"`
-	Tokens      int     `json:"tokens"`
-	CostUSD     float64 `json:"cost_usd"`
-	Events      []event `json:"events,omitempty"`
-}
-
-type event struct {
-	At   string `json:"at"`
-	What string `json:"what"`
-	Note string `json:"note"`
+	Run         string        `json:"run"`
+	Study       string        `json:"study"`
+	Suite       string        `json:"suite"`
+	File        string        `json:"study_file"`
+	CreatedAt   string        `json:"created_at"`
+	State       string        `json:"state"` // started | success | error
+	Trials      int           `json:"trials"`
+	Done        int           `json:"done"`
+	Failed      int           `json:"failed"`
+	ToJudge     int           `json:"to_judge"`     // trials that wait to be judged
+	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
+	Calls       int           `json:"calls"`
+	Tokens      int           `json:"tokens"`
+	CostUSD     float64       `json:"cost_usd"`
+	Events      []store.Event `json:"events,omitempty"`
 }
 
 func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error) {
@@ -303,10 +297,7 @@ func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error
 	default:
 		s.State = "success"
 	}
-	events, err := db.Events(ctx, r)
-	for _, e := range events {
-		s.Events = append(s.Events, event{e.At.Format(time.RFC3339), e.What, e.Note})
-	}
+	s.Events, err = db.Events(ctx, r)
 	return s, err
 }
 
@@ -331,7 +322,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	a.say("spent    %d calls, %d tokens, $%.4f", s.Calls, s.Tokens, s.CostUSD)
 	for _, e := range s.Events {
-		a.say("%s  %s: %s", e.At, e.What, e.Note)
+		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}
 	switch s.State {
 	case "started":

@@ -424,14 +424,8 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// FailedShare is the largest share of failed trials of any arm, or of trials
-// whose judging failed, if that is larger.
-func (a *Analysis) FailedShare() float64 {
-	share, _ := a.WorstFailures()
-	return share
-}
-
-// WorstFailures is [Analysis.FailedShare] and what it is a share of, in words.
+// WorstFailures is the largest share of failed trials of any arm, or of trials
+// whose judging failed, if that is larger, and what it is a share of, in words.
 func (a *Analysis) WorstFailures() (share float64, of string) {
 	of = "trials could not be judged"
 	if a.Run.Done > 0 {

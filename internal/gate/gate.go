@@ -135,7 +135,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 		v.State = Undecided
 		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is not finished: %d of %d trials are done", a.Run.Done, a.Run.Planned))
 	}
-	if share := a.FailedShare(); share > a.Run.MaxFailed {
+	if share, _ := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
 		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of an arm's trials failed, the study allows %.1f %%: ask them again with `scruple run --retry-failed`",
 			100*share, 100*a.Run.MaxFailed))

@@ -72,11 +72,9 @@ func visible(s string) string {
 
 // ascii writes our own typography in ASCII. Letters of other scripts in data
 // stay as they are.
-func ascii(s string) string { return typography().Replace(s) }
+func ascii(s string) string { return typography.Replace(s) }
 
-func typography() *strings.Replacer {
-	return strings.NewReplacer(
-		minus, "-", dash, "-", "\u2014", "-", "…", "...", "×", "x",
-		"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
-	)
-}
+var typography = strings.NewReplacer(
+	minus, "-", dash, "-", "\u2014", "-", "…", "...", "×", "x",
+	"↑", "^", "↓", "v", "“", `"`, "”", `"`, "‘", "'", "’", "'", "α", "alpha", "±", "+/-", "·", "*", "≥", ">=", "≤", "<=",
+)

@@ -108,6 +108,7 @@ func TestHTMLNeedsNothingElse(t *testing.T) {
 
 // The elements of a page do not depend on what the data say.
 func TestHTMLElementsAreOurs(t *testing.T) {
+	t.Parallel()
 	want := names(checkPage(t, render(t, benign(t), HTML)))
 	rapid.Check(t, func(rt *rapid.T) {
 		got := names(checkPage(rt, render(t, hostile(rt, t), HTML)))

@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
@@ -251,13 +250,11 @@ func (m *markdown) para(text string) {
 
 // fence writes lines as they are, in a fence longer than any in them.
 func (m *markdown) fence(lines []string) {
-	longest := 2
-	for _, l := range lines {
-		for _, run := range regexp.MustCompile("`+").FindAllString(l, -1) {
-			longest = max(longest, len(run))
-		}
+	text := strings.Join(lines, "\n")
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
 	}
-	fence := strings.Repeat("`", longest+1)
 	m.b.WriteString(fence + "text\n")
 	for _, l := range lines {
 		m.b.WriteString(trimRight(l) + "\n")

@@ -83,6 +83,7 @@ func checkTables(t fataler, text string) (shape []int) {
 
 // Tables have the same rows and columns whatever the data say.
 func TestMarkdownTableShape(t *testing.T) {
+	t.Parallel()
 	want := checkTables(t, render(t, benign(t), Markdown))
 	if len(want) == 0 {
 		t.Fatal("there are no tables")

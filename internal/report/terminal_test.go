@@ -18,6 +18,7 @@ func onTerminal(opt TerminalOptions) func(io.Writer, Report) error {
 // Nothing but text, line breaks and our own colours reaches a terminal, and
 // no line is too wide, whatever the data say and however narrow it is.
 func TestTerminalIsSafeAndFits(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
 		opt := TerminalOptions{
 			Width:   rapid.IntRange(40, 160).Draw(rt, "width"),
@@ -29,10 +30,12 @@ func TestTerminalIsSafeAndFits(t *testing.T) {
 }
 
 func TestTerminalFitsFixtures(t *testing.T) {
+	t.Parallel()
 	for _, name := range fixtures() {
+		r := load(t, name)
 		for width := 40; width <= 140; width++ {
 			opt := TerminalOptions{Width: width, Verbose: true}
-			checkScreen(t, render(t, load(t, name), onTerminal(opt)), opt)
+			checkScreen(t, render(t, r, onTerminal(opt)), opt)
 		}
 	}
 }

@@ -159,7 +159,6 @@ func (p *pace) wait(ctx context.Context, stopping <-chan struct{}) bool {
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(ctx, cancel)()
 	go func() {
 		select {
 		case <-stopping:

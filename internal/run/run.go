@@ -44,7 +44,7 @@ type Model struct {
 	// Group names the provider's limit it shares: models of one group slow
 	// down together. Required.
 	Group             string
-	Concurrency       int     // ceiling of the group; 0 is the run's
+	Concurrency       int     // ceiling of the group, the lowest of its models'; 0 is the run's
 	RequestsPerMinute float64 // 0 is no limit
 	TokensPerMinute   float64
 	Timeout           time.Duration // 0 is the run's
@@ -107,7 +107,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		if m.Concurrency > 0 {
 			ceiling = min(ceiling, m.Concurrency)
 		}
-		if e.gates[m.Group] == nil {
+		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
 			e.gates[m.Group] = newGate(ceiling)
 		}
 		e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
@@ -265,7 +265,14 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 
 // begin takes the places a trial needs, unless the run stops first.
 func (e *Engine) begin(ctx context.Context) bool {
-	return e.take(ctx, e.open) && e.takeOrGive(ctx, e.started, e.open)
+	if !e.take(ctx, e.open) {
+		return false
+	}
+	if !e.take(ctx, e.started) {
+		<-e.open
+		return false
+	}
+	return true
 }
 
 func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
@@ -278,14 +285,6 @@ func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
 	case <-e.stopping:
 	case <-ctx.Done():
 	}
-	return false
-}
-
-func (e *Engine) takeOrGive(ctx context.Context, places, give chan struct{}) bool {
-	if e.take(ctx, places) {
-		return true
-	}
-	<-give
 	return false
 }
 

@@ -237,9 +237,9 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 
 // An Event is something that happened to a run.
 type Event struct {
-	At   time.Time
-	What string
-	Note string
+	At   time.Time `json:"at"`
+	What string    `json:"what"`
+	Note string    `json:"note"`
 }
 
 // AddEvent appends to the run's history.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
@@ -76,25 +78,11 @@ func appendScores(b []byte, scores []eval.Score) []byte {
 	return append(b, '}')
 }
 
-func appendNumber(b []byte, f float64) []byte {
-	if i := int64(f); float64(i) == f && i >= 0 && i < 10 { // nearly all
-		return append(b, byte('0'+i))
-	}
-	return strconv.AppendFloat(b, f, 'g', -1, 64)
-}
+func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
 
-// appendString writes a JSON string; names that need no escapes, which are
-// nearly all, are copied.
 func appendString(b []byte, s string) []byte {
-	for i := range len(s) {
-		if c := s[i]; c < 0x20 || c >= 0x7f || c == '"' || c == '\\' {
-			q, _ := json.Marshal(s)
-			return append(b, q...)
-		}
-	}
-	b = append(b, '"')
-	b = append(b, s...)
-	return append(b, '"')
+	b, _ = jsontext.AppendQuote(b, s) // what is not UTF-8 is replaced
+	return b
 }
 
 // decodeScores reads what appendScores wrote, in its order.
