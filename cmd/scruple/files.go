@@ -7,8 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -228,7 +230,8 @@ func (w *folder) json(name string, v any) {
 
 func (w *folder) close() error {
 	err := w.err
-	for _, f := range w.files {
+	for _, name := range slices.Sorted(maps.Keys(w.files)) {
+		f := w.files[name]
 		err = errors.Join(err, f.Flush(), f.file.Close())
 	}
 	return err

@@ -44,13 +44,21 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if err := db.SetPlan(ctx, r, l.plan); err != nil {
-		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
+	if err := l.setPlan(ctx, db, r); err != nil {
+		return err
 	}
 	if err := a.acceptGold(ctx, db, r, l); err != nil {
 		return err
 	}
 	return a.conclude(ctx, db, r, l)
+}
+
+// setPlan holds a run to the study's plan.
+func (l *loaded) setPlan(ctx context.Context, db *store.DB, r *store.Run) error {
+	if err := db.SetPlan(ctx, r, l.plan); err != nil {
+		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
+	}
+	return nil
 }
 
 // acceptGold notes a change of gold in the run's history. A change of what

@@ -71,8 +71,8 @@ func (a *app) trials(ctx context.Context, arg string, which showing) (report.Rep
 		return none, err
 	}
 	defer db.Close()
-	if err := db.SetPlan(ctx, r, l.plan); err != nil {
-		return none, exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change", err))
+	if err := l.setPlan(ctx, db, r); err != nil {
+		return none, err
 	}
 	scorer, _, err := calibrate(ctx, db, r, l)
 	if err != nil {

@@ -29,9 +29,9 @@ func (a *app) ranked(ctx context.Context, db *store.DB, r *store.Run, path, form
 		l.close()
 		return nil, nil, fmt.Errorf("--format %s: suite %s ranks nothing; `--table` has lines of every suite", format, l.study.Suite)
 	}
-	if err := db.SetPlan(ctx, r, l.plan); err != nil {
+	if err := l.setPlan(ctx, db, r); err != nil {
 		l.close()
-		return nil, nil, exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change", err))
+		return nil, nil, err
 	}
 	return l, ranker, nil
 }

@@ -112,6 +112,13 @@ func trials(n int, called bool) iter.Seq2[run.Task, error] {
 	}
 }
 
+func perform(t *testing.T, s run.Settings, j *memory, m map[string]*run.Model, b eval.Bench, tasks iter.Seq2[run.Task, error]) {
+	t.Helper()
+	if err := run.New(s, j, m, run.Spent{}, nil).Perform(t.Context(), b, nil, tasks); err != nil {
+		t.Fatal(err)
+	}
+}
+
 var quick = run.Settings{Concurrency: 4, Retries: []time.Duration{10 * time.Second, 30 * time.Second}, Timeout: time.Minute}
 
 func TestAStartedTrialIsContinuedForFree(t *testing.T) {
@@ -135,9 +142,7 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 	again := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
 		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System))}, nil
 	}}
-	if err := run.New(quick, j, models(again), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, true)); err != nil {
-		t.Fatal(err)
-	}
+	perform(t, quick, j, models(again), bench, trials(1, true))
 	if again.n.Load() != 2 {
 		t.Errorf("%d requests in the second session, want the 2 that had no answer", again.n.Load())
 	}
@@ -145,9 +150,7 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 
 func TestAChangedRequestIsRefusedByName(t *testing.T) {
 	j := newMemory()
-	if err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "old"}, nil, trials(1, false)); err != nil {
-		t.Fatal(err)
-	}
+	perform(t, quick, j, models(answering("x")), steps{n: 1, text: "old"}, trials(1, false))
 	err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "new"}, nil, trials(1, true))
 	if err == nil || !strings.Contains(err.Error(), "system: was ") || !strings.Contains(err.Error(), "--new") {
 		t.Errorf("changed prompt: %v", err)
@@ -204,9 +207,7 @@ func TestAHangingProviderEndsInATimeout(t *testing.T) {
 			return eval.Response{}, ctx.Err()
 		}}
 		j := newMemory()
-		if err := run.New(quick, j, models(hang), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(2, false)); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, quick, j, models(hang), steps{n: 1}, trials(2, false))
 		for trial, o := range j.outcomes {
 			if o.Kind != eval.Failed || o.Reason != "timeout" {
 				t.Errorf("%v: %+v", trial, o)
@@ -225,9 +226,7 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 			return eval.Response{}, nil
 		}}
 		begun := time.Now()
-		if err := run.New(quick, newMemory(), models(slow), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(400, false)); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, quick, newMemory(), models(slow), steps{n: 1}, trials(400, false))
 		if slow.peak.Load() != 4 {
 			t.Errorf("%d calls at a time, want 4", slow.peak.Load())
 		}
@@ -235,6 +234,20 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 			t.Errorf("took %v, want 5s", took)
 		}
 	})
+}
+
+// Models that share a provider's limit are held to the lowest of theirs.
+func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
+	for range 8 { // whatever the order of the map
+		c, group := answering("x"), map[string]*run.Model{}
+		for i, id := range []string{"m", "n", "o"} {
+			group[id] = &run.Model{Client: c, Group: "g", Concurrency: 1 + i}
+		}
+		perform(t, quick, newMemory(), group, steps{n: 1}, trials(50, false))
+		if c.peak.Load() != 1 {
+			t.Errorf("%d calls at a time, want 1", c.peak.Load())
+		}
+	}
 }
 
 // One provider that refuses everything must not hold up the other.
@@ -249,9 +262,7 @@ func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 		}}
 		begun := time.Now()
 		j := newMemory()
-		if err := run.New(quick, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(200, false)); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, quick, j, models(c), steps{n: 1}, trials(200, false))
 		// 160 good calls of 1 s by four are 40 s; the failing ones wait 10 s and 30 s beside them. If they
 		// kept their places, 40 times 40 s by at most eight would take 200 s.
 		if took := time.Since(begun); took > 82*time.Second {
@@ -290,9 +301,7 @@ func TestParallelStepsThatAllWait(t *testing.T) {
 		s := quick
 		s.Concurrency, s.Retries = 2, []time.Duration{time.Second, time.Second, time.Second, time.Second, time.Second, time.Second}
 		j := newMemory()
-		if err := run.New(s, j, models(c), run.Spent{}, nil).Perform(t.Context(), parallel{}, nil, trials(20, false)); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, s, j, models(c), parallel{}, trials(20, false))
 		if len(j.outcomes) != 20 || len(j.calls) != 240 {
 			t.Errorf("%d outcomes, %d calls; want 20 and 240", len(j.outcomes), len(j.calls))
 		}
@@ -312,9 +321,7 @@ func TestAnOverloadedProviderIsAskedLess(t *testing.T) {
 		}
 		s := run.Settings{Concurrency: 64, Retries: make([]time.Duration, 30)}
 		j := newMemory()
-		if err := run.New(s, j, models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(600, false)); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, s, j, models(c), steps{n: 1}, trials(600, false))
 		for trial, o := range j.outcomes {
 			if o.Kind != eval.OK {
 				t.Fatalf("%v: %+v", trial, o)
@@ -406,9 +413,7 @@ func TestReplicatesKeepTheirDistance(t *testing.T) {
 			}
 		}
 		begun := time.Now()
-		if err := run.New(s, newMemory(), models(c), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, tasks); err != nil {
-			t.Fatal(err)
-		}
+		perform(t, s, newMemory(), models(c), steps{n: 1}, tasks)
 		if took := time.Since(begun); took != 10*time.Second {
 			t.Errorf("took %v, want 10s: different items run side by side", took)
 		}
@@ -448,9 +453,7 @@ func TestReplicatesNeverShareAKey(t *testing.T) {
 	tasks := func(yield func(run.Task, error) bool) {
 		_ = yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 1}}, nil) && yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 2}}, nil)
 	}
-	if err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, tasks); err != nil {
-		t.Fatal(err)
-	}
+	perform(t, quick, j, models(answering("x")), steps{n: 1}, tasks)
 	keys := map[string]bool{}
 	for _, c := range j.calls {
 		keys[c.Key] = true

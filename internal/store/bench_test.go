@@ -23,10 +23,7 @@ func BenchmarkRescore(b *testing.B) {
 	const items = 10_000 // by two arms
 	db := open(b, filepath.Join(b.TempDir(), "s.db"))
 	r, p := newRun(b, db, items, 1)
-	j, err := db.Journal(b.Context(), r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	j := journal(b, db, r)
 	for seq := range p.Len() {
 		if err := j.Outcome(p.Trial(seq), eval.Outcome{Kind: eval.OK, Data: fmt.Appendf(nil, `{"answer": "number %d of a few words"}`, seq)}); err != nil {
 			b.Fatal(err)
@@ -48,10 +45,7 @@ func BenchmarkRescore(b *testing.B) {
 func BenchmarkJournal(b *testing.B) {
 	db := open(b, filepath.Join(b.TempDir(), "s.db"))
 	r, p := newRun(b, db, 5_000, 1)
-	j, err := db.Journal(b.Context(), r)
-	if err != nil {
-		b.Fatal(err)
-	}
+	j := journal(b, db, r)
 	defer j.Close()
 	var n atomic.Int64
 	b.SetParallelism(32)

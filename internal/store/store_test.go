@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"os"
 	"path/filepath"
@@ -48,6 +49,26 @@ func open(t testing.TB, path string) *store.DB {
 	return db
 }
 
+func journal(t testing.TB, db *store.DB, r *store.Run) *store.Journal {
+	t.Helper()
+	j, err := db.Journal(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return j
+}
+
+func all[T any](t *testing.T, rows iter.Seq2[T, error]) (list []T) {
+	t.Helper()
+	for v, err := range rows {
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, v)
+	}
+	return list
+}
+
 func call(trial eval.Trial, text string) *eval.Call {
 	return &eval.Call{Trial: trial, Stage: eval.StageRun, Step: "ask", Key: "k", Parts: []eval.Part{{Name: "model", Value: "m"}},
 		Provider: "openai", Model: "gpt", Attempts: 1, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
@@ -64,10 +85,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	if r.ID != "my-study-1" {
 		t.Errorf("id %q", r.ID)
 	}
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := journal(t, db, r)
 	first, second := p.Trial(0), p.Trial(1)
 	want := call(first, "answer \x00 é")
 	if err := j.Append(want); err != nil {
@@ -89,21 +107,12 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	if diff := cmp.Diff(r.Treatment, back.Treatment); diff != "" {
 		t.Error(diff)
 	}
-	for c, err := range db.Calls(t.Context(), back) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, c := range all(t, db.Calls(t.Context(), back)) {
 		if diff := cmp.Diff(*want, c); diff != "" {
 			t.Error(diff)
 		}
 	}
-	var outcomes []eval.Judged
-	for o, err := range db.Outcomes(t.Context(), back) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		outcomes = append(outcomes, o)
-	}
+	outcomes := all(t, db.Outcomes(t.Context(), back))
 	if len(outcomes) != 2 || len(outcomes[0].Verdicts) != 2 || string(outcomes[0].Outcome.Data) != "answer" || outcomes[1].Verdicts != nil {
 		t.Errorf("outcomes %+v", outcomes)
 	}
@@ -123,10 +132,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 1, 1)
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := journal(t, db, r)
 	defer j.Close()
 	trial := p.Trial(0)
 	failed := call(trial, "")
@@ -148,10 +154,7 @@ func TestAnAnswerIsNeverOverwrittenAndAFailureIs(t *testing.T) {
 func TestConcurrentAppendsAreAllKept(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 200, 2)
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := journal(t, db, r)
 	var wg sync.WaitGroup
 	for seq := range p.Len() {
 		wg.Go(func() {
@@ -167,18 +170,14 @@ func TestConcurrentAppendsAreAllKept(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	n := 0
-	for o, err := range db.Outcomes(t.Context(), r) {
-		if err != nil {
-			t.Fatal(err)
-		}
+	outcomes := all(t, db.Outcomes(t.Context(), r))
+	for n, o := range outcomes {
 		if o.Trial != p.Trial(n) {
 			t.Fatalf("outcome %d is of %v, want plan order", n, o.Trial)
 		}
-		n++
 	}
-	if n != 800 {
-		t.Errorf("%d outcomes, want 800", n)
+	if len(outcomes) != 800 {
+		t.Errorf("%d outcomes, want 800", len(outcomes))
 	}
 	if err := j.Append(call(p.Trial(0), "x")); err == nil {
 		t.Error("a closed journal took a call")
@@ -265,12 +264,10 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	db := open(t, path)
 	r, p := newRun(t, db, 50, 1)
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := journal(t, db, r)
 	store.CapPagesForTest(t, j, 60)
 	kept := 0
+	var err error
 	for seq := range p.Len() {
 		if err = j.Append(call(p.Trial(seq), strings.Repeat("x", 9000))); err != nil {
 			break
@@ -286,14 +283,7 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 	if err := j.Close(); err == nil {
 		t.Error("closing does not tell of the loss")
 	}
-	n := 0
-	for _, err := range db.Calls(t.Context(), r) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		n++
-	}
-	if n != kept || kept == 0 {
+	if n := len(all(t, db.Calls(t.Context(), r))); n != kept || kept == 0 {
 		t.Errorf("%d calls are in the store, %d were acknowledged", n, kept)
 	}
 }
@@ -312,13 +302,7 @@ func TestScoresReadBackAsWritten(t *testing.T) {
 	if err := errors.Join(write(nil), write(want)); err != nil {
 		t.Fatal(err)
 	}
-	var got []eval.Scored
-	for s, err := range db.Scores(t.Context(), r) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, s)
-	}
+	got := all(t, db.Scores(t.Context(), r))
 	if len(got) != 1 {
 		t.Fatalf("%d scored trials, want 1: failed ones are not scored", len(got))
 	}
@@ -332,10 +316,7 @@ func TestScoresReadBackAsWritten(t *testing.T) {
 func TestLatencies(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
 	r, p := newRun(t, db, 21, 1)
-	j, err := db.Journal(t.Context(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	j := journal(t, db, r)
 	append1 := func(c *eval.Call) {
 		t.Helper()
 		if err := j.Append(c); err != nil {
@@ -362,13 +343,7 @@ func TestLatencies(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	var got []eval.ArmLatency
-	for l, err := range db.Latencies(t.Context(), r) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		got = append(got, l)
-	}
+	got := all(t, db.Latencies(t.Context(), r))
 	if diff := cmp.Diff([]eval.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" {
 		t.Errorf("of %d calls (-want +got)\n%s", n, diff)
 	}
