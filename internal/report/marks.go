@@ -143,10 +143,10 @@ func excerpt(segments []segment) []piece {
 	if length <= wholePage {
 		return []piece{{Segments: segments}}
 	}
-	if !marked {
-		return beginning(segments, length)
-	}
 	var pieces []piece
+	if !marked {
+		return shorten(pieces, segments[0], 2*around, 0)
+	}
 	for i, s := range segments {
 		if s.Marked() {
 			pieces = show(pieces, s)
@@ -162,19 +162,6 @@ func excerpt(segments []segment) []piece {
 		pieces = shorten(pieces, s, keepHead, keepTail)
 	}
 	return pieces
-}
-
-func beginning(segments []segment, length int) []piece {
-	var text strings.Builder
-	for _, s := range segments {
-		text.WriteString(s.Text)
-	}
-	shown := headEnd(text.String(), 2*around)
-	rest := text.String()[shown:]
-	return []piece{
-		{Segments: []segment{{Text: text.String()[:shown]}}},
-		{Skipped: utf8.RuneCountInString(rest)},
-	}
 }
 
 // shorten adds the ends of an unmarked segment and leaves out its middle.

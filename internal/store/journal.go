@@ -25,8 +25,8 @@ type Journal struct {
 	writing *group // what is being written, or was last
 	err     error  // sticky: a store that could not write is not written again
 	closed  bool
-	wake    chan struct{} // 1 slot
-	room    *sync.Cond    // signalled after every commit
+	queued  *sync.Cond    // there is something to write, or nothing will come
+	room    *sync.Cond    // a group was written
 	done    chan struct{} // closed when the writer has ended
 }
 
@@ -66,8 +66,8 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if err != nil {
 		return nil, explain(db.path, err)
 	}
-	j := &Journal{db: db, run: run, conn: conn, next: newGroup(), wake: make(chan struct{}, 1), done: make(chan struct{})}
-	j.room = sync.NewCond(&j.mu)
+	j := &Journal{db: db, run: run, conn: conn, next: newGroup(), done: make(chan struct{})}
+	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
@@ -168,45 +168,35 @@ func (j *Journal) enqueue(add func(*group)) (*group, error) {
 	if j.closed {
 		return nil, errors.New("store: journal is closed")
 	}
-	g := j.next
-	add(g)
-	select {
-	case j.wake <- struct{}{}:
-	default:
-	}
-	return g, nil
+	add(j.next)
+	j.queued.Signal()
+	return j.next, nil
 }
 
 // write is the one writer: it takes what has queued and commits it, until the
 // journal is closed and empty.
 func (j *Journal) write() {
 	defer close(j.done)
-	for range j.wake {
-		for {
-			j.mu.Lock()
-			g, closed := j.next, j.closed
-			if g.size() == 0 {
-				j.mu.Unlock()
-				if closed {
-					return
-				}
-				break
-			}
-			j.next, j.writing = newGroup(), g
-			failed := j.err
-			j.mu.Unlock()
-			if failed == nil {
-				failed = j.commit(g)
-			}
-			g.err = failed
-			j.mu.Lock()
-			if j.err == nil {
-				j.err = failed
-			}
-			j.room.Broadcast()
-			j.mu.Unlock()
-			close(g.done)
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for {
+		for j.next.size() == 0 && !j.closed {
+			j.queued.Wait()
 		}
+		g := j.next
+		if g.size() == 0 {
+			return
+		}
+		j.next, j.writing = newGroup(), g
+		if j.err == nil {
+			j.mu.Unlock()
+			err := j.commit(g)
+			j.mu.Lock()
+			j.err = err
+		}
+		g.err = j.err
+		close(g.done)
+		j.room.Broadcast()
 	}
 }
 
@@ -344,12 +334,9 @@ func (j *Journal) Close() error {
 		return nil
 	}
 	j.closed = true
+	j.queued.Signal()
 	j.room.Broadcast()
 	j.mu.Unlock()
-	select {
-	case j.wake <- struct{}{}:
-	default:
-	}
 	<-j.done
 	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged} {
 		s.Close()
