@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"testing"
 )
 
 // SetVersionForTest makes a store look as if another format had been applied.
 func SetVersionForTest(t *testing.T, path string, version int) {
 	t.Helper()
-	db, err := open(context.Background(), path, "rw")
+	db, err := open(context.Background(), path, url.Values{"mode": {"rw"}})
 	if err != nil {
 		t.Fatal(err)
 	}

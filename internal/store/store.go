@@ -29,7 +29,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
@@ -80,7 +79,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	db, err := open(ctx, path, "rwc")
+	db, err := open(ctx, path, url.Values{"mode": {"rwc"}})
 	if err != nil {
 		lock.Close()
 		return nil, err
@@ -98,19 +97,20 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fault(path, "%w: run the study first", ErrNotFound)
 	}
-	db, err := openRead(ctx, path, "ro")
+	db, err := openRead(ctx, path, url.Values{})
 	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
 		if _, wal := os.Stat(path + "-wal"); wal != nil {
 			// A folder that cannot be written, and nobody who writes: the file
 			// stands as it is.
-			return openRead(ctx, path, "ro&immutable=1")
+			return openRead(ctx, path, url.Values{"immutable": {"1"}})
 		}
 	}
 	return db, err
 }
 
-func openRead(ctx context.Context, path, mode string) (*DB, error) {
-	db, err := open(ctx, path, mode)
+func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
+	q.Set("mode", "ro")
+	db, err := open(ctx, path, q)
 	if err != nil {
 		return nil, err
 	}
@@ -125,13 +125,9 @@ func openRead(ctx context.Context, path, mode string) (*DB, error) {
 	return db, nil
 }
 
-func open(ctx context.Context, path, mode string) (*DB, error) {
-	mode, immutable := strings.CutSuffix(mode, "&immutable=1")
-	q := url.Values{"mode": {mode}, "_pragma": {"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}}
-	if immutable {
-		q.Set("immutable", "1")
-	}
-	if mode != "ro" {
+func open(ctx context.Context, path string, q url.Values) (*DB, error) {
+	q["_pragma"] = []string{"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}
+	if q.Get("mode") != "ro" {
 		q["_pragma"] = append(q["_pragma"], "journal_mode(WAL)", "synchronous(FULL)", "wal_autocheckpoint(4000)")
 	}
 	db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?"+q.Encode())
