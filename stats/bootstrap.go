@@ -13,20 +13,23 @@ import (
 // Bootstrap is a cluster bootstrap of a ratio of sums, or of a difference of
 // two.
 type Bootstrap struct {
-	Clusters, Resamples int
-	Estimate            float64
-	Mean, SD            float64 // of the replicates
-	Percentile          Interval
-	Basic               Interval
-	BCa                 Interval // undefined where Degenerate
-	Z0, Acceleration    float64
-	Alphas              [2]float64 // the quantiles that BCa takes
-	JackknifeSE         float64
-	Degenerate          bool // all replicates are the same
-	Undefined           string
-	Warnings            []string
+	Clusters     int        `json:"n_clusters"`
+	Resamples    int        `json:"resamples"`
+	Estimate     float64    `json:"estimate"`
+	Mean         float64    `json:"replicate_mean"`
+	SD           float64    `json:"replicate_sd"`
+	Percentile   Interval   `json:"percentile"`
+	Basic        Interval   `json:"basic"`
+	BCa          Interval   `json:"bca"` // undefined where Degenerate
+	Z0           float64    `json:"bca_z0"`
+	Acceleration float64    `json:"bca_acceleration"`
+	Alphas       [2]float64 `json:"-"` // the quantiles that BCa takes
+	JackknifeSE  float64    `json:"jackknife_se"`
+	Degenerate   bool       `json:"degenerate,omitzero"` // all replicates are the same
+	Undefined    string     `json:"undefined_reason,omitzero"`
+	Warnings     []string   `json:"warnings,omitempty"`
 
-	Replicates []float64 // in the order they were drawn
+	Replicates []float64 `json:"-"` // in the order they were drawn
 
 	level float64
 	jack  []float64
@@ -357,11 +360,12 @@ func adjusted(z0, acceleration, p float64) float64 {
 // BootCI is what R's boot::boot.ci makes of the same replicates: other
 // quantiles, another z₀ and another centre of the jackknife.
 type BootCI struct {
-	Normal           Interval // corrected for bias
-	Basic            Interval
-	Percentile       Interval
-	BCa              Interval
-	Z0, Acceleration float64
+	Normal       Interval `json:"normal_bias_corrected"`
+	Basic        Interval `json:"basic"`
+	Percentile   Interval `json:"percentile"`
+	BCa          Interval `json:"bca"`
+	Acceleration float64  `json:"bca_acceleration"`
+	Z0           float64  `json:"bca_z0"`
 }
 
 // BootCI gives the intervals of boot::boot.ci (Davison & Hinkley 1997):

@@ -11,20 +11,22 @@ import (
 
 // Calibration compares stated confidences with outcomes.
 type Calibration struct {
-	N        int
-	Bins     []CalibrationBin
-	ECE, MCE float64 // expected and largest calibration error over the bins
-	Brier    float64 // mean squared difference of confidence and outcome
-	Warnings []string
+	N        int              `json:"n"`
+	ECE      float64          `json:"ece"`   // expected calibration error over the bins
+	MCE      float64          `json:"mce"`   // the largest one
+	Brier    float64          `json:"brier"` // mean squared difference of confidence and outcome
+	Bins     []CalibrationBin `json:"curve"`
+	Warnings []string         `json:"warnings,omitempty"`
 }
 
 // A CalibrationBin is one step of a reliability curve.
 type CalibrationBin struct {
-	Low, High  float64 // of confidences in it
-	N          int
-	Confidence float64  // mean
-	Accuracy   float64  // share that came true
-	CI         Interval // Wilson, of Accuracy
+	Low        float64  `json:"low"` // of confidences in it
+	High       float64  `json:"high"`
+	N          int      `json:"n"`
+	Confidence float64  `json:"confidence"`    // mean
+	Accuracy   float64  `json:"accuracy"`      // share that came true
+	CI         Interval `json:"accuracy_ci95"` // Wilson
 }
 
 // CalibrationCurve sorts confidences in [0, 1] into bins and compares each
@@ -141,11 +143,13 @@ func checkScores(scores []float64, outcome []bool) error {
 
 // AUROC is the probability that a positive case scores above a negative one.
 type AUROC struct {
-	Positives, Negatives int
-	Value, SE            float64
-	CI                   Interval // normal, clipped to [0, 1]
-	Undefined            string
-	Warnings             []string
+	Positives int      `json:"n_positive"`
+	Negatives int      `json:"n_negative"`
+	Value     float64  `json:"auroc"`
+	SE        float64  `json:"se"`
+	CI        Interval `json:"ci95"` // normal, clipped to [0, 1]
+	Undefined string   `json:"undefined_reason,omitzero"`
+	Warnings  []string `json:"warnings,omitempty"`
 
 	// The placements of DeLong's variance, by case of either kind.
 	positive, negative []float64
@@ -209,11 +213,14 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 
 // AUROCDiff is the difference of two areas over the same cases.
 type AUROCDiff struct {
-	A, B      AUROC
-	Diff, SE  float64
-	Z, P      float64
-	CI        Interval
-	Undefined string
+	A         AUROC    `json:"-"`
+	B         AUROC    `json:"-"`
+	Diff      float64  `json:"diff"`
+	SE        float64  `json:"se"`
+	Z         float64  `json:"z"`
+	P         float64  `json:"p"`
+	CI        Interval `json:"ci95"`
+	Undefined string   `json:"undefined_reason,omitzero"`
 }
 
 // CompareROC compares two scores of the same cases, whose areas hang together

@@ -10,25 +10,31 @@ import (
 
 // Independence is a chi-squared test of a table of counts.
 type Independence struct {
-	Chi2, DF, P float64
-	G, PG       float64     // likelihood ratio
-	Expected    [][]float64 // under independence
-	Residuals   [][]float64 // standardised: (O − E)/√(E(1 − row share)(1 − column share))
-	MinExpected float64
-	Below5      int     // cells with an expected count below 5
-	CramersV    float64 // of χ² without continuity correction, so that 1 is reached
-	Undefined   string
-	Warnings    []string
+	Chi2        float64     `json:"chi2"`
+	DF          float64     `json:"df"`
+	P           float64     `json:"p"`
+	G           float64     `json:"g"` // likelihood ratio
+	PG          float64     `json:"p_g"`
+	CramersV    float64     `json:"cramers_v"` // of χ² without continuity correction, so that 1 is reached
+	MinExpected float64     `json:"min_expected"`
+	Below5      int         `json:"n_expected_below_5"`
+	Expected    [][]float64 `json:"expected"`      // under independence
+	Residuals   [][]float64 `json:"std_residuals"` // (O − E)/√(E(1 − row share)(1 − column share))
+	Undefined   string      `json:"undefined_reason,omitzero"`
+	Warnings    []string    `json:"warnings,omitempty"`
 }
 
-// RowPair compares two rows of a table.
+// RowPair compares two rows of a table. Its χ² and p are NaN where a column is
+// empty in both rows.
 type RowPair struct {
-	I, J             int
-	Chi2, P          float64
-	PYates           float64 // with continuity correction, where 2×2
-	PFisher          float64 // NaN where its tables are too many
-	PBonferroni      float64 // of P, over all pairs of rows
-	PYatesBonferroni float64
+	I                int     `json:"i"`
+	J                int     `json:"j"`
+	Chi2             float64 `json:"chi2"`
+	P                float64 `json:"p"`
+	PYates           float64 `json:"p_yates"`  // with continuity correction, where 2×2
+	PFisher          float64 `json:"p_fisher"` // NaN where its tables are too many
+	PBonferroni      float64 `json:"-"`        // of P, over all pairs of rows
+	PYatesBonferroni float64 `json:"-"`
 }
 
 // ChiSquared tests whether rows and columns are independent. Every count is of
@@ -43,9 +49,10 @@ func ChiSquared(table [][]int, continuity bool) (Independence, error) {
 		return Independence{}, err
 	}
 	nan := math.NaN()
-	r := Independence{DF: float64((len(rows) - 1) * (len(cols) - 1)), Chi2: nan, P: nan, G: nan, PG: nan, CramersV: nan, MinExpected: nan}
+	r := Independence{DF: float64((len(rows) - 1) * (len(cols) - 1)), Chi2: nan, P: nan, G: nan, PG: nan, CramersV: nan, MinExpected: nan,
+		Expected: [][]float64{}, Residuals: [][]float64{}}
 	if len(rows) < 2 || len(cols) < 2 {
-		return r, fmt.Errorf("stats: independence needs 2 rows and 2 columns or more, got %d and %d", len(rows), len(cols))
+		return Independence{}, fmt.Errorf("stats: independence needs 2 rows and 2 columns or more, got %d and %d", len(rows), len(cols))
 	}
 	for _, total := range append(append([]float64{}, rows...), cols...) {
 		if total == 0 {

@@ -7,12 +7,14 @@ import (
 
 // Correlation is a correlation coefficient of paired observations.
 type Correlation struct {
-	N         int
-	R         float64
-	T, DF, P  float64  // of R = 0, two-sided
-	CI        Interval // Fisher's z
-	Undefined string
-	Warnings  []string
+	N         int      `json:"n"`
+	R         float64  `json:"r"`
+	T         float64  `json:"t"` // of R = 0
+	DF        float64  `json:"df"`
+	P         float64  `json:"p"`    // two-sided
+	CI        Interval `json:"ci95"` // Fisher's z
+	Undefined string   `json:"undefined_reason,omitzero"`
+	Warnings  []string `json:"warnings,omitempty"`
 }
 
 // Pearson is the linear correlation. It is undefined for fewer than 3 pairs

@@ -8,14 +8,17 @@ import (
 // Equivalence is a pair of one-sided t-tests that a difference lies within
 // limits (TOST), or, with one limit infinite, a test of non-inferiority.
 type Equivalence struct {
-	Estimate, SE, DF float64
-	Low, High        float64  // the limits
-	PLow             float64  // H1: the difference is above Low; NaN where that is infinite
-	PHigh            float64  // H1: it is below High; likewise
-	P                float64  // the larger of those that were tested
-	CI               Interval // of level 1 − 2α: within the limits where P < α
-	Equivalent       bool
-	Undefined        string
+	Estimate   float64  `json:"mean_diff"`
+	SE         float64  `json:"se"`
+	DF         float64  `json:"df"`
+	Low        float64  `json:"low"` // the limits
+	High       float64  `json:"high"`
+	PLow       float64  `json:"p_above_lower_limit"` // H1: the difference is above Low; NaN where that is infinite
+	PHigh      float64  `json:"p_below_upper_limit"` // H1: it is below High; likewise
+	P          float64  `json:"p"`                   // the larger of those that were tested
+	CI         Interval `json:"ci_1_minus_2_alpha"`  // within the limits where P < α
+	Equivalent bool     `json:"equivalent"`
+	Undefined  string   `json:"undefined_reason,omitzero"`
 }
 
 // TOST tests whether a difference lies within (low, high), from its estimate,

@@ -19,15 +19,17 @@ const (
 
 // Kappa is Cohen's kappa of two raters.
 type Kappa struct {
-	N         int
-	Table     [][]int // rater a in rows, b in columns, in the order of labels
-	Agreement float64 // share of units with the same label
-	Kappa, SE float64
-	CI        Interval // κ ± z·SE, not clipped
-	SENull    float64  // under κ = 0
-	Z, P      float64
-	Max       float64 // the largest κ that these margins allow, unweighted
-	Undefined string
+	N         int      `json:"-"`
+	Table     [][]int  `json:"-"` // rater a in rows, b in columns, in the order of labels
+	Agreement float64  `json:"-"` // share of units with the same label
+	Kappa     float64  `json:"kappa"`
+	SE        float64  `json:"se"`
+	CI        Interval `json:"ci95"`    // κ ± z·SE, not clipped
+	SENull    float64  `json:"se_null"` // under κ = 0
+	Z         float64  `json:"z"`       // NaN where SENull is 0
+	P         float64  `json:"p_two_sided"`
+	Max       float64  `json:"-"` // the largest κ that these margins allow, unweighted
+	Undefined string   `json:"undefined_reason,omitzero"`
 }
 
 // KappaTable lays out two raters' labels. A label that is not listed is an
@@ -163,13 +165,17 @@ func disagreement(k int, weights Weights) [][]float64 {
 // Fleiss is the agreement of several raters, not the same ones for each
 // subject.
 type Fleiss struct {
-	Subjects, Raters int
-	PBar, PE         float64 // observed and chance agreement
-	Kappa            float64
-	SENull, Z, P     float64
-	Category         []float64 // by category; NaN for one that is never or always given
-	Randolph         float64   // chance agreement 1/categories, whatever was given
-	Undefined        string
+	Subjects  int       `json:"n_subjects"`
+	Raters    int       `json:"n_raters"`
+	PBar      float64   `json:"p_bar"` // observed agreement
+	PE        float64   `json:"p_e"`   // chance agreement
+	Kappa     float64   `json:"kappa"`
+	SENull    float64   `json:"se_null"`
+	Z         float64   `json:"z"` // NaN where SENull is 0
+	P         float64   `json:"p_two_sided"`
+	Category  []float64 `json:"category_kappa"` // NaN for a category that is never or always given
+	Randolph  float64   `json:"randolph_kappa"` // chance agreement 1/categories, whatever was given; NaN for one category
+	Undefined string    `json:"undefined_reason,omitzero"`
 }
 
 // FleissKappa takes, for each subject and category, how many raters gave it;

@@ -19,12 +19,12 @@ const (
 
 // Krippendorff is Krippendorff's alpha.
 type Krippendorff struct {
-	Units     int // with two ratings or more
-	Values    int // ratings of those units
-	Observed  float64
-	Expected  float64
-	Alpha     float64
-	Undefined string
+	Units     int     `json:"n_units_pairable"`  // with two ratings or more
+	Values    int     `json:"n_pairable_values"` // ratings of those units
+	Observed  float64 `json:"observed_disagreement"`
+	Expected  float64 `json:"expected_disagreement"`
+	Alpha     float64 `json:"alpha"`
+	Undefined string  `json:"undefined_reason,omitzero"`
 }
 
 // KrippendorffAlpha is the agreement of any number of raters, some of whose

@@ -9,18 +9,24 @@ import (
 
 // McNemar compares two arms that pass or fail the same items.
 type McNemar struct {
-	A, B, C, D     int     // both pass, only the first, only the second, neither
-	Chi2, P        float64 // without continuity correction
-	Chi2Continuity float64 // Edwards' correction, never below 0
-	PContinuity    float64
-	PExact         float64 // two-sided binomial; 1 without discordant items
-	PMid           float64
-	OddsRatio      float64  // B/C; +Inf where C = 0
-	OddsExact      Interval // from Clopper-Pearson limits of B/(B+C)
-	OddsWald       Interval // on the log scale; undefined with an empty cell
-	Diff, DiffSE   float64  // of the proportions that pass, first − second, Wald
-	DiffCI         Interval
-	Undefined      string // why the odds ratio and χ² are NaN
+	A              int      `json:"a"`            // both pass
+	B              int      `json:"b"`            // only the first
+	C              int      `json:"c"`            // only the second
+	D              int      `json:"d"`            // neither
+	Discordant     int      `json:"n_discordant"` // B + C
+	Chi2           float64  `json:"chi2"`         // without continuity correction
+	P              float64  `json:"p_chi2"`
+	Chi2Continuity float64  `json:"chi2_continuity"` // Edwards' correction, never below 0
+	PContinuity    float64  `json:"p_chi2_continuity"`
+	PExact         float64  `json:"p_exact"` // two-sided binomial; 1 without discordant items
+	PMid           float64  `json:"p_mid"`
+	OddsRatio      float64  `json:"odds_ratio"`               // B/C; +Inf where C = 0
+	OddsExact      Interval `json:"odds_ratio_ci95_exact"`    // from Clopper-Pearson limits of B/(B+C)
+	OddsWald       Interval `json:"odds_ratio_ci95_wald_log"` // undefined with an empty cell
+	Diff           float64  `json:"diff_proportions"`         // that pass, first − second
+	DiffSE         float64  `json:"diff_se_wald"`
+	DiffCI         Interval `json:"diff_ci95_wald"`
+	Undefined      string   `json:"undefined_reason,omitzero"` // why the odds ratio and χ² are NaN
 }
 
 // McNemarOutcomes tests paired outcomes: a[i] and b[i] are of the same item.
@@ -54,6 +60,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 		return McNemar{}, err
 	}
 	r := McNemar{A: table[0][0], B: table[0][1], C: table[1][0], D: table[1][1]}
+	r.Discordant = r.B + r.C
 	n := 0
 	for _, row := range table {
 		for _, x := range row {
@@ -74,7 +81,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	r.DiffCI = Interval{r.Diff - half, r.Diff + half, level}
 	r.Chi2, r.P, r.Chi2Continuity, r.PContinuity, r.PMid, r.OddsRatio = nan, nan, nan, nan, nan, nan
 	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)
-	if r.B+r.C == 0 {
+	if r.Discordant == 0 {
 		r.PExact = 1
 		r.Undefined = "no item is passed by one arm alone"
 		return r, nil
@@ -85,7 +92,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	corrected := math.Max(0, math.Abs(b-c)-1)
 	r.Chi2Continuity = corrected * corrected / (b + c)
 	r.PContinuity = chi.Survival(r.Chi2Continuity)
-	binomial := dist.Binomial{N: r.B + r.C, P: 0.5}
+	binomial := dist.Binomial{N: r.Discordant, P: 0.5}
 	least := min(r.B, r.C)
 	lower := 2 * binomial.CDF(float64(least))
 	r.PExact = math.Min(1, lower)
@@ -111,10 +118,12 @@ func leastOdds(x, y int, level float64) float64 {
 
 // Cochran is Cochran's Q test of several arms on the same items.
 type Cochran struct {
-	N         int   // items
-	Passes    []int // by arm
-	Q, DF, P  float64
-	Undefined string
+	N         int     `json:"n"`      // items
+	Passes    []int   `json:"passes"` // by arm
+	Q         float64 `json:"q"`
+	DF        float64 `json:"df"`
+	P         float64 `json:"p"`
+	Undefined string  `json:"undefined_reason,omitzero"`
 }
 
 // CochranQ tests whether arms pass equally often; pass[i][j] is item i, arm j.

@@ -12,11 +12,13 @@ import (
 
 // Estimate is a fixed effect or a contrast of them with its t-test.
 type Estimate struct {
-	Name      string
-	Value, SE float64
-	DF        float64 // Satterthwaite
-	T, P      float64 // two-sided, of Value = 0
-	CI        Interval
+	Name  string   `json:"name"`
+	Value float64  `json:"estimate"`
+	SE    float64  `json:"se"`
+	DF    float64  `json:"df"` // Satterthwaite
+	T     float64  `json:"t"`  // of Value = 0
+	P     float64  `json:"p"`  // two-sided
+	CI    Interval `json:"ci95"`
 }
 
 // Interval is the confidence interval of another level.
@@ -30,10 +32,11 @@ func (e Estimate) Interval(level float64) Interval {
 
 // TermTest is an F test that all columns of a fixed effect are 0.
 type TermTest struct {
-	Term         string
-	F            float64
-	NumDF, DenDF float64
-	P            float64
+	Term  string  `json:"term"`
+	F     float64 `json:"f"`
+	NumDF float64 `json:"num_df"`
+	DenDF float64 `json:"den_df"`
+	P     float64 `json:"p"`
 }
 
 // PairEstimate is the difference of two levels of a factor, a − b.
@@ -45,10 +48,11 @@ type PairEstimate struct {
 
 // LikelihoodRatio compares two nested models.
 type LikelihoodRatio struct {
-	Dropped    string
-	LogLikNull float64
-	Chi2, DF   float64
-	P          float64
+	Dropped    string  `json:"dropped_term"`
+	LogLikNull float64 `json:"null_log_lik"`
+	Chi2       float64 `json:"chi2"`
+	DF         float64 `json:"df"`
+	P          float64 `json:"p"`
 }
 
 // jointCovariance is what Satterthwaite's degrees of freedom need: the

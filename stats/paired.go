@@ -9,20 +9,23 @@ import (
 
 // Paired is a paired t-test of a against b.
 type Paired struct {
-	N            int
-	MeanA, MeanB float64
-	MeanDiff     float64 // a − b
-	SDDiff, SE   float64
-	T, DF        float64
-	P            float64 // two-sided
-	PGreater     float64 // H1: a > b
-	PLess        float64 // H1: a < b
-	CI           Interval
-	DZ           float64 // Cohen's d for pairs: mean difference / sd of differences
-	GZ           float64 // Hedges' g: DZ without its small-sample bias
-	DAv          float64 // mean difference / root mean square of the two sds
-	Correlation  float64
-	Undefined    string // why t, p and d are NaN, "" when they are numbers
+	N           int      `json:"n"`
+	MeanA       float64  `json:"mean_a"`
+	MeanB       float64  `json:"mean_b"`
+	MeanDiff    float64  `json:"mean_diff"` // a − b
+	SDDiff      float64  `json:"sd_diff"`
+	SE          float64  `json:"se"`
+	T           float64  `json:"t"`
+	DF          float64  `json:"df"`
+	P           float64  `json:"p_two_sided"`
+	PGreater    float64  `json:"p_greater"` // H1: a > b
+	PLess       float64  `json:"p_less"`    // H1: a < b
+	CI          Interval `json:"ci95"`
+	DZ          float64  `json:"cohen_dz"`  // Cohen's d for pairs: mean difference / sd of differences
+	GZ          float64  `json:"hedges_gz"` // Hedges' g: DZ without its small-sample bias
+	DAv         float64  `json:"cohen_dav"` // mean difference / root mean square of the two sds
+	Correlation float64  `json:"correlation"`
+	Undefined   string   `json:"undefined_reason,omitzero"` // why t, p and d are NaN
 }
 
 // PairedT compares paired observations: a[i] and b[i] are of the same unit. It

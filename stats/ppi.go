@@ -9,22 +9,26 @@ import (
 // PPI is a prediction-powered estimate of a mean: a judge's labels of all
 // items, corrected by what people said of some of them.
 type PPI struct {
-	Labelled, Unlabelled int
-	Clusters             int // that have a human label
-	Estimate, SE         float64
-	CI                   Interval
-	Lambda               float64 // weight of the judge, 0 to 1
-	T, DF, P             float64 // of a mean of 0
-	HumanMean            float64 // of the labelled items alone
-	Human                Interval
-	JudgeMean            float64 // of all items, uncorrected: biased as the judge is
-	Judge                Interval
-	Bias                 float64 // judge minus human on the labelled items
-	BiasCI               Interval
-	Correlation          float64 // of judge and human on them
-	EffectiveLabels      float64 // labels that people alone would need for this interval
-	Undefined            string
-	Warnings             []string
+	Labelled        int      `json:"n_labelled"`
+	Unlabelled      int      `json:"n_unlabelled"`
+	Clusters        int      `json:"n_clusters_labelled"` // that have a human label
+	Estimate        float64  `json:"estimate"`
+	SE              float64  `json:"se"`
+	CI              Interval `json:"ci95"`
+	T               float64  `json:"t"` // of a mean of 0
+	DF              float64  `json:"df"`
+	P               float64  `json:"p"`
+	Lambda          float64  `json:"lambda"`     // weight of the judge, 0 to 1
+	HumanMean       float64  `json:"human_mean"` // of the labelled items alone
+	Human           Interval `json:"human_ci"`
+	JudgeMean       float64  `json:"judge_mean"` // of all items, uncorrected: biased as the judge is
+	Judge           Interval `json:"judge_ci"`
+	Bias            float64  `json:"judge_bias"` // judge minus human on the labelled items
+	BiasCI          Interval `json:"judge_bias_ci"`
+	Correlation     float64  `json:"correlation"`      // of judge and human on them; NaN where one does not vary
+	EffectiveLabels float64  `json:"effective_labels"` // labels that people alone would need for this interval
+	Undefined       string   `json:"undefined_reason,omitzero"`
+	Warnings        []string `json:"warnings,omitempty"`
 }
 
 // PredictionPowered estimates the mean human label of items of which judge[i]

@@ -9,15 +9,18 @@ import (
 
 // TwoProportions compares two independent proportions.
 type TwoProportions struct {
-	P1, P2, Diff float64
-	CohenH       float64 // 2·asin√p₁ − 2·asin√p₂
-	Z, P         float64 // pooled, two-sided
-	PContinuity  float64 // with Yates' correction
-	ZUnpooled    float64 // by the standard error of the Wald interval
-	PUnpooled    float64
-	Wald         Interval
-	Newcombe     Interval // of Wilson intervals; defined also where z is not
-	Undefined    string   // why z is NaN
+	P1          float64  `json:"p1"`
+	P2          float64  `json:"p2"`
+	Diff        float64  `json:"diff"`
+	CohenH      float64  `json:"cohen_h"` // 2·asin√p₁ − 2·asin√p₂
+	Z           float64  `json:"z"`       // pooled
+	P           float64  `json:"p_two_sided"`
+	PContinuity float64  `json:"p_continuity"` // with Yates' correction
+	ZUnpooled   float64  `json:"-"`            // by the standard error of the Wald interval; NaN where both proportions are 0 or 1
+	PUnpooled   float64  `json:"-"`
+	Wald        Interval `json:"diff_ci95_wald"`
+	Newcombe    Interval `json:"diff_ci95_newcombe"`        // of Wilson intervals; defined also where z is not
+	Undefined   string   `json:"undefined_reason,omitzero"` // why z is NaN
 }
 
 // CompareProportions tests whether x₁/n₁ and x₂/n₂ differ. It assumes that all

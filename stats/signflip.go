@@ -10,14 +10,14 @@ import (
 
 // SignFlip is a sign-flip permutation test of a mean difference of 0.
 type SignFlip struct {
-	N         int     // differences, or clusters of them
-	Statistic float64 // their mean
-	Exact     bool    // all 2ᴺ patterns were counted
-	Patterns  float64 // 2ᴺ where exact
-	Resamples int     // drawn where not
-	P         float64 // two-sided
-	PGreater  float64 // H1: mean > 0
-	PLess     float64
+	N         int     `json:"n"`                   // differences, or clusters of them
+	Statistic float64 `json:"statistic"`           // their mean
+	Exact     bool    `json:"-"`                   // all 2ᴺ patterns were counted
+	Patterns  float64 `json:"n_patterns,omitzero"` // 2ᴺ where exact
+	Resamples int     `json:"resamples,omitzero"`  // drawn where not
+	P         float64 `json:"p_two_sided"`
+	PGreater  float64 `json:"p_greater"` // H1: mean > 0
+	PLess     float64 `json:"p_less"`
 }
 
 // MaxExactFlips is the number of differences up to which all patterns of signs

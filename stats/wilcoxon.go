@@ -21,20 +21,23 @@ const (
 
 // SignedRank is a Wilcoxon signed-rank test of a against b.
 type SignedRank struct {
-	N, Zeros, Used int     // pairs, differences of 0, the rest
-	WPlus, WMinus  float64 // rank sums of positive and negative differences
-	Ties           bool
-	PExact         float64 // on average ranks, zeros dropped
-	PNormal        float64
-	PContinuity    float64 // normal with continuity correction
-	Z              float64 // without it
-	PrattZ         float64 // zeros ranked, then dropped
-	PrattP         float64
-	RankBiserial   float64  // (W+ − W−)/(W+ + W−)
-	HodgesLehmann  float64  // median of the averages of two differences, those of 0 left out
-	HLCI           Interval // exact; undefined with ties, zeros or many pairs
-	Undefined      string
-	Warnings       []string
+	N             int      `json:"n"`
+	Zeros         int      `json:"n_zero"` // differences of 0
+	Used          int      `json:"n_used"` // the rest
+	WPlus         float64  `json:"w_plus"` // rank sum of positive differences
+	WMinus        float64  `json:"w_minus"`
+	Ties          bool     `json:"has_ties"`
+	PExact        float64  `json:"p_exact"`             // on average ranks, zeros dropped; NaN with many pairs
+	PContinuity   float64  `json:"p_normal_continuity"` // normal with continuity correction
+	PNormal       float64  `json:"p_normal"`
+	Z             float64  `json:"z"`             // without continuity correction
+	RankBiserial  float64  `json:"rank_biserial"` // (W+ − W−)/(W+ + W−)
+	PrattZ        float64  `json:"pratt_z"`       // zeros ranked, then dropped
+	PrattP        float64  `json:"pratt_p_normal"`
+	HodgesLehmann float64  `json:"hodges_lehmann"`            // median of the averages of two differences, those of 0 left out
+	HLCI          Interval `json:"hodges_lehmann_ci95_exact"` // undefined with ties, zeros or many pairs
+	Undefined     string   `json:"undefined_reason,omitzero"`
+	Warnings      []string `json:"warnings,omitempty"`
 }
 
 // maxExactRanks is the number of differences up to which the distribution of

@@ -138,11 +138,7 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	if err != nil {
 		return err
 	}
-	input, err := p.Input(t, params)
-	if err != nil {
-		return err
-	}
-	result, err := p.Run(params, input)
+	result, err := p.RunTable(t, params)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", p.Name, name, err)
 	}
@@ -152,26 +148,23 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	return procedure.Render(a.out, p, result)
 }
 
-// settings reads --set and --formula.
-func settings(o statsOptions) (procedure.Object, error) {
-	fields := map[string]any{}
+// settings reads --set and --formula as a JSON object.
+func settings(o statsOptions) ([]byte, error) {
+	params := map[string]any{}
 	for _, s := range o.set {
 		name, text, ok := strings.Cut(s, "=")
 		if !ok {
-			return procedure.Object{}, fmt.Errorf("--set %s: expected name=value", s)
+			return nil, fmt.Errorf("--set %s: expected name=value", s)
 		}
-		d := json.NewDecoder(strings.NewReader(text))
-		d.UseNumber()
-		var v any
-		if err := d.Decode(&v); err != nil || d.More() {
-			v = text
+		params[name] = text
+		if json.Valid([]byte(text)) {
+			params[name] = json.RawMessage(text)
 		}
-		fields[name] = v
 	}
 	if o.formula != "" {
-		fields["formula"] = o.formula
+		params["formula"] = o.formula
 	}
-	return procedure.NewObject("params", fields), nil
+	return json.Marshal(params)
 }
 
 func (a *app) listProcedures() error {

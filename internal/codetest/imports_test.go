@@ -26,7 +26,7 @@ var rules = []struct {
 		"stats is a public library of pure functions: it knows nothing of Scruple and does no I/O"},
 	{"internal/shapes", nil, []string{"net", "database", "os", "time"},
 		"data for benchmarks are drawn, not read"},
-	{"internal/procedure", []string{"stats", "internal/measure"}, []string{"net", "database", "time"},
+	{"internal/procedure", []string{"stats", "internal/measure", "internal/text"}, []string{"net", "database", "time"},
 		"a procedure lays out what stats computes: no study, no store, no model"},
 	{"internal/measure", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
 		"measures are arithmetic on rankings, sets and graphs: any system's, no suite's"},

@@ -15,62 +15,40 @@ func adjust() []Procedure {
 		Source:  "R stats::p.adjust",
 		Columns: []Role{{Name: "p", Doc: "p-values, one test a row; undefined ones do not count", Missing: true}},
 		Params:  []Param{{"alpha", "0.05", "level of rejection"}},
-		Run:     runAdjust,
+		method:  typed[adjustParams, pValues]{defaults: adjustParams{Alpha: 0.05}, run: adjusted},
 	}}
 }
 
-type adjustResult struct {
-	P          []Number `json:"p"`
-	Bonferroni []Number `json:"bonferroni"`
-	Holm       []Number `json:"holm"`
-	Hochberg   []Number `json:"hochberg"`
-	BH         []Number `json:"bh"`
-	BY         []Number `json:"by"`
-	Reject     struct {
-		Bonferroni []*bool `json:"bonferroni"`
-		Holm       []*bool `json:"holm"`
-		Hochberg   []*bool `json:"hochberg"`
-		BH         []*bool `json:"bh"`
-		BY         []*bool `json:"by"`
-	} `json:"reject"`
+type adjustParams struct {
+	Alpha float64 `json:"alpha"`
 }
 
-func runAdjust(params, input Object) (any, error) {
-	p, err := input.NumbersWithGaps("p")
-	if err != nil {
-		return nil, err
-	}
-	if len(p) == 0 {
+type pValues struct {
+	P gaps `json:"p"`
+}
+
+func adjusted(params adjustParams, in pValues) (any, error) {
+	if len(in.P) == 0 {
 		return nil, errors.New("input.p is empty: there is nothing to correct")
 	}
-	for i, x := range p {
+	for i, x := range in.P {
 		if x < 0 || x > 1 {
 			return nil, fmt.Errorf("input.p[%d] is %v, a p-value lies between 0 and 1", i, x)
 		}
 	}
-	alpha, err := params.Number("alpha", 0.05)
-	if err != nil {
-		return nil, err
+	if !(params.Alpha > 0 && params.Alpha < 1) {
+		return nil, fmt.Errorf("params.alpha is %v, expected a level between 0 and 1", params.Alpha)
 	}
-	if !(alpha > 0 && alpha < 1) {
-		return nil, fmt.Errorf("params.alpha is %v, expected a level between 0 and 1", alpha)
+	result, reject := Ordered{{"p", []float64(in.P)}}, Ordered{}
+	for _, method := range []string{"bonferroni", "holm", "hochberg", "bh", "by"} {
+		p, err := stats.Adjust(method, in.P)
+		if err != nil {
+			return nil, err
+		}
+		result = append(result, Entry{method, p})
+		reject = append(reject, Entry{method, rejected(p, params.Alpha)})
 	}
-	r := adjustResult{P: Numbers(p)}
-	for _, c := range []struct {
-		correct  func([]float64) []float64
-		adjusted *[]Number
-		reject   *[]*bool
-	}{
-		{stats.Bonferroni, &r.Bonferroni, &r.Reject.Bonferroni},
-		{stats.Holm, &r.Holm, &r.Reject.Holm},
-		{stats.Hochberg, &r.Hochberg, &r.Reject.Hochberg},
-		{stats.BH, &r.BH, &r.Reject.BH},
-		{stats.BY, &r.BY, &r.Reject.BY},
-	} {
-		q := c.correct(p)
-		*c.adjusted, *c.reject = Numbers(q), rejected(q, alpha)
-	}
-	return r, nil
+	return append(result, Entry{"reject", reject}), nil
 }
 
 // rejected holds corrected p-values against a level; an undefined one is

@@ -3,6 +3,9 @@ package procedure
 import (
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -14,244 +17,179 @@ func agreement() []Procedure {
 		Source:  "scikit-learn, statsmodels; Fleiss, Cohen & Everitt (1969)",
 		Columns: []Role{{Name: "rater_a", Doc: "labels of the first rater", Kind: Label}, {Name: "rater_b", Doc: "labels of the second rater", Kind: Label}},
 		Params:  []Param{{"labels", "those found, sorted", "labels in their order"}},
-		Run:     runKappa,
+		method:  typed[kappaParams, raters]{run: kappa},
 	}, {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
-		Summary:     "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
-		Source:      "statsmodels; Fleiss (1971); Randolph (2005)",
-		Columns:     []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true}},
-		Params:      []Param{{"columns", "raters", "what a column of a table is: raters (labels) or categories (how many raters gave it)"}},
-		Run:         runFleiss,
-		FromColumns: fleissInput,
+		Summary: "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
+		Source:  "statsmodels; Fleiss (1971); Randolph (2005)",
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true}},
+		Params:  []Param{{"columns", "raters", "what a column of a table is: raters (labels) or categories (how many raters gave it)"}},
+		method:  typed[fleissParams, subjects]{defaults: fleissParams{"raters"}, run: fleiss, fill: (*subjects).count},
 	}, {
 		Name: "krippendorff_alpha", Title: "Krippendorff's alpha",
-		Summary:     "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales.",
-		Source:      "Krippendorff (2011)",
-		Columns:     []Role{{Name: "ratings", Doc: "ratings, one column a rater, one unit a row; empty is missing", Many: true, Missing: true}},
-		Params:      []Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}},
-		Run:         runKrippendorff,
-		FromColumns: krippendorffInput,
+		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales.",
+		Source:  "Krippendorff (2011)",
+		Columns: []Role{{Name: "ratings", Doc: "ratings, one column a rater, one unit a row; empty is missing", Many: true, Missing: true}},
+		Params:  []Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}},
+		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{"nominal"}, run: krippendorff, fill: (*ratings).gather},
 	}}
 }
 
-type kappaResult struct {
-	N          int      `json:"n"`
-	Labels     []string `json:"labels"`
-	Table      [][]int  `json:"table"`
-	Agreement  Number   `json:"percent_agreement"`
-	Unweighted kappaOf  `json:"unweighted"`
-	Linear     kappaOf  `json:"linear"`
-	Quadratic  kappaOf  `json:"quadratic"`
-	Max        Number   `json:"kappa_max"`
+type kappaParams struct {
+	Labels []string `json:"labels"`
 }
 
-type kappaOf struct {
-	Kappa  Number `json:"kappa"`
-	SE     Number `json:"se"`
-	CI     Limits `json:"ci95"`
-	SENull Number `json:"se_null"`
-	Z      Number `json:"z"`
-	P      Number `json:"p_two_sided"`
-	undefined
+type raters struct {
+	A []string `json:"rater_a"`
+	B []string `json:"rater_b"`
 }
 
-func runKappa(params, input Object) (any, error) {
-	a, err := input.Labels("rater_a")
-	if err != nil {
-		return nil, err
-	}
-	b, err := input.Labels("rater_b")
-	if err != nil {
-		return nil, err
-	}
-	labels := distinct(append(append([]string{}, a...), b...))
-	if params.Has("labels") {
-		if labels, err = params.Labels("labels"); err != nil {
-			return nil, err
-		}
+func kappa(p kappaParams, in raters) (any, error) {
+	labels := p.Labels
+	if labels == nil {
+		labels = distinct(slices.Concat(in.A, in.B))
 	}
 	if len(labels) > 1000 {
 		return nil, fmt.Errorf("%d different labels: agreement on them is no table", len(labels))
 	}
-	table, err := stats.KappaTable(a, b, labels)
+	table, err := stats.KappaTable(in.A, in.B, labels)
 	if err != nil {
 		return nil, err
 	}
-	r := kappaResult{Labels: labels, Table: table}
-	for _, w := range []struct {
-		weights stats.Weights
-		into    *kappaOf
-	}{{stats.Unweighted, &r.Unweighted}, {stats.LinearWeights, &r.Linear}, {stats.QuadraticWeights, &r.Quadratic}} {
-		k, err := stats.CohenKappa(table, w.weights, 0.95)
+	var by [3]stats.Kappa
+	for weights := range by {
+		if by[weights], err = stats.CohenKappa(table, stats.Weights(weights), 0.95); err != nil {
+			return nil, err
+		}
+	}
+	of := func(weights stats.Weights) any { return explain(by[weights], by[weights].Undefined) }
+	return Ordered{{"n", by[0].N}, {"labels", labels}, {"table", table}, {"percent_agreement", by[0].Agreement},
+		{"unweighted", of(stats.Unweighted)}, {"linear", of(stats.LinearWeights)}, {"quadratic", of(stats.QuadraticWeights)},
+		{"kappa_max", by[0].Max}}, nil
+}
+
+type fleissParams struct {
+	Columns string `json:"columns"`
+}
+
+// subjects are counts by subject and category.
+type subjects struct {
+	Counts [][]int `json:"counts"`
+}
+
+// count takes one column a rater, or one a category.
+func (in *subjects) count(t Table, p fleissParams) error {
+	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
+		return err
+	}
+	columns := t.Columns("ratings")
+	in.Counts = make([][]int, columns[0].Len())
+	if p.Columns == "categories" {
+		for _, c := range columns {
+			counts, err := c.Ints()
+			if err != nil {
+				return err
+			}
+			for i, x := range counts {
+				in.Counts[i] = append(in.Counts[i], x)
+			}
+		}
+		return nil
+	}
+	var given [][]string
+	for _, c := range columns {
+		labels, err := c.Labels()
+		if err != nil {
+			return err
+		}
+		given = append(given, labels)
+	}
+	categories := distinct(slices.Concat(given...))
+	at := indices(categories)
+	for i := range in.Counts {
+		in.Counts[i] = make([]int, len(categories))
+		for _, labels := range given {
+			in.Counts[i][at[labels[i]]]++
+		}
+	}
+	return nil
+}
+
+func fleiss(_ fleissParams, in subjects) (any, error) {
+	f, err := stats.FleissKappa(in.Counts)
+	if err != nil {
+		return nil, err
+	}
+	return explain(f, f.Undefined), nil
+}
+
+type krippendorffParams struct {
+	Level string `json:"level"`
+}
+
+// ratings are lists by rater, read by the level of measurement.
+type ratings struct {
+	Ratings []jsontext.Value `json:"ratings"`
+}
+
+func (in *ratings) gather(t Table, p krippendorffParams) error {
+	for _, c := range t.Columns("ratings") {
+		row, err := c.json(true, p.Level == "nominal")
+		if err != nil {
+			return err
+		}
+		in.Ratings = append(in.Ratings, row)
+	}
+	return nil
+}
+
+func krippendorff(p krippendorffParams, in ratings) (any, error) {
+	levels := []string{"nominal", "ordinal", "interval", "ratio"} // in the order of stats.Scale
+	if err := choice("params.level", p.Level, levels...); err != nil {
+		return nil, err
+	}
+	scale := stats.Scale(slices.Index(levels, p.Level))
+	read := numeric
+	if scale == stats.Nominal {
+		read = coded(map[string]float64{})
+	}
+	rows := make([][]float64, len(in.Ratings))
+	for r, raw := range in.Ratings {
+		var err error
+		if rows[r], err = read(fmt.Sprintf("input.ratings[%d]", r), raw); err != nil {
+			return nil, err
+		}
+	}
+	k, err := stats.KrippendorffAlpha(rows, scale)
+	if err != nil {
+		return nil, err
+	}
+	return explain(k, k.Undefined), nil
+}
+
+// numeric reads ratings that are numbers.
+func numeric(path string, raw jsontext.Value) ([]float64, error) {
+	return decodeList[gaps](path, raw)
+}
+
+// coded reads ratings that may be text, and numbers them.
+func coded(codes map[string]float64) func(path string, raw jsontext.Value) ([]float64, error) {
+	return func(path string, raw jsontext.Value) ([]float64, error) {
+		labels, err := decodeList[[]*string](path, raw)
 		if err != nil {
 			return nil, err
 		}
-		r.N, r.Agreement, r.Max = k.N, Number(k.Agreement), Number(k.Max)
-		*w.into = kappaOf{Number(k.Kappa), Number(k.SE), Span(k.CI), Number(k.SENull), Number(k.Z), Number(k.P), because(k.Undefined)}
-	}
-	return r, nil
-}
-
-func fleissInput(t Table, params Object) (Object, error) {
-	columns, err := params.Choice("columns", "raters", "categories")
-	if err != nil {
-		return Object{}, err
-	}
-	if columns == "categories" {
-		return fleissCounts(t)
-	}
-	var ratings [][]string
-	var all []string
-	for _, c := range t.Columns("ratings") {
-		labels, err := c.Labels()
-		if err != nil {
-			return Object{}, err
-		}
-		ratings = append(ratings, labels)
-		all = append(all, labels...)
-	}
-	categories := distinct(all)
-	at := map[string]int{}
-	for i, l := range categories {
-		at[l] = i
-	}
-	counts := make([][]float64, len(ratings[0]))
-	for i := range counts {
-		counts[i] = make([]float64, len(categories))
-		for _, r := range ratings {
-			counts[i][at[r[i]]]++
-		}
-	}
-	return NewObject("input", map[string]any{"counts": counts}), nil
-}
-
-// fleissCounts takes one column a category.
-func fleissCounts(t Table) (Object, error) {
-	var rows [][]float64
-	for _, c := range t.Columns("ratings") {
-		counts, err := c.Numbers()
-		if err != nil {
-			return Object{}, err
-		}
-		if rows == nil {
-			rows = make([][]float64, len(counts))
-		}
-		for i, x := range counts {
-			rows[i] = append(rows[i], x)
-		}
-	}
-	return NewObject("input", map[string]any{"counts": rows}), nil
-}
-
-type fleissResult struct {
-	Subjects int      `json:"n_subjects"`
-	Raters   int      `json:"n_raters"`
-	PBar     Number   `json:"p_bar"`
-	PE       Number   `json:"p_e"`
-	Kappa    Number   `json:"kappa"`
-	SENull   Number   `json:"se_null"`
-	Z        Number   `json:"z"`
-	P        Number   `json:"p_two_sided"`
-	Category []Number `json:"category_kappa"`
-	Randolph Number   `json:"randolph_kappa"`
-	undefined
-}
-
-func runFleiss(_, input Object) (any, error) {
-	counts, err := input.Counts("counts")
-	if err != nil {
-		return nil, err
-	}
-	f, err := stats.FleissKappa(counts)
-	if err != nil {
-		return nil, err
-	}
-	return fleissResult{f.Subjects, f.Raters, Number(f.PBar), Number(f.PE), Number(f.Kappa), Number(f.SENull), Number(f.Z), Number(f.P),
-		Numbers(f.Category), Number(f.Randolph), because(f.Undefined)}, nil
-}
-
-func krippendorffInput(t Table, params Object) (Object, error) {
-	level, err := params.Text("level", "nominal")
-	if err != nil {
-		return Object{}, err
-	}
-	var ratings []any
-	for _, c := range t.Columns("ratings") {
-		if level == "nominal" && !c.numericWithGaps() {
-			row := boxed(c.LabelsWithGaps())
-			for i, x := range row {
-				if x == "" {
-					row[i] = nil
-				}
+		xs := make([]float64, len(labels))
+		for i, l := range labels {
+			if l == nil {
+				xs[i] = math.NaN()
+				continue
 			}
-			ratings = append(ratings, row)
-			continue
-		}
-		xs, err := c.NumbersWithGaps()
-		if err != nil {
-			return Object{}, err
-		}
-		row := boxed(xs)
-		for i, x := range xs {
-			if math.IsNaN(x) {
-				row[i] = nil
+			if _, ok := codes[*l]; !ok {
+				codes[*l] = float64(len(codes))
 			}
+			xs[i] = codes[*l]
 		}
-		ratings = append(ratings, row)
+		return xs, nil
 	}
-	return NewObject("input", map[string]any{"ratings": ratings}), nil
-}
-
-func (c Column) numericWithGaps() bool {
-	_, err := c.NumbersWithGaps()
-	return err == nil
-}
-
-type krippendorffResult struct {
-	Units    int    `json:"n_units_pairable"`
-	Values   int    `json:"n_pairable_values"`
-	Observed Number `json:"observed_disagreement"`
-	Expected Number `json:"expected_disagreement"`
-	Alpha    Number `json:"alpha"`
-	undefined
-}
-
-func runKrippendorff(params, input Object) (any, error) {
-	level, err := params.Choice("level", "nominal", "ordinal", "interval", "ratio")
-	if err != nil {
-		return nil, err
-	}
-	scale := map[string]stats.Scale{"nominal": stats.Nominal, "ordinal": stats.Ordinal, "interval": stats.IntervalScale, "ratio": stats.RatioScale}[level]
-	ratings, err := ratingsOf(input, scale == stats.Nominal)
-	if err != nil {
-		return nil, err
-	}
-	k, err := stats.KrippendorffAlpha(ratings, scale)
-	if err != nil {
-		return nil, err
-	}
-	return krippendorffResult{k.Units, k.Values, Number(k.Observed), Number(k.Expected), Number(k.Alpha), because(k.Undefined)}, nil
-}
-
-// ratingsOf reads ratings; nominal ones may be text, which is numbered.
-func ratingsOf(input Object, nominal bool) ([][]float64, error) {
-	if !nominal {
-		return input.TableWithGaps("ratings")
-	}
-	codes := map[string]float64{}
-	return table(input, "ratings", func(path string, v any) (float64, error) {
-		if v == nil {
-			return math.NaN(), nil
-		}
-		l, err := label(path, v)
-		if err != nil {
-			return 0, err
-		}
-		code, ok := codes[l]
-		if !ok {
-			code = float64(len(codes))
-			codes[l] = code
-		}
-		return code, nil
-	})
 }

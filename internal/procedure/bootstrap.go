@@ -1,8 +1,9 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
-	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -17,165 +18,130 @@ func bootstraps() []Procedure {
 		Columns: roles,
 		Params: []Param{{"resamples", "10000", "resamples drawn"}, {"conf", "0.95", "confidence level"}, {"seed", "1", "of the draws"},
 			{"workers", "1", "goroutines; the result does not depend on it"}},
-		Run: runBootstrap,
+		method: typed[bootstrapParams, clustered]{run: bootstrapped,
+			defaults: bootstrapParams{drawParams{Resamples: 10000, Seed: 1, Workers: 1}, 0.95}},
 	}, {
 		Name: "cluster_bootstrap_fixed_resamples", Title: "Cluster bootstrap with resamples given",
 		Summary: "The same with the resamples in params.indices, by the conventions of SciPy and of R's boot.",
 		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
 		Params:  []Param{{"indices", "", "one list of cluster indices a resample"}, {"indices_base", "0", "number of the first cluster"}, {"conf", "0.95", "confidence level"}},
-		Run:     runResampled,
+		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, run: resampled},
 	}}
 }
 
-// clusterSums adds up rows by cluster, in order of first appearance.
-func clusterSums(input Object) (num, den []float64, rows int, err error) {
-	values, err := input.Numbers("diff")
-	if err != nil {
-		return nil, nil, 0, err
+// clustered are rows by cluster; Den is 1 where it is left out.
+type clustered struct {
+	Diff    []float64 `json:"diff"`
+	Den     []float64 `json:"den,omitempty"`
+	Cluster []string  `json:"cluster,omitempty"`
+}
+
+// sums adds up rows by cluster, in order of first appearance.
+func (in clustered) sums() (num, den []float64, err error) {
+	weights := in.Den
+	if weights == nil {
+		weights = slices.Repeat([]float64{1}, len(in.Diff))
 	}
-	weights := make([]float64, len(values))
-	for i := range weights {
-		weights[i] = 1
+	switch {
+	case len(weights) != len(in.Diff):
+		return nil, nil, fmt.Errorf("input.diff and input.den have %d and %d rows", len(in.Diff), len(weights))
+	case in.Cluster == nil:
+		return in.Diff, weights, nil
+	case len(in.Cluster) != len(in.Diff):
+		return nil, nil, fmt.Errorf("input.diff and input.cluster have %d and %d rows", len(in.Diff), len(in.Cluster))
 	}
-	if input.Has("den") {
-		if weights, err = input.Numbers("den"); err != nil {
-			return nil, nil, 0, err
-		}
-	}
-	if len(weights) != len(values) {
-		return nil, nil, 0, fmt.Errorf("input.diff and input.den have %d and %d rows", len(values), len(weights))
-	}
-	if !input.Has("cluster") {
-		return values, weights, len(values), nil
-	}
-	labels, err := input.Labels("cluster")
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	if len(labels) != len(values) {
-		return nil, nil, 0, fmt.Errorf("input.diff and input.cluster have %d and %d rows", len(values), len(labels))
-	}
-	at := map[string]int{}
-	for i, l := range labels {
-		k, ok := at[l]
-		if !ok {
-			k = len(num)
-			at[l] = k
+	for i, k := range numbered(in.Cluster) {
+		if k == len(num) {
 			num, den = append(num, 0), append(den, 0)
 		}
-		num[k] += values[i]
+		num[k] += in.Diff[i]
 		den[k] += weights[i]
 	}
-	return num, den, len(values), nil
+	return num, den, nil
 }
 
-type bootstrapResult struct {
-	Clusters     int          `json:"n_clusters"`
-	Rows         int          `json:"n_rows"`
-	Resamples    int          `json:"resamples"`
-	Estimate     Number       `json:"estimate"`
-	Mean         Number       `json:"replicate_mean"`
-	SD           Number       `json:"replicate_sd"`
-	First        []Number     `json:"replicates_first5"`
-	Percentile   Limits       `json:"percentile"`
-	Percentile7  Limits       `json:"percentile_type7"`
-	Basic        Limits       `json:"basic"`
-	BCa          Limits       `json:"bca"`
-	Z0           Number       `json:"bca_z0"`
-	Acceleration Number       `json:"bca_acceleration"`
-	JackknifeSE  Number       `json:"jackknife_se"`
-	Degenerate   bool         `json:"degenerate,omitempty"`
-	SciPy        *scipyResult `json:"scipy,omitempty"`
-	Boot         *bootResult  `json:"r_boot,omitempty"`
-	undefined
+// numbered gives each label a number, in order of first appearance.
+func numbered(labels []string) []int {
+	at, codes := map[string]int{}, make([]int, len(labels))
+	for i, l := range labels {
+		if _, ok := at[l]; !ok {
+			at[l] = len(at)
+		}
+		codes[i] = at[l]
+	}
+	return codes
 }
 
-type scipyResult struct {
-	Percentile   Limits   `json:"percentile"`
-	Basic        Limits   `json:"basic"`
-	BCa          Limits   `json:"bca"`
-	Z0           Number   `json:"bca_z0"`
-	Acceleration Number   `json:"bca_acceleration"`
-	Alphas       []Number `json:"bca_alphas"`
-	SE           Number   `json:"standard_error"`
+type bootstrapParams struct {
+	drawParams
+	Conf float64 `json:"conf"`
 }
 
-type bootResult struct {
-	Normal       Limits `json:"normal_bias_corrected"`
-	Basic        Limits `json:"basic"`
-	Percentile   Limits `json:"percentile"`
-	BCa          Limits `json:"bca"`
-	Acceleration Number `json:"bca_acceleration"`
-	Z0           Number `json:"bca_z0"`
+func bootstrapped(p bootstrapParams, in clustered) (any, error) {
+	num, den, err := in.sums()
+	if err != nil {
+		return nil, err
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: p.Resamples, Level: p.Conf, Seed: uint64(p.Seed), Workers: p.Workers})
+	if err != nil {
+		return nil, err
+	}
+	return bootstrap(b, len(in.Diff), nil), nil
 }
 
-func bootstrapped(b stats.Bootstrap, rows int) bootstrapResult {
-	return bootstrapResult{Clusters: b.Clusters, Rows: rows, Resamples: b.Resamples, Estimate: Number(b.Estimate), Mean: Number(b.Mean), SD: Number(b.SD),
-		First: Numbers(b.Replicates[:min(5, len(b.Replicates))]), Percentile: Span(b.Percentile), Percentile7: Span(b.Percentile), Basic: Span(b.Basic),
-		BCa: Span(b.BCa), Z0: Number(b.Z0), Acceleration: Number(b.Acceleration), JackknifeSE: Number(b.JackknifeSE), Degenerate: b.Degenerate,
-		undefined: because(b.Undefined, b.Warnings...)}
+// bootstrap adds the number of rows, some replicates, the name that quantiles
+// have elsewhere, and other conventions.
+func bootstrap(b stats.Bootstrap, rows int, conventions Ordered) any {
+	last := "jackknife_se"
+	if b.Degenerate {
+		last = "degenerate"
+	}
+	return extended{explain(b, b.Undefined, b.Warnings...), map[string]Ordered{
+		"n_clusters":   {{"n_rows", rows}},
+		"replicate_sd": {{"replicates_first5", b.Replicates[:min(5, len(b.Replicates))]}},
+		"percentile":   {{"percentile_type7", b.Percentile}},
+		last:           conventions,
+	}}
 }
 
-func runBootstrap(params, input Object) (any, error) {
-	num, den, rows, err := clusterSums(input)
-	if err != nil {
-		return nil, err
-	}
-	var o stats.BootstrapOptions
-	if o.Resamples, err = params.IntIn("resamples", 10000, 1, maxResamples); err != nil {
-		return nil, err
-	}
-	if o.Level, err = params.Number("conf", 0.95); err != nil {
-		return nil, err
-	}
-	seed, err := params.IntIn("seed", 1, 0, math.MaxInt)
-	if err != nil {
-		return nil, err
-	}
-	if o.Workers, err = params.IntIn("workers", 1, 1, 256); err != nil {
-		return nil, err
-	}
-	o.Seed = uint64(seed)
-	b, err := stats.ClusterBootstrap(num, den, o)
-	if err != nil {
-		return nil, err
-	}
-	return bootstrapped(b, rows), nil
+type resampleParams struct {
+	Indices [][]int `json:"indices"`
+	Base    int     `json:"indices_base"`
+	Conf    float64 `json:"conf"`
 }
 
-func runResampled(params, input Object) (any, error) {
-	num, den, rows, err := clusterSums(input)
+type resampledInput struct {
+	clustered
+	Indices [][]int `json:"indices,omitempty"` // where params has none
+}
+
+func resampled(p resampleParams, in resampledInput) (any, error) {
+	num, den, err := in.sums()
 	if err != nil {
 		return nil, err
 	}
-	base, err := params.Int("indices_base", 0)
-	if err != nil {
-		return nil, err
+	draws := p.Indices
+	if draws == nil {
+		draws = in.Indices
 	}
-	level, err := params.Number("conf", 0.95)
-	if err != nil {
-		return nil, err
+	if draws == nil {
+		return nil, errors.New("params.indices is missing: one list of cluster indices a resample")
 	}
-	from := params
-	if !params.Has("indices") {
-		from = input
-	}
-	indices, err := from.Counts("indices")
-	if err != nil {
-		return nil, err
-	}
-	for _, resample := range indices {
-		for i := range resample {
-			resample[i] -= base
+	for _, draw := range draws {
+		for i := range draw {
+			draw[i] -= p.Base
 		}
 	}
-	b, err := stats.ResampleClusters(num, den, indices, level)
+	b, err := stats.ResampleClusters(num, den, draws, p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	r := bootstrapped(b, rows)
-	ci := b.BootCI()
-	r.SciPy = &scipyResult{Span(b.Percentile), Span(b.Basic), Span(b.BCa), Number(b.Z0), Number(b.Acceleration), Numbers(b.Alphas[:]), Number(b.SD)}
-	r.Boot = &bootResult{Span(ci.Normal), Span(ci.Basic), Span(ci.Percentile), Span(ci.BCa), Number(ci.Acceleration), Number(ci.Z0)}
-	return r, nil
+	return bootstrap(b, len(in.Diff), Ordered{
+		{"scipy", Ordered{{"percentile", b.Percentile}, {"basic", b.Basic}, {"bca", b.BCa}, {"bca_z0", b.Z0}, {"bca_acceleration", b.Acceleration},
+			{"bca_alphas", b.Alphas}, {"standard_error", b.SD}}},
+		{"r_boot", b.BootCI()},
+	}), nil
 }

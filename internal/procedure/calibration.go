@@ -9,111 +9,55 @@ func calibrations() []Procedure {
 		Source:  "Guo et al. (2017); Nixon et al. (2019)",
 		Columns: []Role{{Name: "confidence", Doc: "between 0 and 1"}, {Name: "outcome", Doc: "what came true", Kind: Binary}},
 		Params:  []Param{{"bins", "10", "steps of the curve"}, {"equal_counts", "false", "bins with equally many, not equally wide"}},
-		Run:     runCalibration,
+		method:  typed[calibrationParams, confidences]{defaults: calibrationParams{Bins: 10}, run: calibrated},
 	}, {
 		Name: "auroc", Title: "Area under the ROC curve",
 		Summary: "How well a score tells two kinds apart, with DeLong's interval; with a second score of the same cases also their difference.",
 		Source:  "DeLong et al. (1988); Sun & Xu (2014); R pROC",
 		Columns: []Role{{Name: "score", Doc: "higher for the positive kind"}, {Name: "positive", Doc: "kind of the case", Kind: Binary}, {Name: "other", Doc: "a second score", Optional: true}},
-		Run:     runROC,
+		method:  typed[none, scores]{run: auroc},
 	}}
 }
 
-type calibrationResult struct {
-	N     int              `json:"n"`
-	ECE   Number           `json:"ece"`
-	MCE   Number           `json:"mce"`
-	Brier Number           `json:"brier"`
-	Curve []calibrationBin `json:"curve"`
-	undefined
+type calibrationParams struct {
+	Bins        int  `json:"bins"`
+	EqualCounts bool `json:"equal_counts"`
 }
 
-type calibrationBin struct {
-	Low        Number `json:"low"`
-	High       Number `json:"high"`
-	N          int    `json:"n"`
-	Confidence Number `json:"confidence"`
-	Accuracy   Number `json:"accuracy"`
-	CI         Limits `json:"accuracy_ci95"`
+type confidences struct {
+	Confidence []float64 `json:"confidence"`
+	Outcome    []bool    `json:"outcome"`
 }
 
-func runCalibration(params, input Object) (any, error) {
-	confidence, err := input.Numbers("confidence")
-	if err != nil {
-		return nil, err
-	}
-	outcome, err := input.Binaries("outcome")
-	if err != nil {
-		return nil, err
-	}
-	bins, err := params.IntIn("bins", 10, 1, 10000)
-	if err != nil {
-		return nil, err
-	}
-	equal, err := params.Flag("equal_counts", false)
-	if err != nil {
-		return nil, err
-	}
-	c, err := stats.CalibrationCurve(confidence, outcome, bins, equal, 0.95)
-	if err != nil {
-		return nil, err
-	}
-	r := calibrationResult{N: c.N, ECE: Number(c.ECE), MCE: Number(c.MCE), Brier: Number(c.Brier), undefined: because("", c.Warnings...)}
-	for _, b := range c.Bins {
-		r.Curve = append(r.Curve, calibrationBin{Number(b.Low), Number(b.High), b.N, Number(b.Confidence), Number(b.Accuracy), Span(b.CI)})
-	}
-	return r, nil
+func calibrated(p calibrationParams, in confidences) (any, error) {
+	return stats.CalibrationCurve(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, 0.95)
 }
 
-type rocResult struct {
-	Positives int    `json:"n_positive"`
-	Negatives int    `json:"n_negative"`
-	AUROC     Number `json:"auroc"`
-	SE        Number `json:"se"`
-	CI        Limits `json:"ci95"`
-	Other     *struct {
-		AUROC Number `json:"auroc"`
-		Diff  Number `json:"diff"`
-		SE    Number `json:"se"`
-		Z     Number `json:"z"`
-		P     Number `json:"p"`
-		CI    Limits `json:"ci95"`
-	} `json:"other,omitempty"`
-	undefined
+type scores struct {
+	Score    []float64 `json:"score"`
+	Positive []bool    `json:"positive"`
+	Other    []float64 `json:"other,omitempty"`
 }
 
-func runROC(_, input Object) (any, error) {
-	score, err := input.Numbers("score")
+func auroc(_ none, in scores) (any, error) {
+	a, err := stats.ROC(in.Score, in.Positive, 0.95)
 	if err != nil {
 		return nil, err
 	}
-	positive, err := input.Binaries("positive")
-	if err != nil {
-		return nil, err
+	type other struct {
+		AUROC float64 `json:"auroc"`
+		stats.AUROCDiff
 	}
-	a, err := stats.ROC(score, positive, 0.95)
-	if err != nil {
-		return nil, err
+	r := struct {
+		stats.AUROC
+		Other *other `json:"other,omitempty"`
+	}{AUROC: a}
+	if in.Other != nil {
+		d, err := stats.CompareROC(in.Score, in.Other, in.Positive, 0.95)
+		if err != nil {
+			return nil, err
+		}
+		r.Other = &other{d.B.Value, d}
 	}
-	r := rocResult{Positives: a.Positives, Negatives: a.Negatives, AUROC: Number(a.Value), SE: Number(a.SE), CI: Span(a.CI), undefined: because(a.Undefined, a.Warnings...)}
-	if !input.Has("other") {
-		return r, nil
-	}
-	other, err := input.Numbers("other")
-	if err != nil {
-		return nil, err
-	}
-	d, err := stats.CompareROC(score, other, positive, 0.95)
-	if err != nil {
-		return nil, err
-	}
-	r.Other = &struct {
-		AUROC Number `json:"auroc"`
-		Diff  Number `json:"diff"`
-		SE    Number `json:"se"`
-		Z     Number `json:"z"`
-		P     Number `json:"p"`
-		CI    Limits `json:"ci95"`
-	}{Number(d.B.Value), Number(d.Diff), Number(d.SE), Number(d.Z), Number(d.P), Span(d.CI)}
-	return r, nil
+	return explain(r, a.Undefined, a.Warnings...), nil
 }

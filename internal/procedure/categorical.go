@@ -15,29 +15,26 @@ func categorical() []Procedure {
 		Summary: "Whether two arms pass equally often on the same items, from the items that one of them alone passes: exact and mid-p, χ² with and without continuity correction, odds ratio.",
 		Source:  "R mcnemar.test, binom.test; Fagerland et al. (2013)",
 		Columns: []Role{{Name: "a_pass", Doc: "outcomes of the first arm", Kind: Binary}, {Name: "b_pass", Doc: "outcomes of the second arm on the same items", Kind: Binary}},
-		Run:     runMcNemar,
+		method:  typed[none, outcomes]{run: mcnemar},
 	}, {
 		Name: "cochran_q", Title: "Cochran's Q",
-		Summary:     "Whether several arms pass equally often on the same items.",
-		Source:      "statsmodels cochrans_q; Cochran (1950)",
-		Columns:     []Role{{Name: "pass", Doc: "outcomes, one column an arm", Kind: Binary, Many: true}},
-		Run:         runCochran,
-		FromColumns: cochranInput,
+		Summary: "Whether several arms pass equally often on the same items.",
+		Source:  "statsmodels cochrans_q; Cochran (1950)",
+		Columns: []Role{{Name: "pass", Doc: "outcomes, one column an arm", Kind: Binary, Many: true}},
+		method:  typed[none, arms]{run: cochran, fill: (*arms).gather},
 	}, {
 		Name: "chi2_independence", Title: "Chi-squared test of independence",
-		Summary:     "Whether two groupings of independent observations hang together: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
-		Source:      "R chisq.test, fisher.test",
-		Columns:     []Role{{Name: "row", Doc: "one grouping", Kind: Label}, {Name: "column", Doc: "the other", Kind: Label}},
-		Params:      []Param{{"continuity", "false", "Yates' correction, for 2×2 tables"}},
-		Run:         runChiSquared,
-		FromColumns: crossTabulated,
+		Summary: "Whether two groupings of independent observations hang together: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
+		Source:  "R chisq.test, fisher.test",
+		Columns: []Role{{Name: "row", Doc: "one grouping", Kind: Label}, {Name: "column", Doc: "the other", Kind: Label}},
+		Params:  []Param{{"continuity", "false", "Yates' correction, for 2×2 tables"}},
+		method:  typed[chiSquaredParams, crossTable]{run: chiSquared, fill: func(in *crossTable, t Table, _ chiSquaredParams) error { return in.count(t) }},
 	}, {
 		Name: "fisher_exact", Title: "Fisher's exact test",
-		Summary:     "Whether a table with two rows shows any dependence, with both margins fixed.",
-		Source:      "R fisher.test",
-		Columns:     []Role{{Name: "row", Doc: "one of two groups", Kind: Label}, {Name: "column", Doc: "outcome", Kind: Label}},
-		Run:         runFisher,
-		FromColumns: crossTabulated,
+		Summary: "Whether a table with two rows shows any dependence, with both margins fixed.",
+		Source:  "R fisher.test",
+		Columns: []Role{{Name: "row", Doc: "one of two groups", Kind: Label}, {Name: "column", Doc: "outcome", Kind: Label}},
+		method:  typed[none, crossTable]{run: fisher, fill: func(in *crossTable, t Table, _ none) error { return in.count(t) }},
 	}}
 }
 
@@ -48,217 +45,156 @@ func distinct(labels []string) []string {
 	return slices.Compact(out)
 }
 
-// crossTabulated counts two columns against each other.
-func crossTabulated(t Table, _ Object) (Object, error) {
-	var labels [2][]string
-	for k, role := range []string{"row", "column"} {
-		c, _ := t.Column(role)
-		var err error
-		if labels[k], err = c.Labels(); err != nil {
-			return Object{}, err
-		}
+// indices gives each label its place.
+func indices(labels []string) map[string]int {
+	at := make(map[string]int, len(labels))
+	for i, l := range labels {
+		at[l] = i
 	}
-	rows, cols := distinct(labels[0]), distinct(labels[1])
-	if len(rows)*len(cols) > 1_000_000 {
-		return Object{}, fmt.Errorf("%d × %d different labels are no table of counts", len(rows), len(cols))
-	}
-	at := map[string]int{}
-	for i, l := range rows {
-		at["r"+l] = i
-	}
-	for j, l := range cols {
-		at["c"+l] = j
-	}
-	table := make([][]float64, len(rows))
-	for i := range table {
-		table[i] = make([]float64, len(cols))
-	}
-	for i := range labels[0] {
-		table[at["r"+labels[0][i]]][at["c"+labels[1][i]]]++
-	}
-	return NewObject("input", map[string]any{"table": table, "rows": rows, "columns": cols}), nil
+	return at
 }
 
-type mcnemarResult struct {
-	A               int    `json:"a"`
-	B               int    `json:"b"`
-	C               int    `json:"c"`
-	D               int    `json:"d"`
-	Discordant      int    `json:"n_discordant"`
-	Chi2            Number `json:"chi2"`
-	P               Number `json:"p_chi2"`
-	Chi2Continuity  Number `json:"chi2_continuity"`
-	PContinuity     Number `json:"p_chi2_continuity"`
-	PExact          Number `json:"p_exact"`
-	PMid            Number `json:"p_mid"`
-	OddsRatio       Number `json:"odds_ratio"`
-	OddsUndefined   bool   `json:"odds_ratio_undefined,omitempty"`
-	OddsExact       Limits `json:"odds_ratio_ci95_exact"`
-	OddsWald        Limits `json:"odds_ratio_ci95_wald_log"`
-	Diff            Number `json:"diff_proportions"`
-	DiffSE          Number `json:"diff_se_wald"`
-	DiffCI          Limits `json:"diff_ci95_wald"`
-	UndefinedReason string `json:"undefined_reason,omitempty"`
+// outcomes are those of two arms, or their table.
+type outcomes struct {
+	Table [][]int `json:"table,omitempty"`
+	A     []bool  `json:"a_pass,omitempty"`
+	B     []bool  `json:"b_pass,omitempty"`
 }
 
-func runMcNemar(_, input Object) (any, error) {
-	r, err := mcnemarOf(input)
+func mcnemar(_ none, in outcomes) (any, error) {
+	r, err := in.compare()
 	if err != nil {
 		return nil, err
 	}
-	return mcnemarResult{r.A, r.B, r.C, r.D, r.B + r.C, Number(r.Chi2), Number(r.P), Number(r.Chi2Continuity), Number(r.PContinuity), Number(r.PExact),
-		Number(r.PMid), Number(r.OddsRatio), r.Undefined != "", Span(r.OddsExact), Span(r.OddsWald), Number(r.Diff), Number(r.DiffSE), Span(r.DiffCI), r.Undefined}, nil
+	var undefined Ordered
+	if r.Undefined != "" {
+		undefined = Ordered{{"odds_ratio_undefined", true}}
+	}
+	return extended{r, map[string]Ordered{"odds_ratio": undefined}}, nil
 }
 
-func mcnemarOf(input Object) (stats.McNemar, error) {
-	if !input.Has("table") {
-		a, err := input.Binaries("a_pass")
-		if err != nil {
-			return stats.McNemar{}, err
-		}
-		b, err := input.Binaries("b_pass")
-		if err != nil {
-			return stats.McNemar{}, err
-		}
-		return stats.McNemarOutcomes(a, b, 0.95)
-	}
-	t, err := input.Counts("table")
-	if err != nil {
-		return stats.McNemar{}, err
-	}
-	if len(t) != 2 || len(t[0]) != 2 || len(t[1]) != 2 {
+func (in outcomes) compare() (stats.McNemar, error) {
+	t := in.Table
+	switch {
+	case t == nil && in.A == nil:
+		return stats.McNemar{}, errors.New("input.a_pass is missing")
+	case t == nil && in.B == nil:
+		return stats.McNemar{}, errors.New("input.b_pass is missing")
+	case t == nil:
+		return stats.McNemarOutcomes(in.A, in.B, 0.95)
+	case len(t) != 2 || len(t[0]) != 2 || len(t[1]) != 2:
 		return stats.McNemar{}, errors.New("input.table must have 2 rows and 2 columns")
 	}
 	return stats.McNemarTable([2][2]int{{t[0][0], t[0][1]}, {t[1][0], t[1][1]}}, 0.95)
 }
 
-type cochranResult struct {
-	N      int    `json:"n"`
-	Passes []int  `json:"passes"`
-	Q      Number `json:"q"`
-	DF     Number `json:"df"`
-	P      Number `json:"p"`
-	undefined
+// arms are outcomes by item and arm.
+type arms struct {
+	Pass [][]bool `json:"pass"`
 }
 
-func cochranInput(t Table, _ Object) (Object, error) {
-	var rows [][]float64
-	for _, c := range t.Columns("pass") {
+// gather takes one column an arm.
+func (in *arms) gather(t Table, _ none) error {
+	columns := t.Columns("pass")
+	in.Pass = make([][]bool, columns[0].Len())
+	for _, c := range columns {
 		pass, err := c.Binaries()
 		if err != nil {
-			return Object{}, err
-		}
-		if rows == nil {
-			rows = make([][]float64, len(pass))
+			return err
 		}
 		for i, ok := range pass {
-			x := 0.0
-			if ok {
-				x = 1
-			}
-			rows[i] = append(rows[i], x)
+			in.Pass[i] = append(in.Pass[i], ok)
 		}
 	}
-	return NewObject("input", map[string]any{"pass": rows}), nil
+	return nil
 }
 
-func runCochran(_, input Object) (any, error) {
-	pass, err := input.BinaryTable("pass")
+func cochran(_ none, in arms) (any, error) {
+	r, err := stats.CochranQ(in.Pass)
 	if err != nil {
 		return nil, err
 	}
-	r, err := stats.CochranQ(pass)
-	if err != nil {
-		return nil, err
+	return explain(r, r.Undefined), nil
+}
+
+// crossTable is a table of counts, with the labels of its rows and columns.
+type crossTable struct {
+	Table   [][]int  `json:"table"`
+	Rows    []string `json:"rows,omitempty"`
+	Columns []string `json:"columns,omitempty"`
+}
+
+// count counts two columns against each other.
+func (in *crossTable) count(t Table) error {
+	var labels [2][]string
+	for k, role := range []string{"row", "column"} {
+		c, _ := t.Column(role)
+		var err error
+		if labels[k], err = c.Labels(); err != nil {
+			return err
+		}
 	}
-	return cochranResult{r.N, r.Passes, Number(r.Q), Number(r.DF), Number(r.P), because(r.Undefined)}, nil
+	in.Rows, in.Columns = distinct(labels[0]), distinct(labels[1])
+	if len(in.Rows)*len(in.Columns) > 1_000_000 {
+		return fmt.Errorf("%d × %d different labels are no table of counts", len(in.Rows), len(in.Columns))
+	}
+	in.Table = make([][]int, len(in.Rows))
+	for i := range in.Table {
+		in.Table[i] = make([]int, len(in.Columns))
+	}
+	row, column := indices(in.Rows), indices(in.Columns)
+	for i, l := range labels[0] {
+		in.Table[row[l]][column[labels[1][i]]]++
+	}
+	return nil
 }
 
-type chiSquaredResult struct {
-	Rows       []string        `json:"rows,omitempty"`
-	Columns    []string        `json:"columns,omitempty"`
-	Chi2       Number          `json:"chi2"`
-	DF         Number          `json:"df"`
-	P          Number          `json:"p"`
-	G          Number          `json:"g"`
-	PG         Number          `json:"p_g"`
-	CramersV   Number          `json:"cramers_v"`
-	Min        Number          `json:"min_expected"`
-	Below5     int             `json:"n_expected_below_5"`
-	Expected   [][]Number      `json:"expected"`
-	Residuals  [][]Number      `json:"std_residuals"`
-	Pairwise   []rowPairResult `json:"pairwise"`
-	Bonferroni []Number        `json:"pairwise_p_bonferroni"`
-	Yates      []Number        `json:"pairwise_p_yates_bonferroni"`
-	undefined
-}
-
-type rowPairResult struct {
-	I       int    `json:"i"`
-	J       int    `json:"j"`
-	Chi2    Number `json:"chi2"`
-	P       Number `json:"p"`
-	PYates  Number `json:"p_yates"`
-	PFisher Number `json:"p_fisher"`
+type chiSquaredParams struct {
+	Continuity bool `json:"continuity"`
 }
 
 // maxPairs is the number of rows up to which all their pairs are compared.
 const maxPairs = 200
 
-func runChiSquared(params, input Object) (any, error) {
-	table, err := input.Counts("table")
+func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
+	test, err := stats.ChiSquared(in.Table, p.Continuity)
 	if err != nil {
 		return nil, err
 	}
-	continuity, err := params.Flag("continuity", false)
-	if err != nil {
-		return nil, err
+	warnings := test.Warnings
+	var r struct {
+		Rows    []string `json:"rows,omitempty"`
+		Columns []string `json:"columns,omitempty"`
+		stats.Independence
+		Pairs      []stats.RowPair `json:"pairwise"`
+		Bonferroni []float64       `json:"pairwise_p_bonferroni"`
+		Yates      []float64       `json:"pairwise_p_yates_bonferroni"`
 	}
-	r, err := stats.ChiSquared(table, continuity)
-	if err != nil {
-		return nil, err
+	r.Independence = test
+	if in.Rows != nil && in.Columns != nil {
+		r.Rows, r.Columns = in.Rows, in.Columns
 	}
-	out := chiSquaredResult{Chi2: Number(r.Chi2), DF: Number(r.DF), P: Number(r.P), G: Number(r.G), PG: Number(r.PG), CramersV: Number(r.CramersV),
-		Min: Number(r.MinExpected), Below5: r.Below5, Expected: Matrix(r.Expected), Residuals: Matrix(r.Residuals), undefined: because(r.Undefined, r.Warnings...)}
-	if input.Has("rows") && input.Has("columns") {
-		if out.Rows, err = input.Labels("rows"); err != nil {
-			return nil, err
-		}
-		if out.Columns, err = input.Labels("columns"); err != nil {
-			return nil, err
-		}
+	if len(in.Table) > maxPairs {
+		warnings = append(warnings, fmt.Sprintf("%d rows: pairs are compared up to %d", len(in.Table), maxPairs))
+		return explain(r, test.Undefined, warnings...), nil
 	}
-	if len(table) > maxPairs {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d rows: pairs are compared up to %d", len(table), maxPairs))
-		return out, nil
-	}
-	pairs, err := stats.RowPairs(table)
-	if err != nil {
+	if r.Pairs, err = stats.RowPairs(in.Table); err != nil {
 		return nil, err
 	}
 	left := 0
-	for _, p := range pairs {
-		if math.IsNaN(p.PFisher) {
+	for _, pair := range r.Pairs {
+		if math.IsNaN(pair.PFisher) {
 			left++
 		}
-		out.Pairwise = append(out.Pairwise, rowPairResult{p.I, p.J, Number(p.Chi2), Number(p.P), Number(p.PYates), Number(p.PFisher)})
-		out.Bonferroni = append(out.Bonferroni, Number(p.PBonferroni))
-		out.Yates = append(out.Yates, Number(p.PYatesBonferroni))
+		r.Bonferroni, r.Yates = append(r.Bonferroni, pair.PBonferroni), append(r.Yates, pair.PYatesBonferroni)
 	}
 	if left > 0 {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("%d of %d pairs have no exact test: too many tables to enumerate", left, len(pairs)))
+		warnings = append(warnings, fmt.Sprintf("%d of %d pairs have no exact test: too many tables to enumerate", left, len(r.Pairs)))
 	}
-	return out, nil
+	return explain(r, test.Undefined, warnings...), nil
 }
 
-func runFisher(_, input Object) (any, error) {
-	table, err := input.Counts("table")
-	if err != nil {
-		return nil, err
-	}
-	p, err := stats.Fisher(table)
-	if err != nil {
-		return nil, err
-	}
-	return Ordered{{"p", Number(p)}}, nil
+func fisher(_ none, in crossTable) (any, error) {
+	p, err := stats.Fisher(in.Table)
+	return Ordered{{"p", p}}, err
 }

@@ -1,9 +1,10 @@
 package procedure
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // TestTablesAreCases: a CSV table gives what the same data give as a case.
@@ -45,12 +46,11 @@ func TestTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			input, err := p.Input(table, of.Params)
+			got, err := p.RunTable(table, of.Params)
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, want := answer(t, Case{c.method, of.Params, input}), answer(t, of)
-			if got != want {
+			if want := answer(t, of); string(got) != want {
 				t.Errorf("the table gives %s\nthe case %s", got, want)
 			}
 		})
@@ -63,11 +63,7 @@ func answer(t *testing.T, c Case) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := json.Marshal(result)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
+	return string(result)
 }
 
 // TestOptionsChangeTheAnswer, and what they leave undefined says why.
@@ -93,6 +89,22 @@ func TestOptionsChangeTheAnswer(t *testing.T) {
 	}
 }
 
+// TestSettingsAreKnown: the options of a table come from a command line, where
+// one that is unknown is a mistake; every documented one is known.
+func TestSettingsAreKnown(t *testing.T) {
+	for _, p := range All() {
+		if len(p.Columns) == 0 {
+			continue
+		}
+		for _, param := range p.Params {
+			_, err := p.RunTable(Table{}, jsontext.Value(`{"`+param.Name+`": null, "qqqqqqqq": 1}`))
+			if err == nil || !strings.Contains(err.Error(), "params.qqqqqqqq is unknown; expected ") || !strings.Contains(err.Error(), param.Name) {
+				t.Errorf("%s: %v", p.Name, err)
+			}
+		}
+	}
+}
+
 // TestRefusedTables name what is wrong where it stands.
 func TestRefusedTables(t *testing.T) {
 	for _, c := range []struct{ method, table, cols, reason string }{
@@ -110,7 +122,7 @@ func TestRefusedTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = p.Input(table, Object{})
+		_, err = p.RunTable(table, nil)
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %v, want %q", c.method, err, c.reason)
 		}

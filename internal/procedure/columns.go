@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Table is the columns of a CSV file that a procedure was given, by role.
@@ -41,7 +44,7 @@ func (t Table) Columns(role string) []Column { return t.columns[role] }
 func (c Column) Len() int { return len(c.cells) }
 
 func (c Column) wrong(i int, expected string) error {
-	return fmt.Errorf("%s:%d: column %q is %s, expected %s", c.file, c.lines[i], c.Name, kind(c.cells[i]), expected)
+	return fmt.Errorf("%s:%d: column %q is %s, expected %s", c.file, c.lines[i], c.Name, quoted(c.cells[i]), expected)
 }
 
 // Numbers reads finite numbers.
@@ -55,12 +58,20 @@ func (c Column) Numbers() ([]float64, error) {
 // NumbersWithGaps reads numbers; empty cells and NA are NaN.
 func (c Column) NumbersWithGaps() ([]float64, error) {
 	return cells(c, func(s string) (float64, bool) {
-		if missing(s) {
+		if noValue(s) {
 			return math.NaN(), true
 		}
 		x, err := strconv.ParseFloat(s, 64)
 		return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
 	}, "a number or nothing")
+}
+
+// Ints reads whole numbers.
+func (c Column) Ints() ([]int, error) {
+	return cells(c, func(s string) (int, bool) {
+		x, err := strconv.ParseFloat(s, 64)
+		return int(x), err == nil && x == math.Trunc(x) && math.Abs(x) <= 1<<53
+	}, "a whole number")
 }
 
 // Binaries reads outcomes.
@@ -80,20 +91,43 @@ func (c Column) Labels() ([]string, error) {
 func (c Column) LabelsWithGaps() []string {
 	out := slices.Clone(c.cells)
 	for i, s := range out {
-		if missing(s) {
+		if noValue(s) {
 			out[i] = ""
 		}
 	}
 	return out
 }
 
-// Numeric reports whether every cell is a finite number.
-func (c Column) Numeric() bool {
-	_, err := c.Numbers()
-	return err == nil
+// json writes the column as a list of numbers or, where text is allowed and not
+// all cells are numbers, of labels.
+func (c Column) json(gaps, text bool) (jsontext.Value, error) {
+	numbers := c.Numbers
+	if gaps {
+		numbers = c.NumbersWithGaps
+	}
+	xs, err := numbers()
+	switch {
+	case err == nil:
+		return encode(xs)
+	case !text:
+		return nil, err
+	case !gaps:
+		labels, err := c.Labels()
+		if err != nil {
+			return nil, err
+		}
+		return encode(labels)
+	}
+	labels := make([]*string, c.Len())
+	for i, l := range c.LabelsWithGaps() {
+		if l != "" {
+			labels[i] = &l
+		}
+	}
+	return encode(labels)
 }
 
-func missing(s string) bool { return s == "" || s == "NA" }
+func noValue(s string) bool { return s == "" || s == "NA" }
 
 func cells[T any](c Column, read func(string) (T, bool), expected string) ([]T, error) {
 	out := make([]T, len(c.cells))
@@ -130,7 +164,7 @@ func ReadTable(r io.Reader, file string, roles []Role, cols []string) (Table, er
 	if err != nil {
 		return Table{}, err
 	}
-	return fill(d, file, header, bound)
+	return readRows(d, file, header, bound)
 }
 
 // A binding is one column of the file and the role it was given.
@@ -177,15 +211,7 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 	return bound, nil
 }
 
-func roleNames(roles []Role) string {
-	var names []string
-	for _, r := range roles {
-		names = append(names, r.Usage())
-	}
-	return strings.Join(names, ",")
-}
-
-func fill(d *csv.Reader, file string, header []string, bound []binding) (Table, error) {
+func readRows(d *csv.Reader, file string, header []string, bound []binding) (Table, error) {
 	columns := make([]Column, len(bound))
 	for k, b := range bound {
 		columns[k] = Column{Name: header[b.column], file: file}
@@ -228,24 +254,30 @@ func fill(d *csv.Reader, file string, header []string, bound []binding) (Table, 
 	return t, nil
 }
 
-// Input makes the input of a procedure from a table.
-func (p Procedure) Input(t Table, params Object) (Object, error) {
-	if p.FromColumns != nil {
-		return p.FromColumns(t, params)
-	}
-	fields := map[string]any{}
-	for _, r := range p.Columns {
-		c, ok := t.Column(r.Name)
+// fill sets the fields of a struct from the columns of their roles.
+func (t Table) fill(roles []Role, input reflect.Value) error {
+	for _, role := range roles {
+		c, ok := t.Column(role.Name)
 		if !ok {
 			continue
 		}
-		v, err := c.read(r)
+		values, err := c.read(role)
 		if err != nil {
-			return Object{}, err
+			return err
 		}
-		fields[r.Name] = v
+		field := input.FieldByIndex(fieldNamed(input.Type(), role.Name))
+		field.Set(reflect.ValueOf(values).Convert(field.Type()))
 	}
-	return NewObject("input", fields), nil
+	return nil
+}
+
+func fieldNamed(t reflect.Type, name string) []int {
+	for _, f := range reflect.VisibleFields(t) {
+		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key == name {
+			return f.Index
+		}
+	}
+	panic("procedure: no field " + name + " in " + t.String())
 }
 
 // read gives a column's values as its role wants them.

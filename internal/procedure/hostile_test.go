@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // spoiled are values that belong in no place of a case.
@@ -39,34 +42,52 @@ func TestHostileCases(t *testing.T) {
 		done[c.Method] = true
 		t.Run(c.Method, func(t *testing.T) {
 			t.Parallel()
-			for _, name := range c.Input.Names() {
+			input, params := fields(t, c.Input), fields(t, c.Params)
+			for name := range input {
 				for _, v := range spoiled {
-					run(t, Case{c.Method, c.Params, c.Input.with(name, v)}, name, v)
+					run(t, Case{c.Method, c.Params, with(t, input, name, v)}, name, v)
 				}
-				if list, ok := c.Input.fields[name].([]any); ok && len(list) > 0 {
+				if list, ok := input[name].([]any); ok && len(list) > 0 {
 					for _, v := range spoiled {
 						for _, i := range []int{0, len(list) - 1} {
-							run(t, Case{c.Method, c.Params, c.Input.with(name, replaced(list, i, v))}, name, v)
+							run(t, Case{c.Method, c.Params, with(t, input, name, replaced(list, i, v))}, name, v)
 						}
 					}
-					run(t, Case{c.Method, c.Params, c.Input.with(name, list[:1])}, name, "one")
-					run(t, Case{c.Method, c.Params, c.Input.with(name, list[:len(list)-1])}, name, "one less")
+					run(t, Case{c.Method, c.Params, with(t, input, name, list[:1])}, name, "one")
+					run(t, Case{c.Method, c.Params, with(t, input, name, list[:len(list)-1])}, name, "one less")
 				}
 			}
-			for _, name := range c.Params.Names() {
+			for name := range params {
 				for _, v := range spoiled {
-					run(t, Case{c.Method, c.Params.with(name, v), c.Input}, name, v)
+					run(t, Case{c.Method, with(t, params, name, v), c.Input}, name, v)
 				}
 			}
-			run(t, Case{c.Method, Object{}, Object{}}, "everything", nil)
+			run(t, Case{Method: c.Method}, "everything", nil)
 		})
 	}
 }
 
-func (o Object) with(field string, v any) Object {
-	fields := maps.Clone(o.fields)
-	fields[field] = v
-	return Object{o.name, fields}
+func fields(t *testing.T, object []byte) map[string]any {
+	t.Helper()
+	d := json.NewDecoder(bytes.NewReader(object))
+	d.UseNumber()
+	var fields map[string]any
+	if err := d.Decode(&fields); err != nil {
+		t.Fatal(err)
+	}
+	return fields
+}
+
+// with is an object with one field set to a value.
+func with(t *testing.T, object map[string]any, field string, v any) jsontext.Value {
+	t.Helper()
+	changed := maps.Clone(object)
+	changed[field] = v
+	b, err := json.Marshal(changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
 }
 
 func replaced(list []any, i int, v any) []any {
@@ -89,13 +110,12 @@ func run(t *testing.T, c Case, what string, v any) {
 		}
 		return
 	}
-	b, err := json.Marshal(result)
-	if err != nil {
-		t.Errorf("%s = %v: the result is no JSON: %v", what, v, err)
+	if !json.Valid(result) {
+		t.Errorf("%s = %v: the result is no JSON: %s", what, v, result)
 		return
 	}
 	if p, _ := Find(c.Method); Render(&strings.Builder{}, p, result) != nil {
-		t.Errorf("%s = %v: the result cannot be shown: %s", what, v, b)
+		t.Errorf("%s = %v: the result cannot be shown: %s", what, v, result)
 	}
 }
 
@@ -111,7 +131,8 @@ func FuzzCase(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if n, err := c.Params.Number("resamples", 0); err == nil && n > 1e5 {
+		var p drawParams
+		if json.Unmarshal(c.Params, &p) == nil && p.Resamples > 1e5 {
 			return
 		}
 		run(t, c, "case", text)
@@ -131,15 +152,8 @@ func FuzzTable(f *testing.F) {
 			if err != nil || len(p.Columns) == 0 {
 				continue
 			}
-			params := NewObject("params", nil)
-			input, err := p.Input(table, params)
-			if err != nil {
-				continue
-			}
-			if result, err := p.Run(params, input); err == nil {
-				if _, err := json.Marshal(result); err != nil {
-					t.Errorf("%s: the result is no JSON: %v", p.Name, err)
-				}
+			if result, err := p.RunTable(table, nil); err == nil && !json.Valid(result) {
+				t.Errorf("%s: the result is no JSON: %s", p.Name, result)
 			}
 		}
 	})

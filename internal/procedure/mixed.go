@@ -1,10 +1,13 @@
 package procedure
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -15,24 +18,20 @@ func mixed() []Procedure {
 		Title: "Linear mixed model with random intercepts",
 		Summary: "How a score depends on fixed effects when rows hang together by document, type, annotator and the like, crossed or nested. " +
 			"REML and ML, tests with Satterthwaite's degrees of freedom, marginal means and all pairwise contrasts.",
-		Source:      "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
-		Columns:     modelColumns,
-		Params:      modelParams,
-		Hide:        []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
-		Run:         runMixed,
-		Uses:        formulaColumns,
-		FromColumns: modelInput,
+		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
+		Columns: modelColumns,
+		Params:  modelParams,
+		Hide:    []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
+		method:  modelMethod(runMixed),
 	}, {
 		Name:  "logistic_glmm_laplace",
 		Title: "Logistic mixed model with random intercepts",
 		Summary: "How the odds of passing depend on fixed effects when outcomes hang together by fragment, document and the like. " +
 			"Maximum likelihood by Laplace's approximation, Wald tests.",
-		Source:      "R lme4 1.1-31 glmer (nAGQ = 1)",
-		Columns:     modelColumns,
-		Params:      modelParams,
-		Run:         runLogistic,
-		Uses:        formulaColumns,
-		FromColumns: modelInput,
+		Source:  "R lme4 1.1-31 glmer (nAGQ = 1)",
+		Columns: modelColumns,
+		Params:  modelParams,
+		method:  modelMethod(runLogistic),
 	}}
 }
 
@@ -47,102 +46,78 @@ var modelParams = []Param{
 	{"emmeans_factor", "first fixed factor", "the factor whose means and pairs are estimated"},
 }
 
-// modelFormula reads the formula, as text or as its parts.
-func modelFormula(params Object) (stats.Formula, error) {
-	if params.Has("formula") {
-		text, err := params.Text("formula", "")
-		if err != nil {
-			return stats.Formula{}, err
-		}
-		return stats.ParseFormula(text)
-	}
-	var f stats.Formula
-	var err error
-	if f.Response, err = params.Text("response", ""); err != nil {
-		return f, err
-	}
-	if f.Response == "" {
-		return f, errors.New("params.formula is missing: what depends on what, such as score ~ kernel + (1|document)")
-	}
-	if params.Has("fixed") {
-		if f.Fixed, err = params.Labels("fixed"); err != nil {
-			return f, err
-		}
-	}
-	if params.Has("random_intercepts") {
-		f.Random, err = params.Labels("random_intercepts")
-	}
-	return f, err
+// modelOptions are the params of a model.
+type modelOptions struct {
+	Formula  string              `json:"formula"`
+	Response string              `json:"response"` // instead of a formula
+	Fixed    []string            `json:"fixed"`
+	Random   []string            `json:"random_intercepts"`
+	Levels   map[string][]string `json:"factor_levels"`
+	Factors  []string            `json:"factors"`
+	Means    string              `json:"emmeans_factor"`
 }
 
-// formulaColumns are the columns a formula names.
-func formulaColumns(params Object) ([]string, error) {
-	f, err := modelFormula(params)
-	if err != nil {
-		return nil, err
-	}
-	return columnNames(f, nil), nil
+// modelData are columns by name, as JSON: whether one is of numbers or of
+// labels depends on the params.
+type modelData map[string]jsontext.Value
+
+func modelMethod(run func(modelOptions, modelData) (any, error)) method {
+	return typed[modelOptions, modelData]{run: run,
+		fill: func(in *modelData, t Table, _ modelOptions) error { return in.gather(t) },
+		uses: func(p modelOptions) ([]string, error) {
+			f, err := p.formula()
+			return columnNames(f), err
+		}}
 }
 
-// modelFrame makes a frame of the columns a formula names. A column is a
-// factor where params.factor_levels or params.factors names it, where it
-// groups, or where it is not numbers.
-func modelFrame(f stats.Formula, params, input Object, more ...string) (*stats.Frame, error) {
-	levels, err := params.Object("factor_levels")
-	if err != nil {
-		return nil, err
+// formula reads the formula, as text or as its parts.
+func (p modelOptions) formula() (stats.Formula, error) {
+	switch {
+	case p.Formula != "":
+		return stats.ParseFormula(p.Formula)
+	case p.Response == "":
+		return stats.Formula{}, errors.New("params.formula is missing: what depends on what, such as score ~ kernel + (1|document)")
 	}
-	var factors []string
-	if params.Has("factors") {
-		if factors, err = params.Labels("factors"); err != nil {
-			return nil, err
-		}
-	}
+	return stats.Formula{Response: p.Response, Fixed: p.Fixed, Random: p.Random}, nil
+}
+
+// frame makes a frame of the columns that a formula names, and more. A column
+// is a factor where the params name it as one, where it groups, or where some
+// of it is text.
+func (p modelOptions) frame(f stats.Formula, in modelData, more ...string) (*stats.Frame, error) {
 	var frame *stats.Frame
-	grouping := append(factorNames(f.Random), more...)
-	for _, name := range columnNames(f, more) {
+	factors := slices.Concat(p.Factors, factorNames(f.Random), more)
+	for _, name := range columnNames(f, more...) {
+		raw := in[name]
 		if frame == nil {
-			n, err := input.Len(name)
+			rows, err := decodeList[[]jsontext.Value]("input."+name, raw)
 			if err != nil {
 				return nil, err
 			}
-			frame = stats.NewFrame(n)
+			frame = stats.NewFrame(len(rows))
 		}
-		if name != f.Response {
-			if done, err := addFactor(frame, name, levels, input, slices.Contains(grouping, name) || slices.Contains(factors, name)); done || err != nil {
-				if err != nil {
-					return nil, err
-				}
-				continue
-			}
-		}
-		xs, err := input.Numbers(name)
-		if err != nil {
-			return nil, err
-		}
-		if err := frame.AddNumbers(name, xs); err != nil {
+		// Only text has quotes.
+		factor := p.Levels[name] != nil || slices.Contains(factors, name) || bytes.ContainsRune(raw, '"')
+		if err := addColumn(frame, name, raw, factor && name != f.Response, p.Levels[name]); err != nil {
 			return nil, err
 		}
 	}
 	return frame, nil
 }
 
-// addFactor adds a column as a factor if it is to be one.
-func addFactor(frame *stats.Frame, name string, levels, input Object, must bool) (bool, error) {
-	if !must && !levels.Has(name) && !input.Textual(name) {
-		return false, nil
-	}
-	labels, err := input.Labels(name)
-	if err != nil {
-		return true, err
-	}
-	var order []string
-	if levels.Has(name) {
-		if order, err = levels.Labels(name); err != nil {
-			return true, err
+func addColumn(frame *stats.Frame, name string, raw jsontext.Value, factor bool, levels []string) error {
+	if !factor {
+		xs, err := decodeList[[]float64]("input."+name, raw)
+		if err != nil {
+			return err
 		}
+		return frame.AddNumbers(name, xs)
 	}
-	return true, frame.AddFactor(name, labels, order)
+	labels, err := decodeList[[]string]("input."+name, raw)
+	if err != nil {
+		return err
+	}
+	return frame.AddFactor(name, labels, levels)
 }
 
 // factorNames are the columns of grouping expressions such as "a:b".
@@ -154,7 +129,7 @@ func factorNames(groups []string) []string {
 	return out
 }
 
-func columnNames(f stats.Formula, more []string) []string {
+func columnNames(f stats.Formula, more ...string) []string {
 	out := []string{f.Response}
 	for _, name := range slices.Concat(f.Fixed, factorNames(f.Random), more) {
 		if !slices.Contains(out, name) {
@@ -164,117 +139,55 @@ func columnNames(f stats.Formula, more []string) []string {
 	return out
 }
 
-// modelInput takes the columns under their own names.
-func modelInput(t Table, _ Object) (Object, error) {
-	fields := map[string]any{}
-	for _, role := range modelColumns {
-		for _, c := range t.Columns(role.Name) {
-			if xs, err := c.Numbers(); err == nil {
-				fields[c.Name] = xs
-				continue
-			}
-			labels, err := c.Labels()
-			if err != nil {
-				return Object{}, err
-			}
-			fields[c.Name] = labels
+// gather takes the columns under their own names.
+func (in *modelData) gather(t Table) error {
+	*in = modelData{}
+	for _, c := range t.Columns("columns") {
+		var err error
+		if (*in)[c.Name], err = c.json(false, true); err != nil {
+			return err
 		}
 	}
-	return NewObject("input", fields), nil
+	return nil
 }
 
 type mixedResult struct {
-	Formula   string         `json:"formula"`
-	NObs      int            `json:"n_obs"`
-	NGroups   map[string]int `json:"n_groups"`
-	REML      *mixedFit      `json:"reml"`
-	ML        *mixedFit      `json:"ml"`
-	Dropped   []string       `json:"dropped_columns,omitempty"`
-	Anova     []termResult   `json:"anova_satterthwaite_reml,omitempty"`
-	LRT       *lrtResult     `json:"lrt_ml,omitempty"`
-	RandomLRT []randomLRT    `json:"random_lrt_reml,omitempty"`
-	Means     []meanResult   `json:"emmeans,omitempty"`
-	Pairs     []mixedPair    `json:"pairwise,omitempty"`
-	Warnings  []string       `json:"warnings,omitempty"`
+	Formula   string           `json:"formula"`
+	NObs      int              `json:"n_obs"`
+	NGroups   map[string]int   `json:"n_groups"`
+	REML      mixedFit         `json:"reml"`
+	ML        mixedFit         `json:"ml"`
+	Dropped   []string         `json:"dropped_columns,omitempty"`
+	Anova     []stats.TermTest `json:"anova_satterthwaite_reml,omitempty"`
+	LRT       Ordered          `json:"lrt_ml,omitempty"`
+	RandomLRT []Ordered        `json:"random_lrt_reml,omitempty"`
+	Means     []Ordered        `json:"emmeans,omitempty"`
+	Pairs     []Ordered        `json:"pairwise,omitempty"`
+	Warnings  []string         `json:"warnings,omitempty"`
 }
 
 type mixedFit struct {
-	Coefficients []coefficient                `json:"coefficients"`
-	Vcov         [][]Number                   `json:"vcov"`
-	Variance     map[string]Number            `json:"variance"`
-	SD           map[string]Number            `json:"sd"`
-	Sigma        Number                       `json:"sigma"`
-	Theta        map[string]Number            `json:"theta"`
-	Criterion    Number                       `json:"criterion"`
-	LogLik       Number                       `json:"log_lik"`
-	Parameters   int                          `json:"n_parameters"`
-	AIC          Number                       `json:"aic"`
-	BIC          Number                       `json:"bic"`
-	Singular     bool                         `json:"singular"`
-	Modes        map[string]map[string]Number `json:"blups,omitempty"`
+	Coefficients []stats.Estimate              `json:"coefficients"`
+	Vcov         [][]float64                   `json:"vcov"`
+	Variance     map[string]float64            `json:"variance"`
+	SD           map[string]float64            `json:"sd"`
+	Sigma        float64                       `json:"sigma"`
+	Theta        map[string]float64            `json:"theta"`
+	Criterion    float64                       `json:"criterion"`
+	LogLik       float64                       `json:"log_lik"`
+	Parameters   int                           `json:"n_parameters"`
+	AIC          float64                       `json:"aic"`
+	BIC          float64                       `json:"bic"`
+	Singular     bool                          `json:"singular"`
+	Modes        map[string]map[string]float64 `json:"blups,omitempty"`
 }
 
-type coefficient struct {
-	Name     string `json:"name"`
-	Estimate Number `json:"estimate"`
-	SE       Number `json:"se"`
-	DF       Number `json:"df"`
-	T        Number `json:"t"`
-	P        Number `json:"p"`
-	CI       Limits `json:"ci95"`
-}
-
-type termResult struct {
-	Term  string `json:"term"`
-	F     Number `json:"f"`
-	NumDF Number `json:"num_df"`
-	DenDF Number `json:"den_df"`
-	P     Number `json:"p"`
-}
-
-type lrtResult struct {
-	Dropped string `json:"dropped_term"`
-	LogLik  Number `json:"null_log_lik"`
-	Chi2    Number `json:"chi2"`
-	DF      Number `json:"df"`
-	P       Number `json:"p"`
-}
-
-type randomLRT struct {
-	Term   string `json:"term"`
-	LogLik Number `json:"log_lik_without"`
-	Chi2   Number `json:"chi2"`
-	DF     Number `json:"df"`
-	P      Number `json:"p_naive_chi2"`
-}
-
-type meanResult struct {
-	Level    string `json:"level"`
-	Estimate Number `json:"estimate"`
-	SE       Number `json:"se"`
-	DF       Number `json:"df"`
-	CI       Limits `json:"ci95"`
-}
-
-type mixedPair struct {
-	A           string `json:"a"`
-	B           string `json:"b"`
-	Estimate    Number `json:"estimate"`
-	SE          Number `json:"se"`
-	DF          Number `json:"df"`
-	T           Number `json:"t"`
-	P           Number `json:"p"`
-	PHolm       Number `json:"p_holm"`
-	PBonferroni Number `json:"p_bonferroni"`
-	CI          Limits `json:"ci95_unadjusted"`
-}
-
-func runMixed(params, input Object) (any, error) {
-	formula, err := modelFormula(params)
+func runMixed(p modelOptions, in modelData) (any, error) {
+	formula, err := p.formula()
 	if err != nil {
 		return nil, err
 	}
-	frame, err := modelFrame(formula, params, input)
+	frame, err := p.frame(formula, in)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +199,7 @@ func runMixed(params, input Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := mixedResult{Formula: formula.String(), NObs: reml.N, NGroups: map[string]int{}, Dropped: reml.Dropped, Warnings: reml.Warnings}
+	r := mixedResult{Formula: formula.String(), NObs: reml.N, NGroups: map[string]int{}, Dropped: reml.Dropped, Anova: reml.Anova(), Warnings: reml.Warnings}
 	for _, t := range reml.Random {
 		r.NGroups[t.Name] = len(t.Levels)
 	}
@@ -296,15 +209,12 @@ func runMixed(params, input Object) (any, error) {
 	if r.ML, err = fitted(ml); err != nil {
 		return nil, err
 	}
-	for _, a := range reml.Anova() {
-		r.Anova = append(r.Anova, termResult{a.Term, Number(a.F), Number(a.NumDF), Number(a.DenDF), Number(a.P)})
-	}
 	if err := r.ratios(reml, ml); err != nil {
 		return nil, err
 	}
-	factor, err := params.Text("emmeans_factor", firstFactor(reml))
-	if err != nil {
-		return nil, err
+	factor := p.Means
+	if factor == "" {
+		factor = firstFactor(reml)
 	}
 	if factor != "" && len(reml.Dropped) == 0 {
 		err = r.contrasts(reml, factor)
@@ -322,27 +232,21 @@ func firstFactor(m *stats.Mixed) string {
 	return ""
 }
 
-func fitted(m *stats.Mixed) (*mixedFit, error) {
-	f := &mixedFit{Vcov: Matrix(m.Vcov), Variance: map[string]Number{}, SD: map[string]Number{}, Theta: map[string]Number{},
-		Sigma: Number(m.Sigma), Criterion: Number(m.Criterion), LogLik: Number(m.LogLik), Parameters: m.Parameters,
-		AIC: Number(m.AIC), BIC: Number(m.BIC), Singular: m.Singular, Modes: map[string]map[string]Number{}}
-	coefficients, err := m.Coefficients(0.95)
-	if err != nil {
-		return nil, err
-	}
-	for _, e := range coefficients {
-		f.Coefficients = append(f.Coefficients, coefficient{e.Name, Number(e.Value), Number(e.SE), Number(e.DF), Number(e.T), Number(e.P), Span(e.CI)})
-	}
+func fitted(m *stats.Mixed) (mixedFit, error) {
+	f := mixedFit{Vcov: m.Vcov, Variance: map[string]float64{}, SD: map[string]float64{}, Theta: map[string]float64{},
+		Sigma: m.Sigma, Criterion: m.Criterion, LogLik: m.LogLik, Parameters: m.Parameters,
+		AIC: m.AIC, BIC: m.BIC, Singular: m.Singular, Modes: map[string]map[string]float64{}}
 	for _, t := range m.Random {
-		f.Variance[t.Name], f.SD[t.Name], f.Theta[t.Name] = Number(t.Variance), Number(t.SD), Number(t.Theta)
-		modes := map[string]Number{}
+		f.Variance[t.Name], f.SD[t.Name], f.Theta[t.Name] = t.Variance, t.SD, t.Theta
+		f.Modes[t.Name] = map[string]float64{}
 		for k, level := range t.Levels {
-			modes[level] = Number(t.Modes[k])
+			f.Modes[t.Name][level] = t.Modes[k]
 		}
-		f.Modes[t.Name] = modes
 	}
-	f.Variance["Residual"], f.SD["Residual"] = Number(m.Sigma*m.Sigma), Number(m.Sigma)
-	return f, nil
+	f.Variance["Residual"], f.SD["Residual"] = m.Sigma*m.Sigma, m.Sigma
+	var err error
+	f.Coefficients, err = m.Coefficients(0.95)
+	return f, err
 }
 
 func (r *mixedResult) ratios(reml, ml *stats.Mixed) error {
@@ -351,14 +255,14 @@ func (r *mixedResult) ratios(reml, ml *stats.Mixed) error {
 		if err != nil {
 			return err
 		}
-		r.LRT = &lrtResult{l.Dropped, Number(l.LogLikNull), Number(l.Chi2), Number(l.DF), Number(l.P)}
+		r.LRT = Ordered{{"dropped_term", l.Dropped}, {"null_log_lik", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}
 	}
 	for _, name := range reml.Formula.Random {
 		l, err := reml.WithoutRandom(name)
 		if err != nil {
 			return fmt.Errorf("without (1|%s): %w", name, err)
 		}
-		r.RandomLRT = append(r.RandomLRT, randomLRT{l.Dropped, Number(l.LogLikNull), Number(l.Chi2), Number(l.DF), Number(l.P)})
+		r.RandomLRT = append(r.RandomLRT, Ordered{{"term", l.Dropped}, {"log_lik_without", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p_naive_chi2", l.P}})
 	}
 	return nil
 }
@@ -369,34 +273,25 @@ func (r *mixedResult) contrasts(m *stats.Mixed, factor string) error {
 		return err
 	}
 	for _, e := range means {
-		r.Means = append(r.Means, meanResult{e.Name, Number(e.Value), Number(e.SE), Number(e.DF), Span(e.CI)})
+		r.Means = append(r.Means, Ordered{{"level", e.Name}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"ci95", e.CI}})
 	}
 	pairs, err := m.Pairwise(factor, 0.95)
 	if err != nil {
 		return err
 	}
 	for _, e := range pairs {
-		r.Pairs = append(r.Pairs, mixedPair{e.A, e.B, Number(e.Value), Number(e.SE), Number(e.DF), Number(e.T), Number(e.P),
-			Number(e.PHolm), Number(e.PBonferroni), Span(e.CI)})
+		r.Pairs = append(r.Pairs, Ordered{{"a", e.A}, {"b", e.B}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"t", e.T}, {"p", e.P},
+			{"p_holm", e.PHolm}, {"p_bonferroni", e.PBonferroni}, {"ci95_unadjusted", e.CI}})
 	}
 	return nil
 }
 
-type waldResult struct {
-	Name      string `json:"name"`
-	Estimate  Number `json:"estimate"`
-	SE        Number `json:"se"`
-	Z         Number `json:"z"`
-	P         Number `json:"p"`
-	OddsRatio Number `json:"odds_ratio"`
-}
-
-func runLogistic(params, input Object) (any, error) {
-	formula, err := modelFormula(params)
+func runLogistic(p modelOptions, in modelData) (any, error) {
+	formula, err := p.formula()
 	if err != nil {
 		return nil, err
 	}
-	frame, err := modelFrame(formula, params, input)
+	frame, err := p.frame(formula, in)
 	if err != nil {
 		return nil, err
 	}
@@ -404,21 +299,21 @@ func runLogistic(params, input Object) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var effects []waldResult
+	var effects []Ordered
 	for c, name := range m.Names {
-		effects = append(effects, waldResult{name, Number(m.Beta[c]), Number(m.SE[c]), Number(m.Z[c]), Number(m.P[c]), Number(math.Exp(m.Beta[c]))})
+		effects = append(effects, Ordered{{"name", name}, {"estimate", m.Beta[c]}, {"se", m.SE[c]}, {"z", m.Z[c]}, {"p", m.P[c]}, {"odds_ratio", math.Exp(m.Beta[c])}})
 	}
 	sd := Ordered{}
 	for _, t := range m.Random {
-		sd = append(sd, Entry{t.Name, Number(t.SD)})
+		sd = append(sd, Entry{t.Name, t.SD})
 	}
-	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", Number(m.LogLik)}, {"singular", m.Singular}}
+	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
 	if len(formula.Fixed) > 0 {
 		l, err := m.WithoutFixed(formula.Fixed[0])
 		if err != nil {
 			return nil, err
 		}
-		r = append(r, Entry{"lrt_" + l.Dropped, Ordered{{"chi2", Number(l.Chi2)}, {"df", Number(l.DF)}, {"p", Number(l.P)}}})
+		r = append(r, Entry{"lrt_" + l.Dropped, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 	}
 	if m.Undefined != "" {
 		r = append(r, Entry{"undefined_reason", m.Undefined})

@@ -56,11 +56,7 @@ func TestOracle(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got any
-			text, err := json.Marshal(result)
-			if err == nil {
-				err = json.Unmarshal(text, &got)
-			}
-			if err != nil {
+			if err := json.Unmarshal(result, &got); err != nil {
 				t.Fatal(err)
 			}
 			want.compare(t, "", want.Expected, got)

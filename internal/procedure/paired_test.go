@@ -33,11 +33,11 @@ func TestPairedTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			input, err := p.Input(table, of.Params)
+			got, err := p.RunTable(table, of.Params)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, want := answer(t, Case{c.method, of.Params, input}), answer(t, of); got != want {
+			if want := answer(t, of); string(got) != want {
 				t.Errorf("the table gives %s\nthe case %s", got, want)
 			}
 		})
@@ -65,6 +65,7 @@ func TestPairedOptions(t *testing.T) {
 		{"binomial quantile", `{"method": "distribution_tails", "input": {"quantiles": [{"dist": "binomial", "params": [1000, 0.25], "p": 0.975}]}}`, `"quantile":277`},
 		{"items without n", `{"method": "power_mcnemar", "input": {"p10": 0.15, "p01": 0.05}}`, `"n_required_ceiling":155}`},
 		{"clusters", `{"method": "power_clustered", "input": {"clusters": 30, "size": 5, "sd": 1, "icc": 0.25, "difference": 0.3}}`, `"design_effect":2,`},
+		{"notes on conventions", `{"method": "p_adjust", "params": {"source": "R p.adjust"}, "input": {"p": [0.5]}}`, `"holm":[0.5]`},
 		{"documents as numbers", `{"method": "ir_metrics", "params": {"ks": [2]}, "input": {"queries": [{"ranking": [7, 12.0, 3], "gold": 12, "relevance": {"12": 1}}]}}`, `"rank":[2],"mrr":0.5,"hits@2":1`},
 	} {
 		of, err := ReadCase(strings.NewReader(c.text))
@@ -81,6 +82,13 @@ func TestPairedOptions(t *testing.T) {
 func TestPairedRefusals(t *testing.T) {
 	for _, c := range []struct{ text, reason string }{
 		{`{"method": "paired_t_test", "input": {"a": [1, 2]}}`, "input.b is missing"},
+		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": [1, 2], "c": [1]}}`, "input.c is unknown; expected a, b"},
+		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": "x"}}`, `input.b is "x", expected a list`},
+		{`{"method": "power_paired_t", "input": {"cases": [{"n": 20}, {"effect": 0.5}]}}`, "input.cases[1].effect is unknown"},
+		{`{"method": "power_paired_t", "input": {"cases": [{"n": 20, "dz": "large"}]}}`, `input.cases[0].dz is "large", expected a number`},
+		{`{"method": "mcnemar", "input": {"table": [[1, 2], null]}}`, "input.table[1] is null, expected a list"},
+		{`{"method": "p_adjust", "params": {"alhpa": 0.01}, "input": {"p": [0.1]}}`, `params.alhpa is unknown; did you mean "alpha"?`},
+		{`{"method": "p_adjust", "params": "none", "input": {"p": [0.1]}}`, `params is "none", expected an object`},
 		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": [1]}}`, "equal lengths, got 2 and 1"},
 		{`{"method": "paired_t_test", "input": {"a": [1, "x"], "b": [1, 2]}}`, `input.a[1] is "x", expected a number`},
 		{`{"method": "wilcoxon_signed_rank", "params": {"alternative": "both"}, "input": {"a": [1], "b": [2]}}`, `params.alternative is "both"`},

@@ -13,164 +13,153 @@ func power() []Procedure {
 		Summary: "Power, number of pairs, or smallest detectable effect (d_z); cases name what to solve for: power, n or dz. Two-sided power counts both tails.",
 		Source:  "R pwr::pwr.t.test, power.t.test(strict = TRUE)",
 		Params:  []Param{{"solve, n, dz, power, alpha, alternative", "", "of each of input.cases; what is solved for is left out"}},
-		Run:     eachCase(pairedPowerCase),
+		method:  byCase(none{}, pairedDesign.answer),
 	}, {
 		Name: "power_mcnemar", Title: "Power of McNemar's test",
 		Summary: "Number of items for a power, and power with n items, from the probabilities that an item passes with one arm alone; normal approximation and exact enumeration.",
 		Source:  "Connor (1987)",
 		Params:  []Param{{"p10, p01, alpha, power, n", "", "of each of input.cases"}},
-		Run:     eachCase(mcnemarPowerCase),
+		method:  byCase(none{}, mcnemarDesign.answer),
 	}, {
 		Name: "power_clustered", Title: "Power of a paired comparison in clusters",
 		Summary: "Power, detectable difference and number of clusters when differences come in clusters (fields of a document, questions of a text) that share a part of their variance.",
 		Source:  "Kish (1965) design effect; t-test of cluster means",
 		Params:  []Param{{"clusters, size, sd, icc, difference, alpha, power", "", "of each of input.cases"}},
-		Run:     eachCase(clusteredPowerCase),
+		method:  byCase(none{}, clusteredDesign.answer),
 	}}
 }
 
-// eachCase answers a list of cases, each as the fields asked and answered.
-func eachCase(answer func(Object) (Ordered, error)) func(params, input Object) (any, error) {
-	return func(_, input Object) (any, error) {
-		if !input.Has("cases") {
-			return answer(input)
-		}
-		cases, err := input.Objects("cases")
-		if err != nil {
-			return nil, err
-		}
-		results := make([]Ordered, len(cases))
-		for i, c := range cases {
-			if results[i], err = answer(c); err != nil {
-				return nil, fmt.Errorf("input.cases[%d]: %w", i, err)
-			}
-		}
-		return Ordered{{"cases", results}}, nil
-	}
+// cases are a list of questions, or one question by itself.
+type cases[Q any] struct {
+	Cases []Q `json:"cases,omitempty"`
+	One   Q   `json:",inline"`
 }
 
-// numbersOf reads named numbers; one that is missing is NaN.
-func numbersOf(o Object, names ...string) (map[string]float64, error) {
-	out := map[string]float64{}
-	for _, name := range names {
-		x, err := o.Number(name, math.NaN())
-		if err != nil {
-			return nil, err
+// byCase is the method that answers each case.
+func byCase[P, Q, R any](defaults P, answer func(Q, P) (R, error)) typed[P, cases[Q]] {
+	return typed[P, cases[Q]]{defaults: defaults, run: func(p P, in cases[Q]) (any, error) {
+		if in.Cases == nil {
+			return answer(in.One, p)
 		}
-		out[name] = x
-	}
-	return out, nil
+		results, err := each(in.Cases, "input.cases", func(q Q) (R, error) { return answer(q, p) })
+		return Ordered{{"cases", results}}, err
+	}}
 }
 
-func pairedPowerCase(o Object) (Ordered, error) {
-	v, err := numbersOf(o, "n", "dz", "power")
-	if err != nil {
-		return nil, err
+// each answers a list of questions; its errors name the question.
+func each[Q, R any](questions []Q, path string, answer func(Q) (R, error)) ([]R, error) {
+	if questions == nil {
+		return nil, nil
 	}
-	alpha, err := o.Number("alpha", 0.05)
-	if err != nil {
-		return nil, err
-	}
-	side, err := alternative(o)
-	if err != nil {
-		return nil, err
-	}
-	solve, err := o.Choice("solve", "power", "n", "dz")
-	if err != nil {
-		return nil, err
-	}
-	r := Ordered{{"solve", solve}}
-	for _, name := range []string{"n", "dz", "power"} {
-		if name != solve {
-			r = append(r, Entry{name, Number(v[name])})
+	results := make([]R, len(questions))
+	for i, q := range questions {
+		var err error
+		if results[i], err = answer(q); err != nil {
+			return nil, fmt.Errorf("%s[%d]: %w", path, i, err)
 		}
 	}
-	word, err := o.Text("alternative", "two.sided")
+	return results, nil
+}
+
+type pairedDesign struct {
+	Solve       string   `json:"solve"`
+	N           *float64 `json:"n,omitempty"`
+	DZ          *float64 `json:"dz,omitempty"`
+	Power       *float64 `json:"power,omitempty"`
+	Alpha       *float64 `json:"alpha,omitempty"`
+	Alternative *string  `json:"alternative,omitempty"`
+}
+
+func (q pairedDesign) answer(none) (Ordered, error) {
+	n, dz, power, alpha := given(q.N, math.NaN()), given(q.DZ, math.NaN()), given(q.Power, math.NaN()), given(q.Alpha, 0.05)
+	word := "two.sided"
+	if q.Alternative != nil {
+		word = *q.Alternative
+	}
+	side, err := alternative("alternative", word)
 	if err != nil {
 		return nil, err
 	}
-	r = append(r, Entry{"alpha", Number(alpha)}, Entry{"alternative", word})
-	switch solve {
+	if q.Solve == "" {
+		q.Solve = "power"
+	}
+	if err := choice("solve", q.Solve, "power", "n", "dz"); err != nil {
+		return nil, err
+	}
+	r := Ordered{{"solve", q.Solve}}
+	for _, known := range []Entry{{"n", n}, {"dz", dz}, {"power", power}} {
+		if known.Key != q.Solve {
+			r = append(r, known)
+		}
+	}
+	r = append(r, Entry{"alpha", alpha}, Entry{"alternative", word})
+	switch q.Solve {
 	case "n":
-		n, err := stats.PairedSize(v["dz"], v["power"], alpha, side)
-		return append(r, Entry{"value", Number(n)}, Entry{"value_ceiling", Number(math.Ceil(n))}), err
+		n, err := stats.PairedSize(dz, power, alpha, side)
+		return append(r, Entry{"value", n}, Entry{"value_ceiling", math.Ceil(n)}), err
 	case "dz":
-		dz, err := stats.PairedEffect(v["n"], v["power"], alpha, side)
-		return append(r, Entry{"value", Number(dz)}), err
+		dz, err := stats.PairedEffect(n, power, alpha, side)
+		return append(r, Entry{"value", dz}), err
 	}
-	p, one, err := stats.PairedPower(v["n"], v["dz"], alpha, side)
-	return append(r, Entry{"value", Number(p)}, Entry{"value_one_tail", Number(one)}), err
+	p, one, err := stats.PairedPower(n, dz, alpha, side)
+	return append(r, Entry{"value", p}, Entry{"value_one_tail", one}), err
 }
 
-func mcnemarPowerCase(o Object) (Ordered, error) {
-	v, err := numbersOf(o, "p10", "p01", "n")
-	if err != nil {
-		return nil, err
-	}
-	alpha, err := o.Number("alpha", 0.05)
-	if err != nil {
-		return nil, err
-	}
-	target, err := o.Number("power", 0.8)
-	if err != nil {
-		return nil, err
-	}
-	d := stats.McNemarDesign{P10: v["p10"], P01: v["p01"], Alpha: alpha}
-	n, err := d.Size(target)
-	if err != nil {
-		return nil, err
-	}
-	r := Ordered{{"p10", Number(d.P10)}, {"p01", Number(d.P01)}, {"alpha", Number(alpha)}, {"power", Number(target)}, {"n", Number(v["n"])},
-		{"n_required", Number(n)}, {"n_required_ceiling", Number(math.Ceil(n))}}
-	if !math.IsNaN(v["n"]) {
-		p, err := d.Power(v["n"])
-		if err != nil {
-			return nil, err
-		}
-		r = append(r, Entry{"power_at_n", Number(p)})
-		whole, err := o.Int("n", 0)
-		if err != nil {
-			return nil, err
-		}
-		exact, err := d.ExactPower(whole)
-		if err != nil {
-			return nil, err
-		}
-		r = append(r, Entry{"power_at_n_exact_test", Number(exact)})
-	}
-	return r, nil
+type mcnemarDesign struct {
+	P10   *float64 `json:"p10,omitempty"`
+	P01   *float64 `json:"p01,omitempty"`
+	Alpha *float64 `json:"alpha,omitempty"`
+	Power *float64 `json:"power,omitempty"`
+	N     *int     `json:"n,omitempty"`
 }
 
-func clusteredPowerCase(o Object) (Ordered, error) {
-	v, err := numbersOf(o, "clusters", "size", "sd", "icc", "difference")
+func (q mcnemarDesign) answer(none) (Ordered, error) {
+	d := stats.McNemarDesign{P10: given(q.P10, math.NaN()), P01: given(q.P01, math.NaN()), Alpha: given(q.Alpha, 0.05)}
+	power := given(q.Power, 0.8)
+	required, err := d.Size(power)
 	if err != nil {
 		return nil, err
 	}
-	alpha, err := o.Number("alpha", 0.05)
+	r := Ordered{{"p10", d.P10}, {"p01", d.P01}, {"alpha", d.Alpha}, {"power", power}, {"n", q.N},
+		{"n_required", required}, {"n_required_ceiling", math.Ceil(required)}}
+	if q.N == nil {
+		return r, nil
+	}
+	p, err := d.Power(float64(*q.N))
 	if err != nil {
 		return nil, err
 	}
-	target, err := o.Number("power", 0.8)
+	exact, err := d.ExactPower(*q.N)
+	return append(r, Entry{"power_at_n", p}, Entry{"power_at_n_exact_test", exact}), err
+}
+
+type clusteredDesign struct {
+	Clusters   *float64 `json:"clusters,omitempty"`
+	Size       *float64 `json:"size,omitempty"`
+	SD         *float64 `json:"sd,omitempty"`
+	ICC        *float64 `json:"icc,omitempty"`
+	Difference *float64 `json:"difference,omitempty"`
+	Alpha      *float64 `json:"alpha,omitempty"`
+	Power      *float64 `json:"power,omitempty"`
+}
+
+func (q clusteredDesign) answer(none) (Ordered, error) {
+	nan := math.NaN()
+	d := stats.ClusteredDesign{Clusters: given(q.Clusters, nan), Size: given(q.Size, nan), SD: given(q.SD, nan), ICC: given(q.ICC, nan), Alpha: given(q.Alpha, 0.05)}
+	power := given(q.Power, 0.8)
+	detectable, err := d.Detectable(power)
 	if err != nil {
 		return nil, err
 	}
-	d := stats.ClusteredDesign{Clusters: v["clusters"], Size: v["size"], SD: v["sd"], ICC: v["icc"], Alpha: alpha}
-	detectable, err := d.Detectable(target)
+	r := Ordered{{"clusters", d.Clusters}, {"size", d.Size}, {"design_effect", d.DesignEffect()},
+		{"power", power}, {"smallest_detectable_difference", detectable}}
+	if q.Difference == nil {
+		return r, nil
+	}
+	p, err := d.Power(*q.Difference)
 	if err != nil {
 		return nil, err
 	}
-	r := Ordered{{"clusters", Number(d.Clusters)}, {"size", Number(d.Size)}, {"design_effect", Number(d.DesignEffect())},
-		{"power", Number(target)}, {"smallest_detectable_difference", Number(detectable)}}
-	if !math.IsNaN(v["difference"]) {
-		p, err := d.Power(v["difference"])
-		if err != nil {
-			return nil, err
-		}
-		k, err := d.ClustersFor(v["difference"], target)
-		if err != nil {
-			return nil, err
-		}
-		r = append(r, Entry{"power_at_difference", Number(p)}, Entry{"clusters_required", Number(math.Ceil(k))})
-	}
-	return r, nil
+	k, err := d.ClustersFor(*q.Difference, power)
+	return append(r, Entry{"power_at_difference", p}, Entry{"clusters_required", math.Ceil(k)}), err
 }

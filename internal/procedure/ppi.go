@@ -1,10 +1,6 @@
 package procedure
 
-import (
-	"math"
-
-	"github.com/scruple-eval/scruple/stats"
-)
+import "github.com/scruple-eval/scruple/stats"
 
 func predictionPowered() []Procedure {
 	const source = "Angelopoulos, Duchi & Zrnic (2023), PPI++"
@@ -15,15 +11,7 @@ func predictionPowered() []Procedure {
 		Columns: []Role{{Name: "judge", Doc: "the judge's label"}, {Name: "human", Doc: "the human label, empty where there is none", Missing: true},
 			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
-		Run: func(params, input Object) (any, error) {
-			series, err := gapped(input, "judge", "human")
-			if err != nil {
-				return nil, err
-			}
-			return powered(params, input, func(cluster []int, level float64) (stats.PPI, error) {
-				return stats.PredictionPoweredClusters(series[0], series[1], cluster, level)
-			})
-		},
+		method: typed[level, judged]{defaults: level{0.95}, run: poweredMean},
 	}, {
 		Name: "ppi_difference", Title: "Prediction-powered difference",
 		Summary: "The same for the mean difference of two arms on the same items; an item counts as labelled where both arms are.",
@@ -32,92 +20,49 @@ func predictionPowered() []Procedure {
 			{Name: "human_a", Doc: "the human label of the first arm, empty where there is none", Missing: true}, {Name: "human_b", Doc: "of the second", Missing: true},
 			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
-		Run: func(params, input Object) (any, error) {
-			s, err := gapped(input, "judge_a", "judge_b", "human_a", "human_b")
-			if err != nil {
-				return nil, err
-			}
-			return powered(params, input, func(cluster []int, level float64) (stats.PPI, error) {
-				return stats.PredictionPoweredDiff(s[0], s[1], s[2], s[3], cluster, level)
-			})
-		},
+		method: typed[level, judgedArms]{defaults: level{0.95}, run: poweredDifference},
 	}}
 }
 
-// gapped reads lists in which null is NaN; the judge's may have none, which
-// stats checks.
-func gapped(input Object, names ...string) ([][]float64, error) {
-	var out [][]float64
-	for _, name := range names {
-		xs, err := list(input, name, func(path string, v any) (float64, error) {
-			if v == nil {
-				return math.NaN(), nil
-			}
-			return number(path, v)
-		})
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, xs)
-	}
-	return out, nil
+// level is a confidence level as an option.
+type level struct {
+	Conf float64 `json:"conf"`
 }
 
-// clusterNumbers gives each label a number, nil where there are no clusters.
-func clusterNumbers(input Object) ([]int, error) {
-	if !input.Has("cluster") {
-		return nil, nil
-	}
-	labels, err := input.Labels("cluster")
-	if err != nil {
-		return nil, err
-	}
-	seen, out := map[string]int{}, []int{}
-	for _, l := range labels {
-		if _, ok := seen[l]; !ok {
-			seen[l] = len(seen)
-		}
-		out = append(out, seen[l])
-	}
-	return out, nil
+type judged struct {
+	Judge   gaps     `json:"judge"`
+	Human   gaps     `json:"human"`
+	Cluster []string `json:"cluster,omitempty"`
 }
 
-type ppiResult struct {
-	Labelled    int    `json:"n_labelled"`
-	Unlabelled  int    `json:"n_unlabelled"`
-	Clusters    int    `json:"n_clusters_labelled"`
-	Estimate    Number `json:"estimate"`
-	SE          Number `json:"se"`
-	CI          Limits `json:"ci"`
-	T           Number `json:"t"`
-	DF          Number `json:"df"`
-	P           Number `json:"p_two_sided"`
-	Lambda      Number `json:"lambda"`
-	HumanMean   Number `json:"human_mean"`
-	HumanCI     Limits `json:"human_ci"`
-	JudgeMean   Number `json:"judge_mean"`
-	JudgeCI     Limits `json:"judge_ci"`
-	Bias        Number `json:"judge_bias"`
-	BiasCI      Limits `json:"judge_bias_ci"`
-	Correlation Number `json:"correlation"`
-	Effective   Number `json:"effective_labels"`
-	undefined
+func poweredMean(p level, in judged) (any, error) {
+	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, clusters(in.Cluster), p.Conf)
+	if err != nil {
+		return nil, err
+	}
+	return explain(r, r.Undefined, r.Warnings...), nil
 }
 
-func powered(params, input Object, estimate func(cluster []int, level float64) (stats.PPI, error)) (any, error) {
-	level, err := params.Number("conf", 0.95)
+type judgedArms struct {
+	JudgeA  gaps     `json:"judge_a"`
+	JudgeB  gaps     `json:"judge_b"`
+	HumanA  gaps     `json:"human_a"`
+	HumanB  gaps     `json:"human_b"`
+	Cluster []string `json:"cluster,omitempty"`
+}
+
+func poweredDifference(p level, in judgedArms) (any, error) {
+	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, clusters(in.Cluster), p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := clusterNumbers(input)
-	if err != nil {
-		return nil, err
+	return explain(r, r.Undefined, r.Warnings...), nil
+}
+
+// clusters numbers labels; nil is no clusters.
+func clusters(labels []string) []int {
+	if labels == nil {
+		return nil
 	}
-	p, err := estimate(cluster, level)
-	if err != nil {
-		return nil, err
-	}
-	return ppiResult{p.Labelled, p.Unlabelled, p.Clusters, Number(p.Estimate), Number(p.SE), Span(p.CI), Number(p.T), Number(p.DF), Number(p.P),
-		Number(p.Lambda), Number(p.HumanMean), Span(p.Human), Number(p.JudgeMean), Span(p.Judge), Number(p.Bias), Span(p.BiasCI),
-		Number(p.Correlation), Number(p.EffectiveLabels), because(p.Undefined, p.Warnings...)}, nil
+	return numbered(labels)
 }

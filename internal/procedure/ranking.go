@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -13,91 +14,79 @@ func rankings() []Procedure {
 		Summary: "Rank of the gold document, Hits@K, reciprocal rank (whole list and @K), nDCG@K with linear and exponential gain; by query and as means. For TREC files see `scruple measure ranking`.",
 		Source:  "definitions; scikit-learn ndcg_score",
 		Params:  []Param{{"ks", "[1, 3, 5, 10]", "cut-offs"}},
-		Run:     runRanking,
+		method:  typed[rankingParams, queries]{run: rankingMeasures},
 	}}
 }
 
-func runRanking(params, input Object) (any, error) {
-	ks := []int{1, 3, 5, 10}
-	var err error
-	if params.Has("ks") {
-		if ks, err = params.Ints("ks"); err != nil {
-			return nil, err
-		}
+type rankingParams struct {
+	Ks []int `json:"ks"`
+}
+
+type queries struct {
+	Queries []query `json:"queries"`
+}
+
+type query struct {
+	Ranking   []string           `json:"ranking"`
+	Gold      string             `json:"gold"`
+	Relevance map[string]float64 `json:"relevance"`
+}
+
+func rankingMeasures(p rankingParams, in queries) (any, error) {
+	ks := p.Ks
+	if ks == nil {
+		ks = []int{1, 3, 5, 10}
 	}
 	for _, k := range ks {
 		if k < 1 {
 			return nil, fmt.Errorf("params.ks has %d, a cut-off is at least 1", k)
 		}
 	}
-	queries, err := input.Objects("queries")
-	if err != nil {
-		return nil, err
+	if len(in.Queries) == 0 {
+		return nil, errors.New("input.queries is empty")
 	}
-	if len(queries) == 0 {
-		return nil, fmt.Errorf("input.queries is empty")
-	}
-	ranks := make([]any, len(queries))
-	rankings := make([][]string, len(queries))
-	relevance := make([]map[string]float64, len(queries))
-	places := make([]int, len(queries))
-	for i, q := range queries {
-		if rankings[i], err = q.Labels("ranking"); err != nil {
-			return nil, err
+	ranks := make([]*int, len(in.Queries)) // nil: not ranked
+	places := make([]int, len(in.Queries))
+	for i, q := range in.Queries {
+		if first, twice := duplicate(q.Ranking); twice {
+			return nil, fmt.Errorf("input.queries[%d]: %q is ranked twice", i, first)
 		}
-		if first, twice := duplicate(rankings[i]); twice {
-			return nil, fmt.Errorf("%s[%d]: %q is ranked twice", "input.queries", i, first)
-		}
-		gold, err := q.Text("gold", "")
-		if err != nil {
-			return nil, err
-		}
-		judged, err := q.Object("relevance")
-		if err != nil {
-			return nil, err
-		}
-		relevance[i] = map[string]float64{}
-		for _, doc := range judged.Names() {
-			if relevance[i][doc], err = judged.Number(doc, 0); err != nil {
-				return nil, err
-			}
-		}
-		if places[i] = measure.Rank(rankings[i], gold); places[i] > 0 {
-			ranks[i] = places[i]
+		if places[i] = measure.Rank(q.Ranking, q.Gold); places[i] > 0 {
+			ranks[i] = &places[i]
 		}
 	}
-	r := Ordered{{"rank", ranks}, {"mrr", meanOf(places, func(i int) float64 { return measure.ReciprocalRank(places[i], 0) })}}
+	r := Ordered{{"rank", ranks}, {"mrr", meanOf(places, func(place int) float64 { return measure.ReciprocalRank(place, 0) })}}
 	for _, k := range ks {
 		r = append(r,
-			Entry{fmt.Sprintf("hits@%d", k), meanOf(places, func(i int) float64 { return measure.Hit(places[i], k) })},
-			Entry{fmt.Sprintf("mrr@%d", k), meanOf(places, func(i int) float64 { return measure.ReciprocalRank(places[i], k) })})
+			Entry{fmt.Sprintf("hits@%d", k), meanOf(places, func(place int) float64 { return measure.Hit(place, k) })},
+			Entry{fmt.Sprintf("mrr@%d", k), meanOf(places, func(place int) float64 { return measure.ReciprocalRank(place, k) })})
 		for _, g := range []struct {
 			name string
 			gain measure.Gain
 		}{{"linear", measure.Linear}, {"exponential", measure.Exponential}} {
-			values := make([]Number, len(queries))
-			for i := range queries {
-				values[i] = Number(measure.NDCG(rankings[i], relevance[i], k, g.gain))
+			values := make([]float64, len(in.Queries))
+			for i, q := range in.Queries {
+				values[i] = measure.NDCG(q.Ranking, q.Relevance, k, g.gain)
 			}
-			r = append(r, Entry{fmt.Sprintf("ndcg_%s@%d", g.name, k), values},
-				// A query without a relevant document counts as 0 in the mean.
-				Entry{fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), meanOf(places, func(i int) float64 {
-					if x := float64(values[i]); !math.IsNaN(x) {
-						return x
-					}
+			// A query without a relevant document counts as 0 in the mean.
+			mean := meanOf(values, func(x float64) float64 {
+				if math.IsNaN(x) {
 					return 0
-				})})
+				}
+				return x
+			})
+			r = append(r, Entry{fmt.Sprintf("ndcg_%s@%d", g.name, k), values}, Entry{fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), mean})
 		}
 	}
 	return r, nil
 }
 
-func meanOf(over []int, value func(i int) float64) Number {
+func meanOf[T any](xs []T, value func(T) float64) float64 {
 	var s float64
-	for i := range over {
-		s += value(i)
+	for _, x := range xs {
+		s += value(x)
 	}
-	return Number(s / float64(len(over)))
+	return s / float64(len(xs))
 }
 
 func duplicate(xs []string) (string, bool) {

@@ -1,8 +1,6 @@
 package procedure
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -11,19 +9,16 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Render writes a result for people: what was computed, then every number by
 // name, lists of records as tables, and last what to be careful about. What is
 // long is cut, and said to be.
-func Render(w io.Writer, p Procedure, result any) error {
-	b, err := json.Marshal(result)
-	if err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(b))
-	d.UseNumber()
-	v, err := decodeOrdered(d)
+func Render(w io.Writer, p Procedure, result jsontext.Value) error {
+	v, err := parse(result)
 	if err != nil {
 		return err
 	}
@@ -47,42 +42,36 @@ func Render(w io.Writer, p Procedure, result any) error {
 	return err
 }
 
-// decodeOrdered reads JSON with objects in their order.
-func decodeOrdered(d *json.Decoder) (any, error) {
-	t, err := d.Token()
-	if err != nil {
-		return nil, err
-	}
-	delim, ok := t.(json.Delim)
-	if !ok {
-		return t, nil
-	}
-	if delim == '[' {
-		list := []any{}
-		for d.More() {
-			v, err := decodeOrdered(d)
-			if err != nil {
-				return nil, err
+// A number is as JSON writes it.
+type number string
+
+// parse reads JSON with objects in their order.
+func parse(raw jsontext.Value) (any, error) {
+	switch raw.Kind() {
+	case '{':
+		o, err := members(raw)
+		for i := range o {
+			if err == nil {
+				o[i].Value, err = parse(o[i].Value.(jsontext.Value))
 			}
-			list = append(list, v)
 		}
-		_, err = d.Token()
+		return o, err
+	case '[':
+		var values []jsontext.Value
+		err := json.Unmarshal(raw, &values, jsontext.AllowDuplicateNames(true))
+		list := make([]any, len(values))
+		for i := range values {
+			if err == nil {
+				list[i], err = parse(values[i])
+			}
+		}
 		return list, err
+	case '0':
+		return number(raw), nil
 	}
-	o := Ordered{}
-	for d.More() {
-		key, err := d.Token()
-		if err != nil {
-			return nil, err
-		}
-		v, err := decodeOrdered(d)
-		if err != nil {
-			return nil, err
-		}
-		o = append(o, Entry{fmt.Sprint(key), v})
-	}
-	_, err = d.Token()
-	return o, err
+	var v any
+	err := json.Unmarshal(raw, &v)
+	return v, err
 }
 
 type renderer struct {
@@ -160,7 +149,7 @@ func plain(v any) bool {
 func (r *renderer) columns(o Ordered, indent string) {
 	records := make([]Ordered, len(o[0].Value.([]any)))
 	for i := range records {
-		records[i] = Ordered{{"#", json.Number(strconv.Itoa(i + 1))}}
+		records[i] = Ordered{{"#", number(strconv.Itoa(i + 1))}}
 		for _, e := range o {
 			records[i] = append(records[i], Entry{e.Key, e.Value.([]any)[i]})
 		}
@@ -264,7 +253,7 @@ func cell(o Ordered, key string) string {
 
 // labelled writes a value; a p-value too small for a float64 is not 0.
 func labelled(key string, v any) string {
-	if n, ok := v.(json.Number); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n.String() == "0" {
+	if n, ok := v.(number); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n == "0" {
 		return "< 1e-300"
 	}
 	return scalar(v)
@@ -295,10 +284,10 @@ func scalar(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "undefined"
-	case json.Number:
-		x, err := v.Float64()
+	case number:
+		x, err := strconv.ParseFloat(string(v), 64)
 		if err != nil {
-			return v.String()
+			return string(v)
 		}
 		if x == math.Trunc(x) && math.Abs(x) < 1e15 {
 			return strconv.FormatFloat(x, 'f', -1, 64)

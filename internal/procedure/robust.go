@@ -14,54 +14,55 @@ func robust() []Procedure {
 		Columns: modelColumns,
 		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says which rows hang together"},
 			{"factor_levels", "sorted", "levels of each factor, the first is the reference"}, {"factors", "", "numeric columns to treat as factors"}},
-		Run: runRobust,
-		Uses: func(params Object) ([]string, error) {
-			f, cluster, err := robustFormula(params)
-			return columnNames(f, []string{cluster}), err
-		},
-		FromColumns: modelInput,
+		method: typed[robustOptions, modelData]{run: runRobust,
+			fill: func(in *modelData, t Table, _ robustOptions) error { return in.gather(t) },
+			uses: func(p robustOptions) ([]string, error) {
+				f, err := p.formula()
+				return columnNames(f, p.Cluster), err
+			}},
 	}}
 }
 
-func robustFormula(params Object) (stats.Formula, string, error) {
-	f, err := modelFormula(params)
-	if err != nil {
-		return f, "", err
-	}
-	cluster, err := params.Text("cluster", "")
-	if err == nil && cluster == "" {
-		err = errors.New("params.cluster is missing: the column that says which rows hang together")
-	}
-	return f, cluster, err
+type robustOptions struct {
+	modelOptions
+	Cluster string `json:"cluster"`
 }
 
-func runRobust(params, input Object) (any, error) {
-	f, cluster, err := robustFormula(params)
+func (p robustOptions) formula() (stats.Formula, error) {
+	f, err := p.modelOptions.formula()
+	if err == nil && p.Cluster == "" {
+		err = errors.New("params.cluster is missing: the column that says which rows hang together")
+	}
+	return f, err
+}
+
+func runRobust(p robustOptions, in modelData) (any, error) {
+	f, err := p.formula()
 	if err != nil {
 		return nil, err
 	}
-	frame, err := modelFrame(f, params, input, cluster)
+	frame, err := p.frame(f, in, p.Cluster)
 	if err != nil {
 		return nil, err
 	}
-	r, err := stats.FitRobust(frame, f, cluster)
+	r, err := stats.FitRobust(frame, f, p.Cluster)
 	if err != nil {
 		return nil, err
 	}
 	named := func(xs []float64) Ordered {
 		o := Ordered{}
 		for c, name := range r.Names {
-			o = append(o, Entry{name, Number(xs[c])})
+			o = append(o, Entry{name, xs[c]})
 		}
 		return o
 	}
-	var tests []coefficientTest
+	var tests []Ordered
 	for c, name := range r.Names {
-		tests = append(tests, coefficientTest{name, Number(r.T[c]), Number(r.DF[c]), Number(r.P[c])})
+		tests = append(tests, Ordered{{"name", name}, {"t", r.T[c]}, {"df", r.DF[c]}, {"p", r.P[c]}})
 	}
 	out := Ordered{{"formula", f.String()}, {"n_obs", r.N}, {"n_clusters", r.Clusters}, {"coefficients", named(r.Beta)}, {"se_classical", named(r.Classical)},
 		{"se_cr0", named(r.CR0)}, {"se_cr1", named(r.CR1)}, {"se_cr1s", named(r.CR1S)}, {"se_cr2", named(r.CR2)}, {"se_cr3", named(r.CR3)},
-		{"vcov_cr2", Matrix(r.VcovCR2)}, {"cr2_satterthwaite", tests}}
+		{"vcov_cr2", r.VcovCR2}, {"cr2_satterthwaite", tests}}
 	if len(r.Dropped) > 0 {
 		out = append(out, Entry{"dropped_columns", r.Dropped})
 	}
@@ -69,11 +70,4 @@ func runRobust(params, input Object) (any, error) {
 		out = append(out, Entry{"warnings", r.Warnings})
 	}
 	return out, nil
-}
-
-type coefficientTest struct {
-	Name string `json:"name"`
-	T    Number `json:"t"`
-	DF   Number `json:"df"`
-	P    Number `json:"p"`
 }

@@ -14,58 +14,56 @@ func sequences() []Procedure {
 		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
 			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
 		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, {"conf", "0.95", "confidence level"}},
-		Run:    runSequence,
+		method: typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, run: sequence},
 	}}
 }
 
-type sequenceResult struct {
-	N            int      `json:"n"`
-	Mean         Number   `json:"mean"`
-	CI           Limits   `json:"ci"`
-	ExcludesZero int      `json:"first_n_excluding_zero,omitempty"`
-	Low          []Number `json:"low"`
-	High         []Number `json:"high"`
-	undefined
+type sequenceParams struct {
+	Low  float64 `json:"low"`
+	High float64 `json:"high"`
+	Conf float64 `json:"conf"`
 }
 
-func runSequence(params, input Object) (any, error) {
-	if input.Has("diff") && (input.Has("a") || input.Has("b")) {
+type sequenceResult struct {
+	N            int            `json:"n"`
+	Mean         float64        `json:"mean"`
+	CI           stats.Interval `json:"ci"`
+	ExcludesZero int            `json:"first_n_excluding_zero,omitzero"`
+	Low          []float64      `json:"low"`
+	High         []float64      `json:"high"`
+	Warnings     []string       `json:"warnings,omitempty"`
+}
+
+func sequence(p sequenceParams, in differences) (any, error) {
+	if in.Diff != nil && (in.A != nil || in.B != nil) {
 		return nil, errors.New("confidence_sequence takes input.diff, or input.a and input.b, not both")
 	}
-	xs, err := flipDifferences(input)
+	xs, err := in.of()
 	if err != nil {
 		return nil, err
 	}
 	if len(xs) == 0 {
 		return nil, errors.New("input.diff is empty")
 	}
-	v := map[string]float64{"low": -1, "high": 1, "conf": 0.95}
-	for name, otherwise := range v {
-		if v[name], err = params.Number(name, otherwise); err != nil {
-			return nil, err
-		}
-	}
-	s, err := stats.NewSequence(v["low"], v["high"], v["conf"])
+	s, err := stats.NewSequence(p.Low, p.High, p.Conf)
 	if err != nil {
 		return nil, err
 	}
 	r := sequenceResult{N: len(xs)}
 	for i, x := range xs {
-		iv, err := s.Add(x)
-		if err != nil {
+		if r.CI, err = s.Add(x); err != nil {
 			return nil, err
 		}
-		r.CI = Span(iv)
-		r.Low, r.High = append(r.Low, Number(iv.Low)), append(r.High, Number(iv.High))
-		if r.ExcludesZero == 0 && (iv.Low > 0 || iv.High < 0) {
+		r.Low, r.High = append(r.Low, r.CI.Low), append(r.High, r.CI.High)
+		if r.ExcludesZero == 0 && (r.CI.Low > 0 || r.CI.High < 0) {
 			r.ExcludesZero = i + 1
 		}
 	}
-	r.Mean = Number(s.Mean())
-	switch iv := s.Interval(); {
+	r.Mean = s.Mean()
+	switch {
 	case s.Contradicted():
 		r.Warnings = []string{"every mean has been left out at some time: the observations do not have one mean"}
-	case s.Mean() < iv.Low || s.Mean() > iv.High:
+	case r.Mean < r.CI.Low || r.Mean > r.CI.High:
 		r.Warnings = []string{"the mean of all observations lies outside of the interval: do they come in random order, and none together with the next?"}
 	}
 	return r, nil

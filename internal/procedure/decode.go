@@ -1,0 +1,439 @@
+package procedure
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Case is a question to a procedure as a file holds it. Params and Input are
+// JSON objects.
+type Case struct {
+	Method string
+	Params jsontext.Value
+	Input  jsontext.Value
+}
+
+// ReadCase reads a case: a JSON object with method, params and input. Other
+// keys are left alone.
+func ReadCase(r io.Reader) (Case, error) {
+	b, err := io.ReadAll(r)
+	if err != nil {
+		return Case{}, err
+	}
+	var raw struct {
+		Method *string        `json:"method"`
+		Params jsontext.Value `json:"params"`
+		Input  jsontext.Value `json:"input"`
+	}
+	if err := json.Unmarshal(b, &raw); err != nil {
+		var syntax *jsontext.SyntacticError
+		if errors.As(err, &syntax) {
+			return Case{}, fmt.Errorf("reading the case: line %d: %w", 1+bytes.Count(b[:syntax.ByteOffset], []byte("\n")), syntax.Err)
+		}
+		return Case{}, fmt.Errorf("reading the case: %w", mistake("the case", b, reflect.TypeOf(raw), err))
+	}
+	if raw.Method == nil {
+		return Case{}, fmt.Errorf("reading the case: no \"method\"; a case is an object with method, params and input")
+	}
+	return Case{*raw.Method, raw.Params, raw.Input}, nil
+}
+
+// Run answers the case.
+func (c Case) Run() (jsontext.Value, error) {
+	p, err := Find(c.Method)
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.method.runCase(c)
+	if err != nil {
+		return nil, err
+	}
+	return encode(result)
+}
+
+// decodeParams decodes params over their defaults. A case's params may hold
+// notes on its conventions, as those of stats/testdata do: there an unknown key
+// is refused only if it is nearly a known one.
+func decodeParams(raw jsontext.Value, params any, notes bool) error {
+	t := reflect.TypeOf(params).Elem()
+	if err := read("params", raw, params, false); err != nil {
+		return err
+	}
+	if err := missing("params", reflect.ValueOf(params).Elem(), true); err != nil {
+		return err
+	}
+	var given map[string]jsontext.Value
+	if err := read("params", raw, &given, false); err != nil {
+		return err
+	}
+	known := fieldNames(t)
+	for name := range given {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if near, ok := text.Nearest(name, known); ok {
+			return fmt.Errorf("params.%s is unknown; did you mean %q?", name, near)
+		}
+		if !notes {
+			return fmt.Errorf("params.%s is unknown; %s", name, expectedNames(known))
+		}
+	}
+	return nil
+}
+
+// decode decodes a JSON value. Keys that the type does not know, and lists
+// that are missing, are errors, which give the value and its path from name.
+func decode(name string, raw jsontext.Value, into any) error {
+	if err := read(name, raw, into, true); err != nil {
+		return err
+	}
+	return missing(name, reflect.ValueOf(into).Elem(), false)
+}
+
+// read decodes a JSON value; nothing and null are an empty object.
+func read(name string, raw jsontext.Value, into any, strict bool) error {
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		return nil
+	}
+	err := json.Unmarshal(raw, into, json.RejectUnknownMembers(strict), json.WithUnmarshalers(json.JoinUnmarshalers(
+		json.UnmarshalFromFunc(readNumber), json.UnmarshalFromFunc(readInt), json.UnmarshalFromFunc(readBinary),
+		json.UnmarshalFromFunc(readLabel), json.UnmarshalFromFunc(readGaps))))
+	if err != nil {
+		return mistake(name, raw, reflect.TypeOf(into).Elem(), err)
+	}
+	return nil
+}
+
+// decodeList decodes a list that was kept as JSON.
+func decodeList[T any](path string, raw jsontext.Value) (T, error) {
+	var list T
+	if len(raw) == 0 {
+		return list, fmt.Errorf("%s is missing", path)
+	}
+	if raw.Kind() != '[' {
+		return list, fmt.Errorf("%s is %s, expected a list", path, found(raw))
+	}
+	err := decode(path, raw, &list)
+	return list, err
+}
+
+// An unexpected is a value that is not what its place takes.
+type unexpected struct {
+	at       jsontext.Pointer
+	found    string
+	expected string
+}
+
+func (u *unexpected) Error() string {
+	return fmt.Sprintf("%s is %s, expected %s", u.at, u.found, u.expected)
+}
+
+// refuse reads the next value and says what should stand there.
+func refuse(d *jsontext.Decoder, expected string) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	return &unexpected{d.StackPointer(), found(v), expected}
+}
+
+// mistake says where the decoder stopped in a value called name, and why.
+func mistake(name string, raw []byte, t reflect.Type, err error) error {
+	var u *unexpected
+	var semantic *json.SemanticError
+	switch {
+	case errors.As(err, &u):
+		return fmt.Errorf("%s is %s, expected %s", name+path(u.at), u.found, u.expected)
+	case !errors.As(err, &semantic):
+		return fmt.Errorf("%s: %w", name, err)
+	case errors.Is(err, json.ErrUnknownName) && semantic.JSONPointer.Parent() == "":
+		return fmt.Errorf("%s is unknown; %s", name+path(semantic.JSONPointer), expectedNames(fieldNames(t)))
+	case errors.Is(err, json.ErrUnknownName):
+		return fmt.Errorf("%s is unknown", name+path(semantic.JSONPointer))
+	}
+	expected := "a list"
+	if k := semantic.GoType.Kind(); k == reflect.Struct || k == reflect.Map {
+		expected = "an object"
+	}
+	// The offset may stand before the separator.
+	value, err := jsontext.NewDecoder(bytes.NewReader(bytes.TrimLeft(raw[semantic.ByteOffset:], " \t\r\n,:"))).ReadValue()
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, semantic)
+	}
+	return fmt.Errorf("%s is %s, expected %s", name+path(semantic.JSONPointer), found(value), expected)
+}
+
+func expectedNames(names []string) string {
+	if len(names) == 0 {
+		return "there are none"
+	}
+	return "expected " + strings.Join(names, ", ")
+}
+
+// path writes /a/3 as .a[3].
+func path(p jsontext.Pointer) string {
+	var b strings.Builder
+	for token := range p.Tokens() {
+		if _, err := strconv.ParseUint(token, 10, 64); err == nil {
+			b.WriteString("[" + token + "]")
+		} else {
+			b.WriteString("." + token)
+		}
+	}
+	return b.String()
+}
+
+// found names a value in an error, cut short.
+func found(v jsontext.Value) string {
+	switch v.Kind() {
+	case '[':
+		return "a list"
+	case '{':
+		return "an object"
+	case '"':
+		s, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return string(v)
+		}
+		return quoted(string(s))
+	}
+	return string(v)
+}
+
+// quoted quotes a text, cut short.
+func quoted(s string) string {
+	if len(s) > 40 {
+		s = s[:40] + "…"
+	}
+	return strconv.Quote(s)
+}
+
+// fieldNames lists the keys of a struct.
+func fieldNames(t reflect.Type) []string {
+	var names []string
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if f.Anonymous || options == "inline" {
+			names = append(names, fieldNames(f.Type)...)
+		} else {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// missing finds a list or pointer that is nil where the type has no omitempty,
+// unless everything is optional, and a list in a list that is null.
+func missing(path string, v reflect.Value, optional bool) error {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			f, x := v.Type().Field(i), v.Field(i)
+			name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+			inner := path + "." + name
+			if f.Anonymous || options == "inline" {
+				inner = path
+			}
+			if (x.Kind() == reflect.Slice || x.Kind() == reflect.Pointer) && x.IsNil() && options != "omitempty" && !optional {
+				return fmt.Errorf("%s is missing", inner)
+			}
+			if err := missing(inner, x, optional); err != nil {
+				return err
+			}
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k != reflect.Struct && k != reflect.Slice {
+			return nil
+		}
+		for i := range v.Len() {
+			x, inner := v.Index(i), fmt.Sprintf("%s[%d]", path, i)
+			if x.Kind() == reflect.Slice && x.IsNil() {
+				return fmt.Errorf("%s is null, expected a list", inner)
+			}
+			if err := missing(inner, x, optional); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// absent skips a member that is null, which leaves its field as it is.
+func absent(d *jsontext.Decoder) (bool, error) {
+	if in, _ := d.StackIndex(d.StackDepth()); in != '{' || d.PeekKind() != 'n' {
+		return false, nil
+	}
+	_, err := d.ReadToken()
+	return true, err
+}
+
+// readNumber reads a finite number; truth values are 0 and 1.
+func readNumber(d *jsontext.Decoder, x *float64) error {
+	if skipped, err := absent(d); skipped || err != nil {
+		return err
+	}
+	switch d.PeekKind() {
+	case '0':
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		if *x, err = strconv.ParseFloat(string(v), 64); err != nil {
+			return &unexpected{d.StackPointer(), string(v), "a number that a float64 can hold"}
+		}
+		return nil
+	case 't', 'f':
+		token, err := d.ReadToken()
+		*x = 0
+		if err == nil && token.Bool() {
+			*x = 1
+		}
+		return err
+	}
+	return refuse(d, "a number")
+}
+
+// readInt reads a whole number.
+func readInt(d *jsontext.Decoder, n *int) error {
+	x := float64(*n)
+	if err := readNumber(d, &x); err != nil {
+		return err
+	}
+	if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
+		return &unexpected{d.StackPointer(), fmt.Sprint(x), "a whole number"}
+	}
+	*n = int(x)
+	return nil
+}
+
+// readBinary reads an outcome: a truth value, 0 or 1, or a word for them.
+func readBinary(d *jsontext.Decoder, b *bool) error {
+	if skipped, err := absent(d); skipped || err != nil {
+		return err
+	}
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	word := string(v)
+	switch v.Kind() {
+	case '"':
+		unquoted, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return err
+		}
+		word = string(unquoted)
+	case '0':
+		if x, err := strconv.ParseFloat(word, 64); err == nil {
+			word = fmt.Sprint(x)
+		}
+	}
+	is, ok := binaryWords[word]
+	if !ok {
+		return &unexpected{d.StackPointer(), found(v), "0 or 1"}
+	}
+	*b = is
+	return nil
+}
+
+var binaryWords = map[string]bool{"0": false, "1": true, "false": false, "true": true, "FALSE": false, "TRUE": true,
+	"False": false, "True": true, "no": false, "yes": true, "fail": false, "pass": true}
+
+// readLabel reads text, or a number or truth value as text; 1 and 1.0 are one
+// label.
+func readLabel(d *jsontext.Decoder, s *string) error {
+	if skipped, err := absent(d); skipped || err != nil {
+		return err
+	}
+	switch d.PeekKind() {
+	case '"', 't', 'f':
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		*s = token.String()
+		return nil
+	case '0':
+		v, err := d.ReadValue()
+		if err != nil {
+			return err
+		}
+		*s = string(v)
+		if x, err := strconv.ParseFloat(*s, 64); err == nil {
+			*s = formatted(x)
+		}
+		return nil
+	}
+	return refuse(d, "a label")
+}
+
+// formatted is a number as a label.
+func formatted(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// gaps are numbers of which some are missing: NaN, null in JSON.
+type gaps []float64
+
+func readGaps(d *jsontext.Decoder, g *gaps) error {
+	if skipped, err := absent(d); skipped || err != nil {
+		return err
+	}
+	if d.PeekKind() != '[' {
+		return refuse(d, "a list")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	*g = gaps{}
+	for d.PeekKind() != ']' {
+		x := math.NaN()
+		var err error
+		if d.PeekKind() == 'n' {
+			_, err = d.ReadToken()
+		} else {
+			err = readNumber(d, &x)
+		}
+		if err != nil {
+			return err
+		}
+		*g = append(*g, x)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// given is a number, or its default where it was left out.
+func given(x *float64, otherwise float64) float64 {
+	if x == nil {
+		return otherwise
+	}
+	return *x
+}
+
+// within checks a whole number against its limits.
+func within(path string, n, low, high int) error {
+	if n < low || n > high {
+		return fmt.Errorf("%s is %d, expected %d to %d", path, n, low, high)
+	}
+	return nil
+}
+
+// choice checks a word.
+func choice(path, word string, words ...string) error {
+	if !slices.Contains(words, word) {
+		return fmt.Errorf("%s is %q, expected one of %q", path, word, words)
+	}
+	return nil
+}

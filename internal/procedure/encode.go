@@ -1,0 +1,123 @@
+package procedure
+
+import (
+	"bytes"
+	"math"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// encode writes a result as JSON with all digits. An undefined number (NaN) is
+// null, an infinity, where it is a real result, is "Infinity" or "-Infinity",
+// and an interval is [low, high], or null where both are undefined. Two keys
+// that depend on the data may be alike.
+func encode(result any) (jsontext.Value, error) {
+	return json.Marshal(result, json.Deterministic(true), json.FormatNilSliceAsNull(true), jsontext.AllowDuplicateNames(true),
+		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeNumber), json.MarshalToFunc(writeInterval))))
+}
+
+func writeNumber(e *jsontext.Encoder, x float64) error {
+	switch {
+	case math.IsNaN(x):
+		return e.WriteToken(jsontext.Null)
+	case math.IsInf(x, 1):
+		return e.WriteToken(jsontext.String("Infinity"))
+	case math.IsInf(x, -1):
+		return e.WriteToken(jsontext.String("-Infinity"))
+	}
+	return e.WriteToken(jsontext.Float(x))
+}
+
+func writeInterval(e *jsontext.Encoder, iv stats.Interval) error {
+	if math.IsNaN(iv.Low) && math.IsNaN(iv.High) {
+		return e.WriteToken(jsontext.Null)
+	}
+	return json.MarshalEncode(e, [2]float64{iv.Low, iv.High})
+}
+
+// explained is a result of stats with the reason where it is undefined, and
+// its warnings, after everything else.
+type explained[T any] struct {
+	Result    T        `json:",inline"`
+	Undefined bool     `json:"undefined,omitzero"`
+	Reason    string   `json:"undefined_reason,omitzero"`
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+func explain[T any](result T, reason string, warnings ...string) explained[T] {
+	return explained[T]{result, reason != "", reason, warnings}
+}
+
+// extended is a result with members added, each list after the member that it
+// is filed under.
+type extended struct {
+	result any
+	after  map[string]Ordered
+}
+
+// MarshalJSONTo copies the result's members and writes the added ones between.
+func (x extended) MarshalJSONTo(e *jsontext.Encoder) error {
+	raw, err := encode(x.result)
+	if err != nil {
+		return err
+	}
+	o, err := members(raw)
+	if err != nil {
+		return err
+	}
+	var all Ordered
+	for _, m := range o {
+		all = append(append(all, m), x.after[m.Key]...)
+	}
+	return all.MarshalJSONTo(e)
+}
+
+// An Ordered is an object whose keys depend on the data.
+type Ordered []Entry
+
+// An Entry is one key of an Ordered and its value.
+type Entry struct {
+	Key   string
+	Value any
+}
+
+// MarshalJSONTo writes the object in its order.
+func (o Ordered) MarshalJSONTo(e *jsontext.Encoder) error {
+	if err := e.WriteToken(jsontext.BeginObject); err != nil {
+		return err
+	}
+	for _, m := range o {
+		if err := e.WriteToken(jsontext.String(m.Key)); err != nil {
+			return err
+		}
+		if err := json.MarshalEncode(e, m.Value); err != nil {
+			return err
+		}
+	}
+	return e.WriteToken(jsontext.EndObject)
+}
+
+// members lists an object's members in their order, their values as JSON.
+func members(object jsontext.Value) (Ordered, error) {
+	d := jsontext.NewDecoder(bytes.NewReader(object), jsontext.AllowDuplicateNames(true))
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	var o Ordered
+	for d.PeekKind() == '"' {
+		name, err := d.ReadToken()
+		if err != nil {
+			return nil, err
+		}
+		key := name.String()
+		value, err := d.ReadValue()
+		if err != nil {
+			return nil, err
+		}
+		o = append(o, Entry{key, value.Clone()})
+	}
+	return o, nil
+}
