@@ -134,11 +134,11 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	if name == "-" {
 		name = "stdin"
 	}
-	t, err := procedure.ReadTable(r, name, p.Columns, cols)
+	input, err := procedure.ReadTable(r, name, p.Columns, cols)
 	if err != nil {
 		return err
 	}
-	result, err := p.RunTable(t, params)
+	result, err := p.Run(params, input)
 	if err != nil {
 		return fmt.Errorf("%s of %s: %w", p.Name, name, err)
 	}

@@ -15,7 +15,7 @@ func adjust() []Procedure {
 		Source:  "R stats::p.adjust",
 		Columns: []Role{{Name: "p", Doc: "p-values, one test a row; undefined ones do not count", Missing: true}},
 		Params:  []Param{{"alpha", "0.05", "level of rejection"}},
-		method:  typed[adjustParams, pValues]{defaults: adjustParams{Alpha: 0.05}, run: adjusted},
+		method:  typed[adjustParams, pValues]{defaults: adjustParams{Alpha: 0.05}, answer: adjusted},
 	}}
 }
 

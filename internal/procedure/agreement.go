@@ -1,9 +1,11 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -17,21 +19,21 @@ func agreement() []Procedure {
 		Source:  "scikit-learn, statsmodels; Fleiss, Cohen & Everitt (1969)",
 		Columns: []Role{{Name: "rater_a", Doc: "labels of the first rater", Kind: Label}, {Name: "rater_b", Doc: "labels of the second rater", Kind: Label}},
 		Params:  []Param{{"labels", "those found, sorted", "labels in their order"}},
-		method:  typed[kappaParams, raters]{run: kappa},
+		method:  typed[kappaParams, raters]{answer: kappa},
 	}, {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
 		Summary: "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
 		Source:  "statsmodels; Fleiss (1971); Randolph (2005)",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true}},
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true, ByRow: true}},
 		Params:  []Param{{"columns", "raters", "what a column of a table is: raters (labels) or categories (how many raters gave it)"}},
-		method:  typed[fleissParams, subjects]{defaults: fleissParams{"raters"}, run: fleiss, fill: (*subjects).count},
+		method:  typed[fleissParams, subjects]{defaults: fleissParams{"raters"}, answer: fleiss},
 	}, {
 		Name: "krippendorff_alpha", Title: "Krippendorff's alpha",
 		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales.",
 		Source:  "Krippendorff (2011)",
-		Columns: []Role{{Name: "ratings", Doc: "ratings, one column a rater, one unit a row; empty is missing", Many: true, Missing: true}},
+		Columns: []Role{{Name: "ratings", Doc: "ratings, one column a rater, one unit a row; empty is missing", Kind: Either, Many: true, Missing: true}},
 		Params:  []Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}},
-		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{"nominal"}, run: krippendorff, fill: (*ratings).gather},
+		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{"nominal"}, answer: krippendorff},
 	}}
 }
 
@@ -72,55 +74,52 @@ type fleissParams struct {
 	Columns string `json:"columns"`
 }
 
-// subjects are counts by subject and category.
+// subjects are counts by subject and category, or all ratings by subject.
 type subjects struct {
-	Counts [][]int `json:"counts"`
+	Counts  [][]int    `json:"counts,omitempty"`
+	Ratings [][]string `json:"ratings,omitempty"`
 }
 
-// count takes one column a rater, or one a category.
-func (in *subjects) count(t Table, p fleissParams) error {
+func fleiss(p fleissParams, in subjects) (any, error) {
 	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
-		return err
+		return nil, err
 	}
-	columns := t.Columns("ratings")
-	in.Counts = make([][]int, columns[0].Len())
-	if p.Columns == "categories" {
-		for _, c := range columns {
-			counts, err := c.Ints()
-			if err != nil {
-				return err
+	counts := in.Counts
+	switch {
+	case counts == nil && in.Ratings == nil:
+		return nil, errors.New("input.counts is missing")
+	case counts == nil && p.Columns == "raters":
+		counts = counted(in.Ratings)
+	case counts == nil:
+		for i, row := range in.Ratings {
+			counts = append(counts, make([]int, len(row)))
+			for j, label := range row {
+				var err error
+				if counts[i][j], err = strconv.Atoi(label); err != nil {
+					return nil, fmt.Errorf("row %d, column %d is %s, expected a count", i+1, j+1, quoted(label))
+				}
 			}
-			for i, x := range counts {
-				in.Counts[i] = append(in.Counts[i], x)
-			}
-		}
-		return nil
-	}
-	var given [][]string
-	for _, c := range columns {
-		labels, err := c.Labels()
-		if err != nil {
-			return err
-		}
-		given = append(given, labels)
-	}
-	categories := distinct(slices.Concat(given...))
-	at := indices(categories)
-	for i := range in.Counts {
-		in.Counts[i] = make([]int, len(categories))
-		for _, labels := range given {
-			in.Counts[i][at[labels[i]]]++
 		}
 	}
-	return nil
-}
-
-func fleiss(_ fleissParams, in subjects) (any, error) {
-	f, err := stats.FleissKappa(in.Counts)
+	f, err := stats.FleissKappa(counts)
 	if err != nil {
 		return nil, err
 	}
 	return explain(f, f.Undefined), nil
+}
+
+// counted counts each subject's labels.
+func counted(ratings [][]string) [][]int {
+	categories := distinct(slices.Concat(ratings...))
+	at := indices(categories)
+	counts := make([][]int, len(ratings))
+	for i, labels := range ratings {
+		counts[i] = make([]int, len(categories))
+		for _, l := range labels {
+			counts[i][at[l]]++
+		}
+	}
+	return counts
 }
 
 type krippendorffParams struct {
@@ -130,17 +129,6 @@ type krippendorffParams struct {
 // ratings are lists by rater, read by the level of measurement.
 type ratings struct {
 	Ratings []jsontext.Value `json:"ratings"`
-}
-
-func (in *ratings) gather(t Table, p krippendorffParams) error {
-	for _, c := range t.Columns("ratings") {
-		row, err := c.json(true, p.Level == "nominal")
-		if err != nil {
-			return err
-		}
-		in.Ratings = append(in.Ratings, row)
-	}
-	return nil
 }
 
 func krippendorff(p krippendorffParams, in ratings) (any, error) {

@@ -18,14 +18,14 @@ func bootstraps() []Procedure {
 		Columns: roles,
 		Params: []Param{{"resamples", "10000", "resamples drawn"}, {"conf", "0.95", "confidence level"}, {"seed", "1", "of the draws"},
 			{"workers", "1", "goroutines; the result does not depend on it"}},
-		method: typed[bootstrapParams, clustered]{run: bootstrapped,
+		method: typed[bootstrapParams, clustered]{answer: bootstrapped,
 			defaults: bootstrapParams{drawParams{Resamples: 10000, Seed: 1, Workers: 1}, 0.95}},
 	}, {
 		Name: "cluster_bootstrap_fixed_resamples", Title: "Cluster bootstrap with resamples given",
 		Summary: "The same with the resamples in params.indices, by the conventions of SciPy and of R's boot.",
 		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
 		Params:  []Param{{"indices", "", "one list of cluster indices a resample"}, {"indices_base", "0", "number of the first cluster"}, {"conf", "0.95", "confidence level"}},
-		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, run: resampled},
+		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
 	}}
 }
 

@@ -9,13 +9,13 @@ func calibrations() []Procedure {
 		Source:  "Guo et al. (2017); Nixon et al. (2019)",
 		Columns: []Role{{Name: "confidence", Doc: "between 0 and 1"}, {Name: "outcome", Doc: "what came true", Kind: Binary}},
 		Params:  []Param{{"bins", "10", "steps of the curve"}, {"equal_counts", "false", "bins with equally many, not equally wide"}},
-		method:  typed[calibrationParams, confidences]{defaults: calibrationParams{Bins: 10}, run: calibrated},
+		method:  typed[calibrationParams, confidences]{defaults: calibrationParams{Bins: 10}, answer: calibrated},
 	}, {
 		Name: "auroc", Title: "Area under the ROC curve",
 		Summary: "How well a score tells two kinds apart, with DeLong's interval; with a second score of the same cases also their difference.",
 		Source:  "DeLong et al. (1988); Sun & Xu (2014); R pROC",
 		Columns: []Role{{Name: "score", Doc: "higher for the positive kind"}, {Name: "positive", Doc: "kind of the case", Kind: Binary}, {Name: "other", Doc: "a second score", Optional: true}},
-		method:  typed[none, scores]{run: auroc},
+		method:  typed[none, scores]{answer: auroc},
 	}}
 }
 

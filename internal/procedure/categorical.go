@@ -15,26 +15,26 @@ func categorical() []Procedure {
 		Summary: "Whether two arms pass equally often on the same items, from the items that one of them alone passes: exact and mid-p, χ² with and without continuity correction, odds ratio.",
 		Source:  "R mcnemar.test, binom.test; Fagerland et al. (2013)",
 		Columns: []Role{{Name: "a_pass", Doc: "outcomes of the first arm", Kind: Binary}, {Name: "b_pass", Doc: "outcomes of the second arm on the same items", Kind: Binary}},
-		method:  typed[none, outcomes]{run: mcnemar},
+		method:  typed[none, outcomes]{answer: mcnemar},
 	}, {
 		Name: "cochran_q", Title: "Cochran's Q",
 		Summary: "Whether several arms pass equally often on the same items.",
 		Source:  "statsmodels cochrans_q; Cochran (1950)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes, one column an arm", Kind: Binary, Many: true}},
-		method:  typed[none, arms]{run: cochran, fill: (*arms).gather},
+		Columns: []Role{{Name: "pass", Doc: "outcomes, one column an arm", Kind: Binary, Many: true, ByRow: true}},
+		method:  typed[none, arms]{answer: cochran},
 	}, {
 		Name: "chi2_independence", Title: "Chi-squared test of independence",
 		Summary: "Whether two groupings of independent observations hang together: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
 		Source:  "R chisq.test, fisher.test",
 		Columns: []Role{{Name: "row", Doc: "one grouping", Kind: Label}, {Name: "column", Doc: "the other", Kind: Label}},
 		Params:  []Param{{"continuity", "false", "Yates' correction, for 2×2 tables"}},
-		method:  typed[chiSquaredParams, crossTable]{run: chiSquared, fill: func(in *crossTable, t Table, _ chiSquaredParams) error { return in.count(t) }},
+		method:  typed[chiSquaredParams, crossTable]{answer: chiSquared},
 	}, {
 		Name: "fisher_exact", Title: "Fisher's exact test",
 		Summary: "Whether a table with two rows shows any dependence, with both margins fixed.",
 		Source:  "R fisher.test",
 		Columns: []Role{{Name: "row", Doc: "one of two groups", Kind: Label}, {Name: "column", Doc: "outcome", Kind: Label}},
-		method:  typed[none, crossTable]{run: fisher, fill: func(in *crossTable, t Table, _ none) error { return in.count(t) }},
+		method:  typed[none, crossTable]{answer: fisher},
 	}}
 }
 
@@ -93,22 +93,6 @@ type arms struct {
 	Pass [][]bool `json:"pass"`
 }
 
-// gather takes one column an arm.
-func (in *arms) gather(t Table, _ none) error {
-	columns := t.Columns("pass")
-	in.Pass = make([][]bool, columns[0].Len())
-	for _, c := range columns {
-		pass, err := c.Binaries()
-		if err != nil {
-			return err
-		}
-		for i, ok := range pass {
-			in.Pass[i] = append(in.Pass[i], ok)
-		}
-	}
-	return nil
-}
-
 func cochran(_ none, in arms) (any, error) {
 	r, err := stats.CochranQ(in.Pass)
 	if err != nil {
@@ -117,24 +101,27 @@ func cochran(_ none, in arms) (any, error) {
 	return explain(r, r.Undefined), nil
 }
 
-// crossTable is a table of counts, with the labels of its rows and columns.
+// crossTable is a table of counts with the labels of its rows and columns, or
+// two groupings to count.
 type crossTable struct {
-	Table   [][]int  `json:"table"`
+	Table   [][]int  `json:"table,omitempty"`
 	Rows    []string `json:"rows,omitempty"`
 	Columns []string `json:"columns,omitempty"`
+	Row     []string `json:"row,omitempty"`
+	Column  []string `json:"column,omitempty"`
 }
 
-// count counts two columns against each other.
-func (in *crossTable) count(t Table) error {
-	var labels [2][]string
-	for k, role := range []string{"row", "column"} {
-		c, _ := t.Column(role)
-		var err error
-		if labels[k], err = c.Labels(); err != nil {
-			return err
-		}
+// count counts two groupings against each other, where there is no table.
+func (in *crossTable) count() error {
+	switch {
+	case in.Table != nil:
+		return nil
+	case in.Row == nil || in.Column == nil:
+		return errors.New("input.table is missing")
+	case len(in.Row) != len(in.Column):
+		return fmt.Errorf("input.row and input.column have %d and %d rows", len(in.Row), len(in.Column))
 	}
-	in.Rows, in.Columns = distinct(labels[0]), distinct(labels[1])
+	in.Rows, in.Columns = distinct(in.Row), distinct(in.Column)
 	if len(in.Rows)*len(in.Columns) > 1_000_000 {
 		return fmt.Errorf("%d × %d different labels are no table of counts", len(in.Rows), len(in.Columns))
 	}
@@ -143,8 +130,8 @@ func (in *crossTable) count(t Table) error {
 		in.Table[i] = make([]int, len(in.Columns))
 	}
 	row, column := indices(in.Rows), indices(in.Columns)
-	for i, l := range labels[0] {
-		in.Table[row[l]][column[labels[1][i]]]++
+	for i, l := range in.Row {
+		in.Table[row[l]][column[in.Column[i]]]++
 	}
 	return nil
 }
@@ -157,6 +144,9 @@ type chiSquaredParams struct {
 const maxPairs = 200
 
 func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
+	if err := in.count(); err != nil {
+		return nil, err
+	}
 	test, err := stats.ChiSquared(in.Table, p.Continuity)
 	if err != nil {
 		return nil, err
@@ -195,6 +185,9 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 }
 
 func fisher(_ none, in crossTable) (any, error) {
+	if err := in.count(); err != nil {
+		return nil, err
+	}
 	p, err := stats.Fisher(in.Table)
 	return Ordered{{"p", p}}, err
 }

@@ -46,7 +46,7 @@ func TestTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.RunTable(table, of.Params)
+			got, err := p.Run(of.Params, table)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +97,7 @@ func TestSettingsAreKnown(t *testing.T) {
 			continue
 		}
 		for _, param := range p.Params {
-			_, err := p.RunTable(Table{}, jsontext.Value(`{"`+param.Name+`": null, "qqqqqqqq": 1}`))
+			_, err := p.Run(jsontext.Value(`{"`+param.Name+`": null, "qqqqqqqq": 1}`), nil)
 			if err == nil || !strings.Contains(err.Error(), "params.qqqqqqqq is unknown; expected ") || !strings.Contains(err.Error(), param.Name) {
 				t.Errorf("%s: %v", p.Name, err)
 			}
@@ -108,7 +108,7 @@ func TestSettingsAreKnown(t *testing.T) {
 // TestRefusedTables name what is wrong where it stands.
 func TestRefusedTables(t *testing.T) {
 	for _, c := range []struct{ method, table, cols, reason string }{
-		{"two_proportion_z", "a,g\n1,x\n0,y\n1,z\n", "a,g", `column "g" has 3 groups, expected 2`},
+		{"two_proportion_z", "a,g\n1,x\n0,y\n1,z\n", "a,g", `input.group has 3 groups, expected 2: ["x" "y" "z"]`},
 		{"mcnemar", "a,b\n1,0\n2,1\n", "a,b", `t.csv:3: column "a" is "2", expected 0 or 1`},
 		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3: column "a" is "", expected a label`},
 		{"krippendorff_alpha", "a,b\nx,y\n", "a,b", ""},
@@ -119,10 +119,9 @@ func TestRefusedTables(t *testing.T) {
 			t.Fatal(err)
 		}
 		table, err := ReadTable(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
-		if err != nil {
-			t.Fatal(err)
+		if err == nil {
+			_, err = p.Run(nil, table)
 		}
-		_, err = p.RunTable(table, nil)
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%s: %v, want %q", c.method, err, c.reason)
 		}

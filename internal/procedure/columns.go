@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,156 +14,137 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Table is the columns of a CSV file that a procedure was given, by role.
-type Table struct {
-	columns map[string][]Column
-}
-
-// A Column is one column's cells as text.
-type Column struct {
-	Name  string
+// A column is one column's cells as text.
+type column struct {
+	role  string
+	name  string
 	file  string
 	cells []string
 	lines []int32 // where each cell stood
 }
 
-// Column gives the column of a role, or false where it was left out.
-func (t Table) Column(role string) (Column, bool) {
-	cs := t.columns[role]
-	if len(cs) == 0 {
-		return Column{}, false
-	}
-	return cs[0], true
-}
-
-// Columns gives the columns of a role that takes many.
-func (t Table) Columns(role string) []Column { return t.columns[role] }
-
-// Len is the number of rows.
-func (c Column) Len() int { return len(c.cells) }
-
-func (c Column) wrong(i int, expected string) error {
-	return fmt.Errorf("%s:%d: column %q is %s, expected %s", c.file, c.lines[i], c.Name, quoted(c.cells[i]), expected)
-}
-
-// Numbers reads finite numbers.
-func (c Column) Numbers() ([]float64, error) {
-	return cells(c, func(s string) (float64, bool) {
-		x, err := strconv.ParseFloat(s, 64)
-		return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
-	}, "a number")
-}
-
-// NumbersWithGaps reads numbers; empty cells and NA are NaN.
-func (c Column) NumbersWithGaps() ([]float64, error) {
-	return cells(c, func(s string) (float64, bool) {
-		if noValue(s) {
-			return math.NaN(), true
+// asInput makes the input of a case of columns: each role's column, or list of
+// columns, under the role's name.
+func asInput(columns []column, roles []Role) (jsontext.Value, error) {
+	input := Ordered{}
+	for _, role := range roles {
+		var values [][]jsontext.Value
+		for _, c := range columns {
+			if c.role != role.Name {
+				continue
+			}
+			v, err := c.values(role)
+			if err != nil {
+				return nil, err
+			}
+			values = append(values, v)
+			if role.Named {
+				input = append(input, Entry{c.name, v})
+			}
 		}
-		x, err := strconv.ParseFloat(s, 64)
-		return x, err == nil && !math.IsInf(x, 0) && !math.IsNaN(x)
-	}, "a number or nothing")
-}
-
-// Ints reads whole numbers.
-func (c Column) Ints() ([]int, error) {
-	return cells(c, func(s string) (int, bool) {
-		x, err := strconv.ParseFloat(s, 64)
-		return int(x), err == nil && x == math.Trunc(x) && math.Abs(x) <= 1<<53
-	}, "a whole number")
-}
-
-// Binaries reads outcomes.
-func (c Column) Binaries() ([]bool, error) {
-	return cells(c, func(s string) (bool, bool) {
-		b, ok := binaryWords[s]
-		return b, ok
-	}, "0 or 1")
-}
-
-// Labels reads text; an empty cell is refused.
-func (c Column) Labels() ([]string, error) {
-	return cells(c, func(s string) (string, bool) { return s, s != "" }, "a label")
-}
-
-// LabelsWithGaps reads text; empty cells and NA are "".
-func (c Column) LabelsWithGaps() []string {
-	out := slices.Clone(c.cells)
-	for i, s := range out {
-		if noValue(s) {
-			out[i] = ""
+		switch {
+		case role.Named || values == nil:
+		case role.ByRow:
+			input = append(input, Entry{role.Name, transposed(values)})
+		case role.Many:
+			input = append(input, Entry{role.Name, values})
+		default:
+			input = append(input, Entry{role.Name, values[0]})
 		}
 	}
-	return out
+	return encode(input)
 }
 
-// json writes the column as a list of numbers or, where text is allowed and not
-// all cells are numbers, of labels.
-func (c Column) json(gaps, text bool) (jsontext.Value, error) {
-	numbers := c.Numbers
-	if gaps {
-		numbers = c.NumbersWithGaps
-	}
-	xs, err := numbers()
-	switch {
-	case err == nil:
-		return encode(xs)
-	case !text:
-		return nil, err
-	case !gaps:
-		labels, err := c.Labels()
-		if err != nil {
-			return nil, err
-		}
-		return encode(labels)
-	}
-	labels := make([]*string, c.Len())
-	for i, l := range c.LabelsWithGaps() {
-		if l != "" {
-			labels[i] = &l
+func transposed[T any](columns [][]T) [][]T {
+	rows := make([][]T, len(columns[0]))
+	for i := range rows {
+		for _, c := range columns {
+			rows[i] = append(rows[i], c[i])
 		}
 	}
-	return encode(labels)
+	return rows
 }
 
-func noValue(s string) bool { return s == "" || s == "NA" }
-
-func cells[T any](c Column, read func(string) (T, bool), expected string) ([]T, error) {
-	out := make([]T, len(c.cells))
+// values are a column's cells as JSON.
+func (c column) values(role Role) ([]jsontext.Value, error) {
+	kind := role.Kind
+	if kind == Either {
+		kind = Label
+		if v, err := c.values(Role{Kind: Numeric, Missing: role.Missing}); err == nil {
+			return v, nil
+		}
+	}
+	values := make([]jsontext.Value, len(c.cells))
 	for i, s := range c.cells {
-		var ok bool
-		if out[i], ok = read(s); !ok {
-			return nil, c.wrong(i, expected)
+		if role.Missing && (s == "" || s == "NA") {
+			values[i] = jsontext.Value("null")
+			continue
 		}
+		v, expected := kind.value(s)
+		if expected != "" {
+			if role.Missing {
+				expected += " or nothing"
+			}
+			return nil, fmt.Errorf("%s:%d: column %q is %s, expected %s", c.file, c.lines[i], c.name, quoted(s), expected)
+		}
+		values[i] = v
 	}
-	return out, nil
+	return values, nil
 }
 
-// ReadTable reads the columns a procedure needs from CSV with a header. cols
-// assigns them: "role=column", or column names in the order of the roles.
-func ReadTable(r io.Reader, file string, roles []Role, cols []string) (Table, error) {
+// value is a cell as JSON, or what was expected.
+func (k Kind) value(s string) (v jsontext.Value, expected string) {
+	switch k {
+	case Binary:
+		b, ok := binaryWords[s]
+		if !ok {
+			return nil, "0 or 1"
+		}
+		return strconv.AppendBool(nil, b), ""
+	case Label:
+		v, err := jsontext.AppendQuote(nil, s)
+		if err != nil || s == "" {
+			return nil, "a label"
+		}
+		return v, ""
+	}
+	x, err := strconv.ParseFloat(s, 64)
+	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		return nil, "a number"
+	}
+	return strconv.AppendFloat(nil, x, 'g', -1, 64), ""
+}
+
+// ReadTable reads the columns a procedure needs from CSV with a header, as the
+// input of a case. cols assigns them: "role=column", or column names in the
+// order of the roles.
+func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.Value, error) {
 	d := csv.NewReader(r)
 	d.ReuseRecord = true
 	header, err := d.Read()
 	if errors.Is(err, io.EOF) {
-		return Table{}, fmt.Errorf("%s: empty; the first line must name the columns", file)
+		return nil, fmt.Errorf("%s: empty; the first line must name the columns", file)
 	}
 	if err != nil {
-		return Table{}, fmt.Errorf("%s: %w", file, err)
+		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	header = slices.Clone(header)
 	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
 		if slices.Contains(header[:i], header[i]) {
-			return Table{}, fmt.Errorf("%s:1: two columns are called %q", file, header[i])
+			return nil, fmt.Errorf("%s:1: two columns are called %q", file, header[i])
 		}
 	}
 	bound, err := bind(header, file, roles, cols)
 	if err != nil {
-		return Table{}, err
+		return nil, err
 	}
-	return readRows(d, file, header, bound)
+	columns, err := readRows(d, file, header, bound)
+	if err != nil {
+		return nil, err
+	}
+	return asInput(columns, roles)
 }
 
 // A binding is one column of the file and the role it was given.
@@ -211,10 +191,10 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 	return bound, nil
 }
 
-func readRows(d *csv.Reader, file string, header []string, bound []binding) (Table, error) {
-	columns := make([]Column, len(bound))
+func readRows(d *csv.Reader, file string, header []string, bound []binding) ([]column, error) {
+	columns := make([]column, len(bound))
 	for k, b := range bound {
-		columns[k] = Column{Name: header[b.column], file: file}
+		columns[k] = column{role: b.role, name: header[b.column], file: file}
 	}
 	var lines []int32
 	seen := map[string]string{} // equal cells share their text
@@ -224,14 +204,14 @@ func readRows(d *csv.Reader, file string, header []string, bound []binding) (Tab
 			break
 		}
 		if err != nil {
-			return Table{}, fmt.Errorf("%s: %w", file, err)
+			return nil, fmt.Errorf("%s: %w", file, err)
 		}
 		at, _ := d.FieldPos(0)
 		lines = append(lines, int32(at))
 		for k, b := range bound {
 			text := strings.TrimSpace(record[b.column])
 			if !utf8.ValidString(text) {
-				return Table{}, fmt.Errorf("%s:%d: column %q is not valid UTF-8", file, at, columns[k].Name)
+				return nil, fmt.Errorf("%s:%d: column %q is not valid UTF-8", file, at, columns[k].name)
 			}
 			kept, ok := seen[text]
 			if !ok {
@@ -244,53 +224,10 @@ func readRows(d *csv.Reader, file string, header []string, bound []binding) (Tab
 		}
 	}
 	if len(lines) == 0 {
-		return Table{}, fmt.Errorf("%s: no rows under the header", file)
+		return nil, fmt.Errorf("%s: no rows under the header", file)
 	}
-	t := Table{map[string][]Column{}}
-	for k, b := range bound {
+	for k := range columns {
 		columns[k].lines = lines
-		t.columns[b.role] = append(t.columns[b.role], columns[k])
 	}
-	return t, nil
-}
-
-// fill sets the fields of a struct from the columns of their roles.
-func (t Table) fill(roles []Role, input reflect.Value) error {
-	for _, role := range roles {
-		c, ok := t.Column(role.Name)
-		if !ok {
-			continue
-		}
-		values, err := c.read(role)
-		if err != nil {
-			return err
-		}
-		field := input.FieldByIndex(fieldNamed(input.Type(), role.Name))
-		field.Set(reflect.ValueOf(values).Convert(field.Type()))
-	}
-	return nil
-}
-
-func fieldNamed(t reflect.Type, name string) []int {
-	for _, f := range reflect.VisibleFields(t) {
-		if key, _, _ := strings.Cut(f.Tag.Get("json"), ","); key == name {
-			return f.Index
-		}
-	}
-	panic("procedure: no field " + name + " in " + t.String())
-}
-
-// read gives a column's values as its role wants them.
-func (c Column) read(r Role) (any, error) {
-	switch {
-	case r.Kind == Label && r.Missing:
-		return c.LabelsWithGaps(), nil
-	case r.Kind == Label:
-		return c.Labels()
-	case r.Kind == Binary:
-		return c.Binaries()
-	case r.Missing:
-		return c.NumbersWithGaps()
-	}
-	return c.Numbers()
+	return columns, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -50,19 +51,6 @@ func ReadCase(r io.Reader) (Case, error) {
 	return Case{*raw.Method, raw.Params, raw.Input}, nil
 }
 
-// Run answers the case.
-func (c Case) Run() (jsontext.Value, error) {
-	p, err := Find(c.Method)
-	if err != nil {
-		return nil, err
-	}
-	result, err := p.method.runCase(c)
-	if err != nil {
-		return nil, err
-	}
-	return encode(result)
-}
-
 // decodeParams decodes params over their defaults. A case's params may hold
 // notes on its conventions, as those of stats/testdata do: there an unknown key
 // is refused only if it is nearly a known one.
@@ -79,7 +67,7 @@ func decodeParams(raw jsontext.Value, params any, notes bool) error {
 		return err
 	}
 	known := fieldNames(t)
-	for name := range given {
+	for _, name := range slices.Sorted(maps.Keys(given)) {
 		if slices.Contains(known, name) {
 			continue
 		}
@@ -107,9 +95,7 @@ func read(name string, raw jsontext.Value, into any, strict bool) error {
 	if len(raw) == 0 || raw.Kind() == 'n' {
 		return nil
 	}
-	err := json.Unmarshal(raw, into, json.RejectUnknownMembers(strict), json.WithUnmarshalers(json.JoinUnmarshalers(
-		json.UnmarshalFromFunc(readNumber), json.UnmarshalFromFunc(readInt), json.UnmarshalFromFunc(readBinary),
-		json.UnmarshalFromFunc(readLabel), json.UnmarshalFromFunc(readGaps))))
+	err := json.Unmarshal(raw, into, json.RejectUnknownMembers(strict), json.WithUnmarshalers(readers))
 	if err != nil {
 		return mistake(name, raw, reflect.TypeOf(into).Elem(), err)
 	}
@@ -138,15 +124,6 @@ type unexpected struct {
 
 func (u *unexpected) Error() string {
 	return fmt.Sprintf("%s is %s, expected %s", u.at, u.found, u.expected)
-}
-
-// refuse reads the next value and says what should stand there.
-func refuse(d *jsontext.Decoder, expected string) error {
-	v, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
-	return &unexpected{d.StackPointer(), found(v), expected}
 }
 
 // mistake says where the decoder stopped in a value called name, and why.
@@ -208,6 +185,9 @@ func found(v jsontext.Value) string {
 			return string(v)
 		}
 		return quoted(string(s))
+	}
+	if _, err := strconv.ParseFloat(string(v), 64); errors.Is(err, strconv.ErrRange) {
+		return string(v) + " (which no float64 can hold)"
 	}
 	return string(v)
 }
@@ -271,147 +251,92 @@ func missing(path string, v reflect.Value, optional bool) error {
 	return nil
 }
 
-// absent skips a member that is null, which leaves its field as it is.
-func absent(d *jsontext.Decoder) (bool, error) {
-	if in, _ := d.StackIndex(d.StackDepth()); in != '{' || d.PeekKind() != 'n' {
-		return false, nil
-	}
-	_, err := d.ReadToken()
-	return true, err
-}
-
-// readNumber reads a finite number; truth values are 0 and 1.
-func readNumber(d *jsontext.Decoder, x *float64) error {
-	if skipped, err := absent(d); skipped || err != nil {
-		return err
-	}
-	switch d.PeekKind() {
-	case '0':
+// reader decodes values of one type, which convert makes of JSON. A member that
+// is null leaves its field as it is.
+func reader[T any](expected string, convert func(jsontext.Value) (T, bool)) *json.Unmarshalers {
+	return json.UnmarshalFromFunc(func(d *jsontext.Decoder, x *T) error {
 		v, err := d.ReadValue()
 		if err != nil {
 			return err
 		}
-		if *x, err = strconv.ParseFloat(string(v), 64); err != nil {
-			return &unexpected{d.StackPointer(), string(v), "a number that a float64 can hold"}
+		if in, _ := d.StackIndex(d.StackDepth()); in == '{' && v.Kind() == 'n' {
+			return nil
 		}
+		y, ok := convert(v)
+		if !ok {
+			return &unexpected{d.StackPointer(), found(v), expected}
+		}
+		*x = y
 		return nil
-	case 't', 'f':
-		token, err := d.ReadToken()
-		*x = 0
-		if err == nil && token.Bool() {
-			*x = 1
-		}
-		return err
-	}
-	return refuse(d, "a number")
+	})
 }
 
-// readInt reads a whole number.
-func readInt(d *jsontext.Decoder, n *int) error {
-	x := float64(*n)
-	if err := readNumber(d, &x); err != nil {
-		return err
-	}
-	if x != math.Trunc(x) || math.Abs(x) > 1<<53 {
-		return &unexpected{d.StackPointer(), fmt.Sprint(x), "a whole number"}
-	}
-	*n = int(x)
-	return nil
-}
+var readers = json.JoinUnmarshalers(
+	reader("a number", number), reader("a whole number", whole), reader("0 or 1", binary), reader("a label", label),
+	json.UnmarshalFromFunc(readGaps))
 
-// readBinary reads an outcome: a truth value, 0 or 1, or a word for them.
-func readBinary(d *jsontext.Decoder, b *bool) error {
-	if skipped, err := absent(d); skipped || err != nil {
-		return err
-	}
-	v, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
-	word := string(v)
+// number takes numbers that a float64 can hold; truth values are 0 and 1.
+func number(v jsontext.Value) (float64, bool) {
 	switch v.Kind() {
-	case '"':
-		unquoted, err := jsontext.AppendUnquote(nil, v)
-		if err != nil {
-			return err
-		}
-		word = string(unquoted)
 	case '0':
-		if x, err := strconv.ParseFloat(word, 64); err == nil {
-			word = fmt.Sprint(x)
-		}
+		x, err := strconv.ParseFloat(string(v), 64)
+		return x, err == nil
+	case 't':
+		return 1, true
+	case 'f':
+		return 0, true
 	}
-	is, ok := binaryWords[word]
-	if !ok {
-		return &unexpected{d.StackPointer(), found(v), "0 or 1"}
+	return 0, false
+}
+
+func whole(v jsontext.Value) (int, bool) {
+	x, ok := number(v)
+	return int(x), ok && x == math.Trunc(x) && math.Abs(x) <= 1<<53
+}
+
+// binary takes truth values, 0 and 1, and words for them.
+func binary(v jsontext.Value) (is, ok bool) {
+	word, ok := label(v)
+	if ok {
+		is, ok = binaryWords[word]
 	}
-	*b = is
-	return nil
+	return is, ok
 }
 
 var binaryWords = map[string]bool{"0": false, "1": true, "false": false, "true": true, "FALSE": false, "TRUE": true,
 	"False": false, "True": true, "no": false, "yes": true, "fail": false, "pass": true}
 
-// readLabel reads text, or a number or truth value as text; 1 and 1.0 are one
+// label takes text, and numbers and truth values as text; 1 and 1.0 are one
 // label.
-func readLabel(d *jsontext.Decoder, s *string) error {
-	if skipped, err := absent(d); skipped || err != nil {
-		return err
-	}
-	switch d.PeekKind() {
-	case '"', 't', 'f':
-		token, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		*s = token.String()
-		return nil
+func label(v jsontext.Value) (string, bool) {
+	switch v.Kind() {
+	case '"':
+		s, err := jsontext.AppendUnquote(nil, v)
+		return string(s), err == nil
+	case 't', 'f':
+		return string(v), true
 	case '0':
-		v, err := d.ReadValue()
-		if err != nil {
-			return err
+		if x, err := strconv.ParseFloat(string(v), 64); err == nil {
+			return strconv.FormatFloat(x, 'g', -1, 64), true
 		}
-		*s = string(v)
-		if x, err := strconv.ParseFloat(*s, 64); err == nil {
-			*s = formatted(x)
-		}
-		return nil
+		return string(v), true
 	}
-	return refuse(d, "a label")
+	return "", false
 }
-
-// formatted is a number as a label.
-func formatted(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
 // gaps are numbers of which some are missing: NaN, null in JSON.
 type gaps []float64
 
 func readGaps(d *jsontext.Decoder, g *gaps) error {
-	if skipped, err := absent(d); skipped || err != nil {
+	var xs []*float64
+	if err := json.UnmarshalDecode(d, &xs); err != nil || xs == nil {
 		return err
 	}
-	if d.PeekKind() != '[' {
-		return refuse(d, "a list")
+	*g = make(gaps, len(xs))
+	for i, x := range xs {
+		(*g)[i] = given(x, math.NaN())
 	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	*g = gaps{}
-	for d.PeekKind() != ']' {
-		x := math.NaN()
-		var err error
-		if d.PeekKind() == 'n' {
-			_, err = d.ReadToken()
-		} else {
-			err = readNumber(d, &x)
-		}
-		if err != nil {
-			return err
-		}
-		*g = append(*g, x)
-	}
-	_, err := d.ReadToken()
-	return err
+	return nil
 }
 
 // given is a number, or its default where it was left out.

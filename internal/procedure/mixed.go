@@ -36,7 +36,7 @@ func mixed() []Procedure {
 }
 
 var modelColumns = []Role{
-	{Name: "columns", Doc: "the columns the formula names; those that are numbers throughout are numbers, others factors", Many: true},
+	{Name: "columns", Doc: "the columns the formula names; those that are numbers throughout are numbers, others factors", Kind: Either, Many: true, Named: true},
 }
 
 var modelParams = []Param{
@@ -62,8 +62,7 @@ type modelOptions struct {
 type modelData map[string]jsontext.Value
 
 func modelMethod(run func(modelOptions, modelData) (any, error)) method {
-	return typed[modelOptions, modelData]{run: run,
-		fill: func(in *modelData, t Table, _ modelOptions) error { return in.gather(t) },
+	return typed[modelOptions, modelData]{answer: run,
 		uses: func(p modelOptions) ([]string, error) {
 			f, err := p.formula()
 			return columnNames(f), err
@@ -137,18 +136,6 @@ func columnNames(f stats.Formula, more ...string) []string {
 		}
 	}
 	return out
-}
-
-// gather takes the columns under their own names.
-func (in *modelData) gather(t Table) error {
-	*in = modelData{}
-	for _, c := range t.Columns("columns") {
-		var err error
-		if (*in)[c.Name], err = c.json(false, true); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 type mixedResult struct {

@@ -18,24 +18,24 @@ func paired() []Procedure {
 		Name: "paired_t_test", Title: "Paired t-test",
 		Summary: "Whether two arms differ in their mean on the same items. Assumes that items are independent and their differences roughly normal or many. With Cohen's d for pairs and its exact interval.",
 		Source:  "R stats::t.test, effectsize; d_z by the non-central t",
-		Columns: pairColumns, method: typed[none, pairs]{run: pairedT},
+		Columns: pairColumns, method: typed[none, pairs]{answer: pairedT},
 	}, {
 		Name: "wilcoxon_signed_rank", Title: "Wilcoxon signed-rank test",
 		Summary: "Whether two arms differ on the same items, by ranks: robust to outliers. Assumes independent items and symmetric differences. Exact with ties; zeros are dropped (pratt: ranked, then dropped).",
 		Source:  "R stats::wilcox.test, exactRankTests, coin",
-		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater or less"}}, method: typed[alternativeParams, pairs]{run: wilcoxon},
+		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater or less"}}, method: typed[alternativeParams, pairs]{answer: wilcoxon},
 	}, {
 		Name: "sign_flip_exact", Title: "Sign-flip permutation test, exact",
 		Summary: "Whether paired differences have the mean 0, by counting all patterns of signs; up to 40 differences. Where differences come in clusters, give one sum a cluster.",
 		Source:  "Fisher (1935); enumeration",
-		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster a row"}}, method: typed[none, differences]{run: signFlipExact},
+		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster a row"}}, method: typed[none, differences]{answer: signFlipExact},
 	}, {
 		Name: "sign_flip_montecarlo", Title: "Sign-flip permutation test, drawn",
 		Summary: "The same with patterns drawn at random, for any number of differences; p = (count + 1)/(resamples + 1).",
 		Source:  "Phipson & Smyth (2010)",
 		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster a row"}},
 		Params:  []Param{{"resamples", "20000", "patterns drawn"}, {"seed", "1", "of the draws"}, {"workers", "1", "goroutines; the result does not depend on it"}},
-		method:  typed[drawParams, differences]{defaults: drawParams{Resamples: 20000, Seed: 1, Workers: 1}, run: signFlipRandom},
+		method:  typed[drawParams, differences]{defaults: drawParams{Resamples: 20000, Seed: 1, Workers: 1}, answer: signFlipRandom},
 	}, {
 		Name: "tost", Title: "Equivalence of paired means (TOST)",
 		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. Not finding a difference shows nothing of the kind. With the lower limit alone it is a test of non-inferiority. A case may give estimate, se and df in place of a and b.",
@@ -43,12 +43,12 @@ func paired() []Procedure {
 		Columns: pairColumns,
 		Params: []Param{{"margin", "", "largest difference that does not matter, either way"}, {"low", "-margin", "lower limit, where the limits are not alike; without margin and high: non-inferiority"},
 			{"high", "margin", "upper limit"}, {"alpha", "0.05", "level of each test"}},
-		method: typed[equivalenceParams, equivalenceInput]{run: equivalence},
+		method: typed[equivalenceParams, equivalenceInput]{answer: equivalence},
 	}, {
 		Name: "correlation", Title: "Correlation",
 		Summary: "How two series of numbers of the same items go together: Pearson's and Spearman's coefficients.",
 		Source:  "R stats::cor.test",
-		Columns: pairColumns, method: typed[none, pairs]{run: correlation},
+		Columns: pairColumns, method: typed[none, pairs]{answer: correlation},
 	}}
 }
 

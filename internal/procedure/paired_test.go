@@ -33,7 +33,7 @@ func TestPairedTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := p.RunTable(table, of.Params)
+			got, err := p.Run(of.Params, table)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -37,7 +37,7 @@ type cases[Q any] struct {
 
 // byCase is the method that answers each case.
 func byCase[P, Q, R any](defaults P, answer func(Q, P) (R, error)) typed[P, cases[Q]] {
-	return typed[P, cases[Q]]{defaults: defaults, run: func(p P, in cases[Q]) (any, error) {
+	return typed[P, cases[Q]]{defaults: defaults, answer: func(p P, in cases[Q]) (any, error) {
 		if in.Cases == nil {
 			return answer(in.One, p)
 		}

@@ -11,7 +11,7 @@ func predictionPowered() []Procedure {
 		Columns: []Role{{Name: "judge", Doc: "the judge's label"}, {Name: "human", Doc: "the human label, empty where there is none", Missing: true},
 			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
-		method: typed[level, judged]{defaults: level{0.95}, run: poweredMean},
+		method: typed[level, judged]{defaults: level{0.95}, answer: poweredMean},
 	}, {
 		Name: "ppi_difference", Title: "Prediction-powered difference",
 		Summary: "The same for the mean difference of two arms on the same items; an item counts as labelled where both arms are.",
@@ -20,7 +20,7 @@ func predictionPowered() []Procedure {
 			{Name: "human_a", Doc: "the human label of the first arm, empty where there is none", Missing: true}, {Name: "human_b", Doc: "of the second", Missing: true},
 			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
-		method: typed[level, judgedArms]{defaults: level{0.95}, run: poweredDifference},
+		method: typed[level, judgedArms]{defaults: level{0.95}, answer: poweredDifference},
 	}}
 }
 

@@ -6,8 +6,8 @@
 package procedure
 
 import (
+	"errors"
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
@@ -30,72 +30,60 @@ type Procedure struct {
 // A method computes a procedure's result, a value that encode writes. An error
 // is a refusal: input that is no data for this method.
 type method interface {
-	runCase(c Case) (any, error)
-	runTable(p Procedure, t Table, params jsontext.Value) (any, error)
-	columns(p Procedure, params jsontext.Value) ([]string, error)
+	run(params, input jsontext.Value, notes bool) (any, error)
+	columns(params jsontext.Value) ([]string, error)
 }
 
 // typed is a method whose params and input have types of its own. Tags name
 // their fields. A list or pointer without omitempty must be given.
 type typed[P, I any] struct {
 	defaults P
-	run      func(P, I) (any, error)
-
-	// fill sets the input from a table's columns; nil: each role's column goes
-	// to the field of the role's name.
-	fill func(*I, Table, P) error
-
-	// uses names the columns where --cols is left out; nil: it must be given.
-	uses func(P) ([]string, error)
+	answer   func(P, I) (any, error)
+	uses     func(P) ([]string, error) // the columns where --cols is left out; nil: it must be given
 }
 
 // none is the type of params where there are none.
 type none struct{}
 
-func (m typed[P, I]) runCase(c Case) (any, error) {
-	params := m.defaults
-	if err := decodeParams(c.Params, &params, true); err != nil {
+func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (any, error) {
+	p := m.defaults
+	if err := decodeParams(params, &p, notes); err != nil {
 		return nil, err
 	}
-	var input I
-	if err := decode("input", c.Input, &input); err != nil {
+	var in I
+	if err := decode("input", input, &in); err != nil {
 		return nil, err
 	}
-	return m.run(params, input)
+	return m.answer(p, in)
 }
 
-func (m typed[P, I]) runTable(p Procedure, t Table, raw jsontext.Value) (any, error) {
-	params := m.defaults
-	if err := decodeParams(raw, &params, false); err != nil {
+func (m typed[P, I]) columns(params jsontext.Value) ([]string, error) {
+	if m.uses == nil {
+		return nil, errors.New("--cols is missing")
+	}
+	p := m.defaults
+	if err := decodeParams(params, &p, false); err != nil {
 		return nil, err
 	}
-	var input I
-	var err error
-	if m.fill != nil {
-		err = m.fill(&input, t, params)
-	} else {
-		err = t.fill(p.Columns, reflect.ValueOf(&input).Elem())
-	}
+	return m.uses(p)
+}
+
+// Run answers the case. Its params may hold notes.
+func (c Case) Run() (jsontext.Value, error) {
+	p, err := Find(c.Method)
 	if err != nil {
 		return nil, err
 	}
-	return m.run(params, input)
-}
-
-func (m typed[P, I]) columns(p Procedure, raw jsontext.Value) ([]string, error) {
-	if m.uses == nil {
-		return nil, fmt.Errorf("--cols is missing: %s takes %s", p.Name, roleNames(p.Columns))
-	}
-	params := m.defaults
-	if err := decodeParams(raw, &params, false); err != nil {
+	result, err := p.method.run(c.Params, c.Input, true)
+	if err != nil {
 		return nil, err
 	}
-	return m.uses(params)
+	return encode(result)
 }
 
-// RunTable answers with a table's columns as input. Params is a JSON object.
-func (p Procedure) RunTable(t Table, params jsontext.Value) (jsontext.Value, error) {
-	result, err := p.method.runTable(p, t, params)
+// Run computes the result of params and input, JSON objects.
+func (p Procedure) Run(params, input jsontext.Value) (jsontext.Value, error) {
+	result, err := p.method.run(params, input, false)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +92,11 @@ func (p Procedure) RunTable(t Table, params jsontext.Value) (jsontext.Value, err
 
 // DefaultColumns are the columns a table is read for where none were named.
 func (p Procedure) DefaultColumns(params jsontext.Value) ([]string, error) {
-	return p.method.columns(p, params)
+	columns, err := p.method.columns(params)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s takes %s", err, p.Name, roleNames(p.Columns))
+	}
+	return columns, nil
 }
 
 // A Role is what a column of a table is used as.
@@ -114,6 +106,8 @@ type Role struct {
 	Kind     Kind
 	Optional bool // may be left out
 	Many     bool // takes all columns that are left: one column a rater, a model, …
+	ByRow    bool // many columns go in as one list a row, not one a column
+	Named    bool // many columns go in under their own names
 	Missing  bool // empty cells are allowed, and become null
 }
 
@@ -124,10 +118,11 @@ const (
 	Numeric Kind = iota // numbers
 	Label               // text, as it stands
 	Binary              // 0/1, true/false, yes/no, pass/fail
+	Either              // numbers if all cells are numbers, else text
 )
 
 // String says how cells are read, for people.
-func (k Kind) String() string { return [...]string{"number", "label", "0/1"}[k] }
+func (k Kind) String() string { return [...]string{"number", "label", "0/1", "number"}[k] }
 
 // Usage is the role's name as a synopsis has it: [optional], many….
 func (r Role) Usage() string {

@@ -15,46 +15,45 @@ func proportions() []Procedure {
 		Source:  "R prop.test, binom.test; Brown, Cai & DasGupta (2001)",
 		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}},
 		Params:  []Param{{"conf", "0.95", "confidence level"}},
-		method:  binomial(),
+		method:  byCase(level{0.95}, proportion.intervals),
 	}, {
 		Name: "two_proportion_z", Title: "Two independent proportions",
 		Summary: "Whether two proportions of different items differ: pooled z, Cohen's h, Wald and Newcombe interval. Outcomes on the same items belong to mcnemar.",
 		Source:  "R prop.test; Newcombe (1998)",
 		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}, {Name: "group", Doc: "which of two groups", Kind: Label}},
 		Params:  []Param{{"pooled", "true", "z by the pooled standard error (false: by that of the Wald interval, without a p for continuity)"}},
-		method:  typed[proportionParams, twoProportions]{defaults: proportionParams{true}, run: compared, fill: (*twoProportions).count},
+		method:  typed[proportionParams, twoProportions]{defaults: proportionParams{true}, answer: compared},
 	}}
 }
 
-// proportion is x of n.
+// proportion is x of n, or outcomes to count.
 type proportion struct {
 	X    *int     `json:"x,omitempty"`
 	N    *int     `json:"n,omitempty"`
+	Pass []bool   `json:"pass,omitempty"`
 	Conf *float64 `json:"conf,omitempty"`
 }
 
-func binomial() method {
-	m := byCase(level{0.95}, proportion.intervals)
-	m.fill = func(in *cases[proportion], t Table, _ level) error {
-		c, _ := t.Column("pass")
-		pass, err := c.Binaries()
-		n, x := len(pass), 0
-		for _, ok := range pass {
-			if ok {
-				x++
-			}
+func passed(outcomes []bool) (n int) {
+	for _, ok := range outcomes {
+		if ok {
+			n++
 		}
-		in.One = proportion{X: &x, N: &n}
-		return err
 	}
-	return m
+	return n
 }
 
 func (q proportion) intervals(p level) (any, error) {
-	if q.X == nil || q.N == nil {
+	var x, n int
+	conf := given(q.Conf, p.Conf)
+	switch {
+	case q.Pass != nil:
+		x, n = passed(q.Pass), len(q.Pass)
+	case q.X == nil || q.N == nil:
 		return nil, errors.New("a proportion needs x and n")
+	default:
+		x, n = *q.X, *q.N
 	}
-	x, n, conf := *q.X, *q.N, given(q.Conf, p.Conf)
 	switch {
 	case n < 0 || x < 0 || x > n:
 		return nil, fmt.Errorf("%d of %d is no proportion", x, n)
@@ -82,32 +81,28 @@ type proportionParams struct {
 	Pooled bool `json:"pooled"`
 }
 
-// twoProportions are passes and outcomes of two groups.
+// twoProportions are passes and outcomes of two groups, or outcomes to count by
+// group.
 type twoProportions struct {
-	X []int `json:"x"`
-	N []int `json:"n"`
+	X     []int    `json:"x,omitempty"`
+	N     []int    `json:"n,omitempty"`
+	Pass  []bool   `json:"pass,omitempty"`
+	Group []string `json:"group,omitempty"`
 }
 
-func (in *twoProportions) count(t Table, _ proportionParams) error {
-	c, _ := t.Column("pass")
-	pass, err := c.Binaries()
-	if err != nil {
-		return err
-	}
-	g, _ := t.Column("group")
-	labels, err := g.Labels()
-	if err != nil {
-		return err
-	}
-	groups := distinct(labels)
+func (in *twoProportions) count() error {
+	groups := distinct(in.Group)
 	if len(groups) != 2 {
-		return fmt.Errorf("column %q has %d groups, expected 2", g.Name, len(groups))
+		return fmt.Errorf("input.group has %d groups, expected 2: %.80q", len(groups), groups)
+	}
+	if len(in.Pass) != len(in.Group) {
+		return fmt.Errorf("input.pass and input.group have %d and %d rows", len(in.Pass), len(in.Group))
 	}
 	in.X, in.N = make([]int, 2), make([]int, 2)
 	at := indices(groups)
-	for i, l := range labels {
+	for i, l := range in.Group {
 		in.N[at[l]]++
-		if pass[i] {
+		if in.Pass[i] {
 			in.X[at[l]]++
 		}
 	}
@@ -115,6 +110,11 @@ func (in *twoProportions) count(t Table, _ proportionParams) error {
 }
 
 func compared(p proportionParams, in twoProportions) (any, error) {
+	if in.Pass != nil && in.Group != nil {
+		if err := in.count(); err != nil {
+			return nil, err
+		}
+	}
 	if len(in.X) != 2 || len(in.N) != 2 {
 		return nil, fmt.Errorf("input.x and input.n have %d and %d entries, expected 2 each", len(in.X), len(in.N))
 	}

@@ -14,7 +14,7 @@ func rankings() []Procedure {
 		Summary: "Rank of the gold document, Hits@K, reciprocal rank (whole list and @K), nDCG@K with linear and exponential gain; by query and as means. For TREC files see `scruple measure ranking`.",
 		Source:  "definitions; scikit-learn ndcg_score",
 		Params:  []Param{{"ks", "[1, 3, 5, 10]", "cut-offs"}},
-		method:  typed[rankingParams, queries]{run: rankingMeasures},
+		method:  typed[rankingParams, queries]{answer: rankingMeasures},
 	}}
 }
 

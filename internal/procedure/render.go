@@ -42,8 +42,8 @@ func Render(w io.Writer, p Procedure, result jsontext.Value) error {
 	return err
 }
 
-// A number is as JSON writes it.
-type number string
+// A numeral is a number as JSON writes it.
+type numeral string
 
 // parse reads JSON with objects in their order.
 func parse(raw jsontext.Value) (any, error) {
@@ -67,7 +67,7 @@ func parse(raw jsontext.Value) (any, error) {
 		}
 		return list, err
 	case '0':
-		return number(raw), nil
+		return numeral(raw), nil
 	}
 	var v any
 	err := json.Unmarshal(raw, &v)
@@ -149,7 +149,7 @@ func plain(v any) bool {
 func (r *renderer) columns(o Ordered, indent string) {
 	records := make([]Ordered, len(o[0].Value.([]any)))
 	for i := range records {
-		records[i] = Ordered{{"#", number(strconv.Itoa(i + 1))}}
+		records[i] = Ordered{{"#", numeral(strconv.Itoa(i + 1))}}
 		for _, e := range o {
 			records[i] = append(records[i], Entry{e.Key, e.Value.([]any)[i]})
 		}
@@ -253,7 +253,7 @@ func cell(o Ordered, key string) string {
 
 // labelled writes a value; a p-value too small for a float64 is not 0.
 func labelled(key string, v any) string {
-	if n, ok := v.(number); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n == "0" {
+	if n, ok := v.(numeral); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n == "0" {
 		return "< 1e-300"
 	}
 	return scalar(v)
@@ -284,7 +284,7 @@ func scalar(v any) string {
 	switch v := v.(type) {
 	case nil:
 		return "undefined"
-	case number:
+	case numeral:
 		x, err := strconv.ParseFloat(string(v), 64)
 		if err != nil {
 			return string(v)

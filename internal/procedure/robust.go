@@ -14,8 +14,7 @@ func robust() []Procedure {
 		Columns: modelColumns,
 		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says which rows hang together"},
 			{"factor_levels", "sorted", "levels of each factor, the first is the reference"}, {"factors", "", "numeric columns to treat as factors"}},
-		method: typed[robustOptions, modelData]{run: runRobust,
-			fill: func(in *modelData, t Table, _ robustOptions) error { return in.gather(t) },
+		method: typed[robustOptions, modelData]{answer: runRobust,
 			uses: func(p robustOptions) ([]string, error) {
 				f, err := p.formula()
 				return columnNames(f, p.Cluster), err

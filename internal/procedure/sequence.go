@@ -14,7 +14,7 @@ func sequences() []Procedure {
 		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
 			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
 		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, {"conf", "0.95", "confidence level"}},
-		method: typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, run: sequence},
+		method: typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, answer: sequence},
 	}}
 }
 
