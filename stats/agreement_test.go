@@ -84,6 +84,7 @@ func kappaExactly(table [][]int, weight func(i, j int) *big.Rat) (kappa, varianc
 }
 
 func TestKappaByItsFormula(t *testing.T) {
+	t.Parallel()
 	weights := map[stats.Weights]func(i, j, k int) *big.Rat{
 		stats.Unweighted: func(i, j, _ int) *big.Rat {
 			if i == j {

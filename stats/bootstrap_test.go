@@ -181,6 +181,7 @@ func TestBootstrapRefuses(t *testing.T) {
 // TestBootstrapCoverage: with skewed data in clusters of unequal size BCa holds
 // the truth about as often as it says; taking rows for independent does not.
 func TestBootstrapCoverage(t *testing.T) {
+	simulation(t)
 	const runs, clusters, truth = 1500, 40, 1.0
 	r := rand.New(rand.NewPCG(21, 4))
 	covered, naive := 0, 0

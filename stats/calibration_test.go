@@ -71,6 +71,7 @@ func must(t *rapid.T, scores []float64, kind []bool) stats.AUROC {
 // TestROCCoverage: the interval holds the true area, Φ(1/√2) for normal scores
 // a standard deviation apart, about as often as it says.
 func TestROCCoverage(t *testing.T) {
+	simulation(t)
 	r := rand.New(rand.NewPCG(5, 5))
 	truth := math.Erfc(-0.5) / 2
 	held := 0

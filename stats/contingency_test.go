@@ -211,6 +211,7 @@ func TestFisherAgainstR(t *testing.T) {
 
 // TestFisherOfLargeCounts: what cannot be enumerated is refused and not tried.
 func TestFisherOfLargeCounts(t *testing.T) {
+	t.Parallel()
 	// 7 draws of 9 in 10^12: C(7, 4)·9·8·7·6/10^48 but for 5 or more of them.
 	p, err := stats.Fisher([][]int{{1_000_000_000_000, 5}, {3, 4}})
 	if err != nil {

@@ -72,8 +72,13 @@ const negligibleLog = -760
 // C(c, x)·(row/(n−row))^x; over all columns they multiply to the table's
 // hypergeometric probability, but for a constant. They start at the mode and
 // go by ratios, as differences of log factorials lose the digits of counts in
-// the millions. It has no terms where they are more than the limit.
+// the millions. It has no terms where they are more than the limit, which needs
+// no counting where 30 standard deviations on either side are: at those a log
+// weight is about −450.
 func column(c, row, n float64, limit int) margin {
+	if sd := math.Sqrt(c * (row / n) * (1 - row/n) * (1 - c/n)); sd > 100 && 60*sd > float64(limit) {
+		return margin{}
+	}
 	low, high := math.Max(0, row-(n-c)), math.Min(c, row)
 	odds := row / (n - row)
 	mode := math.Min(math.Max(math.Floor((c+1)*row/n), low), high)

@@ -173,6 +173,7 @@ func TestMixedNextToNoResidual(t *testing.T) {
 // TestMixedGradient compares the analytic gradient with differences, with one
 // and with several blocks eliminated as diagonals.
 func TestMixedGradient(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
@@ -222,6 +223,7 @@ func TestMixedNestedStaysDiagonal(t *testing.T) {
 // TestMixedInvariance: the order of rows, the unit of the response and its
 // origin change nothing but the unit and the origin.
 func TestMixedInvariance(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, "y ~ kernel + age + (1|doc) + (1|rater)")

@@ -10,6 +10,17 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
+// simulation runs a test of thousands of drawn data sets only where it is asked
+// for: the formulas it checks the coverage of are compared with references by
+// other tests.
+func simulation(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SCRUPLE_SIMULATE") == "" {
+		t.Skip("simulation of thousands of data sets: set SCRUPLE_SIMULATE=1 to run it")
+	}
+	t.Parallel()
+}
+
 // An oracle is a case whose result a reference implementation gave; see
 // testdata/SOURCE.md.
 type oracle struct {

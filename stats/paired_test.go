@@ -60,6 +60,7 @@ func indices(n int) []int {
 // TestEffectInterval: at its limits the non-central t has the tails the level
 // says, both ways round, with few pairs and many, small effects and huge ones.
 func TestEffectInterval(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{2, 3, 10, 100, 10_000} {
 		for _, effect := range []float64{0, 0.05, -0.5, 3, 50} {
 			for _, level := range []float64{0.5, 0.9, 0.95, 0.999} {
@@ -215,6 +216,7 @@ func median(sorted []float64) float64 {
 // less than a limit the differences are significant at 1 − level, by just more
 // they are not.
 func TestHodgesLehmannInterval(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{6, 9, 20, 75, 300} {
 		for _, level := range []float64{0.8, 0.9, 0.95} {
 			d, zero := normals(n, uint64(n)+7), make([]float64, n)
@@ -282,20 +284,32 @@ func TestSignedRanksOfR(t *testing.T) {
 // TestSignedRanksOfMany: beyond what is counted the approximation stands
 // alone and says so; the estimate is there for any number.
 func TestSignedRanksOfMany(t *testing.T) {
+	t.Parallel()
 	d := normals(2001, 3)
-	few, _ := stats.WilcoxonSignedRank(d[:2000], make([]float64, 2000), stats.TwoSided, 0.95)
+	few, _ := stats.WilcoxonSignedRank(d[:500], make([]float64, 500), stats.TwoSided, 0.95)
 	many, _ := stats.WilcoxonSignedRank(d, make([]float64, 2001), stats.TwoSided, 0.95)
 	if math.Abs(few.PExact-few.PContinuity) > 1e-3 || len(few.Warnings) > 0 || !(few.HLCI.Low < few.HodgesLehmann && few.HodgesLehmann < few.HLCI.High) {
-		t.Errorf("2000: %+v", few)
+		t.Errorf("500: %+v", few)
 	}
-	if !math.IsNaN(many.PExact) || math.IsNaN(many.PNormal) || len(many.Warnings) != 1 || math.Abs(many.HodgesLehmann-few.HodgesLehmann) > 0.01 {
-		t.Errorf("2001: %+v", many)
+	if want := median(walshAverages(d)); !math.IsNaN(many.PExact) || math.IsNaN(many.PNormal) || len(many.Warnings) != 1 || math.Abs(many.HodgesLehmann-want) > 1e-10 {
+		t.Errorf("2001: %+v, want the Hodges-Lehmann estimate %v", many, want)
+	}
+}
+
+// TestMostExactRanks is the largest number of differences that are counted,
+// which takes seconds.
+func TestMostExactRanks(t *testing.T) {
+	simulation(t)
+	r, err := stats.WilcoxonSignedRank(normals(2000, 3), make([]float64, 2000), stats.TwoSided, 0.95)
+	if err != nil || math.Abs(r.PExact-r.PContinuity) > 1e-3 || len(r.Warnings) > 0 || !(r.HLCI.Low < r.HodgesLehmann && r.HodgesLehmann < r.HLCI.High) {
+		t.Errorf("%+v, %v", r, err)
 	}
 }
 
 // TestSignFlipsAgree: drawn patterns come to the counted p-values within five
 // standard errors, and counting takes 40 differences.
 func TestSignFlipsAgree(t *testing.T) {
+	t.Parallel()
 	for seed, n := range []int{1, 2, 5, 12, 25, 40} {
 		d := normals(n, uint64(seed))
 		for i := range d {

@@ -49,6 +49,7 @@ func TestPairedPowerOfR(t *testing.T) {
 // TestPowerMirrors: the other direction has the same power, and a test of the
 // wrong side has less than alpha.
 func TestPowerMirrors(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(2, 60).Draw(t, "n"))
 		dz := rapid.Float64Range(0.01, 2).Draw(t, "dz")
@@ -67,6 +68,7 @@ func TestPowerMirrors(t *testing.T) {
 // TestMcNemarPowerByEnumeration of both discordant counts, with the exact
 // test's own p-values.
 func TestMcNemarPowerByEnumeration(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 25).Draw(t, "n")
 		d := stats.McNemarDesign{
@@ -130,6 +132,7 @@ func TestMcNemarSizeHasItsPower(t *testing.T) {
 // TestClusteredDesign: clusters of one are a paired t-test, an ICC of 1 makes
 // more of a cluster worth nothing, and what is solved for comes back.
 func TestClusteredDesign(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		d := stats.ClusteredDesign{
 			Clusters: float64(rapid.IntRange(3, 80).Draw(t, "clusters")), Size: float64(rapid.IntRange(1, 20).Draw(t, "size")),
@@ -159,6 +162,7 @@ func TestClusteredDesign(t *testing.T) {
 
 // TestClusteredPowerBySimulation: 12 clusters of 5 with an ICC of 0.3.
 func TestClusteredPowerBySimulation(t *testing.T) {
+	simulation(t)
 	const trials = 4000
 	d := stats.ClusteredDesign{Clusters: 12, Size: 5, SD: 2, ICC: 0.3, Alpha: 0.05}
 	want, err := d.Power(1)

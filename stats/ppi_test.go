@@ -13,6 +13,7 @@ import (
 // TestPPICoverage simulates judges of all qualities: the interval must hold
 // the true mean as often as it says, whatever the judge is worth.
 func TestPPICoverage(t *testing.T) {
+	simulation(t)
 	const runs, items, labelled, truth = 6000, 400, 60, 0.3
 	for _, c := range []struct {
 		name  string
@@ -107,6 +108,7 @@ func TestPPIDifference(t *testing.T) {
 // say and in where the judge errs. Intervals by document hold; taking items for
 // independent does not.
 func TestPPIClusterCoverage(t *testing.T) {
+	simulation(t)
 	const runs, documents, truth = 1500, 100, 0.0
 	for name, share := range map[string]func(r *rand.Rand, document int) bool{
 		"whole documents labelled": func(_ *rand.Rand, d int) bool { return d < 40 },

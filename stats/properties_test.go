@@ -27,6 +27,7 @@ func alike(x, y float64) bool {
 // TestPairedSymmetry: swapping the arms turns estimates round and keeps
 // two-sided p-values; the order of pairs does not matter.
 func TestPairedSymmetry(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		a, b := drawPairs(t, 12)
 		p, _ := stats.PairedT(a, b, 0.9)
@@ -210,6 +211,7 @@ func TestCorrections(t *testing.T) {
 // TestPowerIsMonotone in the number of pairs and in the effect, and is solved
 // for in both directions.
 func TestPowerIsMonotone(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		n := float64(rapid.IntRange(3, 200).Draw(t, "n"))
 		dz := rapid.Float64Range(0.1, 1).Draw(t, "dz")

@@ -75,6 +75,7 @@ func TestProportionOfSumsWithoutSpread(t *testing.T) {
 // Coverage by simulation where the t interval fails: a rate of 3 % in 60
 // clusters of 1 to 4 outcomes that hang together.
 func TestProportionOfSumsCoverage(t *testing.T) {
+	simulation(t)
 	const trials, clusters, level = 4000, 60, 0.95
 	random := rand.New(rand.NewPCG(3, 5))
 	var wilson, linear int

@@ -16,6 +16,7 @@ import (
 // left out. Bounded differences of several shapes; all mass at the ends, and a
 // mean close to one of them, are the worst cases.
 func TestSequenceCoverage(t *testing.T) {
+	simulation(t)
 	const runs, length = 300, 250
 	for _, c := range []struct {
 		name string

@@ -1,8 +1,43 @@
 // Package stats is inference on plain slices: estimates with intervals and
-// tests that say what they assume. Functions are pure; results are structs
-// that hold everything needed to read them again. What is undefined is NaN
-// with a reason, never 0, 1 or an infinity. The package imports nothing else
-// of Scruple and can be used without it.
+// tests that say what they assume. Functions are pure; randomness comes in as a
+// seed. The package imports nothing else of Scruple and can be used without it.
+//
+// # Map
+//
+//	two arms, same items    PairedT, WilcoxonSignedRank, SignFlipExact and -Random, PairedTOST, TOST
+//	passes, same items      McNemarTable, McNemarOutcomes, CochranQ
+//	two series              Pearson, Spearman
+//	rates over clusters     RatioOfSums, ProportionOfSums, RatioDifference
+//	bootstrap of clusters   ClusterBootstrap, ClusterBootstrapDiff, ResampleClusters
+//	regression              ParseFormula, Frame; FitRobust (clustered standard errors),
+//	                        FitMixed, FitLogistic (random intercepts)
+//	proportions             Wilson, ClopperPearson, Jeffreys, AgrestiCoull, CompareProportions
+//	tables of counts        ChiSquared, RowPairs, Fisher
+//	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha
+//	confidences, scores     CalibrationCurve, ROC, CompareROC
+//	judges and people       PredictionPowered, PredictionPoweredClusters, PredictionPoweredDiff
+//	watched runs            Sequence, ConfidenceSequence
+//	many tests              Adjust; Bonferroni, Holm, Hochberg, BH, BY
+//	planning                PairedPower, PairedSize, PairedEffect, McNemarDesign, ClusteredDesign
+//
+// Package [github.com/scruple-eval/scruple/stats/dist] has the distributions.
+//
+// # What is undefined
+//
+// An error is for input that is no data (nothing, unequal lengths, NaN, an
+// impossible count), for options out of range, and for what cannot be computed
+// or has no solution; the result beside it means nothing.
+//
+// Data that do not determine a number leave it NaN, and an interval NaN at both
+// ends; never 0, 1 or an infinity in its place. An infinity is a value: the
+// odds ratio of 5 to 0. The field Undefined says why the estimate or its test
+// is missing and is empty where they are not. Where only a part is missing,
+// such as the interval of a perfect correlation, Warnings or the comment on the
+// field says when. Methods that have no error to return, and the intervals of a
+// count (Wilson and the like), give an undefined interval for an impossible
+// level or count.
+//
+// Tags of the results are the names in JSON; encoding/json refuses NaN.
 package stats
 
 import (

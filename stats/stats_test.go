@@ -116,6 +116,7 @@ func TestPairedTProperties(t *testing.T) {
 // Coverage of the cluster-robust interval by simulation: 5 binary fields a
 // document with a shared document effect, 60 documents.
 func TestRatioOfSumsCoverage(t *testing.T) {
+	simulation(t)
 	const trials, clusters, truth = 2000, 60, 0.5
 	covered := 0
 	state := uint64(7)

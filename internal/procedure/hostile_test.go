@@ -43,6 +43,15 @@ func TestHostileCases(t *testing.T) {
 		t.Run(c.Method, func(t *testing.T) {
 			t.Parallel()
 			input, params := fields(t, c.Input), fields(t, c.Params)
+			if c.Method == "logistic_glmm_laplace" {
+				// A fit of all rows takes a second, and there are hundreds.
+				for name, column := range input {
+					input[name] = column.([]any)[:90]
+				}
+				if _, err := (Case{c.Method, c.Params, object(t, input)}).Run(); err != nil {
+					t.Fatal(err)
+				}
+			}
 			for name := range input {
 				for _, v := range spoiled {
 					run(t, Case{c.Method, c.Params, with(t, input, name, v)}, name, v)
@@ -59,7 +68,7 @@ func TestHostileCases(t *testing.T) {
 			}
 			for name := range params {
 				for _, v := range spoiled {
-					run(t, Case{c.Method, with(t, params, name, v), c.Input}, name, v)
+					run(t, Case{c.Method, with(t, params, name, v), object(t, input)}, name, v)
 				}
 			}
 			run(t, Case{Method: c.Method}, "everything", nil)
@@ -79,11 +88,16 @@ func fields(t *testing.T, object []byte) map[string]any {
 }
 
 // with is an object with one field set to a value.
-func with(t *testing.T, object map[string]any, field string, v any) jsontext.Value {
+func with(t *testing.T, fields map[string]any, field string, v any) jsontext.Value {
 	t.Helper()
-	changed := maps.Clone(object)
+	changed := maps.Clone(fields)
 	changed[field] = v
-	b, err := json.Marshal(changed)
+	return object(t, changed)
+}
+
+func object(t *testing.T, fields map[string]any) jsontext.Value {
+	t.Helper()
+	b, err := json.Marshal(fields)
 	if err != nil {
 		t.Fatal(err)
 	}
