@@ -17,7 +17,7 @@ type Bootstrap struct {
 	Resamples    int        `json:"resamples"`
 	Estimate     float64    `json:"estimate"`
 	Mean         float64    `json:"replicate_mean"`
-	SD           float64    `json:"replicate_sd"`
+	SD           float64    `json:"replicate_sd"` // NaN of one replicate
 	Percentile   Interval   `json:"percentile"`
 	Basic        Interval   `json:"basic"`
 	BCa          Interval   `json:"bca"` // undefined where Degenerate
@@ -358,7 +358,8 @@ func adjusted(z0, acceleration, p float64) float64 {
 }
 
 // BootCI is what R's boot::boot.ci makes of the same replicates: other
-// quantiles, another z₀ and another centre of the jackknife.
+// quantiles, another z₀ and another centre of the jackknife. It is undefined
+// where Bootstrap.BCa is, or stands in for itself.
 type BootCI struct {
 	Normal       Interval `json:"normal_bias_corrected"`
 	Basic        Interval `json:"basic"`

@@ -6,34 +6,34 @@ import (
 	"strings"
 )
 
-// A Design is the matrix of the fixed effects: an intercept, numbers as they
+// A designMatrix is the matrix of the fixed effects: an intercept, numbers as they
 // are, and factors in treatment contrasts (one column a level but the first,
 // which is the reference). It is never laid out: rows are made on request.
-type Design struct {
+type designMatrix struct {
 	Names   []string // of columns, as R names them: "(Intercept)", "kernelctn"
-	Terms   []Term
+	Terms   []designTerm
 	Dropped []string // columns that others make up, the later one of each
 
 	n int
 }
 
-// A Term is one effect and its columns.
-type Term struct {
+// A designTerm is one effect and its columns.
+type designTerm struct {
 	Name    string
 	Columns []int     // where each is in Names; -1: dropped
 	Factor  *Factor   // nil: a number
 	Number  []float64 // nil: a factor
 }
 
-// NewDesign makes the design of a formula's fixed effects. Columns that are
+// newDesignMatrix makes the design of a formula's fixed effects. Columns that are
 // linear combinations of earlier ones are dropped and listed.
-func NewDesign(f *Frame, fixed []string) (*Design, error) {
-	d := &Design{Names: []string{"(Intercept)"}, n: f.n}
+func newDesignMatrix(f *Frame, fixed []string) (*designMatrix, error) {
+	d := &designMatrix{Names: []string{"(Intercept)"}, n: f.n}
 	if f.n == 0 {
 		return nil, errEmpty
 	}
 	for _, name := range fixed {
-		t := Term{Name: name}
+		t := designTerm{Name: name}
 		if xs, ok := f.numbers[name]; ok {
 			t.Number = xs
 			t.Columns = []int{len(d.Names)}
@@ -58,20 +58,17 @@ func NewDesign(f *Frame, fixed []string) (*Design, error) {
 	return d, nil
 }
 
-// Columns is the number of columns, the intercept included.
-func (d *Design) Columns() int { return len(d.Names) }
+// columns is the number of columns, the intercept included.
+func (d *designMatrix) columns() int { return len(d.Names) }
 
-// Rows is the number of rows.
-func (d *Design) Rows() int { return d.n }
-
-// Row writes row i's columns to dst.
-func (d *Design) Row(i int, dst []float64) {
+// row writes row i's columns to dst.
+func (d *designMatrix) row(i int, dst []float64) {
 	clear(dst)
 	d.each(i, func(col int, x float64) { dst[col] = x })
 }
 
 // each gives the columns of a row that are not 0, in order.
-func (d *Design) each(i int, visit func(col int, x float64)) {
+func (d *designMatrix) each(i int, visit func(col int, x float64)) {
 	visit(0, 1)
 	for k := range d.Terms {
 		t := &d.Terms[k]
@@ -92,7 +89,7 @@ const aliased = 1e-12
 
 // dropAliased goes through the cross-products of the centred, scaled columns,
 // eliminating one column after the other.
-func (d *Design) dropAliased() {
+func (d *designMatrix) dropAliased() {
 	p := len(d.Names) - 1
 	if p == 0 {
 		return
@@ -101,7 +98,7 @@ func (d *Design) dropAliased() {
 	gram := make([]float64, p*p)
 	row := make([]float64, p+1)
 	for i := range d.n {
-		d.Row(i, row)
+		d.row(i, row)
 		for c := range row {
 			if row[c] -= mean[c]; scale[c] > 0 {
 				row[c] /= scale[c]
@@ -138,7 +135,7 @@ func (d *Design) dropAliased() {
 
 // moments gives each column's mean and root mean square deviation, which is 0
 // for a constant column.
-func (d *Design) moments() (mean, scale []float64) {
+func (d *designMatrix) moments() (mean, scale []float64) {
 	p := len(d.Names)
 	mean, scale = make([]float64, p), make([]float64, p)
 	for i := range d.n {
@@ -150,7 +147,7 @@ func (d *Design) moments() (mean, scale []float64) {
 	}
 	row := make([]float64, p)
 	for i := range d.n {
-		d.Row(i, row)
+		d.row(i, row)
 		for c, x := range row {
 			scale[c] += (x - mean[c]) * (x - mean[c])
 		}
@@ -163,7 +160,7 @@ func (d *Design) moments() (mean, scale []float64) {
 	return mean, scale
 }
 
-func (d *Design) drop(drop []bool) {
+func (d *designMatrix) drop(drop []bool) {
 	to := make([]int, len(drop))
 	var names []string
 	for c, name := range d.Names {

@@ -113,7 +113,7 @@ func TestDesignDropsAliased(t *testing.T) {
 	check(t, f.AddNumbers("constant", []float64{0.1, 0.1, 0.1, 0.1, 0.1, 0.1}))
 	check(t, f.AddFactor("a", []string{"p", "q", "r", "p", "q", "r"}, nil))
 	check(t, f.AddFactor("b", []string{"1", "2", "2", "1", "2", "2"}, nil))
-	d, err := NewDesign(f, []string{"x", "third", "constant", "a", "b"})
+	d, err := newDesignMatrix(f, []string{"x", "third", "constant", "a", "b"})
 	check(t, err)
 	if diff := cmp.Diff([]string{"third", "constant", "b2"}, d.Dropped); diff != "" {
 		t.Error(diff)

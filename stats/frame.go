@@ -26,9 +26,6 @@ func NewFrame(n int) *Frame {
 	return &Frame{n: n, numbers: map[string][]float64{}, factors: map[string]Factor{}}
 }
 
-// Rows is the number of rows.
-func (f *Frame) Rows() int { return f.n }
-
 // AddNumbers adds a numeric column. NaN and infinities are refused.
 func (f *Frame) AddNumbers(name string, xs []float64) error {
 	if err := f.addable(name, len(xs)); err != nil {
@@ -83,7 +80,7 @@ func (f *Frame) addable(name string, n int) error {
 	switch {
 	case n != f.n:
 		return fmt.Errorf("stats: column %s has %d rows, the frame has %d", name, n, f.n)
-	case f.Has(name):
+	case f.has(name):
 		return fmt.Errorf("stats: two columns are called %s", name)
 	}
 	return nil
@@ -127,8 +124,8 @@ func CompareLabels(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// Has reports whether there is a column of the name.
-func (f *Frame) Has(name string) bool {
+// has reports whether there is a column of the name.
+func (f *Frame) has(name string) bool {
 	_, number := f.numbers[name]
 	_, factor := f.factors[name]
 	return number || factor

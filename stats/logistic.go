@@ -59,7 +59,7 @@ func FitLogistic(f *Frame, formula Formula) (*Logistic, error) {
 // laplace is the deviance of a logistic mixed model as a function of (θ, β).
 type laplace struct {
 	y      []float64
-	design *Design
+	design *designMatrix
 	terms  []Factor
 	order  []int
 	q      int
@@ -84,12 +84,12 @@ func newLaplace(f *Frame, formula Formula) (*laplace, error) {
 	if passes == 0 || passes == len(y) {
 		return nil, fmt.Errorf("stats: the response %s is %v in every row", formula.Response, y[0])
 	}
-	design, err := NewDesign(f, formula.Fixed)
+	design, err := newDesignMatrix(f, formula.Fixed)
 	if err != nil {
 		return nil, err
 	}
-	if f.n <= design.Columns() {
-		return nil, fmt.Errorf("stats: %d rows for %d fixed effects", f.n, design.Columns())
+	if f.n <= design.columns() {
+		return nil, fmt.Errorf("stats: %d rows for %d fixed effects", f.n, design.columns())
 	}
 	terms, order, err := groupings(f, formula.Random)
 	if err != nil {
@@ -221,7 +221,7 @@ func (l *laplace) along(theta, step []float64, v float64) ([]float64, float64) {
 // odds.
 func (l *laplace) search() (x []float64, v float64, err error) {
 	k := len(l.terms)
-	start := make([]float64, k+l.design.Columns())
+	start := make([]float64, k+l.design.columns())
 	for b := range k {
 		start[b] = 1
 	}
@@ -351,7 +351,5 @@ func (l *Logistic) WithoutFixed(name string) (LikelihoodRatio, error) {
 	if err != nil {
 		return LikelihoodRatio{}, err
 	}
-	r := LikelihoodRatio{Dropped: name, LogLikNull: less.LogLik, Chi2: 2 * (l.LogLik - less.LogLik), DF: float64(len(l.Beta) - len(less.Beta))}
-	r.P = dist.ChiSquared{DF: r.DF}.Survival(r.Chi2)
-	return r, nil
+	return likelihoodRatio(name, l.LogLik, less.LogLik, len(l.Beta)-len(less.Beta)), nil
 }

@@ -31,7 +31,7 @@ type Mixed struct {
 	Warnings    []string
 
 	frame  *Frame
-	design *Design
+	design *designMatrix
 	scaled *scaledDesign
 	system *system
 	theta  []float64 // by block of system
@@ -80,12 +80,12 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	if !ok {
 		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
 	}
-	design, err := NewDesign(f, formula.Fixed)
+	design, err := newDesignMatrix(f, formula.Fixed)
 	if err != nil {
 		return nil, err
 	}
-	if f.n <= design.Columns() {
-		return nil, fmt.Errorf("stats: %d rows for %d fixed effects: nothing is left to estimate a variance from", f.n, design.Columns())
+	if f.n <= design.columns() {
+		return nil, fmt.Errorf("stats: %d rows for %d fixed effects: nothing is left to estimate a variance from", f.n, design.columns())
 	}
 	terms, order, err := groupings(f, formula.Random)
 	if err != nil {
@@ -148,14 +148,14 @@ func groupings(f *Frame, names []string) ([]Factor, []int, error) {
 // A scaledDesign is a design whose numbers are centred and scaled, as is the
 // response, which keeps the cross-products well conditioned.
 type scaledDesign struct {
-	*Design
+	*designMatrix
 	mean, scale []float64 // of columns; 0 and 1 for those of factors
 	yMean, ySD  float64
 }
 
-func newScaledDesign(d *Design, y []float64) *scaledDesign {
+func newScaledDesign(d *designMatrix, y []float64) *scaledDesign {
 	mean, scale := d.moments()
-	s := &scaledDesign{Design: d, mean: make([]float64, d.Columns()), scale: make([]float64, d.Columns())}
+	s := &scaledDesign{designMatrix: d, mean: make([]float64, d.columns()), scale: make([]float64, d.columns())}
 	for c := range s.scale {
 		s.scale[c] = 1
 	}
@@ -169,8 +169,6 @@ func newScaledDesign(d *Design, y []float64) *scaledDesign {
 	s.ySD = math.Sqrt(sumSquares(y, s.yMean) / n)
 	return s
 }
-
-func (s *scaledDesign) columns() int { return s.Columns() }
 
 func (s *scaledDesign) each(i int, visit func(int, float64)) {
 	visit(0, 1)

@@ -19,6 +19,8 @@ type Estimate struct {
 	T     float64  `json:"t"`  // of Value = 0
 	P     float64  `json:"p"`  // two-sided
 	CI    Interval `json:"ci95"`
+
+	Undefined string `json:"undefined_reason,omitzero"`
 }
 
 // Interval is the confidence interval of another level.
@@ -37,6 +39,8 @@ type TermTest struct {
 	NumDF float64 `json:"num_df"`
 	DenDF float64 `json:"den_df"`
 	P     float64 `json:"p"`
+
+	Undefined string `json:"undefined_reason,omitzero"`
 }
 
 // PairEstimate is the difference of two levels of a factor, a − b.
@@ -53,6 +57,8 @@ type LikelihoodRatio struct {
 	Chi2       float64 `json:"chi2"`
 	DF         float64 `json:"df"`
 	P          float64 `json:"p"`
+
+	Undefined string `json:"undefined_reason,omitzero"`
 }
 
 // jointCovariance is what Satterthwaite's degrees of freedom need: the
@@ -96,6 +102,7 @@ func (m *Mixed) Contrast(name string, weights []float64, level float64) (Estimat
 	e.SE = math.Sqrt(variance)
 	e.DF = m.satterthwaite(weights, variance)
 	if !(e.SE > 0) || !(e.DF > 0) {
+		e.Undefined = "the contrast has no standard error or no degrees of freedom"
 		return e, nil
 	}
 	e.T = e.Value / e.SE
@@ -261,6 +268,7 @@ func (m *Mixed) termTest(name string, cols []int) TermTest {
 	}
 	var eig mat.EigenSym
 	if !eig.Factorize(sym, true) {
+		r.Undefined = "the covariance of the effects has no eigenvalues"
 		return r
 	}
 	var vectors mat.Dense
@@ -348,11 +356,11 @@ func (m *Mixed) Pairwise(factor string, level float64) ([]PairEstimate, error) {
 
 // IsFactor reports whether a fixed effect is a factor.
 func (m *Mixed) IsFactor(name string) bool {
-	return slices.ContainsFunc(m.design.Terms, func(t Term) bool { return t.Name == name && t.Factor != nil })
+	return slices.ContainsFunc(m.design.Terms, func(t designTerm) bool { return t.Name == name && t.Factor != nil })
 }
 
-func (m *Mixed) term(factor string) (*Term, error) {
-	k := slices.IndexFunc(m.design.Terms, func(t Term) bool { return t.Name == factor })
+func (m *Mixed) term(factor string) (*designTerm, error) {
+	k := slices.IndexFunc(m.design.Terms, func(t designTerm) bool { return t.Name == factor })
 	if k < 0 || m.design.Terms[k].Factor == nil {
 		return nil, fmt.Errorf("stats: %s is no factor among the fixed effects", factor)
 	}
@@ -363,7 +371,7 @@ func (m *Mixed) term(factor string) (*Term, error) {
 }
 
 // gridRow is the average row of the reference grid at a level of a factor.
-func (m *Mixed) gridRow(at *Term, level int) []float64 {
+func (m *Mixed) gridRow(at *designTerm, level int) []float64 {
 	w := make([]float64, len(m.Beta))
 	w[0] = 1
 	for k := range m.design.Terms {
@@ -428,7 +436,15 @@ func (m *Mixed) refit(formula Formula, reml bool) (*Mixed, error) {
 }
 
 func (m *Mixed) against(null *Mixed, dropped string) LikelihoodRatio {
-	r := LikelihoodRatio{Dropped: dropped, LogLikNull: null.LogLik, Chi2: 2 * (m.LogLik - null.LogLik), DF: float64(m.Parameters - null.Parameters)}
+	return likelihoodRatio(dropped, m.LogLik, null.LogLik, m.Parameters-null.Parameters)
+}
+
+func likelihoodRatio(dropped string, full, null float64, parameters int) LikelihoodRatio {
+	r := LikelihoodRatio{Dropped: dropped, LogLikNull: null, Chi2: 2 * (full - null), DF: float64(parameters), P: math.NaN()}
+	if parameters == 0 {
+		r.Undefined = "both models have the same columns"
+		return r
+	}
 	r.P = dist.ChiSquared{DF: r.DF}.Survival(r.Chi2)
 	return r
 }

@@ -72,7 +72,7 @@ var modelForms = []string{
 
 // denseCriterion is the textbook −2 log-likelihood from n×n matrices.
 func denseCriterion(m *Mixed, theta []float64, terms []Factor, y []float64) float64 {
-	n, p := m.N, m.design.Columns()
+	n, p := m.N, m.design.columns()
 	v := mat.NewSymDense(n, nil)
 	for i := range n {
 		for j := i; j < n; j++ {
@@ -91,7 +91,7 @@ func denseCriterion(m *Mixed, theta []float64, terms []Factor, y []float64) floa
 	x := mat.NewDense(n, p, nil)
 	row := make([]float64, p)
 	for i := range n {
-		m.design.Row(i, row)
+		m.design.row(i, row)
 		x.SetRow(i, row)
 	}
 	var chol mat.Cholesky

@@ -21,10 +21,10 @@ type Paired struct {
 	PGreater    float64  `json:"p_greater"` // H1: a > b
 	PLess       float64  `json:"p_less"`    // H1: a < b
 	CI          Interval `json:"ci95"`
-	DZ          float64  `json:"cohen_dz"`  // Cohen's d for pairs: mean difference / sd of differences
-	GZ          float64  `json:"hedges_gz"` // Hedges' g: DZ without its small-sample bias
-	DAv         float64  `json:"cohen_dav"` // mean difference / root mean square of the two sds
-	Correlation float64  `json:"correlation"`
+	DZ          float64  `json:"cohen_dz"`                  // Cohen's d for pairs: mean difference / sd of differences
+	GZ          float64  `json:"hedges_gz"`                 // Hedges' g: DZ without its small-sample bias
+	DAv         float64  `json:"cohen_dav"`                 // mean difference / root mean square of the two sds; NaN where both are 0
+	Correlation float64  `json:"correlation"`               // NaN where one side is constant
 	Undefined   string   `json:"undefined_reason,omitzero"` // why t, p and d are NaN
 }
 

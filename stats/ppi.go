@@ -23,10 +23,10 @@ type PPI struct {
 	Human           Interval `json:"human_ci"`
 	JudgeMean       float64  `json:"judge_mean"` // of all items, uncorrected: biased as the judge is
 	Judge           Interval `json:"judge_ci"`
-	Bias            float64  `json:"judge_bias"` // judge minus human on the labelled items
-	BiasCI          Interval `json:"judge_bias_ci"`
+	Bias            float64  `json:"judge_bias"`       // judge minus human on the labelled items
+	BiasCI          Interval `json:"judge_bias_ci"`    // like the others, undefined where nothing varies between clusters
 	Correlation     float64  `json:"correlation"`      // of judge and human on them; NaN where one does not vary
-	EffectiveLabels float64  `json:"effective_labels"` // labels that people alone would need for this interval
+	EffectiveLabels float64  `json:"effective_labels"` // labels that people alone would need for this interval; NaN where theirs do not vary
 	Undefined       string   `json:"undefined_reason,omitzero"`
 	Warnings        []string `json:"warnings,omitempty"`
 }
@@ -242,11 +242,8 @@ func (s labelled) ratio(values []float64, of []int, level float64) (Ratio, error
 		den[g]++
 	}
 	r, err := RatioOfSums(num, den, level)
-	if !(r.SE > 0) || math.IsInf(r.SE, 0) {
+	if !(r.SE > 0) {
 		r.CI = undefinedInterval(level)
-	}
-	if math.IsInf(r.Value, 0) {
-		r.Value = math.NaN()
 	}
 	return r, err
 }

@@ -62,6 +62,10 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 		return r, nil
 	}
 	r.Num, r.Den = sum(num), sum(den)
+	if math.IsInf(r.Num, 0) || math.IsNaN(r.Num) || math.IsInf(r.Den, 0) {
+		r.Undefined = tooLarge
+		return r, nil
+	}
 	r.Value = r.Num / r.Den
 	if r.Clusters == 1 {
 		r.Undefined = "one cluster has no spread"
@@ -70,6 +74,11 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	k := float64(r.Clusters)
 	r.DF = k - 1
 	r.SE = math.Sqrt(k / (k - 1) * residualSquares(num, den, r.Value))
+	if math.IsNaN(r.SE) || math.IsInf(r.SE, 0) {
+		r.SE = math.NaN()
+		r.Undefined = tooLarge
+		return r, nil
+	}
 	if negligible(r.SE, r.Value) {
 		return boundary(r, level), nil
 	}
@@ -182,8 +191,13 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	}
 	nan := math.NaN()
 	d := RatioDiff{A: a.Value, B: b.Value, Diff: a.Value - b.Value, SE: nan, T: nan, DF: nan, P: nan, CI: undefinedInterval(level)}
-	if math.IsNaN(d.Diff) {
+	switch {
+	case a.Clusters == 0 || b.Clusters == 0:
 		d.Undefined = "no opportunity in one of the two"
+		return d, nil
+	case math.IsNaN(d.Diff) || math.IsInf(d.Diff, 0):
+		d.Diff = nan
+		d.Undefined = tooLarge
 		return d, nil
 	}
 	var s float64
@@ -202,6 +216,11 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 	k := float64(d.Clusters)
 	d.DF = k - 1
 	d.SE = math.Sqrt(k / (k - 1) * s)
+	if math.IsNaN(d.SE) || math.IsInf(d.SE, 0) {
+		d.SE = nan
+		d.Undefined = tooLarge
+		return d, nil
+	}
 	if negligible(d.SE, d.Diff) {
 		d.SE = 0
 		d.Undefined = "all clusters differ by the same amount"

@@ -46,7 +46,7 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 	if !ok {
 		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
 	}
-	design, err := NewDesign(f, formula.Fixed)
+	design, err := newDesignMatrix(f, formula.Fixed)
 	if err != nil {
 		return nil, err
 	}
@@ -57,10 +57,10 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 	if len(groups.Levels) < 2 {
 		return nil, fmt.Errorf("stats: one cluster (%s) has no spread between clusters", groups.Levels[0])
 	}
-	if f.n <= design.Columns() {
-		return nil, fmt.Errorf("stats: %d rows for %d columns: nothing is left to estimate a variance from", f.n, design.Columns())
+	if f.n <= design.columns() {
+		return nil, fmt.Errorf("stats: %d rows for %d columns: nothing is left to estimate a variance from", f.n, design.columns())
 	}
-	r := regression{design: design, y: y, groups: groups, p: design.Columns()}
+	r := regression{design: design, y: y, groups: groups, p: design.columns()}
 	return r.fit()
 }
 
@@ -69,7 +69,7 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 // 0 and 1. Corrections are powers of I − XᵍᵀXᵍ there, and nothing is lost when
 // columns are far from 0 or of very different sizes.
 type regression struct {
-	design *Design
+	design *designMatrix
 	y      []float64
 	groups Factor
 	p      int
@@ -170,7 +170,7 @@ func (r *regression) rows(visit func(i int, q *mat.VecDense)) {
 	row := make([]float64, r.p)
 	z, q := mat.NewVecDense(r.p, row), mat.NewVecDense(r.p, nil)
 	for i := range r.y {
-		r.design.Row(i, row)
+		r.design.row(i, row)
 		for c := range row {
 			row[c] = (row[c] - r.centre[c]) / r.scale[c]
 		}
@@ -298,6 +298,9 @@ func (r *regression) tests(out *Robust, corrections []correction) {
 		if out.CR2[c] > 0 && !math.IsNaN(df) {
 			t = r.beta[c] / out.CR2[c]
 			p = 2 * dist.StudentT{DF: df}.Survival(math.Abs(t))
+		}
+		if math.IsNaN(t) {
+			out.Warnings = append(out.Warnings, fmt.Sprintf("%s has no test: its CR2 standard error or degrees of freedom are 0", out.Names[c]))
 		}
 		out.T, out.DF, out.P = append(out.T, t), append(out.DF, df), append(out.P, p)
 	}

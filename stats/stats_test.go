@@ -29,6 +29,32 @@ func TestBadInputIsAnError(t *testing.T) {
 	}
 }
 
+// TestUndefinedHasAReason: where the estimate or its test is NaN, Undefined says
+// why, and nothing is infinite.
+func TestUndefinedHasAReason(t *testing.T) {
+	huge, ones := []float64{1e308, 1e308, -1e308}, []float64{1, 1, 1}
+	ratio, err := stats.RatioOfSums(huge, []float64{1e308, 1e308, 1e308}, 0.95)
+	if err != nil || !math.IsNaN(ratio.CI.Low) || ratio.Undefined == "" {
+		t.Errorf("a sum that overflows: %+v, %v", ratio, err)
+	}
+	ratio, err = stats.RatioOfSums([]float64{1e200, -1e200, 3}, ones, 0.95)
+	if err != nil || !math.IsNaN(ratio.CI.Low) || !math.IsNaN(ratio.SE) || ratio.Undefined == "" {
+		t.Errorf("squares that overflow: %+v, %v", ratio, err)
+	}
+	diff, err := stats.RatioDifference([]float64{1e200, -1e200, 3}, ones, ones, ones, 0.95)
+	if err != nil || !math.IsNaN(diff.P) || !math.IsNaN(diff.SE) || diff.Undefined == "" {
+		t.Errorf("squares that overflow: %+v, %v", diff, err)
+	}
+	diff, err = stats.RatioDifference([]float64{1e308, 1e308, 1e308}, ones, ones, ones, 0.95)
+	if err != nil || !math.IsNaN(diff.Diff) || diff.Undefined != "the squares of these numbers are larger than a float64 holds" {
+		t.Errorf("a sum that overflows: %+v, %v", diff, err)
+	}
+	diff, err = stats.RatioDifference(ones, ones, []float64{0, 0, 0}, []float64{0, 0, 0}, 0.95)
+	if err != nil || !math.IsNaN(diff.Diff) || diff.Undefined != "no opportunity in one of the two" {
+		t.Errorf("no denominator: %+v, %v", diff, err)
+	}
+}
+
 func second[T any](_ T, err error) error { return err }
 
 func TestRatioAtTheBoundary(t *testing.T) {

@@ -20,13 +20,19 @@ import (
 // Normal is the normal distribution.
 type Normal struct{ Mean, SD float64 }
 
-func (d Normal) CDF(x float64) float64      { return math.Erfc((d.Mean-x)/(d.SD*math.Sqrt2)) / 2 }
-func (d Normal) Survival(x float64) float64 { return math.Erfc((x-d.Mean)/(d.SD*math.Sqrt2)) / 2 }
+func (d Normal) CDF(x float64) float64 { return Normal{-d.Mean, d.SD}.Survival(-x) }
+
+func (d Normal) Survival(x float64) float64 {
+	if !(d.SD > 0) {
+		return math.NaN()
+	}
+	return math.Erfc((x-d.Mean)/(d.SD*math.Sqrt2)) / 2
+}
 
 // Quantile starts from the inverse error function, which loses digits in the
 // lower tail, and corrects by Newton's method on log CDF.
 func (d Normal) Quantile(p float64) float64 {
-	if !(p >= 0 && p <= 1) {
+	if !(p >= 0 && p <= 1) || !(d.SD > 0) {
 		return math.NaN()
 	}
 	if p > 0.5 {

@@ -155,6 +155,7 @@ func TestUndefined(t *testing.T) {
 		dist.StudentT{DF: 0}.CDF(1), dist.StudentT{DF: -1}.Quantile(0.5), dist.ChiSquared{DF: nan}.Survival(1),
 		dist.F{DF1: 1, DF2: -2}.CDF(1), dist.Beta{A: 0, B: 1}.Quantile(0.5), dist.Binomial{N: 3, P: 1.5}.CDF(1),
 		dist.Normal{Mean: 0, SD: 1}.Quantile(1.1), dist.NoncentralT{DF: 0, NCP: 1}.CDF(1), dist.StudentT{DF: 3}.CDF(nan),
+		dist.Normal{Mean: 0, SD: -1}.CDF(1), dist.Normal{Mean: 0, SD: 0}.Survival(1), dist.Normal{Mean: 0, SD: -1}.Quantile(0.2),
 	} {
 		if !math.IsNaN(got) {
 			t.Errorf("got %v, want NaN", got)
