@@ -175,14 +175,6 @@ func (db *DB) Close() error {
 }
 
 func (db *DB) migrate(ctx context.Context) error {
-	sub, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.sql, sub)
-	if err != nil {
-		return fault(db.path, "reading migrations: %w", err)
-	}
 	have, err := db.version(ctx)
 	if err != nil {
 		return err
@@ -193,10 +185,43 @@ func (db *DB) migrate(ctx context.Context) error {
 	if have == format {
 		return nil
 	}
+	steps, err := steps()
+	if err != nil {
+		return fault(db.path, "reading migrations: %w", err)
+	}
+	p, err := goose.NewProvider(goose.DialectSQLite3, db.sql, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true))
+	if err != nil {
+		return fault(db.path, "reading migrations: %w", err)
+	}
 	if _, err := p.Up(ctx); err != nil {
 		return explain(db.path, fmt.Errorf("bringing the store to format %d: %w", format, err))
 	}
 	return nil
+}
+
+// steps are the migrations. SQLite takes a file of several statements as it is;
+// goose's parser would take 16 MB to split it, which a run then keeps.
+func steps() ([]*goose.Migration, error) {
+	files, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil {
+		return nil, err
+	}
+	var out []*goose.Migration
+	for _, file := range files {
+		version, err := goose.NumericComponent(file)
+		if err != nil {
+			return nil, err
+		}
+		statements, err := migrations.ReadFile(file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, goose.NewGoMigration(version, &goose.GoFunc{RunTx: func(ctx context.Context, tx *sql.Tx) error {
+			_, err := tx.ExecContext(ctx, string(statements))
+			return err
+		}}, nil))
+	}
+	return out, nil
 }
 
 // format is the newest migration this program knows; a test holds it to the
