@@ -27,6 +27,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 		return explain(db.path, err)
 	}
 	rows := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
+	var data []byte
 	for s, err := range scores {
 		if err != nil {
 			return err
@@ -38,7 +39,8 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 		if err != nil {
 			return err
 		}
-		if err := rows.add(ctx, id, string(appendScores(make([]byte, 0, 32*len(s.Scores)), s.Scores))); err != nil {
+		data = appendScores(data[:0], s.Scores)
+		if err := rows.add(ctx, id, string(data)); err != nil {
 			return explain(db.path, err)
 		}
 	}

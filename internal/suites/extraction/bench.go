@@ -19,13 +19,15 @@ type Bench struct {
 	judgeModel *study.Model // nil: the deterministic judge
 	mix        mix
 
-	schemas *schemas
-	corpus  *corpus
-	items   []eval.Item
-	places  []place          // of items
-	byID    map[string]int32 // while documents are read
-	index   *eval.ItemIndex  // afterwards
-	hasDev  bool             // the documents are split, so that the judge is calibrated on dev
+	schemas  *schemas
+	corpus   *corpus
+	items    []eval.Item
+	places   []place          // of items
+	byID     map[string]int32 // while documents are read
+	index    *eval.ItemIndex  // afterwards
+	mostGold int              // the fields annotated in the document that has most
+	buffers  *sync.Pool       // of *[]byte: records as they are read
+	hasDev   bool             // the documents are split, so that the judge is calibrated on dev
 	// unannotated counts fields of documents for which there is no gold; they
 	// are asked for and not scored.
 	unannotated int
@@ -91,10 +93,18 @@ func (b *Bench) read(id string, gold bool) (*prepared, error) {
 		return d, nil
 	}
 	d := &prepared{item: item, split: b.items[item].Split, gold: gold}
-	if _, err := b.corpus.read(b.places[item], nil, &d.Document, gold); err != nil {
+	if gold {
+		d.Truth = make([]Gold, 0, b.mostGold)
+	}
+	buf, _ := b.buffers.Get().(*[]byte)
+	if buf == nil {
+		buf = new([]byte)
+	}
+	defer b.buffers.Put(buf)
+	var err error
+	if *buf, err = b.corpus.read(b.places[item], *buf, &d.Document, gold); err != nil {
 		return nil, err
 	}
-	var err error
 	if d.schema, err = b.schemas.get(d.Schema); err != nil {
 		return nil, fmt.Errorf("document %q changed since it was checked: %w", id, err)
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -23,7 +24,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
 	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{}, byArm: map[string]*arm{},
-		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache()}
+		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache(), buffers: new(sync.Pool)}
 	p := planner{study: s, resolve: f.Resolve, fault: fault}
 	b.arms = p.plan()
 	checkWeights(s, fault)
@@ -55,16 +56,18 @@ func (b *Bench) load(errs *study.Errors) {
 	b.items, b.places = make([]eval.Item, 0, total), make([]place, 0, total)
 	strata := map[string][]eval.Level{} // shared by the documents of a stratum
 	var buf []byte
+	var d Document
 	var err error
 	for i, p := range b.corpus.parts {
 		for r := range p.take {
 			at := place{uint32(i), uint32(r)}
-			var d Document
+			d = Document{Truth: d.Truth[:0]}
 			if buf, err = b.corpus.read(at, buf, &d, true); err != nil {
 				addAll(errs, err)
 				continue
 			}
 			b.admit(at, &d, p.name, strata, errs)
+			b.mostGold = max(b.mostGold, len(d.Truth))
 		}
 	}
 }
