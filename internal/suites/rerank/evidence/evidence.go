@@ -103,21 +103,12 @@ func only(n *request.Node) *request.Node {
 // Leaf is the truth of a condition for an item. Evidence that
 // [request.CheckEvidence] refuses is unknown of every item.
 func (e *Evaluator) Leaf(v *request.Evidence, item *catalog.Item) Truth {
-	t, _ := e.test(v)(item, matchText)
+	t, _ := e.test(v)(&subject{Item: item})
 	return t
 }
 
-// A test is a condition made ready: its truth for an item, and the reason. How
-// a pattern is looked for in a review is an argument because a whole catalog
-// is searched in another way than one item.
-type test func(item *catalog.Item, match matchFunc) (Truth, reason)
-
-// A matchFunc reports that the review of an item at an index has a pattern.
-type matchFunc func(p *pattern, item *catalog.Item, review int) bool
-
-func matchText(p *pattern, item *catalog.Item, review int) bool {
-	return p.regexp.MatchString(item.Reviews[review].Text)
-}
+// A test is a condition made ready: its truth for an item, and the reason.
+type test func(item *subject) (Truth, reason)
 
 // A reason says what was looked at and what was found, when somebody asks.
 type reason func() string
@@ -154,7 +145,7 @@ func (e *Evaluator) compile(v *request.Evidence) test {
 }
 
 func broken(why string) test {
-	return func(*catalog.Item, matchFunc) (Truth, reason) {
+	return func(*subject) (Truth, reason) {
 		return Unknown, func() string { return "cannot be evaluated: " + why }
 	}
 }

@@ -28,7 +28,7 @@ func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
 		if x.Aspect == "" {
 			x.Aspect = n.Shorthand()
 		}
-		t, why := e.test(n.Evidence)(item, matchText)
+		t, why := e.test(n.Evidence)(&subject{Item: item})
 		x.Truth, x.Reason = t, why()
 		return x
 	}

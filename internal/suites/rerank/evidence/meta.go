@@ -28,7 +28,7 @@ import (
 // * unknown where false or neutral is given too, but false for a value of false.
 func itemMeta(e *request.Evidence) test {
 	decide := decider(e)
-	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		v := item.At(e.Path)
 		t := Truth(e.Missing)
 		switch {
@@ -209,13 +209,13 @@ func hours(e *request.Evidence) test {
 	if err != nil {
 		return broken(err.Error())
 	}
-	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		open, known := item.Hours.Contains(day, from, to)
 		t := Truth(e.Missing)
 		if known {
 			t = truth(open)
 		}
-		return t, func() string { return hoursReason(item, day, to <= from) }
+		return t, func() string { return hoursReason(item.Item, day, to <= from) }
 	}
 }
 

@@ -14,14 +14,12 @@ import (
 	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
-// A pattern is a regular expression that heeds no case, with what is known of
-// its matches: a text without any of the literals has none. Looking for
-// literals in a folded text is a hundred times as fast as matching, which is
-// what makes the validation of a large catalog quick.
+// A pattern is a regular expression that ignores case, and texts of which
+// every match holds one: looking for them in a folded text is many times as
+// fast as matching, and most patterns are in few reviews.
 type pattern struct {
-	regexp   *regexp.Regexp
-	literals []string // folded; nil if nothing is known
-	exact    bool     // having one of the literals is a match
+	*regexp.Regexp
+	holds []string // folded; nil if nothing is known
 }
 
 // newPattern compiles a pattern that [request.CheckEvidence] let pass.
@@ -30,27 +28,79 @@ func newPattern(s string) *pattern {
 	if err != nil {
 		panic("evidence: " + err.Error())
 	}
-	p := &pattern{regexp: re}
-	if tree, err := syntax.Parse("(?i)"+s, syntax.Perl); err == nil {
-		l := literalsOf(tree.Simplify())
-		p.literals, p.exact = l.texts, l.exact
+	tree, err := syntax.Parse(re.String(), syntax.Perl)
+	if err != nil {
+		panic("evidence: " + err.Error()) // it compiled
 	}
-	return p
+	return &pattern{re, literals(tree)}
 }
 
-// mayBeIn is false for a folded text in which the pattern cannot be.
-func (p *pattern) mayBeIn(folded string) bool {
-	return p.literals == nil || slices.ContainsFunc(p.literals, func(l string) bool { return strings.Contains(folded, l) })
+// A subject is an item that conditions are held to, with its reviews folded
+// once a pattern needs that.
+type subject struct {
+	*catalog.Item
+	folded []string
 }
 
-// matchFolded is whether a text matches, given the text folded too.
-func (p *pattern) matchFolded(text, folded string) bool {
-	return p.mayBeIn(folded) && ((p.exact && p.literals != nil) || p.regexp.MatchString(text))
+// says reports that a review has a pattern.
+func (s *subject) says(p *pattern, review int) bool {
+	if p.holds != nil && !slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(s.fold(review), l) }) {
+		return false
+	}
+	return p.MatchString(s.Reviews[review].Text)
+}
+
+func (s *subject) fold(review int) string {
+	if s.folded == nil {
+		s.folded = make([]string, len(s.Reviews))
+		for i := range s.Reviews {
+			s.folded[i] = fold(s.Reviews[i].Text)
+		}
+	}
+	return s.folded[review]
+}
+
+// literals are folded texts of which every match of an expression holds one,
+// nil if there are none: of a sequence those of the part whose shortest is
+// longest.
+func literals(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return []string{fold(string(re.Rune))}
+	case syntax.OpCapture, syntax.OpPlus:
+		return literals(re.Sub[0])
+	case syntax.OpAlternate:
+		var all []string
+		for _, sub := range re.Sub {
+			l := literals(sub)
+			if l == nil {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	case syntax.OpConcat:
+		var best []string
+		for _, sub := range re.Sub {
+			if l := literals(sub); shortest(l) > shortest(best) {
+				best = l
+			}
+		}
+		return best
+	}
+	return nil
+}
+
+func shortest(texts []string) int {
+	if len(texts) == 0 {
+		return 0
+	}
+	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
 }
 
 // quote cites a match with the words around it.
 func (p *pattern) quote(r *catalog.Review) string {
-	at := p.regexp.FindStringIndex(r.Text)
+	at := p.FindStringIndex(r.Text)
 	if at == nil {
 		return `""`
 	}
@@ -70,134 +120,6 @@ func (p *pattern) quote(r *catalog.Review) string {
 		text += "…"
 	}
 	return fmt.Sprintf("%q", prose.Shorten(text, mostShown))
-}
-
-// literals are folded texts of which every match holds one; nil texts say
-// nothing. If they are exact, they are all that is matched, whole.
-type literals struct {
-	texts []string
-	exact bool
-}
-
-// maxLiterals bounds the alternatives that are written out.
-const maxLiterals = 32
-
-// literalsOf finds the literals of an expression, from the inside out.
-func literalsOf(re *syntax.Regexp) literals {
-	switch re.Op {
-	case syntax.OpLiteral:
-		return literals{[]string{fold(string(re.Rune))}, heedsNoCase(re)}
-	case syntax.OpEmptyMatch:
-		return literals{[]string{""}, true}
-	case syntax.OpCharClass:
-		return classLiterals(re)
-	case syntax.OpCapture:
-		return literalsOf(re.Sub[0])
-	case syntax.OpPlus:
-		return literals{literalsOf(re.Sub[0]).texts, false}
-	case syntax.OpRepeat:
-		if re.Min > 0 {
-			return literals{literalsOf(re.Sub[0]).texts, false}
-		}
-	case syntax.OpAlternate:
-		return alternateLiterals(re.Sub)
-	case syntax.OpConcat:
-		return concatLiterals(re.Sub)
-	}
-	return literals{}
-}
-
-// heedsNoCase reports a literal that stands for its text in every case: not
-// one after (?-i), unless it has no case.
-func heedsNoCase(re *syntax.Regexp) bool {
-	return re.Flags&syntax.FoldCase != 0 || !slices.ContainsFunc(re.Rune, func(r rune) bool { return unicode.SimpleFold(r) != r })
-}
-
-// classLiterals writes a small class out; the cases of a letter are one text.
-// A class that leaves out a case of a letter is not exact.
-func classLiterals(re *syntax.Regexp) literals {
-	var runes []rune
-	for i := 0; i < len(re.Rune); i += 2 {
-		if int(re.Rune[i+1]-re.Rune[i])+len(runes) > 2*maxLiterals {
-			return literals{}
-		}
-		for r := re.Rune[i]; r <= re.Rune[i+1]; r++ {
-			runes = append(runes, r)
-		}
-	}
-	var texts []string
-	exact := true
-	for _, r := range runes {
-		texts = append(texts, fold(string(r)))
-		exact = exact && slices.Contains(runes, unicode.SimpleFold(r))
-	}
-	slices.Sort(texts)
-	texts = slices.Compact(texts)
-	if len(texts) == 0 || len(texts) > maxLiterals {
-		return literals{}
-	}
-	return literals{texts, exact}
-}
-
-func alternateLiterals(subs []*syntax.Regexp) literals {
-	all := literals{exact: true}
-	for _, sub := range subs {
-		l := literalsOf(sub)
-		if l.texts == nil {
-			return literals{}
-		}
-		all.texts = append(all.texts, l.texts...)
-		all.exact = all.exact && l.exact
-	}
-	if len(all.texts) > maxLiterals {
-		return literals{}
-	}
-	return all
-}
-
-// concatLiterals joins neighbours that are exact and takes, of all parts, the
-// one whose shortest literal is longest.
-func concatLiterals(subs []*syntax.Regexp) literals {
-	var best literals
-	run := literals{[]string{""}, true}
-	exact := true
-	take := func(l literals) {
-		if l.texts != nil && shortest(l.texts) > shortest(best.texts) {
-			best = literals{l.texts, false}
-		}
-	}
-	for _, sub := range subs {
-		l := literalsOf(sub)
-		if l.exact && len(l.texts)*len(run.texts) <= maxLiterals {
-			run.texts = product(run.texts, l.texts)
-			continue
-		}
-		take(run)
-		take(l)
-		run, exact = literals{[]string{""}, true}, false
-	}
-	if exact {
-		return run
-	}
-	take(run)
-	return best
-}
-
-func shortest(texts []string) int {
-	if len(texts) == 0 {
-		return 0
-	}
-	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
-}
-
-func product(a, b []string) []string {
-	all := make([]string, 0, len(a)*len(b))
-	for _, x := range a {
-		for _, y := range b {
-			all = append(all, x+y)
-		}
-	}
-	return all
 }
 
 // fold makes texts that differ in case alone the same, by Unicode's simple

@@ -20,12 +20,12 @@ func unknownWithout() (Truth, reason) { return Unknown, func() string { return n
 // without reviews.
 func reviewText(e *request.Evidence) test {
 	p := newPattern(e.Pattern)
-	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		if len(item.Reviews) == 0 {
 			return unknownWithout()
 		}
 		for i := range item.Reviews {
-			if match(p, item, i) {
+			if item.says(p, i) {
 				return True, func() string { return fmt.Sprintf("review %d says %s", i+1, p.quote(&item.Reviews[i])) }
 			}
 		}
@@ -41,7 +41,7 @@ func reviewText(e *request.Evidence) test {
 // not 0, and not 0 itself.
 func weighted(e *request.Evidence) test {
 	p, need := newPattern(e.Pattern), cmp.Or(e.MinCredible, request.DefaultMinCredible)
-	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		if len(item.Reviews) == 0 {
 			return unknownWithout()
 		}
@@ -63,7 +63,7 @@ func weighted(e *request.Evidence) test {
 				continue
 			}
 			credible++
-			if match(p, item, i) {
+			if item.says(p, i) {
 				found++
 			}
 		}
@@ -126,7 +126,7 @@ func count(list []catalog.Value) int {
 // reviewMeta tests what is known of reviews and their writers. It is missing
 // where no review has the stars that are asked for.
 func reviewMeta(e *request.Evidence) test {
-	return func(item *catalog.Item, _ matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		found, all := 0, 0
 		for i := range item.Reviews {
 			if r := &item.Reviews[i]; r.Stars >= e.MinStars {
@@ -212,7 +212,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 		}
 	}
 	p, need := newPattern(e.Pattern), max(e.MinMatches, 1)
-	return func(item *catalog.Item, match matchFunc) (Truth, reason) {
+	return func(item *subject) (Truth, reason) {
 		if len(item.Reviews) == 0 {
 			return unknownWithout()
 		}
@@ -222,7 +222,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 				continue
 			}
 			known++
-			if match(p, item, i) {
+			if item.says(p, i) {
 				found++
 				last = i
 			}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -33,8 +32,7 @@ type Status struct {
 // such as [request.Check] finds nothing wrong with. The result is in the order
 // of the requests and the same on any number of cores.
 //
-// A condition that several requests share is evaluated once, and patterns are
-// looked for in texts that were folded once.
+// A condition that several requests share is evaluated once.
 func Validate(c *catalog.Catalog, requests []request.Request) []Status {
 	index := map[string]int{} // of each condition that is another
 	column := map[*request.Node]int{}
@@ -79,30 +77,12 @@ func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 		truths[k], tests[k] = make([]Truth, len(c.Items)), evaluator.test(e)
 	}
 	parallel(len(c.Items), func(i int) {
-		match := foldedMatch(c.Items[i])
+		item := &subject{Item: c.Items[i]}
 		for k, t := range tests {
-			truths[k][i], _ = t(c.Items[i], match)
+			truths[k][i], _ = t(item)
 		}
 	})
 	return truths
-}
-
-// foldedMatch looks for patterns in the reviews of one item, folded once. Most
-// patterns are in none of them, which one look at all of them together tells.
-func foldedMatch(item *catalog.Item) matchFunc {
-	folded := make([]string, len(item.Reviews))
-	for i := range item.Reviews {
-		folded[i] = fold(item.Reviews[i].Text)
-	}
-	all := strings.Join(folded, "\n")
-	var last *pattern
-	var absent bool
-	return func(p *pattern, _ *catalog.Item, review int) bool {
-		if p != last {
-			last, absent = p, !p.mayBeIn(all)
-		}
-		return !absent && p.matchFolded(item.Reviews[review].Text, folded[review])
-	}
 }
 
 func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Truth) Status {
