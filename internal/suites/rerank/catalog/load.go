@@ -169,8 +169,8 @@ func (l *loader) item(line int, text []byte) {
 		}
 	}
 	var err error
-	if i.Categories, err = categories(r.Categories); err != nil {
-		l.fault(line, "item %q: %v", i.ID, err)
+	if i.Categories, err = texts(r.Categories); err != nil {
+		l.fault(line, "item %q: categories: %v", i.ID, err)
 	}
 	var errs []error
 	i.Hours, errs = readHours(r.Hours)
@@ -209,8 +209,8 @@ func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err e
 	return v, nil, nil
 }
 
-// categories reads a list, or one text with commas.
-func categories(v Value) ([]string, error) {
+// texts reads a list, or one text with commas.
+func texts(v Value) ([]string, error) {
 	var list []string
 	add := func(s string) {
 		if s = strings.TrimSpace(s); s != "" {
@@ -226,12 +226,12 @@ func categories(v Value) ([]string, error) {
 	case List:
 		for _, e := range v.List() {
 			if e.Kind() != Text {
-				return nil, fmt.Errorf("categories: want texts, got a %v", e.Kind())
+				return nil, fmt.Errorf("want texts, got a %v", e.Kind())
 			}
 			add(e.Text())
 		}
 	default:
-		return nil, fmt.Errorf("categories: want a list of texts, or one text with commas, got a %v", v.Kind())
+		return nil, fmt.Errorf("want a list of texts, or one text with commas, got a %v", v.Kind())
 	}
 	return list, nil
 }
@@ -257,9 +257,9 @@ func (l *loader) user(line int, text []byte) {
 		l.fault(line, "user %q: name is not given", userID)
 	}
 	u := &User{ID: userID, Name: r.Name}
-	friends, err := categories(r.Friends) // the same two forms
+	friends, err := texts(r.Friends)
 	if err != nil {
-		l.fault(line, "user %q: friends%s", userID, strings.TrimPrefix(err.Error(), "categories"))
+		l.fault(line, "user %q: friends: %v", userID, err)
 	}
 	for _, f := range friends {
 		switch {

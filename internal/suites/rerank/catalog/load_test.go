@@ -141,9 +141,9 @@ func TestAllFindingsInOnePass(t *testing.T) {
 		`items.jsonl:5: item "c": hours: "Moonday" is no day: want Monday to Sunday`,
 		`items.jsonl:5: item "c" has no reviews (warning)`,
 		`items.jsonl:6: item "d": attribute Ambience is not a literal: column 16: want a comma or '}', got the end`,
-		`items.jsonl:6: item "d": attribute WiFi is not a literal: column 1: "free" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...}`,
+		`items.jsonl:6: item "d": attribute WiFi is not a literal: column 1: "free" is no Python literal: want None, True, False, a number, a quoted text, [...] or {...}`,
 		`items.jsonl:6: item "d" has no reviews (warning)`,
-		`items.jsonl:7: item "e": attribute Music begins like a literal and is none, so it stays text: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...], (...) or {...} (warning)`,
+		`items.jsonl:7: item "e": attribute Music begins like a literal and is none, so it stays text: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...] or {...} (warning)`,
 		`items.jsonl:7: item "e": categories: want a list of texts, or one text with commas, got a number`,
 		`items.jsonl:7: item "e" has no reviews (warning)`,
 		`items.jsonl:8: column 21: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
@@ -314,8 +314,8 @@ func TestReviewsKnowTheirWritersBest(t *testing.T) {
 // Text of our own form may look like Python without being any.
 func TestTextThatLooksLikePython(t *testing.T) {
 	for in, want := range map[string]string{
-		`"(cash only)"`: `attribute Note begins like a literal and is none, so it stays text: column 2: "cash" is no Python literal`, `"'Round the corner"`: "stays text: column 1: the text that starts here does not end",
-		`{"a":{"b":"(x y)"}}`: "attribute Note begins like a literal and is none, so it stays text: a: b: column 2:", `"plain (text)"`: "",
+		`"(cash only)"`: `attribute Note begins like a literal and is none, so it stays text: column 1: "(" is no Python literal`, `"'Round the corner"`: "stays text: column 1: the text that starts here does not end",
+		`{"a":{"b":"(x y)"}}`: "attribute Note begins like a literal and is none, so it stays text: a: b: column 1:", `"plain (text)"`: "",
 	} {
 		c, findings := load(t, files(t, `{"id":"a","name":"A","attributes":{"Note":`+in+`}}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, ""))
 		text := strings.Join(findings, "\n")

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -8,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Kind is the type of a [Value].
@@ -189,107 +188,73 @@ func (v Value) String() string {
 
 // MarshalJSON writes a missing value as null. The same value gives the same
 // bytes: keys are sorted.
-func (v Value) MarshalJSON() ([]byte, error) {
+func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.plain()) }
+
+// plain is the value as encoding/json reads it into an any.
+func (v Value) plain() any {
 	switch v.kind {
 	case Bool:
-		return strconv.AppendBool(nil, v.number != 0), nil
+		return v.Bool()
 	case Number:
-		return json.Marshal(v.number)
+		return v.number
 	case Text:
-		return json.Marshal(v.text)
-	case List, Map:
-		return v.appendParts(nil)
-	}
-	return []byte("null"), nil
-}
-
-func (v Value) appendParts(b []byte) ([]byte, error) {
-	open, end := byte('['), byte(']')
-	if v.kind == Map {
-		open, end = '{', '}'
-	}
-	b = append(b, open)
-	for i, e := range v.parts.values {
-		if i > 0 {
-			b = append(b, ',')
+		return v.text
+	case List:
+		list := make([]any, len(v.parts.values))
+		for i, e := range v.parts.values {
+			list[i] = e.plain()
 		}
-		if v.kind == Map {
-			key, err := json.Marshal(v.parts.keys[i])
-			if err != nil {
-				return nil, err
-			}
-			b = append(append(b, key...), ':')
+		return list
+	case Map:
+		m := make(map[string]any, len(v.parts.keys))
+		for i, key := range v.parts.keys {
+			m[key] = v.parts.values[i].plain()
 		}
-		part, err := e.MarshalJSON()
-		if err != nil {
-			return nil, err
-		}
-		b = append(b, part...)
-	}
-	return append(b, end), nil
-}
-
-// UnmarshalJSONFrom reads any JSON value: texts stay texts. See [ParseLiteral].
-func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	token, err := d.ReadToken()
-	if err != nil {
-		return err
-	}
-	switch token.Kind() {
-	case 'n':
-		*v = Value{}
-	case 't', 'f':
-		*v = BoolValue(token.Bool())
-	case '0':
-		*v = NumberValue(token.Float())
-	case '"':
-		*v = TextValue(token.String())
-	case '[':
-		return v.readList(d)
-	case '{':
-		return v.readMap(d)
+		return m
 	}
 	return nil
 }
 
-func (v *Value) readList(d *jsontext.Decoder) error {
-	p := new(parts)
-	for d.PeekKind() != ']' {
-		var e Value
-		if err := e.UnmarshalJSONFrom(d); err != nil {
-			return err
+// ValueOf is the value of what a JSON or YAML decoder reads into an any.
+func ValueOf(x any) Value {
+	switch x := x.(type) {
+	case nil:
+		return Value{}
+	case bool:
+		return BoolValue(x)
+	case float64:
+		return NumberValue(x)
+	case json.Number:
+		n, _ := x.Float64() // infinite, and so missing, where it is too large
+		return NumberValue(n)
+	case uint64: // of YAML
+		return NumberValue(float64(x))
+	case string:
+		return TextValue(x)
+	case []any:
+		list := make([]Value, len(x))
+		for i, e := range x {
+			list[i] = ValueOf(e)
 		}
-		p.values = append(p.values, e)
+		return Value{kind: List, parts: &parts{values: list}}
+	case map[string]any:
+		m := make(map[string]Value, len(x))
+		for key, e := range x {
+			m[key] = ValueOf(e)
+		}
+		return MapValue(m)
 	}
-	*v = Value{kind: List, parts: p}
-	_, err := d.ReadToken()
-	return err
+	panic(fmt.Sprintf("catalog: a value of type %T", x))
 }
 
-func (v *Value) readMap(d *jsontext.Decoder) error {
-	m := map[string]Value{}
-	for d.PeekKind() != '}' {
-		key, err := d.ReadToken()
-		if err != nil {
-			return err
-		}
-		name := key.String() // the token does not outlive the next one
-		var e Value
-		if err := e.UnmarshalJSONFrom(d); err != nil {
-			return err
-		}
-		m[name] = e
-	}
-	*v = MapValue(m)
-	_, err := d.ReadToken()
-	return err
-}
-
-// UnmarshalJSON is [Value.UnmarshalJSONFrom] for the standard library.
+// UnmarshalJSON reads any JSON value: texts stay texts. See [ParseLiteral].
 func (v *Value) UnmarshalJSON(data []byte) error {
-	d := jsontext.NewDecoder(strings.NewReader(string(data)))
-	if err := v.UnmarshalJSONFrom(d); err != nil {
+	var x any
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.UseNumber()
+	if err := d.Decode(&x); err != nil {
 		return fmt.Errorf("reading value: %w", err)
 	}
+	*v = ValueOf(x)
 	return nil
 }

@@ -249,7 +249,7 @@ func (a *attribute) draw(s *stable.Stream) catalog.Value {
 	at := s.IntN(total)
 	for _, c := range a.Choices {
 		if at -= c.Weight; at < 0 && !missing {
-			return valueOf(c.Value)
+			return catalog.ValueOf(c.Value)
 		}
 	}
 	return catalog.Value{}
@@ -265,27 +265,6 @@ func (f *flags) draw(s *stable.Stream) catalog.Value {
 		return catalog.Value{}
 	}
 	return catalog.MapValue(m)
-}
-
-// valueOf types a value of words.yaml.
-func valueOf(v any) catalog.Value {
-	switch v := v.(type) {
-	case bool:
-		return catalog.BoolValue(v)
-	case string:
-		return catalog.TextValue(v)
-	case uint64:
-		return catalog.NumberValue(float64(v))
-	case float64:
-		return catalog.NumberValue(v)
-	case []any:
-		list := make([]catalog.Value, len(v))
-		for i, e := range v {
-			list[i] = valueOf(e)
-		}
-		return catalog.ListValue(list...)
-	}
-	panic(fmt.Sprintf("generate: words.yaml has a value of type %T", v))
 }
 
 // week draws opening hours of one of several kinds of places, in half hours.

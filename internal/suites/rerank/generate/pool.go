@@ -62,7 +62,7 @@ func (s set) or(o set) set {
 }
 
 func (c *attributeCondition) evidence() *request.Evidence {
-	return &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: c.Test, Value: valueOf(c.Value)}
+	return &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: c.Test, Value: catalog.ValueOf(c.Value)}
 }
 
 // A pool is conditions of several sorts, each a share of what is drawn.
