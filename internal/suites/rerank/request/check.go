@@ -10,18 +10,19 @@ import (
 )
 
 // Check lists all that is wrong with a tree, each error with its place in it:
-// empty nodes, unknown operators, cycles, trees nested too deep, conditions
-// without evidence, evidence that says too little or what cannot be. A tree
-// without errors can be evaluated.
-func Check(n *Node) []error {
-	c := checker{path: map[*Node]bool{}}
-	c.node(n, "structure", 1)
-	return c.errs
-}
+// empty nodes, unknown operators, trees nested too deep, conditions without
+// evidence, evidence that says too little or what cannot be. A tree without
+// errors can be evaluated.
+func Check(n *Node) []error { return new(checker).check(n) }
 
 type checker struct {
-	errs []error
-	path map[*Node]bool
+	errs   []error
+	unread map[*Node]error // why evidence of a file could not be read
+}
+
+func (c *checker) check(n *Node) []error {
+	c.node(n, "structure", 1)
+	return c.errs
 }
 
 func (c *checker) fault(where, format string, args ...any) {
@@ -32,8 +33,6 @@ func (c *checker) node(n *Node, where string, depth int) {
 	switch {
 	case n == nil:
 		c.fault(where, "empty node")
-	case c.path[n]:
-		c.fault(where, "cycle: the node is part of itself")
 	case depth > MaxDepth:
 		c.fault(where, "nested more than %d deep", MaxDepth)
 	case n.Op == "" && len(n.Args) > 0:
@@ -46,21 +45,25 @@ func (c *checker) node(n *Node, where string, depth int) {
 		if n.Aspect == "" && n.Evidence.Kind != SocialFilter {
 			c.fault(where, "%s: the condition has no aspect, which names it", n.Evidence.Kind)
 		}
-		if err := CheckEvidence(n.Evidence); err != nil {
+		err := c.unread[n]
+		if err == nil {
+			err = CheckEvidence(n.Evidence)
+		}
+		if err != nil {
 			c.fault(where, "%s: %w", n.Evidence.Kind, err)
 		}
 	case n.Op != And && n.Op != Or && n.Op != Not:
 		c.fault(where, "unknown operator %q: want AND, OR or NOT", n.Op)
+	case n.Evidence != nil || n.Aspect != "":
+		c.fault(where, "a node is an operator or a condition, not both")
 	case len(n.Args) == 0:
 		c.fault(where, "empty node: %s of 0 conditions: want %s", n.Op, arity(n.Op))
 	case n.Op == Not && len(n.Args) > 1:
 		c.fault(where, "NOT of %d conditions: want %s", len(n.Args), arity(Not))
 	default:
-		c.path[n] = true
 		for i, a := range n.Args {
 			c.node(a, fmt.Sprintf("%s.args[%d]", where, i), depth+1)
 		}
-		delete(c.path, n)
 	}
 }
 

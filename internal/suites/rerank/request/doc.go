@@ -9,9 +9,7 @@
 //
 //	{"op": "AND" | "OR" | "NOT", "args": [node, …]}
 //	{"aspect": "free_wifi", "evidence": {"kind": …, …}}
-//	{"ref": "x"}
 //
-// A node may have an "id" that others of the same tree refer to by "ref".
 // [Evidence] lists what a condition may be about. [Check] finds everything that
 // is wrong with a tree, [Lint] holds it to the shape of its group.
 //

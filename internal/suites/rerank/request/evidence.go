@@ -4,50 +4,23 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// keys says which keys of an evidence are given.
+// keys lists the keys that are given.
 func (r *evidenceRecord) keys() []string {
 	var list []string
-	add := func(name string, given bool) {
-		if given {
+	v := reflect.ValueOf(*r)
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name != "" && name != "kind" && !v.FieldByIndex(f.Index).IsZero() {
 			list = append(list, name)
 		}
 	}
-	add("path", r.Path != "")
-	add("true", r.True != nil)
-	add("false", r.False != nil)
-	add("not_true", r.NotTrue != nil)
-	add("true_not", r.TrueNot != nil)
-	add("contains", r.Contains != nil)
-	add("not_contains", r.NotContains != nil)
-	add("neutral", r.Neutral != nil)
-	add("missing", r.Missing != nil)
-	add("day", r.Day != "")
-	add("from", r.From != "")
-	add("to", r.To != "")
-	add("pattern", r.Pattern != nil)
-	add("weight_by", r.WeightBy != nil)
-	add("percentile", r.Percentile != nil)
-	add("credibility_percentile", r.CredibilityPercentile != nil)
-	add("min_credible_matches", r.MinCredibleMatches != nil)
-	add("social_filter", r.SocialFilter != nil)
-	add("op", r.Op != nil)
-	add("value", r.Value != nil)
-	add("not_empty", r.NotEmpty != nil)
-	add("gte", r.AtLeast != nil)
-	add("lte", r.AtMost != nil)
-	add("min_stars", r.MinStars != nil)
-	add("agg", r.Agg != nil)
-	add("count", r.Count != nil)
-	add("names", r.Names != nil)
-	add("friends", r.Friends != nil)
-	add("hops", r.Hops != nil)
-	add("min_matches", r.MinMatches != nil)
 	return list
 }
 
@@ -90,7 +63,7 @@ func (r *evidenceRecord) typed() (*Evidence, error) {
 	case ReviewMeta:
 		return e, r.reviewMeta(e)
 	}
-	return e, circle{r.Names, r.Friends, r.Hops, r.MinMatches}.fill(e, r.Pattern)
+	return e, r.circle.fill(e, r.Pattern)
 }
 
 func (r *evidenceRecord) itemMeta(e *Evidence) error {

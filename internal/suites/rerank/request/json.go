@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -27,9 +25,7 @@ type record struct {
 
 // nodeRecord is a node as it stands in a file.
 type nodeRecord struct {
-	Name     string          `json:"id,omitempty"`
-	Ref      string          `json:"ref,omitempty"`
-	Op       *string         `json:"op,omitempty"`
+	Op       string          `json:"op,omitempty"`
 	Args     []*nodeRecord   `json:"args,omitempty"`
 	Aspect   string          `json:"aspect,omitempty"`
 	Evidence *evidenceRecord `json:"evidence,omitempty"`
@@ -70,13 +66,10 @@ type evidenceRecord struct {
 	Agg      *string        `json:"agg,omitempty"`
 	Count    *int           `json:"count,omitempty"`
 
-	Names      []string `json:"names,omitempty"`
-	Friends    []string `json:"friends,omitempty"`
-	Hops       *int     `json:"hops,omitempty"`
-	MinMatches *int     `json:"min_matches,omitempty"`
+	circle
 }
 
-// circle is a social filter inside review_text.
+// circle is a social filter, which may also stand inside review_text.
 type circle struct {
 	Names      []string `json:"names,omitempty"`
 	Friends    []string `json:"friends,omitempty"`
@@ -139,134 +132,38 @@ func decode(line []byte) (Request, []error) {
 	}
 	switch {
 	case raw.Structure != nil:
-		g := grower{fault: fault, named: map[string]*nodeRecord{}, path: map[*nodeRecord]bool{}}
-		g.name(raw.Structure, 1)
-		r.Structure = g.node(raw.Structure, "structure", 1)
+		c := checker{unread: map[*Node]error{}}
+		r.Structure = c.grow(raw.Structure)
+		errs = append(errs, c.check(r.Structure)...)
 	case r.Shorthand == "":
 		fault("structure is not given")
 	default:
 		n, err := ParseShorthand(r.Shorthand)
 		if err != nil {
 			fault("shorthand: %w", err)
-		} else {
-			r.Structure = n
+			break
 		}
-	}
-	if len(errs) == 0 {
-		errs = Check(r.Structure)
+		r.Structure = n
+		errs = append(errs, Check(n)...)
 	}
 	return r, errs
 }
 
-// A grower makes a tree of a file's nodes and says what is wrong with them.
-type grower struct {
-	fault func(format string, args ...any)
-	named map[string]*nodeRecord
-	path  map[*nodeRecord]bool // nodes that the one in hand is part of
-	grown int
-}
-
-// maxNodes bounds a tree: references could blow it up without end.
-const maxNodes = 10_000
-
-// name lists the nodes that can be referred to.
-func (g *grower) name(n *nodeRecord, depth int) {
-	if n == nil || depth > MaxDepth {
-		return
+// grow makes a tree of a file's nodes.
+func (c *checker) grow(n *nodeRecord) *Node {
+	if n == nil {
+		return nil
 	}
-	if n.Name != "" {
-		if g.named[n.Name] != nil {
-			g.fault("structure: two nodes have the id %q", n.Name)
-		}
-		g.named[n.Name] = n
-	}
+	grown := &Node{Op: n.Op, Aspect: n.Aspect}
 	for _, a := range n.Args {
-		g.name(a, depth+1)
+		grown.Args = append(grown.Args, c.grow(a))
 	}
-}
-
-// node grows a node, nil if something is wrong with it, which it has said.
-func (g *grower) node(n *nodeRecord, where string, depth int) *Node {
-	g.grown++
-	switch {
-	case depth > MaxDepth:
-		g.fault("%s: nested more than %d deep", where, MaxDepth)
-	case g.grown == maxNodes+1:
-		g.fault("%s: the tree has more than %d nodes", where, maxNodes)
-	case g.grown > maxNodes:
-	case n == nil:
-		g.fault("%s: empty node", where)
-	case n.Ref != "":
-		return g.reference(n, where, depth)
-	case n.Op != nil:
-		return g.operator(n, where, depth)
-	case len(n.Args) > 0:
-		g.fault("%s: args without op: want AND, OR or NOT", where)
-	case n.Evidence == nil && n.Aspect == "":
-		g.fault("%s: empty node: want op and args, or aspect and evidence", where)
-	case n.Evidence == nil:
-		g.fault("%s: %q has no evidence", where, n.Aspect)
-	default:
-		e, err := n.Evidence.typed()
-		if err == nil {
-			err = CheckEvidence(e)
+	if n.Evidence != nil {
+		var err error
+		if grown.Evidence, err = n.Evidence.typed(); err != nil {
+			c.unread[grown] = err
+			grown.Evidence = &Evidence{Kind: n.Evidence.Kind}
 		}
-		if err != nil {
-			g.fault("%s: %s: %w", where, n.Evidence.Kind, err)
-			return nil
-		}
-		return &Node{Aspect: n.Aspect, Evidence: e}
-	}
-	return nil
-}
-
-func (g *grower) reference(n *nodeRecord, where string, depth int) *Node {
-	target := g.named[n.Ref]
-	switch {
-	case n.Op != nil || len(n.Args) > 0 || n.Evidence != nil:
-		g.fault("%s: a ref is a node of its own: it has no op, args or evidence", where)
-	case target == nil:
-		g.fault("%s: no node has the id %q%s", where, n.Ref, known(g.named))
-	case g.path[target] || target == n:
-		g.fault("%s: cycle: the node %q is part of itself", where, n.Ref)
-	default:
-		return g.node(target, where, depth+1)
-	}
-	return nil
-}
-
-func known[V any](m map[string]V) string {
-	if len(m) == 0 {
-		return ""
-	}
-	return ": ids are " + strings.Join(slices.Sorted(maps.Keys(m)), ", ")
-}
-
-func (g *grower) operator(n *nodeRecord, where string, depth int) *Node {
-	op := *n.Op
-	switch {
-	case op != And && op != Or && op != Not:
-		g.fault("%s: unknown operator %q: want AND, OR or NOT", where, op)
-		return nil
-	case n.Evidence != nil || n.Aspect != "":
-		g.fault("%s: a node is an operator or a condition, not both", where)
-		return nil
-	case len(n.Args) == 0 || (op == Not && len(n.Args) > 1):
-		what := "empty node: "
-		if len(n.Args) > 0 {
-			what = ""
-		}
-		g.fault("%s: %s%s of %d conditions: want %s", where, what, op, len(n.Args), arity(op))
-		return nil
-	}
-	g.path[n] = true
-	defer delete(g.path, n)
-	grown := &Node{Op: op}
-	for i, a := range n.Args {
-		grown.Args = append(grown.Args, g.node(a, fmt.Sprintf("%s.args[%d]", where, i), depth+1))
-	}
-	if slices.Contains(grown.Args, nil) {
-		return nil
 	}
 	return grown
 }
@@ -283,7 +180,7 @@ func Marshal(r Request) ([]byte, error) {
 	return marshal(raw)
 }
 
-// MarshalJSON writes a tree as it stands in a file, references resolved.
+// MarshalJSON writes a tree as it stands in a file.
 func (n *Node) MarshalJSON() ([]byte, error) { return marshal(nodeOf(n)) }
 
 // marshal leaves <, > and & as they are: a file is read by people too.
@@ -305,7 +202,7 @@ func nodeOf(n *Node) *nodeRecord {
 		}
 		return r
 	}
-	r := &nodeRecord{Op: &n.Op}
+	r := &nodeRecord{Op: n.Op}
 	for _, a := range n.Args {
 		r.Args = append(r.Args, nodeOf(a))
 	}
