@@ -19,6 +19,7 @@ const (
 	InvalidDuplicate  = "index_twice"   // an index that is there twice
 	InvalidPlan       = "no_plan"       // a plan that cannot be read
 	InvalidQuery      = "no_query"      // SQL that failed in every attempt
+	InvalidTime       = "query_time"    // SQL that reached the limit of time, which another machine might not
 	InvalidUnfinished = "unfinished"    // a loop that reached its bound without an answer
 	InvalidRequest    = "no_structure"  // oracle: the request has no structure
 	InvalidNone       = "no_candidates" // there is nothing to rank

@@ -148,6 +148,9 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 	if errors.As(err, &bad) {
 		return nil, bad.Text, nil
 	}
+	if errors.Is(err, sqltable.ErrTime) {
+		return nil, "", fault(InvalidTime, "%v", err)
+	}
 	if err != nil {
 		return nil, "", err
 	}

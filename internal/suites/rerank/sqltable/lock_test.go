@@ -49,12 +49,3 @@ func TestEachLockHoldsAlone(t *testing.T) {
 		})
 	}
 }
-
-// The meter looks for the driver's handle of SQLite by the name of its field.
-func TestMeterFindsTheConnection(t *testing.T) {
-	for _, driver := range []any{nil, 1, struct{}{}, &struct{ db string }{"x"}, &struct{ db uintptr }{}} {
-		if _, err := newMeter(driver); err == nil {
-			t.Errorf("%#v is taken for the driver's connection", driver)
-		}
-	}
-}

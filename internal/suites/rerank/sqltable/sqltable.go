@@ -3,21 +3,22 @@
 // else.
 //
 // What a query may do is decided by SQLite's authorizer while the statement is
-// compiled, by a list of what is allowed: reading the tables, recursion, and
-// functions that always give the same for the same arguments. Writing,
-// PRAGMA, ATTACH (also inside VACUUM), transactions, virtual tables, extensions,
-// chance and the clock are refused, so a query's answer depends on the data
-// alone. PRAGMA query_only and limits on attached databases and lengths stand
-// behind it.
+// compiled, by a list of what is allowed: reading the tables, and functions
+// that always give the same for the same arguments. Writing, PRAGMA, ATTACH
+// (also inside VACUUM), transactions, virtual tables, extensions, chance and
+// the clock are refused, so a query's answer depends on the data alone. PRAGMA
+// query_only and limits on attached databases and lengths stand behind it.
 //
-// What is allowed may still be endless or huge: rows, bytes and steps of
-// SQLite's machine are bounded, so that the same query over the same tables
-// ends in the same way on every machine, however busy. One step may be a whole
-// call of a function: texts of at most 64 KiB and short patterns keep each
-// below a tenth of a second, but for trim with two arguments, whose work is the
-// product of both lengths and which is refused. A limit of wall clock time, far
-// above what the steps take, is the last resort; only there does the answer
-// depend on the machine.
+// What a query may cost is decided before it runs, too, as far as that can be
+// told, so that the same query over the same tables ends in the same way on
+// every machine. Recursion, the only thing in SQL that has no end, is refused.
+// So is a join that goes through more than two tables row by row, which is what
+// a forgotten condition comes to: with two, its work is at most the square of
+// the largest table, and tables are small. Lengths of texts, patterns and
+// expressions are limited, and so are the rows and bytes of a result. What is
+// left can still be slow when somebody tries hard. For that there is a limit of
+// time, far above what honest queries take, and [ErrTime] names it, since only
+// there the answer depends on the machine.
 //
 // The package must not know what the tables hold or who asks.
 package sqltable
@@ -27,6 +28,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -49,7 +51,6 @@ type Table struct {
 type Limits struct {
 	Rows  int           // rows that are kept, default 200; more set Truncated
 	Bytes int           // of cells that are kept, default 64 KiB; also of one cell
-	Steps int           // of SQLite's machine, default 50 million, counted by the thousand: some seconds, and far from what any honest query over some thousand rows takes
 	Time  time.Duration // the last resort, default 2 minutes
 }
 
@@ -59,9 +60,6 @@ func (l Limits) orDefault() Limits {
 	}
 	if l.Bytes <= 0 {
 		l.Bytes = 64 << 10
-	}
-	if l.Steps <= 0 {
-		l.Steps = 50_000_000
 	}
 	if l.Time <= 0 {
 		l.Time = 2 * time.Minute
@@ -88,12 +86,15 @@ type Error struct{ Text string }
 
 func (e *Error) Error() string { return e.Text }
 
+// ErrTime is the error of a query that reached the limit of time. Another
+// machine might have finished it, so no model should be asked to go on from it.
+var ErrTime = errors.New("the query reached the limit of time")
+
 // A DB is one database in memory. It is not safe for concurrent use.
 type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
-	meter  *meter
 }
 
 // Open makes a database of its own; Close frees it.
@@ -108,13 +109,6 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 		return nil, errors.Join(fmt.Errorf("sqltable: opening a database in memory: %w", err), pool.Close())
 	}
 	db := &DB{pool: pool, conn: conn, limits: limits.orDefault()}
-	err = conn.Raw(func(driver any) (err error) {
-		db.meter, err = newMeter(driver)
-		return err
-	})
-	if err != nil {
-		err = fmt.Errorf("sqltable: counting the steps of queries: %w", err)
-	}
 	for _, t := range tables {
 		if err == nil {
 			err = db.fill(ctx, t)
@@ -130,14 +124,7 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 }
 
 // Close frees the database.
-func (db *DB) Close() error {
-	err := errors.Join(db.conn.Close(), db.pool.Close())
-	if db.meter != nil {
-		db.meter.close()
-		db.meter = nil
-	}
-	return err
-}
+func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.pool.Close()) }
 
 // Add fills another table in, between queries.
 func (db *DB) Add(ctx context.Context, t Table) error {
@@ -185,10 +172,11 @@ func (db *DB) lock(ctx context.Context) error {
 		return fmt.Errorf("sqltable: closing the database to writing: %w", err)
 	}
 	for id, most := range map[int]int{
-		sqlite3.SQLITE_LIMIT_ATTACHED:   0,
-		sqlite3.SQLITE_LIMIT_LENGTH:     64 << 10, // of any text, and of any row, on the way to a result
-		sqlite3.SQLITE_LIMIT_SQL_LENGTH: 64 << 10,
-		sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 200,
+		sqlite3.SQLITE_LIMIT_ATTACHED:        0,
+		sqlite3.SQLITE_LIMIT_LENGTH:          64 << 10, // of any text, and of any row, on the way to a result
+		sqlite3.SQLITE_LIMIT_SQL_LENGTH:      64 << 10,
+		sqlite3.SQLITE_LIMIT_EXPR_DEPTH:      200,
+		sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
 		// Matching a long pattern takes time that no interrupt ends.
 		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
 	} {
@@ -226,7 +214,7 @@ func (db *DB) authorize(policy sqlite.AuthorizerFn) error {
 // readOnly allows what reads, and functions of their arguments alone.
 func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
-	case sqlite.AuthSelect, sqlite.AuthRead, sqlite.AuthRecursive:
+	case sqlite.AuthSelect, sqlite.AuthRead:
 		return sqlite.AuthorizerOK
 	case sqlite.AuthFunction:
 		if slices.Contains(functions, strings.ToLower(function)) {
@@ -243,34 +231,31 @@ var functions = strings.Fields(`abs char coalesce concat concat_ws format glob g
 	sign substr substring total sum avg count trim typeof unicode upper string_agg
 	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value -> ->>`)
 
-// Query runs one statement. A statement that is refused, wrong or stopped at a
-// limit is an [*Error]; anything else, such as the end of ctx, is not the
-// query's fault.
+// Query runs one statement. A statement that is refused or wrong is an
+// [*Error], one that takes too long [ErrTime]; anything else, such as the end of
+// ctx, is not the query's fault.
 func (db *DB) Query(ctx context.Context, query string) (Result, error) {
-	if err := ctx.Err(); err != nil {
-		return Result{}, err
-	}
-	if err := single(query); err != nil {
-		return Result{}, err
-	}
-	if err := noTrimSet(query); err != nil {
-		return Result{}, err
-	}
-	run, end := db.meter.begin(ctx, db.limits)
-	r, err := db.read(context.WithoutCancel(ctx), query)
-	end()
+	limited, cancel := context.WithTimeout(ctx, db.limits.Time)
+	defer cancel()
+	r, err := db.read(limited, query)
 	switch {
 	case err == nil:
 		return r, nil
 	case ctx.Err() != nil:
 		return Result{}, ctx.Err()
-	case run.stopped != "":
-		return Result{}, &Error{run.stopped}
+	case limited.Err() != nil:
+		return Result{}, fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
 	}
 	return Result{}, &Error{explain(err)}
 }
 
 func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
+	if err := single(query); err != nil {
+		return r, err
+	}
+	if err := db.joined(ctx, query); err != nil {
+		return r, err
+	}
 	rows, err := db.conn.QueryContext(ctx, query)
 	if err != nil {
 		return r, err
@@ -333,107 +318,58 @@ func cellOf(v any) Cell {
 	return Cell{Text: fmt.Sprint(v)}
 }
 
+// notCode matches quoted text and comments.
+var notCode = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|--[^\n]*|/\\*.*?(?:\\*/|$)")
+
 // single refuses what the driver would run as several statements, or as none.
-// Quoted text and comments are skipped, so that a semicolon in a string is
-// nothing special.
 func single(query string) error {
 	if !utf8.ValidString(query) || strings.ContainsRune(query, 0) {
-		return &Error{"the query is no valid text"}
+		return errors.New("the query is no valid text")
 	}
-	rest := query
-	for rest != "" {
-		n := token(rest)
-		if rest[0] == ';' {
-			if blank(rest[1:]) {
-				return nil
-			}
-			return &Error{"more than one statement: write one SELECT"}
-		}
-		rest = rest[n:]
-	}
-	if blank(query) {
-		return &Error{"there is no statement"}
+	switch code := strings.Trim(notCode.ReplaceAllString(query, " "), "; \t\r\n\f"); {
+	case code == "":
+		return errors.New("there is no statement")
+	case strings.Contains(code, ";"):
+		return errors.New("more than one statement: write one SELECT")
 	}
 	return nil
 }
 
-// blank reports text of nothing but space, semicolons and comments.
-func blank(s string) bool {
-	for s != "" {
-		if n := token(s); n > 1 && !strings.HasPrefix(s, "--") && !strings.HasPrefix(s, "/*") || n == 1 && !strings.ContainsRune(" \t\r\n\f;", rune(s[0])) {
-			return false
-		} else {
-			s = s[n:]
+// most is how many tables a join may go through row by row.
+const most = 2
+
+// joined refuses a join of too many tables that nothing ties to each other.
+// SQLite's plan has a line for each table, SCAN where it looks at every row and
+// SEARCH where an index, of its own making if need be, finds them; those of a
+// join have the same parent.
+func (db *DB) joined(ctx context.Context, query string) (err error) {
+	rows, err := db.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	scans := map[int]int{}
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			return err
+		}
+		if strings.HasPrefix(detail, "SCAN ") {
+			scans[parent]++
+		}
+		if scans[parent] > most {
+			return errors.New("refused: the query joins too many tables whose rows nothing ties to each other; join on equal columns")
 		}
 	}
-	return true
-}
-
-// noTrimSet refuses trim(text, letters) and its like. The authorizer sees the
-// names of functions and not how many arguments they have.
-func noTrimSet(query string) error {
-	var open []bool // of each parenthesis: is it that of a call of trim?
-	last := ""
-	for rest := query; rest != ""; {
-		t := rest[:token(rest)]
-		rest = rest[len(t):]
-		if strings.HasPrefix(t, "--") || strings.HasPrefix(t, "/*") || t == bom || strings.Contains(" \t\r\n\f", t) {
-			continue
-		}
-		switch {
-		case t == "(":
-			name := strings.ToLower(strings.Trim(last, "\"`[]"))
-			open = append(open, name == "trim" || name == "ltrim" || name == "rtrim")
-		case t == ")" && len(open) > 0:
-			open = open[:len(open)-1]
-		case t == "," && len(open) > 0 && open[len(open)-1]:
-			return &Error{"refused: trim takes one argument here; use replace to remove other letters"}
-		}
-		last = t
-	}
-	return nil
-}
-
-// bom is space to SQLite where a word could begin, and else part of the word.
-const bom = "\ufeff"
-
-// token is the length of the comment, quoted text, word or byte that s begins
-// with.
-func token(s string) int {
-	end := func(from int, mark string) int {
-		if i := strings.Index(s[from:], mark); i >= 0 {
-			return from + i + len(mark)
-		}
-		return len(s)
-	}
-	switch {
-	case strings.HasPrefix(s, "--"):
-		return end(2, "\n")
-	case strings.HasPrefix(s, "/*"):
-		return end(2, "*/")
-	case s[0] == '\'' || s[0] == '"' || s[0] == '`':
-		return end(1, s[:1])
-	case s[0] == '[':
-		return end(1, "]")
-	case strings.HasPrefix(s, bom):
-		return len(bom)
-	}
-	n := 0
-	for n < len(s) && inWord(s[n]) {
-		n++
-	}
-	return max(n, 1)
-}
-
-func inWord(c byte) bool {
-	return c >= utf8.RuneSelf || c == '_' || c == '$' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+	return rows.Err()
 }
 
 // explain makes SQLite's message one that a model can act on.
 func explain(err error) string {
 	text := err.Error()
 	if strings.Contains(text, "not authorized") || strings.Contains(text, "prohibited") {
-		return "refused: only SELECT over the tables is allowed, without dates, random functions, PRAGMA or ATTACH (" + text + ")"
+		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + text + ")"
 	}
 	return text
 }
