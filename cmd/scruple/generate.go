@@ -13,8 +13,7 @@ func generateVerb(a *app) *cobra.Command {
 	c := verb("generate SUITE DIR", "make up a data set whose truth is known", `
 Writes a data set of the suite into DIR, the same for the same seed and sizes,
 and checks it. Nothing in it is real but what --from gives: for rerank a file of
-restaurants of OpenStreetMap, whose reviews, people and requests are then made
-up. What could not be read of it, or was repaired, is listed.`, cobra.ExactArgs(2),
+items (JSON Lines), whose reviews, people and requests are then made up.`, cobra.ExactArgs(2),
 		func(_ *cobra.Command, args []string) error {
 			entry, err := suiteCalled(args[0])
 			if err != nil {
@@ -44,6 +43,6 @@ up. What could not be read of it, or was repaired, is listed.`, cobra.ExactArgs(
 	f.IntVar(&m.Reviews, "reviews", 0, "reviews (default 12 an item)")
 	f.IntVar(&m.Users, "users", 0, "people (default a tenth of the reviews)")
 	f.IntVar(&m.Requests, "requests", 60, "requests")
-	f.StringVar(&m.From, "from", "", "real items to build upon")
+	f.StringVar(&m.From, "from", "", "file of items to build upon")
 	return c
 }

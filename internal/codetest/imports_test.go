@@ -66,6 +66,8 @@ var rules = []struct {
 		"statbench times the library itself"},
 	{"tools/convert/cuad", []string{"internal/dataset", "internal/text"}, []string{"net", "database"},
 		"a converter reads files and writes the data of an example"},
+	{"tools/convert/osm", []string{"internal/suites/rerank"}, []string{"net", "database"},
+		"a converter reads files and writes the data of an example"},
 	{"tools/convert", nil, nil, "the command only picks a converter"},
 	{"tools", nil, nil, "tools measure the program from outside"},
 }

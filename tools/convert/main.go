@@ -13,6 +13,7 @@ import (
 	"os"
 
 	"github.com/scruple-eval/scruple/tools/convert/cuad"
+	"github.com/scruple-eval/scruple/tools/convert/osm"
 )
 
 // converters lists the data sets.
@@ -21,6 +22,7 @@ var converters = []struct {
 	main      func(args []string, stdout, stderr io.Writer) int
 }{
 	{"cuad", "contracts with gold from CUAD v1", cuad.Main},
+	{"osm", "restaurants of OpenStreetMap, as items of the rerank suite", osm.Main},
 }
 
 func main() { os.Exit(run(os.Args[1:], os.Stdout, os.Stderr)) }

@@ -2,19 +2,18 @@ package rerank
 
 import (
 	"fmt"
-	"os"
+	"path/filepath"
 
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/generate"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/osm"
 )
 
 // A Making says what data set to make up.
 type Making struct {
 	Seed                            uint64
 	Items, Reviews, Users, Requests int
-	// From is a file of restaurants of OpenStreetMap to take instead of making
-	// items up; "" makes them up.
+	// From is a file of items to take instead of making them up.
 	From string
 }
 
@@ -24,18 +23,10 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 	var base []*catalog.Item
 	source := ""
 	if m.From != "" {
-		text, err := os.ReadFile(m.From)
-		if err != nil {
-			return nil, nil, fmt.Errorf("reading restaurants: %w", err)
+		if base, notes, err = given(m.From); err != nil {
+			return nil, nil, err
 		}
-		items, said, err := osm.Convert(text)
-		if err != nil {
-			return nil, nil, fmt.Errorf("%s: %w", m.From, err)
-		}
-		base, source = items, osm.Attribution
-		for _, n := range said {
-			notes = append(notes, n.String())
-		}
+		source = filepath.Base(m.From)
 	} else if m.Items == 0 {
 		m.Items = 100
 	}
@@ -54,4 +45,21 @@ func Make(dir string, m Making) (files, notes []string, err error) {
 	}
 	files, err = d.Write(dir)
 	return files, notes, err
+}
+
+// given reads items, and what may be wrong with them.
+func given(path string) (items []*catalog.Item, notes []string, err error) {
+	c, findings, err := catalog.Load(catalog.Files{Items: path})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading items: %w", err)
+	}
+	var errs study.Errors
+	for _, x := range findings {
+		if x.Warning {
+			notes = append(notes, x.Error())
+		} else {
+			errs.Add(x)
+		}
+	}
+	return c.Items, notes, errs.Err()
 }

@@ -13,7 +13,7 @@ import (
 // Files are where a catalog's data stand: JSON Lines, plain or gzip.
 type Files struct {
 	Items   string
-	Reviews string
+	Reviews string // "" for none
 	Users   string // "" for none
 	// Strip lists what is left out, since it gives an answer away: paths of
 	// items ("stars", "attributes.Ambience.casual", "hours.Monday") and, after
@@ -374,7 +374,7 @@ func (l *loader) finish() {
 		l.fault(0, "there are no items")
 	}
 	for _, i := range l.catalog.Items {
-		if len(i.Reviews) == 0 {
+		if len(i.Reviews) == 0 && l.files.Reviews != "" {
 			l.warn(i.Line, "item %q has no reviews", i.ID)
 		}
 		i.Reviews = slices.Clip(i.Reviews)

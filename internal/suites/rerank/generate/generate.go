@@ -22,8 +22,7 @@ type Options struct {
 	// Base are items to take instead of making some up, drawn where there are
 	// more than are wanted. They are not changed; reviews they have are left out.
 	Base []*catalog.Item
-	// Source says where Base comes from and under which licence, for the
-	// README that goes with the data.
+	// Source says where Base comes from, for the README that goes with the data.
 	Source string
 }
 

@@ -14,7 +14,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/osm"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -375,15 +374,12 @@ func TestSizesThatDoNotGoTogether(t *testing.T) {
 
 // The restaurants of Mannheim keep what is known of them and get reviews.
 func TestRealItems(t *testing.T) {
-	data, err := os.ReadFile("../osm/testdata/osm_restaurants_mannheim.json")
-	if err != nil {
-		t.Fatal(err)
+	c, findings, err := catalog.Load(catalog.Files{Items: "../../../../examples/rerank/data/items.jsonl"})
+	if err != nil || len(findings) > 0 {
+		t.Fatal(err, findings)
 	}
-	base, _, err := osm.Convert(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := generate(t, Options{Seed: 42, Reviews: 2000, Requests: 100, Base: base, Source: osm.Attribution})
+	base := c.Items
+	d := generate(t, Options{Seed: 42, Reviews: 2000, Requests: 100, Base: base, Source: "mannheim.jsonl"})
 	for i, item := range d.Catalog.Items {
 		if item.ID != base[i].ID || len(item.Reviews) == 0 || len(base[i].Reviews) > 0 || item.Fields["stars"].Kind() != catalog.Missing {
 			t.Fatalf("item %d: %+v", i, item)
@@ -394,7 +390,7 @@ func TestRealItems(t *testing.T) {
 		t.Fatal(err)
 	}
 	readme, err := os.ReadFile(filepath.Join(dir, ReadmeFile))
-	if err != nil || !strings.Contains(string(readme), "ODbL") || !strings.Contains(string(readme), "Nobody wrote these reviews") {
+	if err != nil || !strings.Contains(string(readme), "mannheim.jsonl") || !strings.Contains(string(readme), "Nobody wrote these reviews") {
 		t.Errorf("%s, %v", readme, err)
 	}
 }

@@ -122,7 +122,7 @@ func (d *Data) origin() string {
 	if d.source == "" {
 		return "Nothing here is real."
 	}
-	return "The items are real: " + d.source + "."
+	return "The items are those of " + d.source + ", under the licence of that file."
 }
 
 // repeats says how many requests repeat another, if any does.

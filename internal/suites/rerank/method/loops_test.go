@@ -452,7 +452,7 @@ func TestANoTPlansAreBounded(t *testing.T) {
 
 func TestWeaverResults(t *testing.T) {
 	for sql, want := range map[string]string{
-		"SELECT a.item FROM attributes a, attributes b":              "the result is too large (more than 5000 rows)",
+		"SELECT a.item FROM attributes a, attributes b":                            "the result is too large (more than 5000 rows)",
 		"SELECT i.item, printf('%.*c', 9000, 'x') AS long FROM items i":            "the result is too large (more than 64 KiB of text)",
 		"SELECT i.item FROM items i JOIN reviews r ON r.item = i.item ORDER BY 1":  "", // every candidate twice
 		"SELECT name, ITEM FROM items WHERE item >= 3 ORDER BY item = 7 DESC":      "",

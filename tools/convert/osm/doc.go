@@ -3,7 +3,7 @@
 // cannot be read is said, item by item, and left unknown rather than guessed.
 //
 // The data are © OpenStreetMap contributors, ODbL 1.0. They hold no reviews;
-// package generate makes some up, which are not real.
+// `scruple generate --from` makes some up, which are not real.
 //
 // The package must not know what is asked of items.
 package osm

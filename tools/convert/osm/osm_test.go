@@ -1,6 +1,7 @@
 package osm
 
 import (
+	"bytes"
 	"os"
 	"strings"
 	"testing"
@@ -129,7 +130,7 @@ func FuzzParseHours(f *testing.F) {
 
 func mannheim(t *testing.T) ([]*catalog.Item, []Note) {
 	t.Helper()
-	data, err := os.ReadFile("testdata/osm_restaurants_mannheim.json")
+	data, err := os.ReadFile("../../../examples/rerank/osm_restaurants_mannheim.json")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,7 +141,7 @@ func mannheim(t *testing.T) ([]*catalog.Item, []Note) {
 	return items, notes
 }
 
-// SOURCE.md counts 139 restaurants, 103 with opening_hours. All of them are
+// Of the extract's 139 restaurants 103 have opening_hours. All of them are
 // read; of one no day has an end.
 func TestMannheim(t *testing.T) {
 	items, notes := mannheim(t)
@@ -240,6 +241,26 @@ func TestRepair(t *testing.T) {
 		got, changed := Repair(in)
 		if got != want || changed != (in != want) {
 			t.Errorf("%q becomes %q (%v), want %q", in, got, changed, want)
+		}
+	}
+}
+
+// The shipped items are those of the extract.
+func TestConvertFile(t *testing.T) {
+	want, err := os.ReadFile("../../../examples/rerank/data/items.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, said bytes.Buffer
+	if code := Main([]string{"../../../examples/rerank/osm_restaurants_mannheim.json"}, &out, &said); code != 0 || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("exit code %d, %d bytes of %d", code, out.Len(), len(want))
+	}
+	if !strings.Contains(said.String(), "note: node/823457164 (Geiger & Salber): opening_hours") || !strings.Contains(said.String(), Attribution) {
+		t.Errorf("said %s", &said)
+	}
+	for _, args := range [][]string{nil, {"a", "b"}, {"absent.json"}, {"osm_test.go"}} {
+		if code := Main(args, &out, &said); code != 2 {
+			t.Errorf("%q: exit code %d", args, code)
 		}
 	}
 }
