@@ -56,48 +56,34 @@ func New(graph *catalog.Graph) *Evaluator { return &Evaluator{graph: graph} }
 // The tree must be one that [request.Check] finds nothing wrong with; an empty
 // node is neither true nor unknown but a panic.
 func (e *Evaluator) Evaluate(n *request.Node, item *catalog.Item) Truth {
-	return combine(n, func(leaf *request.Node) Truth { return e.Leaf(leaf.Evidence, item) })
+	return Combine(n, func(leaf *request.Node) Truth { return e.Leaf(leaf.Evidence, item) })
 }
 
-// combine is the truth of a tree, given that of its conditions. Those that
+// Combine is the truth of a tree, given that of its conditions. Those that
 // cannot change it any more are not asked for.
-func combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
-	switch n.Op {
-	case request.Not:
-		return -combine(only(n), leaf)
-	case request.And, request.Or:
-		sign := True // what ends an OR
-		if n.Op == request.And {
-			sign = False
-		}
-		nonEmpty(n)
-		best := -sign
-		for _, a := range n.Args {
-			if t := combine(a, leaf); t*sign > best*sign {
-				best = t
-			}
-			if best == sign {
-				break
-			}
-		}
-		return best
-	case "":
+func Combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
+	end := True // what ends an OR
+	switch {
+	case n.Op == "":
 		return leaf(n)
+	case n.Op == request.Not && len(n.Args) == 1:
+		return -Combine(n.Args[0], leaf)
+	case n.Op == request.And && len(n.Args) > 0:
+		end = False
+	case n.Op == request.Or && len(n.Args) > 0:
+	default:
+		panic(fmt.Sprintf("evidence: %s of %d nodes: the tree was not checked", n.Op, len(n.Args)))
 	}
-	panic(fmt.Sprintf("evidence: unknown operator %q: the tree was not checked", n.Op))
-}
-
-func nonEmpty(n *request.Node) {
-	if len(n.Args) == 0 {
-		panic("evidence: empty " + n.Op + ": the tree was not checked")
+	truth := -end
+	for _, a := range n.Args {
+		if t := Combine(a, leaf); t*end > truth*end {
+			truth = t
+		}
+		if truth == end {
+			break
+		}
 	}
-}
-
-func only(n *request.Node) *request.Node {
-	if len(n.Args) != 1 {
-		panic("evidence: NOT takes one node: the tree was not checked")
-	}
-	return n.Args[0]
+	return truth
 }
 
 // Leaf is the truth of a condition for an item. Evidence that

@@ -91,7 +91,7 @@ func (e *Evaluator) Table(n *request.Node, items []*catalog.Item) []Row {
 			truths[leaf] = e.Leaf(leaf.Evidence, item)
 			row.Conditions[k] = truths[leaf]
 		}
-		row.Truth = combine(n, func(leaf *request.Node) Truth { return truths[leaf] })
+		row.Truth = Combine(n, func(leaf *request.Node) Truth { return truths[leaf] })
 		rows[i] = row
 	}
 	return rows

@@ -88,7 +88,7 @@ func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Truth) Status {
 	s := Status{Request: r.ID, Line: r.Line, Gold: Unknown, Matches: []string{}}
 	for i, item := range c.Items {
-		t := combine(r.Structure, func(n *request.Node) Truth { return truth[n][i] })
+		t := Combine(r.Structure, func(n *request.Node) Truth { return truth[n][i] })
 		if item.ID == r.Gold {
 			s.Gold = t
 		} else if t == Unknown {

@@ -9,19 +9,14 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // ANoT works in three phases, a file each: plan (anot_plan.go), expand
 // (anot_expand.go) and execute (anot_execute.go).
 func ANoT() Method {
 	return Method{
-		Name: "anot", Title: "Adaptive network of thought",
-		Doc: fmt.Sprintf("Plan: typed conditions and their logic, from the request and the schema; attributes and hours prune at no cost. "+
-			"Expand: a loop of at most %d rounds edits a plan of steps. Execute: the steps as a graph, layer by layer, each layer at once; a step that fails is unknown. "+
-			"What is equal at the top is decided by one more prompt.", anotRounds),
-		Source: "specification R4.1",
-		Asks:   true,
+		Name: "anot",
+		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
 			n := &network{session: s}
 			for _, phase := range []func(context.Context) error{n.makePlan, n.expand, n.execute} {
@@ -45,7 +40,7 @@ type network struct {
 
 // all is what the whole plan says of a candidate.
 func (n *network) all(candidate int) evidence.Truth {
-	return kleene(n.logic, func(leaf *request.Node) evidence.Truth {
+	return evidence.Combine(n.logic, func(leaf *request.Node) evidence.Truth {
 		return n.truths[n.condition(leaf.Aspect)][candidate-1]
 	})
 }
@@ -88,7 +83,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	compare := func(a, b int) int {
 		return cmp.Or(cmp.Compare(n.all(b), n.all(a)), cmp.Compare(n.balance(b), n.balance(a)))
 	}
-	chance := n.chance()
+	chance := n.chance("anot")
 	order := n.sorted(func(a, b int) int { return cmp.Or(compare(a, b), chance(a, b)) })
 	tied := 1
 	for tied < len(order) && compare(order[0], order[tied]) == 0 {
@@ -107,26 +102,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	first := make([]int, 0, len(order))
-	for _, place := range places {
-		first = append(first, shown[place-1])
-	}
-	for _, i := range order {
-		if !slices.Contains(first, i) {
-			first = append(first, i)
-		}
-	}
-	return first, nil
-}
-
-// chance orders candidates by a hash of the run's seed, the request and the
-// item: it is the same whenever the trial is performed, wherever they stand.
-func (n *network) chance() func(a, b int) int {
-	prefix := stable.Seed(n.Seed, "anot", n.ID)
-	return func(a, b int) int {
-		x, y := n.Candidates[a-1].Item.ID, n.Candidates[b-1].Item.ID
-		return cmp.Or(cmp.Compare(stable.Seed(prefix, x), stable.Seed(prefix, y)), strings.Compare(x, y))
-	}
+	return first(places, shown, order), nil
 }
 
 // table shows the truths, a line a candidate.

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 const (
@@ -103,13 +101,11 @@ func (n *network) expand(ctx context.Context) error {
 			injected = injected || tool.Tool == "read" && n.isCandidate(tool.Candidate) && n.Candidates[tool.Candidate-1].Injected
 		}
 		n.record(step, "action", seen)
-		messages = append(messages, eval.Message{Role: "assistant", Content: orDots(a.Text)}, eval.Message{Role: "user", Content: "Result:\n" + seen})
+		messages = turn(messages, a, "Result:\n"+seen)
 	}
 	n.note("expand", "note", "%d rounds are over: the steps stay as they are", anotRounds)
 	return nil
 }
-
-func (n *network) isCandidate(i int) bool { return i >= 1 && i <= len(n.Candidates) }
 
 // use carries out a tool call and says what came of it.
 func (n *network) use(t *anotTool) string {

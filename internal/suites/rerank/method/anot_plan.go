@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -83,8 +82,7 @@ func (n *network) makePlan(ctx context.Context) error {
 			return nil
 		}
 		n.note(step, "fault", "%v", wrong)
-		p.Messages = append(p.Messages[:len(p.Messages):len(p.Messages)], eval.Message{Role: "assistant", Content: orDots(a.Text)},
-			eval.Message{Role: "user", Content: fmt.Sprintf("That plan cannot be used: %v. Answer again with the whole JSON object.", wrong)})
+		p.Messages = turn(p.Messages, a, fmt.Sprintf("That plan cannot be used: %v. Answer again with the whole JSON object.", wrong))
 	}
 	return fault(InvalidPlan, "%d attempts, the last: %v", anotPlans, wrong)
 }

@@ -17,7 +17,8 @@ const (
 	bm25B  = 0.75
 )
 
-// BM25 ranks by word overlap. A candidate is one document: its name, facts and
+// BM25 ranks by word overlap (Robertson and Zaragoza, Foundations and Trends in
+// IR 3(4), 2009). A candidate is one document: its name, facts and
 // the text of its reviews as they are shown, without the numbers and tags round
 // them, which would let the place in the list count. Words are runs of letters or
 // digits, case folded, names in camel case taken apart; there are no stop
@@ -26,9 +27,7 @@ const (
 // is never negative.
 func BM25() Method {
 	return Method{
-		Name: "bm25", Title: "BM25",
-		Doc:    "Ranks by the words that request and candidate share (k1 = 1.2, b = 0.75).",
-		Source: "Robertson and Zaragoza, Foundations and Trends in IR 3(4), 2009",
+		Name: "bm25",
 		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
 			documents := make([][]string, len(s.Candidates))
 			for i := range documents {

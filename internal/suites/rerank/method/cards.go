@@ -163,8 +163,10 @@ func (c *cards) facts(i int) string {
 			fmt.Fprintf(&b, "%s: %s\n", path, valueText(v))
 		}
 	}
-	for day, text := range hoursOf(item) {
-		fmt.Fprintf(&b, "hours.%s: %s\n", catalog.Weekdays[day], text)
+	for day, name := range catalog.Weekdays {
+		if v := item.Hours.On(day); !v.IsZero() {
+			fmt.Fprintf(&b, "hours.%s: %s\n", name, v)
+		}
 	}
 	return b.String()
 }
@@ -314,8 +316,8 @@ func (c *cards) hours(day string) string {
 		return fmt.Sprintf("%q is no day: want Monday to Sunday.", ellipsis(day, 40))
 	}
 	return c.each(func(item *catalog.Item) string {
-		if text, ok := hoursOn(item, at); ok {
-			return text
+		if v := item.Hours.On(at); !v.IsZero() {
+			return v.String()
 		}
 		return "not known"
 	})

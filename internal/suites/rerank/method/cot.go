@@ -2,13 +2,12 @@ package method
 
 import "context"
 
-// CoT asks once: think condition by condition, then rank.
+// CoT asks once: think condition by condition, then rank (Wei et al., NeurIPS
+// 2022).
 func CoT() Method {
 	return Method{
-		Name: "cot", Title: "Chain of thought",
-		Doc:    "One prompt with all candidates: reason condition by condition, then end in a ranking.",
-		Source: "Wei et al., NeurIPS 2022",
-		Asks:   true,
+		Name: "cot",
+		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
 			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), cotTask, s.finalLine())}
 			a, err := s.query(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false))

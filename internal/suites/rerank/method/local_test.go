@@ -8,7 +8,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 // Three documents of 2, 4 and 3 words, mean 3. "wifi" is in two of them, so
@@ -41,19 +40,17 @@ func TestWords(t *testing.T) {
 
 func TestWindowsGoFromBackToFront(t *testing.T) {
 	for _, c := range []struct {
-		w    Windows
-		n    int
-		want []int
+		n, size, stride int
+		want            []int
 	}{
-		{Windows{}, 10, []int{0}},
-		{Windows{}, 20, []int{0}},
-		{Windows{}, 21, []int{1, 0}},
-		{Windows{}, 50, []int{30, 20, 10, 0}},
-		{Windows{Size: 4, Stride: 2}, 9, []int{5, 3, 1, 0}},
-		{Windows{Size: 4, Stride: 9}, 6, []int{2, 0}}, // a stride beyond the window would lose candidates
+		{10, 20, 10, []int{0}},
+		{20, 20, 10, []int{0}},
+		{21, 20, 10, []int{1, 0}},
+		{50, 20, 10, []int{30, 20, 10, 0}},
+		{9, 4, 2, []int{5, 3, 1, 0}},
 	} {
-		if got := c.w.orDefault().begins(c.n); !slices.Equal(got, c.want) {
-			t.Errorf("windows %+v over %d begin at %v, want %v", c.w, c.n, got, c.want)
+		if got := windows(c.n, c.size, c.stride); !slices.Equal(got, c.want) {
+			t.Errorf("windows %+v begin at %v", c, got)
 		}
 	}
 }
@@ -71,22 +68,6 @@ func TestLayers(t *testing.T) {
 	}
 	if len(left) != 5 {
 		t.Errorf("left over are %v", left)
-	}
-}
-
-func TestKleene(t *testing.T) {
-	truths := map[string]evidence.Truth{"t": evidence.True, "f": evidence.False, "u": evidence.Unknown}
-	for shorthand, want := range map[string]evidence.Truth{
-		"AND(t, t)": 1, "AND(t, u)": 0, "AND(u, f)": -1, "OR(f, f)": -1, "OR(f, u)": 0, "OR(u, t)": 1,
-		"NOT(t)": -1, "NOT(u)": 0, "NOT(f)": 1, "AND(t, OR(f, NOT(f)))": 1, "u": 0,
-	} {
-		n, err := request.ParseShorthand(shorthand)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := kleene(n, func(leaf *request.Node) evidence.Truth { return truths[leaf.Aspect] }); got != want {
-			t.Errorf("%s is %d, want %d", shorthand, got, want)
-		}
 	}
 }
 

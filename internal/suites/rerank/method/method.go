@@ -1,6 +1,5 @@
 // Package method holds the ways to rank candidates for a request, one file
-// each. A method is a value that documents itself and one function: task in,
-// ranking out. Adding one touches its own file and one line of [All].
+// each. A method is one function: task in, ranking out. Adding one touches its own file and one line of [All].
 //
 // # What a method must keep
 //
@@ -27,6 +26,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -107,12 +107,9 @@ type Event struct {
 
 // A Method is a way to rank.
 type Method struct {
-	Name   string
-	Title  string
-	Doc    string
-	Source string // the paper or specification it comes from
-	Asks   bool   // it asks models
-	Rank   func(ctx context.Context, t Task, ask Asker) (Result, error)
+	Name string
+	Asks bool // it asks models
+	Rank func(ctx context.Context, t Task, ask Asker) (Result, error)
 }
 
 // All lists the methods, those that ask nobody first.
@@ -124,7 +121,7 @@ func All() []Method {
 		CoT(),
 		PlanAndSolve(),
 		PlanAct(),
-		Listwise(Windows{}),
+		Listwise(20, 10),
 		Weaver(),
 		ANoT(),
 	}
@@ -218,6 +215,16 @@ func (s *session) note(step, kind, format string, args ...any) {
 // ask1 is the messages of a prompt of one turn.
 func ask1(parts ...string) []eval.Message {
 	return []eval.Message{{Role: "user", Content: strings.Join(parts, "\n\n")}}
+}
+
+// turn goes on with a conversation: an answer, and what is said to it. An empty
+// answer is a turn that providers refuse.
+func turn(messages []eval.Message, a Answer, reply string) []eval.Message {
+	said := a.Text
+	if strings.TrimSpace(said) == "" {
+		said = "…"
+	}
+	return append(slices.Clip(messages), eval.Message{Role: "assistant", Content: said}, eval.Message{Role: "user", Content: reply})
 }
 
 // schema is the form of an answer. The JSON is part of the program.

@@ -9,9 +9,7 @@ import (
 // them: the upper bound, and the check that the data are right.
 func Oracle() Method {
 	return Method{
-		Name: "oracle", Title: "Oracle",
-		Doc:    "Evaluates the request's hidden structure on the data as they are, attacks and budgets left aside.",
-		Source: "definition",
+		Name: "oracle",
 		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
 			if s.Structure == nil {
 				return nil, fault(InvalidRequest, "request %s has no structure to evaluate", s.ID)

@@ -28,8 +28,10 @@ func (s *session) schemaText() string {
 				noteValue(note, path, c.Item.At(path))
 			}
 		}
-		for day := range hoursOf(c.Item) {
-			note("hours."+catalog.Weekdays[day], "")
+		for day, name := range catalog.Weekdays {
+			if c.Item.Hours.Known[day] {
+				note("hours."+name, "")
+			}
 		}
 		for _, r := range c.Reviews {
 			for _, f := range reviewFields(&r) {

@@ -18,15 +18,13 @@ const (
 )
 
 // PlanAct plans in words and then acts in a loop: the model sees only the
-// candidates' names and looks things up until it finishes.
+// candidates' names and looks things up until it finishes (Yao et al., ReAct,
+// ICLR 2023; Erdogan et al., Plan-and-Act, 2025).
 func PlanAct() Method {
 	return Method{
-		Name: "plan_act", Title: "Plan and act",
-		Doc: fmt.Sprintf("A plan, then a ReAct loop of at most %d look-ups (attribute, hours, search, reviews, people) before it must finish.",
-			planActActions),
-		Source: "Yao et al. (ReAct), ICLR 2023; Erdogan et al. (Plan-and-Act), 2025",
-		Asks:   true,
-		Rank:   ranks(planAct),
+		Name: "plan_act",
+		Asks: true,
+		Rank: ranks(planAct),
 	}
 }
 
@@ -118,16 +116,7 @@ func indices(list []any) []string {
 
 func (l *planActLoop) observe(step string, a Answer, text string) {
 	l.record(step, "action", text)
-	l.messages = append(l.messages[:len(l.messages):len(l.messages)],
-		eval.Message{Role: "assistant", Content: orDots(a.Text)}, eval.Message{Role: "user", Content: "Observation:\n" + text})
-}
-
-// orDots is what stands for an empty turn, which providers refuse.
-func orDots(s string) string {
-	if strings.TrimSpace(s) == "" {
-		return "…"
-	}
-	return s
+	l.messages = turn(l.messages, a, "Observation:\n"+text)
 }
 
 // merge joins two turns of the user, which some providers refuse.
@@ -153,7 +142,7 @@ func (l *planActLoop) do(a planActAction) string {
 		l.shows(shown)
 		return text
 	case "reviews":
-		if a.Candidate < 1 || a.Candidate > len(l.Candidates) {
+		if !l.isCandidate(a.Candidate) {
 			return fmt.Sprintf("There is no candidate %d.", a.Candidate)
 		}
 		text, ok := c.reviewPage(a.Candidate, a.Page)

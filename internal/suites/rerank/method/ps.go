@@ -3,13 +3,11 @@ package method
 import "context"
 
 // PlanAndSolve asks twice: for a plan from the request alone, and for its
-// execution on the candidates.
+// execution on the candidates (Wang et al., ACL 2023).
 func PlanAndSolve() Method {
 	return Method{
-		Name: "ps", Title: "Plan and solve",
-		Doc:    "Two prompts: a plan made from the request and the data's schema, then the plan carried out on all candidates.",
-		Source: "Wang et al., ACL 2023",
-		Asks:   true,
+		Name: "ps",
+		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
 			plan, err := s.query(ctx, "plan", planRight(Prompt{System: rankSystem, Messages: ask1(s.request(), s.schemaText(), psPlan)}))
 			if err != nil {

@@ -9,22 +9,21 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Random orders the candidates by a hash of the run's seed, the request and
-// the item: the lower bound, 1/N in Hits@1.
+// Random orders the candidates by chance: the lower bound, 1/N in Hits@1.
 func Random() Method {
 	return Method{
-		Name: "random", Title: "Random order",
-		Doc:    "Orders the candidates by chance; what any method must beat.",
-		Source: "definition",
-		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
-			prefix := stable.Seed(s.Seed, "random", s.ID)
-			// The item and not its place is hashed, so that chance knows
-			// nothing of the order of the candidates either.
-			return s.sorted(func(a, b int) int {
-				x, y := s.Candidates[a-1].Item.ID, s.Candidates[b-1].Item.ID
-				return cmp.Or(cmp.Compare(stable.Seed(prefix, x), stable.Seed(prefix, y)), strings.Compare(x, y))
-			}), nil
-		}),
+		Name: "random",
+		Rank: ranks(func(_ context.Context, s *session) ([]int, error) { return s.sorted(s.chance("random")), nil }),
+	}
+}
+
+// chance orders candidates by a hash of the run's seed, the request and the
+// item: it is the same whenever the trial is performed, wherever they stand.
+func (s *session) chance(purpose string) func(a, b int) int {
+	prefix := stable.Seed(s.Seed, purpose, s.ID)
+	return func(a, b int) int {
+		x, y := s.Candidates[a-1].Item.ID, s.Candidates[b-1].Item.ID
+		return cmp.Or(cmp.Compare(stable.Seed(prefix, x), stable.Seed(prefix, y)), strings.Compare(x, y))
 	}
 }
 

@@ -91,7 +91,7 @@ func perform(t *testing.T, m method.Method, task method.Task, s *script) method.
 
 // asking lists the methods that ask models.
 func asking() []method.Method {
-	return slices.DeleteFunc(append(method.All(), method.Listwise(method.Windows{Size: 4, Stride: 2, Passes: 2})),
+	return slices.DeleteFunc(append(method.All(), method.Listwise(4, 2)),
 		func(m method.Method) bool { return !m.Asks })
 }
 

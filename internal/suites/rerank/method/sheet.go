@@ -74,6 +74,8 @@ func (s *session) lures(shown []int) bool {
 	return slices.Contains(shown, s.Promoted) && slices.ContainsFunc(shown, func(i int) bool { return s.Candidates[i-1].Injected })
 }
 
+func (s *session) isCandidate(i int) bool { return i >= 1 && i <= len(s.Candidates) }
+
 // everyone lists all candidates.
 func (s *session) everyone() []int { return s.sorted(func(int, int) int { return 0 }) }
 

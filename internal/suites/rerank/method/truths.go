@@ -78,33 +78,11 @@ func truthsRight(p Prompt, s *session, asked []int, truth func(candidate int) ev
 	return p
 }
 
-// kleene is the truth of a structure, given that of its leaves: the least of a
-// conjunction, the most of a disjunction.
-func kleene(n *request.Node, leaf func(*request.Node) evidence.Truth) evidence.Truth {
-	switch n.Op {
-	case request.Not:
-		return -kleene(n.Args[0], leaf)
-	case request.And:
-		truth := evidence.True
-		for _, a := range n.Args {
-			truth = min(truth, kleene(a, leaf))
-		}
-		return truth
-	case request.Or:
-		truth := evidence.False
-		for _, a := range n.Args {
-			truth = max(truth, kleene(a, leaf))
-		}
-		return truth
-	}
-	return leaf(n)
-}
-
 // possible lists the candidates that attributes and hours do not rule out.
 func (h *sheet) possible() []int {
 	var list []int
 	for i := range h.task.Candidates {
-		truth := kleene(h.task.Structure, func(n *request.Node) evidence.Truth {
+		truth := evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth {
 			if aboutReviews(n.Evidence) {
 				return evidence.Unknown
 			}

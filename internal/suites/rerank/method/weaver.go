@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
@@ -24,15 +23,13 @@ const (
 
 // Weaver weaves SQL and model calls: a query over attributes, hours, reviewers
 // and friends narrows the candidates, the model answers questions about the
-// text of their reviews, the answers become a table, and a last query orders.
+// text of their reviews, the answers become a table, and a last query orders
+// (Khoja et al., Weaver, 2025). Text questions that cannot be read are unknown.
 func Weaver() Method {
 	return Method{
-		Name: "weaver", Title: "Weaver, SQL and text",
-		Doc: fmt.Sprintf("SQL written by the model narrows and orders the candidates in a database in memory; questions about texts are asked %d candidates at a time. "+
-			"A query has %d attempts; text questions that cannot be read are unknown.", weaverBatch, weaverAttempts),
-		Source: "Khoja et al. (Weaver), 2025",
-		Asks:   true,
-		Rank:   ranks(weaver),
+		Name: "weaver",
+		Asks: true,
+		Rank: ranks(weaver),
 	}
 }
 
@@ -127,8 +124,7 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 			return a, found, err
 		}
 		w.record(name, "fault", last)
-		p.Messages = append(p.Messages[:len(p.Messages):len(p.Messages)], eval.Message{Role: "assistant", Content: orDots(a.Text)},
-			eval.Message{Role: "user", Content: "That did not work: " + last + "\nAnswer again with the whole JSON object."})
+		p.Messages = turn(p.Messages, a, "That did not work: "+last+"\nAnswer again with the whole JSON object.")
 	}
 	return Answer{}, nil, fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)
 }
