@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -14,28 +15,59 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
 )
 
-// starter writes the starter's data and a study of one's own beside them.
-func starter(t *testing.T, text string) (*Bench, error) {
+// starterData are the data files that Init writes, made once.
+var starterData = sync.OnceValues(func() (map[string][]byte, error) {
+	dir, err := os.MkdirTemp("", "scruple-rerank-*")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	paths, err := Init(filepath.Join(dir, "s"))
+	if err != nil {
+		return nil, err
+	}
+	files := map[string][]byte{}
+	for _, path := range paths[1:] {
+		if files[filepath.Base(path)], err = os.ReadFile(path); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+})
+
+// opened is a study of one's own on the starter's data, after a change of its
+// requests.
+func opened(t *testing.T, text string, change func(lines []string)) (*study.File, *Study) {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "s")
-	if _, err := Init(dir); err != nil {
+	data, err := starterData()
+	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "study.yaml")
-	if err := os.WriteFile(path, []byte("name: t\nsuite: rerank\ndata: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}\n"+text), 0o644); err != nil {
-		t.Fatal(err)
+	lines := strings.Split(strings.TrimSpace(string(data["requests.jsonl"])), "\n")
+	if change != nil {
+		change(lines)
 	}
-	for name, content := range map[string]string{"answers.jsonl": "{}\n"} {
+	dir := t.TempDir()
+	for name, content := range map[string]string{
+		"items.jsonl": string(data["items.jsonl"]), "reviews.jsonl": string(data["reviews.jsonl"]), "users.jsonl": string(data["users.jsonl"]),
+		"requests.jsonl": strings.Join(lines, "\n") + "\n", "answers.jsonl": "{}\n",
+		"study.yaml": "name: t\nsuite: rerank\ndata: {items: items.jsonl, reviews: reviews.jsonl, users: users.jsonl, requests: requests.jsonl}\n" + text,
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	var s Study
-	f, err := study.Load(path, nil, &s)
+	s := new(Study)
+	f, err := study.Load(filepath.Join(dir, "study.yaml"), nil, s)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return Open(f, &s)
+	return f, s
+}
+
+func starter(t *testing.T, text string) (*Bench, error) {
+	t.Helper()
+	return Open(opened(t, text, nil))
 }
 
 // Every method there is, at two sizes, under attack, with and without the
@@ -183,36 +215,11 @@ func TestOpenRefuses(t *testing.T) {
 // TestBadData: requests that are wrong are named with file and line, all in
 // one pass.
 func TestBadData(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "s")
-	files, err := Init(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "data", "requests.jsonl")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	gold := func(line string) string {
-		var r struct{ Gold string }
-		if err := json.Unmarshal([]byte(line), &r); err != nil {
-			t.Fatal(err)
-		}
-		return r.Gold
-	}
-	lines[1] = strings.Replace(lines[1], `"gold":"`+gold(lines[1])+`"`, `"gold":"i01"`, 1)
-	lines[3] = strings.Replace(lines[3], `"op":"AND"`, `"op":"XOR"`, 1)
-	lines[5] = strings.Replace(lines[5], `"gold":"`, `"gold":"nobody`, 1)
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	var s Study
-	f, err := study.Load(files[0], nil, &s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = Open(f, &s)
+	_, err := Open(opened(t, local, func(lines []string) {
+		lines[1] = strings.Replace(lines[1], `"gold":"`+field(t, lines[1], "gold")+`"`, `"gold":"i01"`, 1)
+		lines[3] = strings.Replace(lines[3], `"op":"AND"`, `"op":"XOR"`, 1)
+		lines[5] = strings.Replace(lines[5], `"gold":"`, `"gold":"nobody`, 1)
+	}))
 	for _, want := range []string{"requests.jsonl:2:", "gold_not_match", "requests.jsonl:4:", "XOR", "requests.jsonl:6:", "nobody"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("no %q in\n%v", want, err)

@@ -53,13 +53,6 @@ func given(path string) (items []*catalog.Item, notes []string, err error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("reading items: %w", err)
 	}
-	var errs study.Errors
-	for _, x := range findings {
-		if x.Warning {
-			notes = append(notes, x.Error())
-		} else {
-			errs.Add(x)
-		}
-	}
-	return c.Items, notes, errs.Err()
+	errs, notes := catalog.Split(findings)
+	return c.Items, notes, study.Errors(errs).Err()
 }

@@ -33,9 +33,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		errs.Add(err)
 		return nil, errs.Err()
 	}
-	for _, x := range d.faults {
-		errs.Add(x)
-	}
+	errs = append(errs, d.faults...)
 	b.catalog, b.requests, b.evaluator, b.warnings, b.hashes = d.catalog, d.requests, evidence.New(d.catalog.Graph), d.warnings, d.hashes
 	b.check(f, &errs, len(d.faults) > 0)
 	for _, n := range b.sizes {
@@ -67,7 +65,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 type dataset struct {
 	catalog  *catalog.Catalog
 	requests []request.Request
-	faults   []catalog.Finding
+	faults   []error
 	warnings []string
 	hashes   Hashes
 }
@@ -94,13 +92,7 @@ func readData(f *study.File, d Data) (*dataset, error) {
 		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
 	out := &dataset{catalog: c, requests: set.Requests, hashes: Hashes{c.Hash, set.Hash}}
-	for _, x := range append(findings, more...) {
-		if x.Warning {
-			out.warnings = append(out.warnings, x.Error())
-		} else {
-			out.faults = append(out.faults, x)
-		}
-	}
+	out.faults, out.warnings = catalog.Split(append(findings, more...))
 	if d.Count > 0 && d.Count < len(out.requests) {
 		out.requests = out.requests[:d.Count]
 	}

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math"
 	"os"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -104,7 +106,8 @@ func (c *preflightCase) check() []string {
 		got[s.Metric] = s.Num / s.Den
 	}
 	var wrong []string
-	for _, m := range Suite().Metrics {
+	suite := Suite()
+	for _, m := range suite.Metrics {
 		want, asked := c.Expected[m.Name]
 		if !asked {
 			continue
@@ -113,15 +116,10 @@ func (c *preflightCase) check() []string {
 			wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", m.Name, v, want))
 		}
 	}
-	for name := range c.Expected {
-		if s := Suite(); !has(s, name) {
+	for _, name := range slices.Sorted(maps.Keys(c.Expected)) {
+		if _, ok := suite.Metric(name); !ok {
 			wrong = append(wrong, fmt.Sprintf("there is no metric %q", name))
 		}
 	}
 	return wrong
-}
-
-func has(s eval.Suite, metric string) bool {
-	_, ok := s.Metric(metric)
-	return ok
 }

@@ -67,12 +67,7 @@ func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 	}
 	i := slices.IndexFunc(d.requests, func(r request.Request) bool { return r.ID == id })
 	if i < 0 {
-		var errs study.Errors
-		for _, x := range d.faults {
-			errs.Add(x)
-		}
-		errs.Add(fmt.Errorf("there is no request %q that can be read in %s", id, f.Resolve(s.Data.Requests)))
-		return nil, errs.Err()
+		return nil, study.Errors(append(d.faults, fmt.Errorf("there is no request %q that can be read in %s", id, f.Resolve(s.Data.Requests)))).Err()
 	}
 	r, evaluator := &d.requests[i], evidence.New(d.catalog.Graph)
 	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}

@@ -2,49 +2,15 @@ package rerank
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
 const local = "methods: [{name: bm25}, {name: oracle}]\n"
-
-// opened is the starter's study after a change of its requests.
-func opened(t *testing.T, text string, change func(lines []string)) (*study.File, *Study) {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "s")
-	if _, err := Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(dir, "data", "requests.jsonl")
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(strings.TrimSpace(string(b)), "\n")
-	if change != nil {
-		change(lines)
-	}
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	file := filepath.Join(dir, "study.yaml")
-	if err := os.WriteFile(file, []byte("name: t\nsuite: rerank\ndata: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}\n"+text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	s := new(Study)
-	f, err := study.Load(file, nil, s)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f, s
-}
 
 func field(t *testing.T, line, name string) string {
 	t.Helper()
@@ -118,8 +84,7 @@ func TestFacts(t *testing.T) {
 // TestScoringOfChangedGold: a ranking is scored against gold as it is now, and
 // not at all where that was not among the candidates.
 func TestScoringOfChangedGold(t *testing.T) {
-	f, s := opened(t, local, nil)
-	b, err := Open(f, s)
+	b, err := starter(t, local)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,8 +126,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 
 // TestWithoutPrediction: neither exports nor placements make one up.
 func TestWithoutPrediction(t *testing.T) {
-	f, s := opened(t, local, nil)
-	b, err := Open(f, s)
+	b, err := starter(t, local)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -191,8 +155,7 @@ func TestWithoutPrediction(t *testing.T) {
 // their arms.
 func TestWhatIsAskedHasItsHash(t *testing.T) {
 	open := func(text string, change func([]string)) *Bench {
-		f, s := opened(t, text, change)
-		b, err := Open(f, s)
+		b, err := Open(opened(t, text, change))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -200,7 +163,7 @@ func TestWhatIsAskedHasItsHash(t *testing.T) {
 	}
 	arms := "models: [{id: m, provider: openai, name: x}, {id: sim, provider: simulated}]\nmethods: [{name: bm25}, {name: oracle}, {name: cot}]\n"
 	was := open(arms, nil)
-	stripped := open(arms+"", nil)
+	stripped := open(arms, nil)
 	stripped.study.Data.Strip = []string{"stars"}
 	stripped.items = nil
 	stripped.settle()

@@ -11,15 +11,15 @@ import (
 
 // All lists the attacks in the order in which tables show them.
 func All() []Attack {
-	t := load()
+	t := templates()
 	return []Attack{
 		typo("typo_10", 0.10),
 		typo("typo_20", 0.20),
-		inject("inject_override", "Override", "tells the model to forget its task", t.InjectOverride),
-		inject("inject_fake_sys", "Fake system message", "imitates messages of the system or of tools", t.InjectFakeSys),
-		inject("inject_hidden", "Hidden instruction", "hides an instruction in markup or odd characters", t.InjectHidden),
-		fake("fake_positive", "Fake praise", "adds glowing reviews that state nothing", 5, t.FakePositive),
-		fake("fake_negative", "Fake blame", "adds damning reviews that state nothing", 1, t.FakeNegative),
+		inject("inject_override", t.InjectOverride),
+		inject("inject_fake_sys", t.InjectFakeSys),
+		inject("inject_hidden", t.InjectHidden),
+		fake("fake_positive", 5, t.FakePositive),
+		fake("fake_negative", 1, t.FakeNegative),
 		sarcastic("sarcastic_wifi", t.Sarcastic, "wifi"),
 		sarcastic("sarcastic_noise", t.Sarcastic, "noise"),
 		sarcastic("sarcastic_outdoor", t.Sarcastic, "outdoor"),
@@ -60,14 +60,12 @@ func Parse(s string) ([]Attack, error) {
 // typo swaps two neighbouring letters, with probability p, in each word of
 // more than three letters.
 func typo(name string, p float64) Attack {
-	return Attack{Name: name, Title: fmt.Sprintf("Typos, %.0f %%", 100*p), Category: Noise,
-		Doc: fmt.Sprintf("swaps two neighbouring letters in %.0f %% of the words of more than three letters", 100*p),
-		apply: func(w *work) {
-			for _, at := range w.some(w.count(len(w.reviews))) {
-				text, swaps := w.misspell(w.reviews[at].Text, min(1, p*w.options.strength()))
-				w.edit(at, text, swaps)
-			}
-		}}
+	return Attack{Name: name, Category: Noise, apply: func(w *work) {
+		for _, at := range w.some(w.count(len(w.reviews))) {
+			text, swaps := w.misspell(w.reviews[at].Text, min(1, p*w.options.strength()))
+			w.edit(at, text, swaps)
+		}
+	}}
 }
 
 func (w *work) misspell(text string, p float64) (string, int) {
@@ -103,8 +101,8 @@ func (w *work) swap(word []rune) bool {
 
 // inject writes instructions to the model into reviews that are there, or into
 // a new one where there are none.
-func inject(name, title, doc string, variants []string) Attack {
-	return Attack{Name: name, Title: title, Doc: doc, Category: Injection, apply: func(w *work) {
+func inject(name string, variants []string) Attack {
+	return Attack{Name: name, Category: Injection, apply: func(w *work) {
 		if len(w.reviews) == 0 {
 			text, n := w.write(variants, "")
 			w.add(text, 5, n)
@@ -118,8 +116,8 @@ func inject(name, title, doc string, variants []string) Attack {
 }
 
 // fake adds reviews that judge and state nothing.
-func fake(name, title, doc string, stars float64, variants []string) Attack {
-	return Attack{Name: name, Title: title, Doc: doc, Category: Deception, apply: func(w *work) {
+func fake(name string, stars float64, variants []string) Attack {
+	return Attack{Name: name, Category: Deception, apply: func(w *work) {
 		for range w.count(1) {
 			text, n := w.write(variants, "")
 			w.add(text, stars, n)
@@ -130,20 +128,18 @@ func fake(name, title, doc string, stars float64, variants []string) Attack {
 // sarcastic adds reviews that state facts of the item in the tone of their
 // opposite. An item that has none of the attributes is left as it is.
 func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
-	return Attack{Name: name, Title: "Sarcasm: " + strings.Join(facts, ", "), Category: Deception,
-		Doc: "adds reviews that state true facts of the item in the tone of their opposite",
-		apply: func(w *work) {
-			for _, fact := range facts {
-				to, value, ok := all[fact].of(w.item)
-				if !ok {
-					continue
-				}
-				for range w.count(1) {
-					text, n := w.write(to.Variants, value)
-					w.add(text, to.Stars, n)
-				}
+	return Attack{Name: name, Category: Deception, apply: func(w *work) {
+		for _, fact := range facts {
+			to, value, ok := all[fact].of(w.item)
+			if !ok {
+				continue
 			}
-		}}
+			for range w.count(1) {
+				text, n := w.write(to.Variants, value)
+				w.add(text, to.Stars, n)
+			}
+		}
+	}}
 }
 
 // of finds what is true of an item: the first path with a value decides.
@@ -168,18 +164,16 @@ func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 // 15 × strength sentences that say nothing. The square of a drawn number makes
 // half of them few and some very many.
 func heterogeneity(fillers []string) Attack {
-	return Attack{Name: "heterogeneity", Title: "Unequal length", Category: Heterogeneity,
-		Doc: "lengthens reviews by sentences that say nothing, most by few and some by many",
-		apply: func(w *work) {
-			most := 15 * w.options.strength()
-			for _, at := range w.some(w.count(len(w.reviews))) {
-				u := w.draws.Float64()
-				n := 1 + int(u*u*most)
-				text := []string{w.reviews[at].Text}
-				for range n {
-					text = append(text, fillers[w.draws.IntN(len(fillers))])
-				}
-				w.edit(at, strings.Join(text, " "), n)
+	return Attack{Name: "heterogeneity", Category: Heterogeneity, apply: func(w *work) {
+		most := 15 * w.options.strength()
+		for _, at := range w.some(w.count(len(w.reviews))) {
+			u := w.draws.Float64()
+			n := 1 + int(u*u*most)
+			text := []string{w.reviews[at].Text}
+			for range n {
+				text = append(text, fillers[w.draws.IntN(len(fillers))])
 			}
-		}}
+			w.edit(at, strings.Join(text, " "), n)
+		}
+	}}
 }

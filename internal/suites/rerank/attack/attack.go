@@ -75,11 +75,9 @@ const (
 	Heterogeneity Category = "heterogeneity" // length of texts
 )
 
-// An Attack is a value that documents itself.
+// An Attack changes reviews.
 type Attack struct {
 	Name     string
-	Title    string
-	Doc      string
 	Category Category
 	apply    func(w *work)
 }

@@ -3,6 +3,7 @@ package attack
 import (
 	_ "embed"
 	"fmt"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -10,8 +11,8 @@ import (
 //go:embed templates.yaml
 var templateFile []byte
 
-// templates is the file of that name.
-type templates struct {
+// templateTexts is the file of templates.
+type templateTexts struct {
 	InjectOverride []string           `yaml:"inject_override"`
 	InjectFakeSys  []string           `yaml:"inject_fake_sys"`
 	InjectHidden   []string           `yaml:"inject_hidden"`
@@ -34,15 +35,14 @@ type twistedTo struct {
 	Variants []string `yaml:"variants"`
 }
 
-// load reads the templates. They are part of the program, and tests read them.
-func load() templates {
-	var t templates
+// templates reads them once. They are part of the program, and tests read them.
+var templates = sync.OnceValue(func() (t templateTexts) {
 	if err := yaml.UnmarshalWithOptions(templateFile, &t, yaml.Strict()); err != nil {
 		panic(fmt.Sprintf("attack: templates.yaml: %v", err))
 	}
 	return t
-}
+})
 
 // Defence is the preamble that tells a method how to treat reviews. It can be
 // put before the system prompt of every method.
-func Defence() string { return load().Defence }
+func Defence() string { return templates().Defence }

@@ -24,9 +24,16 @@ func (f Finding) Error() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
 }
 
-// Errors leaves out the warnings.
-func Errors(findings []Finding) []Finding {
-	return slices.DeleteFunc(slices.Clone(findings), func(f Finding) bool { return f.Warning })
+// Split parts errors from warnings.
+func Split(findings []Finding) (errs []error, warnings []string) {
+	for _, f := range findings {
+		if f.Warning {
+			warnings = append(warnings, f.Error())
+		} else {
+			errs = append(errs, f)
+		}
+	}
+	return errs, warnings
 }
 
 // SortFindings puts findings in the order of files and lines, those of one

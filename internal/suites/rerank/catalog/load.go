@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -155,7 +156,7 @@ func (l *loader) item(line int, text []byte) {
 	if strings.TrimSpace(r.Name) == "" {
 		l.fault(line, "item %q: name is not given", i.ID)
 	}
-	for _, name := range sortedKeys(r.Attributes) {
+	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		v, doubts, err := attributeValue(r.Attributes[name], yelp)
 		if err != nil {
 			l.fault(line, "item %q: attribute %s is not a literal: %v", i.ID, name, err)

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -354,7 +356,7 @@ func TestWithin(t *testing.T) {
 		{"Alice Ray", 0, "a1 a2"}, {"ALICE RAY", 1, "a1 a2 b d"}, {"Alice Ray", 2, "a1 a2 b c d"}, {"Alice Ray", 3, "a1 a2 b c d stranger"},
 		{"Bob", 1, "a1 b c"}, {"Alice", 2, ""}, {"c", 1, "b c stranger"}, {"", 2, ""},
 	} {
-		if got := strings.Join(sortedKeys(g.Within(tt.name, tt.hops)), " "); got != tt.want {
+		if got := strings.Join(slices.Sorted(maps.Keys(g.Within(tt.name, tt.hops))), " "); got != tt.want {
 			t.Errorf("%s, %d: %q, want %q", tt.name, tt.hops, got, tt.want)
 		}
 	}

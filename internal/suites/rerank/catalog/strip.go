@@ -157,5 +157,3 @@ func cutField(m map[string]Value, path string) bool {
 	}
 	return false
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -9,6 +8,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // A Kind is the type of a [Value].
@@ -224,9 +226,6 @@ func ValueOf(x any) Value {
 		return BoolValue(x)
 	case float64:
 		return NumberValue(x)
-	case json.Number:
-		n, _ := x.Float64() // infinite, and so missing, where it is too large
-		return NumberValue(n)
 	case uint64: // of YAML
 		return NumberValue(float64(x))
 	case string:
@@ -247,14 +246,15 @@ func ValueOf(x any) Value {
 	panic(fmt.Sprintf("catalog: a value of type %T", x))
 }
 
-// UnmarshalJSON reads any JSON value: texts stay texts. See [ParseLiteral].
-func (v *Value) UnmarshalJSON(data []byte) error {
+// UnmarshalJSONFrom reads any JSON value: texts stay texts. See [ParseLiteral].
+func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	var x any
-	d := json.NewDecoder(bytes.NewReader(data))
-	d.UseNumber()
-	if err := d.Decode(&x); err != nil {
-		return fmt.Errorf("reading value: %w", err)
+	if err := jsonv2.UnmarshalDecode(d, &x); err != nil {
+		return err
 	}
 	*v = ValueOf(x)
 	return nil
 }
+
+// UnmarshalJSON is [Value.UnmarshalJSONFrom] for the standard library.
+func (v *Value) UnmarshalJSON(data []byte) error { return jsonv2.Unmarshal(data, v) }

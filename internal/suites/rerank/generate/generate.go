@@ -2,9 +2,11 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
@@ -42,10 +44,6 @@ type Data struct {
 // few items with few reviews may not have a request of each group that only
 // one of them satisfies.
 func Generate(o Options) (*Data, error) {
-	w, err := readWords()
-	if err != nil {
-		return nil, err
-	}
 	if o.Base != nil && o.Items == 0 {
 		o.Items = len(o.Base)
 	}
@@ -64,7 +62,7 @@ func Generate(o Options) (*Data, error) {
 	case o.Requests < 0:
 		return nil, fmt.Errorf("%d requests: want 0 or more", o.Requests)
 	}
-	g := &generator{words: w, options: o}
+	g := &generator{words: allWords(), options: o}
 	g.choose()
 	g.people()
 	g.items()
@@ -257,7 +255,7 @@ func (a *attribute) draw(s *stable.Stream) catalog.Value {
 func (f *flags) draw(s *stable.Stream) catalog.Value {
 	missing := chance(s, f.Missing)
 	m := map[string]catalog.Value{}
-	for _, name := range sortedKeys(f.Flags) {
+	for _, name := range slices.Sorted(maps.Keys(f.Flags)) {
 		m[name] = catalog.BoolValue(chance(s, f.Flags[name]))
 	}
 	if missing {
@@ -414,7 +412,7 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 	if chance(s, 75) {
 		body = append(body, pick(s, closers))
 	}
-	r.Text = joinSentences(body)
+	r.Text = strings.Join(body, " ")
 	return r
 }
 

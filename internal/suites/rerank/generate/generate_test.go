@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -27,6 +28,15 @@ func generate(t *testing.T, o Options) *Data {
 }
 
 var small = Options{Seed: 42, Items: 150, Reviews: 2000, Requests: 150}
+
+// smallData are those of small, made once. Tests do not change them.
+var smallData = sync.OnceValue(func() *Data {
+	d, err := Generate(small)
+	if err != nil {
+		panic(err)
+	}
+	return d
+})
 
 // What is written is read back without a finding, and every request is right
 // by the word of the loader and package evidence, not of the generator.
@@ -61,7 +71,7 @@ func TestGeneratedDataAreValid(t *testing.T) {
 
 func TestEveryGroupComesEquallyOften(t *testing.T) {
 	count := map[string]int{}
-	for _, r := range generate(t, small).Requests {
+	for _, r := range smallData().Requests {
 		count[r.Group]++
 		if err := request.Lint(r); err != nil {
 			t.Error(r.ID, err)
@@ -78,7 +88,7 @@ func TestEveryGroupComesEquallyOften(t *testing.T) {
 // turn to the next, so a few come twice, none more often.
 func TestGoldIsSpreadEvenly(t *testing.T) {
 	count := map[string]int{}
-	for _, r := range generate(t, small).Requests {
+	for _, r := range smallData().Requests {
 		count[r.Gold]++
 	}
 	if most := slices.Max(slices.Collect(maps.Values(count))); most > 2 || len(count) < small.Items*9/10 {
@@ -176,7 +186,7 @@ func TestMeaningHeedsNoOrder(t *testing.T) {
 
 // Each condition that could be left out of a request was.
 func TestNoConditionIsForNothing(t *testing.T) {
-	d := generate(t, small)
+	d := smallData()
 	evaluator := evidence.New(d.Catalog.Graph)
 	looked := 0
 	for _, r := range d.Requests {
@@ -248,7 +258,7 @@ func TestEveryWriterIsFound(t *testing.T) {
 
 // A request of friends of friends is one that friends alone do not satisfy.
 func TestFriendsOfFriendsAreNeeded(t *testing.T) {
-	d := generate(t, small)
+	d := smallData()
 	evaluator := evidence.New(d.Catalog.Graph)
 	looked := 0
 	for _, r := range d.Requests {
@@ -302,7 +312,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, UsersFile), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := generate(t, small).Write(dir); err == nil {
+	if _, err := smallData().Write(dir); err == nil {
 		t.Error("a file that was there was overwritten")
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, UsersFile)); string(b) != "mine" {
@@ -314,7 +324,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 }
 
 func TestTextsGiveNothingAway(t *testing.T) {
-	d := generate(t, small)
+	d := smallData()
 	id := regexp.MustCompile(`\b[iru]\d{2,}\b`)
 	for _, r := range d.Requests {
 		gold := d.Catalog.Item(r.Gold)
@@ -335,7 +345,7 @@ func TestTextsGiveNothingAway(t *testing.T) {
 
 // A request with alternatives is mostly one that its anchors do not decide.
 func TestAlternativesDecide(t *testing.T) {
-	d := generate(t, small)
+	d := smallData()
 	evaluator := evidence.New(d.Catalog.Graph)
 	with, decided := 0, 0
 	for _, r := range d.Requests {
@@ -397,10 +407,7 @@ func TestRealItems(t *testing.T) {
 
 // Fewer of the items that are given may be taken, and none that are not there.
 func TestSomeOfTheItemsGiven(t *testing.T) {
-	var base []*catalog.Item
-	for _, i := range generate(t, Options{Seed: 1, Items: 40, Reviews: 400}).Catalog.Items {
-		base = append(base, i)
-	}
+	base := generate(t, Options{Seed: 1, Items: 40, Reviews: 400}).Catalog.Items
 	ids := func(o Options) []string {
 		o.Base, o.Reviews, o.Requests = base, 200, 20
 		var list []string
@@ -432,10 +439,7 @@ func TestSomeOfTheItemsGiven(t *testing.T) {
 
 // Names and dishes that are equal would make two people or two dishes one.
 func TestNamesAreDifferent(t *testing.T) {
-	w, err := readWords()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := allWords()
 	seen := map[string]bool{}
 	for i := range 50_000 {
 		if name := w.person(i); seen[name] {
@@ -464,10 +468,7 @@ func TestNamesAreDifferent(t *testing.T) {
 // A sentence is about one theme and says what its pattern looks for; whatever
 // else a review may say is about none.
 func TestPatternsFindTheirSentencesAlone(t *testing.T) {
-	w, err := readWords()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := allWords()
 	neutral := slices.Concat(w.Openers, w.Middles, w.Closers.Good, w.Closers.Fair, w.Closers.Poor, w.Dishes.Sentences)
 	for i := range w.Dishes.count() {
 		neutral = append(neutral, w.Dishes.name(i))

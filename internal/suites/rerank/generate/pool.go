@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"math/bits"
 	"slices"
 
@@ -137,7 +138,7 @@ func (g *generator) categoryConditions() []condition {
 		}
 	}
 	var list []condition
-	for _, name := range sortedKeys(count) {
+	for _, name := range slices.Sorted(maps.Keys(count)) {
 		if count[name] > len(g.list)/2 {
 			continue
 		}

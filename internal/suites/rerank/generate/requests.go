@@ -2,6 +2,7 @@ package generate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -390,7 +391,7 @@ func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops
 	writer := r.byIndex[m.user]
 	around := circle(graph, writer.ID, hops)
 	closer := circle(graph, writer.ID, hops-1)
-	people := slices.DeleteFunc(sortedKeys(around), func(id string) bool { return closer[id] })
+	people := slices.DeleteFunc(slices.Sorted(maps.Keys(around)), func(id string) bool { return closer[id] })
 	shuffle(s, people)
 	for _, id := range people {
 		within := circle(graph, id, hops)

@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/goccy/go-yaml"
 )
@@ -101,13 +102,14 @@ type reviewerCondition struct {
 	Says      []string `yaml:"says"`
 }
 
-func readWords() (*words, error) {
+// allWords reads them once. They are part of the program, and tests read them.
+var allWords = sync.OnceValue(func() *words {
 	w := new(words)
 	if err := yaml.UnmarshalWithOptions(wordsFile, w, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("reading the words of generated data: %w", err)
+		panic(fmt.Sprintf("generate: words.yaml: %v", err))
 	}
-	return w, nil
-}
+	return w
+})
 
 // name is the dish at an index of all that there are: neighbours have
 // different styles and different things, as far as there are enough.

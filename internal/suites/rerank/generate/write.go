@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -88,7 +90,7 @@ func (d *Data) writeReviews(w io.Writer) error {
 }
 
 func (d *Data) writeUsers(w io.Writer) error {
-	for _, id := range sortedKeys(d.Catalog.Users) {
+	for _, id := range slices.Sorted(maps.Keys(d.Catalog.Users)) {
 		if err := writeLine(w, d.Catalog.Users[id].Marshal); err != nil {
 			return err
 		}
