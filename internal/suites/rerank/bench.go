@@ -315,7 +315,7 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if f, ok := err.(*method.Fault); ok {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	return method.Result{Ranking: ranking, Full: len(ranking) == len(t.Candidates)}, err
+	return method.Result{Ranking: ranking}, err
 }
 
 // people are those whom a request about reviews of friends, and of their

@@ -1,6 +1,7 @@
 package rerank
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -41,10 +42,6 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 			errs.Add(f.Errorf("candidates.sizes", "%d candidates, and the data have %d items", n, len(b.catalog.Items)))
 		}
 	}
-	shuffle, err := candidates.ParseShuffle(s.Candidates.Shuffle)
-	if err != nil {
-		errs.Add(f.Errorf("candidates.shuffle", "%v", err))
-	}
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
@@ -52,8 +49,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	for i := range b.requests {
 		asked = append(asked, candidates.Request{ID: b.requests[i].ID, Group: b.requests[i].Group})
 	}
-	b.arranger = candidates.NewArranger(b.seed, shuffle, asked)
-	b.society = method.NewSociety(b.catalog.Users)
+	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced), asked)
+	b.society = method.NewSociety(b.catalog.Graph)
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
 	}

@@ -62,29 +62,28 @@ func Parse(s string) ([]Attack, error) {
 func typo(name string, p float64) Attack {
 	return Attack{Name: name, Category: Noise, apply: func(w *work) {
 		for _, at := range w.some(w.count(len(w.reviews))) {
-			text, swaps := w.misspell(w.reviews[at].Text, min(1, p*w.options.strength()))
-			w.edit(at, text, swaps)
+			w.edit(at, w.misspell(w.reviews[at].Text, min(1, p*w.options.strength())))
 		}
 	}}
 }
 
-func (w *work) misspell(text string, p float64) (string, int) {
-	letters, swaps := []rune(text), 0
+func (w *work) misspell(text string, p float64) string {
+	letters := []rune(text)
 	for begin := 0; begin < len(letters); {
 		end := begin
 		for end < len(letters) && unicode.IsLetter(letters[end]) {
 			end++
 		}
-		if end-begin > 3 && w.draws.Float64() < p && w.swap(letters[begin:end]) {
-			swaps++
+		if end-begin > 3 && w.draws.Float64() < p {
+			w.swap(letters[begin:end])
 		}
 		begin = max(end, begin+1)
 	}
-	return string(letters), swaps
+	return string(letters)
 }
 
 // swap exchanges two neighbours that differ, if the word has such.
-func (w *work) swap(word []rune) bool {
+func (w *work) swap(word []rune) {
 	var places []int
 	for i := 1; i < len(word); i++ {
 		if word[i-1] != word[i] {
@@ -92,11 +91,10 @@ func (w *work) swap(word []rune) bool {
 		}
 	}
 	if len(places) == 0 {
-		return false
+		return
 	}
 	i := places[w.draws.IntN(len(places))]
 	word[i-1], word[i] = word[i], word[i-1]
-	return true
 }
 
 // inject writes instructions to the model into reviews that are there, or into
@@ -104,13 +102,11 @@ func (w *work) swap(word []rune) bool {
 func inject(name string, variants []string) Attack {
 	return Attack{Name: name, Category: Injection, apply: func(w *work) {
 		if len(w.reviews) == 0 {
-			text, n := w.write(variants, "")
-			w.add(text, 5, n)
+			w.add(w.write(variants, ""), 5)
 			return
 		}
 		for _, at := range w.some(w.count(1)) {
-			text, n := w.write(variants, "")
-			w.edit(at, w.reviews[at].Text+"\n"+text, n)
+			w.edit(at, w.reviews[at].Text+"\n"+w.write(variants, ""))
 		}
 	}}
 }
@@ -119,8 +115,7 @@ func inject(name string, variants []string) Attack {
 func fake(name string, stars float64, variants []string) Attack {
 	return Attack{Name: name, Category: Deception, apply: func(w *work) {
 		for range w.count(1) {
-			text, n := w.write(variants, "")
-			w.add(text, stars, n)
+			w.add(w.write(variants, ""), stars)
 		}
 	}}
 }
@@ -135,8 +130,7 @@ func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
 				continue
 			}
 			for range w.count(1) {
-				text, n := w.write(to.Variants, value)
-				w.add(text, to.Stars, n)
+				w.add(w.write(to.Variants, value), to.Stars)
 			}
 		}
 	}}
@@ -173,7 +167,7 @@ func heterogeneity(fillers []string) Attack {
 			for range n {
 				text = append(text, fillers[w.draws.IntN(len(fillers))])
 			}
-			w.edit(at, strings.Join(text, " "), n)
+			w.edit(at, strings.Join(text, " "))
 		}
 	}}
 }

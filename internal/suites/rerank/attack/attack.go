@@ -56,9 +56,8 @@ func (o Options) Check() error {
 
 // A Change counts what an attack did to the reviews of one item.
 type Change struct {
-	Edited int `json:"edited"` // reviews whose text is another
-	Added  int `json:"added"`  // reviews that were not there
-	Edits  int `json:"edits"`  // swaps, or template texts written
+	Edited int // reviews whose text is another
+	Added  int // reviews that were not there
 }
 
 // Any reports that something was changed.
@@ -188,29 +187,27 @@ func (w *work) some(n int) []int {
 }
 
 // edit changes the text of a review.
-func (w *work) edit(at int, text string, edits int) {
+func (w *work) edit(at int, text string) {
 	if text == w.reviews[at].Text {
 		return
 	}
 	w.reviews[at].Text = text
 	w.change.Edited++
-	w.change.Edits += edits
 }
 
 // add puts a review by a stranger among the others.
-func (w *work) add(text string, stars float64, edits int) {
+func (w *work) add(text string, stars float64) {
 	at := w.draws.IntN(len(w.reviews) + 1)
 	r := w.stranger(stars)
 	r.Text = text
 	w.reviews = slices.Insert(w.reviews, at, r)
 	w.change.Added++
-	w.change.Edits += edits
 }
 
 // write joins as many variants as the strength asks for, no two alike until
 // all are used, with the holes filled.
-func (w *work) write(variants []string, value string) (text string, n int) {
-	n = max(1, int(math.Round(w.options.strength())))
+func (w *work) write(variants []string, value string) string {
+	n := max(1, int(math.Round(w.options.strength())))
 	name := w.item.Name
 	if w.options.Promote != "" {
 		name = w.options.Promote
@@ -221,5 +218,5 @@ func (w *work) write(variants []string, value string) (text string, n int) {
 	for i := range texts {
 		texts[i] = fill.Replace(variants[(first+i)%len(variants)])
 	}
-	return strings.Join(texts, " "), n
+	return strings.Join(texts, " ")
 }

@@ -136,7 +136,7 @@ func TestTyposAreSwapsAtTheStatedRate(t *testing.T) {
 				}
 			}
 			want := min(1, p*factor)
-			if rate := float64(swapped) / float64(possible); math.Abs(rate-want) > 0.03 || change.Edits != swapped {
+			if rate := float64(swapped) / float64(possible); math.Abs(rate-want) > 0.03 {
 				t.Errorf("%s, strength %v: %d of %d words swapped, reported %+v", name, strength, swapped, possible, change)
 			}
 			if strings.Map(punctuation, text) != strings.Map(punctuation, after[0].Text) {
@@ -170,10 +170,10 @@ func TestInjectionsSpeakForThePromoted(t *testing.T) {
 		for _, n := range []int{0, 3} {
 			after, change := a.Apply(reviews(n), item("x"), attack.Options{Promote: "Café Ultra", Strength: 2}, 1)
 			all := fmt.Sprint(after)
-			if strings.Count(all, "Café Ultra") < 2 || strings.Contains(all, "{name}") || change.Edits != 2 {
+			if strings.Count(all, "Café Ultra") < 2 || strings.Contains(all, "{name}") {
 				t.Errorf("%s with %d reviews writes %s", name, n, all)
 			}
-			if want := (attack.Change{Edited: 1, Edits: 2}); n > 0 && change != want {
+			if want := (attack.Change{Edited: 1}); n > 0 && change != want {
 				t.Errorf("%s reports %+v", name, change)
 			}
 			if n == 0 && (change.Added != 1 || len(after) != 1) {

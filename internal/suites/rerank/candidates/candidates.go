@@ -86,20 +86,6 @@ const (
 	Balanced Shuffle = "balanced" // gold moves through the positions over the requests of each group; the others drawn
 )
 
-// Shuffles lists them, the default first.
-func Shuffles() []Shuffle { return []Shuffle{Balanced, None, Middle, Random} }
-
-// ParseShuffle reads the name of a shuffle; "" is the default, balanced.
-func ParseShuffle(s string) (Shuffle, error) {
-	if s == "" {
-		return Balanced, nil
-	}
-	if !slices.Contains(Shuffles(), Shuffle(s)) {
-		return "", fmt.Errorf("shuffle %q: want balanced, none, middle or random", s)
-	}
-	return Shuffle(s), nil
-}
-
 // A Request is asked of one set of candidates at every N.
 type Request struct{ ID, Group string }
 

@@ -41,6 +41,12 @@ func foldName(name string) string { return strings.ToLower(strings.Join(strings.
 // Knows reports that somebody has this name, or failing that this id.
 func (g *Graph) Knows(name string) bool { return len(g.Within(name, 0)) > 0 }
 
+// Friends lists the ids of a person's friends, sorted.
+func (g *Graph) Friends(id string) []string {
+	g.once.Do(g.build)
+	return g.friends[id]
+}
+
 // Within is the set of ids of the people of a name, in whatever case, and of
 // all who are up to so many friendships away from one of them: 0 the people of
 // that name alone, 1 their friends too, 2 those friends' friends too. Where

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -33,7 +34,11 @@ func (d *Data) Write(dir string) ([]string, error) {
 		name  string
 		write func(w io.Writer) error
 	}{
-		{ItemsFile, d.writeItems}, {ReviewsFile, d.writeReviews}, {UsersFile, d.writeUsers}, {RequestsFile, d.writeRequests}, {ReadmeFile, d.writeReadme},
+		{ItemsFile, func(w io.Writer) error { return writeLines(w, d.Catalog.Items, (*catalog.Item).Marshal) }},
+		{ReviewsFile, func(w io.Writer) error { return writeLines(w, d.reviews(), (*catalog.Review).Marshal) }},
+		{UsersFile, func(w io.Writer) error { return writeLines(w, d.users(), (*catalog.User).Marshal) }},
+		{RequestsFile, func(w io.Writer) error { return writeLines(w, d.Requests, request.Marshal) }},
+		{ReadmeFile, d.writeReadme},
 	}
 	for _, f := range files {
 		if path := filepath.Join(dir, f.name); exists(path) {
@@ -69,42 +74,33 @@ func writeFile(path string, write func(w io.Writer) error) error {
 	return nil
 }
 
-func (d *Data) writeItems(w io.Writer) error {
-	for _, i := range d.Catalog.Items {
-		if err := writeLine(w, i.Marshal); err != nil {
+func writeLines[T any](w io.Writer, list []T, marshal func(T) ([]byte, error)) error {
+	for _, x := range list {
+		line, err := marshal(x)
+		if err != nil {
+			return err
+		}
+		if _, err := w.Write(append(line, '\n')); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (d *Data) writeReviews(w io.Writer) error {
+func (d *Data) reviews() (list []*catalog.Review) {
 	for _, i := range d.Catalog.Items {
 		for k := range i.Reviews {
-			if err := writeLine(w, i.Reviews[k].Marshal); err != nil {
-				return err
-			}
+			list = append(list, &i.Reviews[k])
 		}
 	}
-	return nil
+	return list
 }
 
-func (d *Data) writeUsers(w io.Writer) error {
+func (d *Data) users() (list []*catalog.User) {
 	for _, id := range slices.Sorted(maps.Keys(d.Catalog.Users)) {
-		if err := writeLine(w, d.Catalog.Users[id].Marshal); err != nil {
-			return err
-		}
+		list = append(list, d.Catalog.Users[id])
 	}
-	return nil
-}
-
-func (d *Data) writeRequests(w io.Writer) error {
-	for _, r := range d.Requests {
-		if err := writeLine(w, func() ([]byte, error) { return request.Marshal(r) }); err != nil {
-			return err
-		}
-	}
-	return nil
+	return list
 }
 
 // writeReadme says what is real and what is not.
@@ -116,7 +112,7 @@ func (d *Data) writeReadme(w io.Writer) error {
 
 Made up by Scruple: %s. Nobody wrote these reviews, and nobody of these names
 is meant. That each request is satisfied by exactly one item was checked.
-%s`, d.origin(), len(d.Catalog.Items), d.reviews(), len(d.Catalog.Users), len(d.Requests), d.seed, d.invented(), d.repeats())
+%s`, d.origin(), len(d.Catalog.Items), len(d.reviews()), len(d.Catalog.Users), len(d.Requests), d.seed, d.invented(), d.repeats())
 	return err
 }
 
@@ -140,20 +136,4 @@ func (d *Data) invented() string {
 		return "items, reviews, people, friendships and requests"
 	}
 	return "reviews, people, friendships and requests"
-}
-
-func (d *Data) reviews() int {
-	n := 0
-	for _, i := range d.Catalog.Items {
-		n += len(i.Reviews)
-	}
-	return n
-}
-
-func writeLine(w io.Writer, marshal func() ([]byte, error)) error {
-	line, err := marshal()
-	if err == nil {
-		_, err = w.Write(append(line, '\n'))
-	}
-	return err
 }

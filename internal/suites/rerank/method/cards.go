@@ -17,8 +17,6 @@ import (
 // content, with the fence's own tags in it made harmless.
 type cards struct{ task *Task }
 
-func newCards(t *Task) *cards { return &cards{t} }
-
 // How many characters a look-up shows on a page. A look-up that is about all
 // candidates gives each the same share, so that what is shown of one depends
 // neither on its place nor on how many others there are.
@@ -122,10 +120,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// reviewsOf shows names and reviews of candidates under their own numbers.
-func (s *session) reviewsOf(list []int) string { return s.reviewsBy(list, nil) }
-
-// reviewsBy shows the reviews that these people wrote; nil is everybody.
+// reviewsBy shows names of candidates, under their own numbers, and the reviews
+// that these people wrote; nil is everybody.
 func (s *session) reviewsBy(list []int, people map[string]bool) string {
 	var b strings.Builder
 	for _, i := range list {

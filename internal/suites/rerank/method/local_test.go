@@ -84,8 +84,12 @@ func TestFence(t *testing.T) {
 	}
 }
 
+func society(users map[string]*catalog.User) *Society {
+	return NewSociety(&catalog.Graph{Users: users})
+}
+
 func TestSocietyFindsWhoIsMentioned(t *testing.T) {
-	s := NewSociety(map[string]*catalog.User{
+	s := society(map[string]*catalog.User{
 		"1": {ID: "1", Name: "Alice"}, "2": {ID: "2", Name: "Bob B."}, "3": {ID: "3", Name: "May"}, "4": {ID: "4", Name: "Conor O'Brien"},
 		"5": {ID: "5", Name: "Alice"}, "6": {ID: "6", Name: "Jean-Luc"},
 	})
@@ -107,7 +111,7 @@ func TestSocietyFindsWhoIsMentioned(t *testing.T) {
 }
 
 func TestSocietyIsSymmetric(t *testing.T) {
-	s := NewSociety(map[string]*catalog.User{"a": {ID: "a", Name: "A", Friends: []string{"b"}}, "b": {ID: "b", Name: "B"}, "c": {ID: "c", Name: "C", Friends: []string{"b"}}})
+	s := society(map[string]*catalog.User{"a": {ID: "a", Name: "A", Friends: []string{"b"}}, "b": {ID: "b", Name: "B"}, "c": {ID: "c", Name: "C", Friends: []string{"b"}}})
 	for hops, want := range []int{1, 2, 3} {
 		for _, name := range []string{"a", "A", "c"} { // by id, by name
 			if got := s.within([]string{name}, hops); len(got) != want {
@@ -147,7 +151,7 @@ func TestReadTruths(t *testing.T) {
 func TestSocietyTellsOfThoseNearby(t *testing.T) {
 	users := map[string]*catalog.User{"far": {ID: "far", Name: "Alice"}, "near": {ID: "near", Name: "Alice", Friends: []string{"x"}},
 		"x": {ID: "x", Name: "X", Friends: []string{"w"}}, "w": {ID: "w", Name: "W"}}
-	got := NewSociety(users).describe([]string{"far", "near"}, map[string]bool{"w": true})
+	got := society(users).describe([]string{"far", "near"}, map[string]bool{"w": true})
 	if strings.Contains(got, "(far)") || !strings.Contains(got, "- Alice (near): X (x)") || !strings.Contains(got, "and 1 more of these names") {
 		t.Errorf("of two Alices it says\n%s", got)
 	}

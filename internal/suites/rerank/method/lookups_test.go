@@ -212,7 +212,7 @@ func TestPeopleComeInPages(t *testing.T) {
 		}
 		users[u.ID] = u
 	}
-	task.Society = method.NewSociety(users)
+	task.Society = method.NewSociety(&catalog.Graph{Users: users})
 	seen := observations(t, task, `{"action":"people","argument":"Alice"}`, `{"action":"people","argument":"Alice","page":2}`)
 	if !strings.Contains(seen[0], "of 16 lines. More are on page 2.") {
 		t.Errorf("the first page is\n%s", seen[0])

@@ -89,7 +89,6 @@ type Asker func(ctx context.Context, step string, p Prompt) (Answer, error)
 // A Result is what a method made of a task.
 type Result struct {
 	Ranking []int // from 1, each at most once; best first
-	Full    bool  // every candidate is ranked
 	// Invalid is why there is no ranking, from the closed set of reasons, and
 	// Detail the same in words.
 	Invalid string
@@ -154,7 +153,7 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
 		s := &session{Task: t, ask: ask}
-		s.sheet, s.cards = newSheet(&s.Task), newCards(&s.Task)
+		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{&s.Task}
 		var ranking []int
 		err := error(fault(InvalidNone, "the task has no candidates"))
 		if len(t.Candidates) > 0 {
@@ -168,7 +167,7 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 		case err != nil:
 			return Result{Trace: s.events}, err
 		}
-		return Result{Ranking: ranking, Full: len(ranking) == len(t.Candidates), Trace: s.events}, nil
+		return Result{Ranking: ranking, Trace: s.events}, nil
 	}
 }
 

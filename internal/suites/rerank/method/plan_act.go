@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -44,8 +45,9 @@ func planAct(ctx context.Context, s *session) ([]int, error) {
 			return ranking, err
 		}
 	}
-	l.messages = append(l.messages, eval.Message{Role: "user", Content: "No look-ups are left. Finish now with what you know."})
-	l.merge()
+	// One turn of the user: some providers refuse two.
+	l.messages = slices.Clone(l.messages)
+	l.messages[len(l.messages)-1].Content += "\n\nNo look-ups are left. Finish now with what you know."
 	ranking, done, err := l.act(ctx, "finish", planActActions)
 	if err == nil && !done {
 		err = fault(InvalidUnfinished, "the last action is not finish")
@@ -117,16 +119,6 @@ func indices(list []any) []string {
 func (l *planActLoop) observe(step string, a Answer, text string) {
 	l.record(step, "action", text)
 	l.messages = turn(l.messages, a, "Observation:\n"+text)
-}
-
-// merge joins two turns of the user, which some providers refuse.
-func (l *planActLoop) merge() {
-	n := len(l.messages)
-	if n > 1 && l.messages[n-2].Role == l.messages[n-1].Role {
-		joined := l.messages[n-2]
-		joined.Content += "\n\n" + l.messages[n-1].Content
-		l.messages = append(l.messages[:n-2:n-2], joined)
-	}
 }
 
 // do looks up what an action asks for.

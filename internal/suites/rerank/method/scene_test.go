@@ -80,7 +80,8 @@ func social(n int) method.Task {
 	}
 	users[fmt.Sprintf("u%d", gold)].Friends = []string{"b"}
 	t.ID, t.Text = "R2", "A place that Alice, her friends or their friends call cozy."
-	t.Graph, t.Society = &catalog.Graph{Users: users}, method.NewSociety(users)
+	t.Graph = &catalog.Graph{Users: users}
+	t.Society = method.NewSociety(t.Graph)
 	t.Structure = leaf("somebody near Alice calls it cozy", &request.Evidence{Kind: request.SocialFilter, Names: []string{"Alice"}, Hops: 2, Pattern: "cozy"})
 	return t
 }

@@ -20,8 +20,6 @@ type sheet struct {
 	truth     []evidence.Truth
 }
 
-func newSheet(t *Task) *sheet { return &sheet{task: t} }
-
 // truths is the structure's truth of every candidate.
 func (h *sheet) truths() []evidence.Truth {
 	h.once.Do(func() {

@@ -13,29 +13,19 @@ import (
 // A Society is who knows whom, ready to be asked by name. One is made for all
 // tasks of a study; it is safe for concurrent use. A nil Society knows nobody.
 type Society struct {
-	names  map[string]string   // of people by id
+	*catalog.Graph
 	ids    map[string][]string // of people by name in lower case, without a last dot, sorted
-	know   map[string][]string // ids of friends by id, sorted, both ways
 	length int                 // words in the longest name
 }
 
-// NewSociety takes the users of a catalog. Friendship goes both ways, whoever
-// states it.
-func NewSociety(users map[string]*catalog.User) *Society {
-	s := &Society{names: map[string]string{}, ids: map[string][]string{}, know: map[string][]string{}}
-	for _, id := range slices.Sorted(maps.Keys(users)) {
-		u := users[id]
-		s.names[id] = u.Name
-		key := strings.ToLower(unpossessed(u.Name))
+// NewSociety takes the graph of a catalog.
+func NewSociety(g *catalog.Graph) *Society {
+	s := &Society{Graph: g, ids: map[string][]string{}}
+	for _, id := range slices.Sorted(maps.Keys(g.Users)) {
+		name := g.Users[id].Name
+		key := strings.ToLower(unpossessed(name))
 		s.ids[key] = append(s.ids[key], id)
-		s.length = max(s.length, len(strings.Fields(u.Name)))
-		for _, friend := range u.Friends {
-			s.know[id] = append(s.know[id], friend)
-			s.know[friend] = append(s.know[friend], id)
-		}
-	}
-	for id, list := range s.know {
-		s.know[id] = slices.Compact(slices.Sorted(slices.Values(list)))
+		s.length = max(s.length, len(strings.Fields(name)))
 	}
 	return s
 }
@@ -43,10 +33,10 @@ func NewSociety(users map[string]*catalog.User) *Society {
 // name is how a person is called: by name and id, so that two of one name can
 // be told apart, or by id alone.
 func (s *Society) name(id string) string {
-	if s == nil || s.names[id] == "" {
+	if s == nil || s.Users[id] == nil || s.Users[id].Name == "" {
 		return id
 	}
-	return s.names[id] + " (" + id + ")"
+	return s.Users[id].Name + " (" + id + ")"
 }
 
 // mentioned lists the ids of people whose name stands in a text, in capitals as
@@ -63,7 +53,7 @@ func (s *Society) mentioned(text string) []string {
 		for n := 1; n <= min(s.length, len(words)-i); n++ {
 			said := unpossessed(strings.Join(words[i:i+n], " "))
 			for _, id := range s.ids[strings.ToLower(said)] {
-				if unpossessed(s.names[id]) == said {
+				if unpossessed(s.Users[id].Name) == said {
 					found = append(found, id)
 				}
 			}
@@ -79,8 +69,7 @@ func unpossessed(s string) string {
 }
 
 // within is the people of these names, or where nobody has one, of that id, and
-// those up to so many
-// friendships away.
+// those up to so many friendships away.
 func (s *Society) within(names []string, hops int) map[string]bool {
 	people := map[string]bool{}
 	if s == nil {
@@ -91,13 +80,13 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 		for _, id := range ids {
 			people[id] = true
 		}
-		if _, ok := s.names[name]; ok && len(ids) == 0 {
+		if s.Users[name] != nil && len(ids) == 0 {
 			people[name] = true
 		}
 	}
 	for range hops {
 		for _, id := range slices.Collect(maps.Keys(people)) {
-			for _, friend := range s.know[id] {
+			for _, friend := range s.Friends(id) {
 				people[friend] = true
 			}
 		}
@@ -124,9 +113,9 @@ func (s *Society) describe(ids []string, writers map[string]bool) string {
 	var b strings.Builder
 	b.WriteString("People and their friends:\n")
 	for _, id := range near[:min(len(near), listedPeople)] {
-		fmt.Fprintf(&b, "- %s: %s\n", s.name(id), s.list(s.know[id]))
-		for _, friend := range s.know[id] {
-			further := slices.DeleteFunc(slices.Clone(s.know[friend]), func(f string) bool { return f == id || !writers[f] })
+		fmt.Fprintf(&b, "- %s: %s\n", s.name(id), s.list(s.Friends(id)))
+		for _, friend := range s.Friends(id) {
+			further := slices.DeleteFunc(slices.Clone(s.Friends(friend)), func(f string) bool { return f == id || !writers[f] })
 			if len(further) > 0 {
 				fmt.Fprintf(&b, "  - friends of %s who wrote reviews here: %s\n", s.name(friend), s.list(further))
 			}
@@ -141,7 +130,7 @@ func (s *Society) describe(ids []string, writers map[string]bool) string {
 // reaches reports that a person is one of some others or at most so many
 // friendships away from one.
 func (s *Society) reaches(id string, others map[string]bool, hops int) bool {
-	return others[id] || hops > 0 && slices.ContainsFunc(s.know[id], func(f string) bool { return s.reaches(f, others, hops-1) })
+	return others[id] || hops > 0 && slices.ContainsFunc(s.Friends(id), func(f string) bool { return s.reaches(f, others, hops-1) })
 }
 
 func (s *Society) list(ids []string) string {

@@ -85,7 +85,7 @@ func (c *cards) friends() sqltable.Table {
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(people)) {
-		for _, friend := range s.know[id] {
+		for _, friend := range s.Friends(id) {
 			t.Rows = append(t.Rows, []any{id, s.bareName(id), friend, s.bareName(friend)})
 		}
 	}
@@ -94,8 +94,8 @@ func (c *cards) friends() sqltable.Table {
 
 // bareName is a person's name without the id, "" if there is none.
 func (s *Society) bareName(id string) string {
-	if s == nil {
+	if s == nil || s.Users[id] == nil {
 		return ""
 	}
-	return strings.TrimSpace(s.names[id])
+	return strings.TrimSpace(s.Users[id].Name)
 }

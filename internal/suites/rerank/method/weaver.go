@@ -161,9 +161,9 @@ func (w *weaving) try(ctx context.Context, step string, a Answer) (found []int, 
 		return nil, `the result has no column "item"`, nil
 	}
 	for _, row := range r.Rows {
-		i, err := strconv.Atoi(row[column].Text)
+		i, err := strconv.Atoi(row[column])
 		if err != nil || i < 1 || i > len(w.Candidates) {
-			return nil, fmt.Sprintf("%q in column item is no candidate", row[column].Text), nil
+			return nil, fmt.Sprintf("%q in column item is no candidate", row[column]), nil
 		}
 		if !slices.Contains(found, i) { // a join lists a candidate once for each match
 			found = append(found, i)
@@ -210,7 +210,7 @@ func (w *weaving) texts(ctx context.Context) (sqltable.Table, error) {
 }
 
 func (w *weaving) textPrompt(question int, batch []int) Prompt {
-	shown := w.reviewsOf(batch)
+	shown := w.reviewsBy(batch, nil)
 	if people := w.people(batch); people != "" {
 		shown += "\n\n" + people
 	}

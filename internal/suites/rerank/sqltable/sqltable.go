@@ -67,17 +67,12 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// A Result is the answer of a query; NULL is a cell without a value.
+// A Result is the answer of a query. Cells are text: numbers are as SQLite
+// prints them, NULL is empty.
 type Result struct {
 	Columns   []string
-	Rows      [][]Cell
+	Rows      [][]string
 	Truncated bool // there was more than the limits allow
-}
-
-// A Cell is a value as text. Numbers are as SQLite prints them.
-type Cell struct {
-	Text string
-	Null bool
 }
 
 // An Error is a query that was refused, wrong, or stopped: it is about what the
@@ -286,7 +281,7 @@ func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
 	return r, rows.Err()
 }
 
-func scan(rows *sql.Rows, columns int) (row []Cell, size int, err error) {
+func scan(rows *sql.Rows, columns int) (row []string, size int, err error) {
 	values, into := make([]any, columns), make([]any, columns)
 	for i := range values {
 		into[i] = &values[i]
@@ -294,28 +289,28 @@ func scan(rows *sql.Rows, columns int) (row []Cell, size int, err error) {
 	if err := rows.Scan(into...); err != nil {
 		return nil, 0, err
 	}
-	row = make([]Cell, columns)
+	row = make([]string, columns)
 	for i, v := range values {
-		row[i] = cellOf(v)
-		size += len(row[i].Text)
+		row[i] = text(v)
+		size += len(row[i])
 	}
 	return row, size, nil
 }
 
-func cellOf(v any) Cell {
+func text(v any) string {
 	switch v := v.(type) {
 	case nil:
-		return Cell{Null: true}
+		return ""
 	case string:
-		return Cell{Text: strings.ToValidUTF8(v, "\ufffd")}
+		return strings.ToValidUTF8(v, "\ufffd")
 	case []byte:
-		return Cell{Text: strings.ToValidUTF8(string(v), "\ufffd")}
+		return strings.ToValidUTF8(string(v), "\ufffd")
 	case int64:
-		return Cell{Text: strconv.FormatInt(v, 10)}
+		return strconv.FormatInt(v, 10)
 	case float64:
-		return Cell{Text: strconv.FormatFloat(v, 'g', 15, 64)}
+		return strconv.FormatFloat(v, 'g', 15, 64)
 	}
-	return Cell{Text: fmt.Sprint(v)}
+	return fmt.Sprint(v)
 }
 
 // notCode matches quoted text and comments.
@@ -367,9 +362,9 @@ func (db *DB) joined(ctx context.Context, query string) (err error) {
 
 // explain makes SQLite's message one that a model can act on.
 func explain(err error) string {
-	text := err.Error()
-	if strings.Contains(text, "not authorized") || strings.Contains(text, "prohibited") {
-		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + text + ")"
+	said := err.Error()
+	if strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited") {
+		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + said + ")"
 	}
-	return text
+	return said
 }
