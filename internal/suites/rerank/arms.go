@@ -134,7 +134,7 @@ func (p *planner) method(i int) {
 		if len(m.Models) > 0 {
 			p.fault(key+".models", "method %q asks no model: leave models out", m.Name)
 		}
-		p.add(&arm{name: m.Name, method: &found}, readsReviews(found.Name))
+		p.add(&arm{name: m.Name, method: &found}, found.Name == "bm25") // the others read no reviews, or those without the attack
 		return
 	}
 	models := p.models(key, m)
@@ -146,10 +146,6 @@ func (p *planner) method(i int) {
 		p.add(a, true)
 	}
 }
-
-// readsReviews reports a local method whose ranking depends on what reviews
-// say as they are shown.
-func readsReviews(name string) bool { return name == "bm25" }
 
 func (m *Method) kinds() []string {
 	var given []string

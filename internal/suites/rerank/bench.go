@@ -109,7 +109,7 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	for i, id := range shown {
 		items[i] = b.catalog.Item(id)
 		var c candidates.Coverage
-		reviews[i], c = b.study.Budget.budget().Apply(items[i].Reviews)
+		reviews[i], c = candidates.Budget(b.study.Budget).Apply(items[i].Reviews)
 		rec.Coverage = rec.Coverage.Add(c)
 		if c.Lost() > 0 {
 			if rec.Lost == nil {
@@ -327,15 +327,7 @@ func (b *Bench) people(t method.Task) []payloadPerson {
 			near[r.UserID] = true
 		}
 	}
-	for range 2 {
-		for _, id := range slices.Collect(maps.Keys(near)) {
-			if u := b.catalog.Users[id]; u != nil {
-				for _, f := range u.Friends {
-					near[f] = true
-				}
-			}
-		}
-	}
+	b.catalog.Graph.Around(near, 2)
 	var list []payloadPerson
 	for _, id := range slices.Sorted(maps.Keys(near)) {
 		if u := b.catalog.Users[id]; u != nil {

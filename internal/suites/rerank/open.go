@@ -58,8 +58,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	return b, nil
 }
 
-// A dataset is what a study's files hold, as far as they could be read.
-type dataset struct {
+// studyData is what a study's files hold, as far as they could be read.
+type studyData struct {
 	catalog  *catalog.Catalog
 	requests []request.Request
 	faults   []error
@@ -75,7 +75,7 @@ type Hashes struct {
 
 // readData reads the files of a study. The error is that a file cannot be read
 // at all.
-func readData(f *study.File, d Data) (*dataset, error) {
+func readData(f *study.File, d Data) (*studyData, error) {
 	files := catalog.Files{Items: f.Resolve(d.Items), Reviews: f.Resolve(d.Reviews), Strip: d.Strip}
 	if d.Users != "" {
 		files.Users = f.Resolve(d.Users)
@@ -88,7 +88,7 @@ func readData(f *study.File, d Data) (*dataset, error) {
 	if err != nil {
 		return nil, study.Errors{fmt.Errorf("reading the data: %w", err)}
 	}
-	out := &dataset{catalog: c, requests: set.Requests, hashes: Hashes{c.Hash, set.Hash}}
+	out := &studyData{catalog: c, requests: set.Requests, hashes: Hashes{c.Hash, set.Hash}}
 	out.faults, out.warnings = catalog.Split(append(findings, more...))
 	if d.Count > 0 && d.Count < len(out.requests) {
 		out.requests = out.requests[:d.Count]

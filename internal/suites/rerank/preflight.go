@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
@@ -70,9 +71,7 @@ func preflightIn(dir fs.FS) ([]PreflightResult, error) {
 			return nil, err
 		}
 		var c preflightCase
-		d := json.NewDecoder(strings.NewReader(string(text)))
-		d.DisallowUnknownFields()
-		if err := d.Decode(&c); err != nil {
+		if err := dataset.DecodeStrict(text, &c); err != nil {
 			return nil, fmt.Errorf("%s: %w", e.Name(), err)
 		}
 		if c.Case == "" {

@@ -5,7 +5,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
-	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
@@ -61,10 +60,6 @@ type Attacks struct {
 	Strength float64  `json:"strength,omitempty" jsonschema:"minimum=0,description=How hard; 1 is the default"`
 	Reviews  int      `json:"reviews,omitempty" jsonschema:"minimum=0,description=How many reviews of an item are changed or added (default: all for noise and length\\, one for the others)"`
 	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with the preamble that tells how to treat reviews; both runs every arm with and without"`
-}
-
-func (b Budget) budget() candidates.Budget {
-	return candidates.Budget{Reviews: b.Reviews, Chars: b.Chars}
 }
 
 // within drops the last of an item's own reviews where an attack has added to

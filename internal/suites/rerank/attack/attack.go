@@ -134,16 +134,15 @@ func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalo
 // promoted draws a candidate that neither is gold nor bears its name, whatever
 // their order: the one with the smallest hash; -1 if there is none.
 func promoted(seed uint64, gold string, items []*catalog.Item) int {
-	var golden []string
+	golden := ""
 	for _, item := range items {
 		if item.ID == gold {
-			golden = append(golden, strings.TrimSpace(item.Name))
+			golden = strings.TrimSpace(item.Name)
 		}
 	}
 	at, least := -1, uint64(0)
 	for i, item := range items {
-		name := strings.TrimSpace(item.Name)
-		if item.ID == gold || slices.ContainsFunc(golden, func(g string) bool { return strings.EqualFold(g, name) }) {
+		if item.ID == gold || strings.EqualFold(golden, strings.TrimSpace(item.Name)) {
 			continue
 		}
 		if h := stable.Seed(seed, "promote", item.ID); at < 0 || h < least {
@@ -177,10 +176,7 @@ func (w *work) some(n int) []int {
 	for i := range order {
 		order[i] = i
 	}
-	for i := len(order) - 1; i > 0; i-- { // Fisher-Yates
-		j := w.draws.IntN(i + 1)
-		order[i], order[j] = order[j], order[i]
-	}
+	stable.Shuffle(w.draws, order)
 	order = order[:min(n, len(order))]
 	slices.Sort(order)
 	return order

@@ -24,6 +24,23 @@ func (f Finding) Error() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
 }
 
+// A Log gathers findings about a file.
+type Log struct {
+	File     string
+	Findings []Finding
+}
+
+// Fault adds an error.
+func (l *Log) Fault(line int, format string, args ...any) {
+	l.Findings = append(l.Findings, Finding{File: l.File, Line: line, Text: fmt.Sprintf(format, args...)})
+}
+
+// Warn adds a warning.
+func (l *Log) Warn(line int, format string, args ...any) {
+	l.Fault(line, format, args...)
+	l.Findings[len(l.Findings)-1].Warning = true
+}
+
 // Split parts errors from warnings.
 func Split(findings []Finding) (errs []error, warnings []string) {
 	for _, f := range findings {

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -64,6 +65,15 @@ func (g *Graph) Within(name string, hops int) map[string]bool {
 	for _, id := range frontier {
 		people[id] = true
 	}
+	g.Around(people, hops)
+	return people
+}
+
+// Around adds to people all who are up to so many friendships away from one of
+// them.
+func (g *Graph) Around(people map[string]bool, hops int) {
+	g.once.Do(g.build)
+	frontier := slices.Collect(maps.Keys(people))
 	for range hops {
 		var next []string
 		for _, id := range frontier {
@@ -76,7 +86,6 @@ func (g *Graph) Within(name string, hops int) map[string]bool {
 		}
 		frontier = next
 	}
-	return people
 }
 
 // symmetrize makes friendship mutual among users that are listed, and tells

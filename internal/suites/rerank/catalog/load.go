@@ -46,11 +46,11 @@ func Load(files Files) (*Catalog, []Finding, error) {
 		if part.path == "" {
 			continue
 		}
-		l.file = part.path
+		l.File = part.path
 		l.lines = map[string]int{}
 		hash, err := dataset.Scan(part.path, func(line int, text []byte, err error) {
 			if err != nil {
-				l.fault(line, "%v", err)
+				l.Fault(line, "%v", err)
 				return
 			}
 			part.read(line, text)
@@ -62,16 +62,15 @@ func Load(files Files) (*Catalog, []Finding, error) {
 	}
 	l.finish()
 	l.catalog.Hash = hex.EncodeToString(sum.Sum(nil))
-	return l.catalog, l.findings, nil
+	return l.catalog, l.Findings, nil
 }
 
 type loader struct {
-	files    Files
-	strip    *strip
-	catalog  *Catalog
-	findings []Finding
+	Log
+	files   Files
+	strip   *strip
+	catalog *Catalog
 
-	file     string
 	lines    map[string]int              // of the ids of the file in hand
 	metadata map[string]map[string]Value // what users.jsonl says of a user
 	shared   map[string]map[string]Value // one map for all that say the same
@@ -81,18 +80,10 @@ type loader struct {
 	zeroStars int // reviews with 0 stars
 }
 
-func (l *loader) fault(line int, format string, args ...any) {
-	l.findings = append(l.findings, Finding{File: l.file, Line: line, Text: fmt.Sprintf(format, args...)})
-}
-
-func (l *loader) warn(line int, format string, args ...any) {
-	l.findings = append(l.findings, Finding{File: l.file, Line: line, Text: fmt.Sprintf(format, args...), Warning: true})
-}
-
 // decode reads a record; false if it said what is wrong with it.
 func (l *loader) decode(line int, text []byte, into any) bool {
 	if err := dataset.DecodeLoose(text, into); err != nil {
-		l.fault(line, "%v", err)
+		l.Fault(line, "%v", err)
 		return false
 	}
 	return true
@@ -101,11 +92,11 @@ func (l *loader) decode(line int, text []byte, into any) bool {
 // unique checks an id; false if it is not given or there already.
 func (l *loader) unique(line int, key, id string) bool {
 	if strings.TrimSpace(id) == "" {
-		l.fault(line, "%s is not given", key)
+		l.Fault(line, "%s is not given", key)
 		return false
 	}
 	if first, ok := l.lines[id]; ok {
-		l.fault(line, "duplicate id: %s %q is there already, on line %d", key, id, first)
+		l.Fault(line, "duplicate id: %s %q is there already, on line %d", key, id, first)
 		return false
 	}
 	l.lines[id] = line
@@ -154,16 +145,16 @@ func (l *loader) item(line int, text []byte) {
 	}
 	i := &Item{ID: itemID, Name: r.Name, Attributes: map[string]Value{}, Fields: r.Fields, Line: line}
 	if strings.TrimSpace(r.Name) == "" {
-		l.fault(line, "item %q: name is not given", i.ID)
+		l.Fault(line, "item %q: name is not given", i.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		v, doubts, err := attributeValue(r.Attributes[name], yelp)
 		if err != nil {
-			l.fault(line, "item %q: attribute %s is not a literal: %v", i.ID, name, err)
+			l.Fault(line, "item %q: attribute %s is not a literal: %v", i.ID, name, err)
 			continue
 		}
 		for _, doubt := range doubts {
-			l.warn(line, "item %q: attribute %s begins like a literal and is none, so it stays text: %v", i.ID, name, doubt)
+			l.Warn(line, "item %q: attribute %s begins like a literal and is none, so it stays text: %v", i.ID, name, doubt)
 		}
 		if !v.IsZero() {
 			i.Attributes[name] = v
@@ -171,12 +162,12 @@ func (l *loader) item(line int, text []byte) {
 	}
 	var err error
 	if i.Categories, err = texts(r.Categories); err != nil {
-		l.fault(line, "item %q: categories: %v", i.ID, err)
+		l.Fault(line, "item %q: categories: %v", i.ID, err)
 	}
 	var errs []error
 	i.Hours, errs = readHours(r.Hours)
 	for _, err := range errs {
-		l.fault(line, "item %q: %v", i.ID, err)
+		l.Fault(line, "item %q: %v", i.ID, err)
 	}
 	l.strip.item(i)
 	l.catalog.Items = append(l.catalog.Items, i)
@@ -255,18 +246,18 @@ func (l *loader) user(line int, text []byte) {
 		return
 	}
 	if strings.TrimSpace(r.Name) == "" {
-		l.fault(line, "user %q: name is not given", userID)
+		l.Fault(line, "user %q: name is not given", userID)
 	}
 	u := &User{ID: userID, Name: r.Name}
 	friends, err := texts(r.Friends)
 	if err != nil {
-		l.fault(line, "user %q: friends: %v", userID, err)
+		l.Fault(line, "user %q: friends: %v", userID, err)
 	}
 	for _, f := range friends {
 		switch {
 		case strings.EqualFold(f, "none"):
 		case f == userID:
-			l.warn(line, "user %q is listed as a friend of their own", userID)
+			l.Warn(line, "user %q is listed as a friend of their own", userID)
 		default:
 			u.Friends = append(u.Friends, l.intern(f))
 		}
@@ -304,15 +295,15 @@ func (l *loader) review(line int, text []byte) {
 	item := l.catalog.byID[itemID]
 	switch {
 	case itemID == "":
-		l.fault(line, "review %q: %s is not given", reviewID, itemKey)
+		l.Fault(line, "review %q: %s is not given", reviewID, itemKey)
 	case item == nil:
-		l.fault(line, "review %q is of an unknown item: %s %q", reviewID, itemKey, itemID)
+		l.Fault(line, "review %q is of an unknown item: %s %q", reviewID, itemKey, itemID)
 	}
 	if l.files.Users != "" && l.catalog.Users[r.UserID] == nil {
-		l.warn(line, "review %q is by an unknown user: user_id %q", reviewID, r.UserID)
+		l.Warn(line, "review %q is by an unknown user: user_id %q", reviewID, r.UserID)
 	}
 	if strings.TrimSpace(r.Text) == "" {
-		l.warn(line, "review %q has no text", reviewID)
+		l.Warn(line, "review %q has no text", reviewID)
 	}
 	if item == nil {
 		return
@@ -322,7 +313,7 @@ func (l *loader) review(line int, text []byte) {
 		out.Stars = *r.Stars
 		switch {
 		case out.Stars < 0 || out.Stars > 5:
-			l.fault(line, "review %q: stars is %v: want 0 to 5", reviewID, out.Stars)
+			l.Fault(line, "review %q: stars is %v: want 0 to 5", reviewID, out.Stars)
 		case out.Stars == 0:
 			l.zeroStars++
 		}
@@ -349,38 +340,26 @@ func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 		}
 	}
 	// The reviews of a person say the same of them: one map is enough.
-	if kept := l.shared[userID]; kept != nil && equalFields(kept, said) {
+	if kept := l.shared[userID]; kept != nil && maps.EqualFunc(kept, said, Value.Equal) {
 		return kept
 	}
 	l.shared[l.intern(userID)] = said
 	return said
 }
 
-func equalFields(a, b map[string]Value) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for key, v := range a {
-		if w, ok := b[key]; !ok || !v.Equal(w) {
-			return false
-		}
-	}
-	return true
-}
-
 // finish checks what only all records together tell.
 func (l *loader) finish() {
-	l.file = l.files.Items
+	l.File = l.files.Items
 	if len(l.catalog.Items) == 0 {
-		l.fault(0, "there are no items")
+		l.Fault(0, "there are no items")
 	}
 	for _, i := range l.catalog.Items {
 		if len(i.Reviews) == 0 && l.files.Reviews != "" {
-			l.warn(i.Line, "item %q has no reviews", i.ID)
+			l.Warn(i.Line, "item %q has no reviews", i.ID)
 		}
 		i.Reviews = slices.Clip(i.Reviews)
 	}
-	l.findings = append(l.findings, l.strip.findings(l.files)...)
+	l.Findings = append(l.Findings, l.strip.findings(l.files)...)
 	for _, u := range l.catalog.Users {
 		for _, f := range u.Friends {
 			if l.catalog.Users[f] == nil {
@@ -389,16 +368,16 @@ func (l *loader) finish() {
 		}
 	}
 	if l.zeroStars > 0 {
-		l.file = l.files.Reviews
-		l.warn(0, "%d reviews have 0 stars, which is read as none given", l.zeroStars)
+		l.File = l.files.Reviews
+		l.Warn(0, "%d reviews have 0 stars, which is read as none given", l.zeroStars)
 	}
-	l.file = l.files.Users
+	l.File = l.files.Users
 	if l.strangers > 0 {
-		l.warn(0, "%d friends are not among the users", l.strangers)
+		l.Warn(0, "%d friends are not among the users", l.strangers)
 	}
 	if n := symmetrize(l.catalog.Users); n > 0 {
-		l.warn(0, "%d friendships are stated by one side only: they count for both", n)
+		l.Warn(0, "%d friendships are stated by one side only: they count for both", n)
 	}
 	l.catalog.Graph = &Graph{Users: l.catalog.Users}
-	SortFindings(l.findings)
+	SortFindings(l.Findings)
 }

@@ -46,11 +46,7 @@ func (u *User) Marshal() ([]byte, error) {
 	r := record{}
 	r.add("id", u.ID)
 	r.add("name", u.Name)
-	friends := u.Friends
-	if friends == nil {
-		friends = []string{}
-	}
-	r.add("friends", friends)
+	r.add("friends", append([]string{}, u.Friends...)) // [] and not null
 	return r.line()
 }
 

@@ -1,7 +1,6 @@
 package evidence
 
 import (
-	"encoding/json"
 	"runtime"
 	"slices"
 	"sync"
@@ -39,7 +38,7 @@ func Validate(c *catalog.Catalog, requests []request.Request) []Status {
 	var conditions []*request.Evidence
 	for _, r := range requests {
 		for _, leaf := range r.Structure.Leaves() {
-			key := evidenceKey(leaf)
+			key := leaf.Evidence.Key()
 			if _, ok := index[key]; !ok {
 				index[key] = len(conditions)
 				conditions = append(conditions, leaf.Evidence)
@@ -57,15 +56,6 @@ func Validate(c *catalog.Catalog, requests []request.Request) []Status {
 		statuses[i] = status(c, requests[i], truth)
 	})
 	return statuses
-}
-
-// evidenceKey is the same for conditions that ask the same.
-func evidenceKey(leaf *request.Node) string {
-	b, err := json.Marshal(leaf.Evidence)
-	if err != nil {
-		panic("evidence: " + err.Error()) // evidence holds what JSON can hold
-	}
-	return string(b)
 }
 
 // Truths evaluates conditions on all items of a catalog: the truth of each

@@ -107,13 +107,6 @@ func (g *generator) stream(names ...string) *stable.Stream {
 
 func pick[T any](s *stable.Stream, list []T) T { return list[s.IntN(len(list))] }
 
-func shuffle[T any](s *stable.Stream, list []T) {
-	for i := len(list) - 1; i > 0; i-- {
-		j := s.IntN(i + 1)
-		list[i], list[j] = list[j], list[i]
-	}
-}
-
 func chance(s *stable.Stream, percent int) bool { return s.IntN(100) < percent }
 
 // choose draws the items of Base that are taken, in their order.
@@ -126,7 +119,7 @@ func (g *generator) choose() {
 	for i := range chosen {
 		chosen[i] = i
 	}
-	shuffle(g.stream("base"), chosen)
+	stable.Shuffle(g.stream("base"), chosen)
 	chosen = chosen[:g.options.Items]
 	slices.Sort(chosen)
 	g.options.Base = nil
@@ -398,7 +391,7 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 			body = append(body, more)
 		}
 	}
-	shuffle(s, body)
+	stable.Shuffle(s, body)
 	if chance(s, 60) {
 		body = slices.Insert(body, 0, pick(s, w.Openers))
 	}

@@ -2,12 +2,12 @@ package generate
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
 // golds hands out gold so that no group is tied to some of the items: within a
@@ -25,7 +25,7 @@ func (g *generator) golds() *golds {
 		for i := range order {
 			order[i] = i
 		}
-		shuffle(g.stream("gold", group.ID), order)
+		stable.Shuffle(g.stream("gold", group.ID), order)
 		d.order[group.ID], d.used[group.ID] = order, make([]int, len(g.list))
 	}
 	return d
@@ -67,11 +67,7 @@ func (a asked) add(r request.Request) { a[meaning(r.Structure)], a[r.Text] = tru
 // It is no text that a request could have.
 func meaning(n *request.Node) string {
 	if n.Op == "" {
-		b, err := json.Marshal(n.Evidence)
-		if err != nil {
-			panic("generate: " + err.Error()) // evidence holds what JSON can hold
-		}
-		return string(b)
+		return n.Evidence.Key()
 	}
 	var parts []string
 	for _, a := range n.Args {

@@ -273,7 +273,7 @@ func (d *draft) narrow(least int) bool {
 			k++
 		}
 	}
-	shuffle(d.s, d.anchors)
+	stable.Shuffle(d.s, d.anchors)
 	return true
 }
 
@@ -363,7 +363,7 @@ func (d *draft) alternatives(p part) string {
 // for two hops a friend of a friend who is no friend.
 func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, bool) {
 	mentioned := slices.Clone(r.dishes[gold])
-	shuffle(s, mentioned)
+	stable.Shuffle(s, mentioned)
 	graph := &catalog.Graph{Users: r.users}
 	for _, dish := range mentioned {
 		for _, m := range r.byDish[dish] {
@@ -392,7 +392,7 @@ func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops
 	around := circle(graph, writer.ID, hops)
 	closer := circle(graph, writer.ID, hops-1)
 	people := slices.DeleteFunc(slices.Sorted(maps.Keys(around)), func(id string) bool { return closer[id] })
-	shuffle(s, people)
+	stable.Shuffle(s, people)
 	for _, id := range people {
 		within := circle(graph, id, hops)
 		if slices.ContainsFunc(r.byDish[m.dish], func(o mention) bool { return o.item != m.item && within[r.byIndex[o.user].ID] }) {
@@ -414,4 +414,18 @@ func circle(graph *catalog.Graph, id string, hops int) map[string]bool {
 // slug writes a name as an aspect: small letters and underscores.
 func slug(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "_")
+}
+
+// fill puts a text in the place of {name}.
+func fill(template, name, text string) string {
+	return strings.ReplaceAll(template, "{"+name+"}", text)
+}
+
+// enumerate writes a, b and c.
+func enumerate(list []string, word string) string {
+	if len(list) == 1 {
+		return list[0]
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " " + word + " " + list[last]
 }

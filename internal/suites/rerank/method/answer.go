@@ -72,8 +72,7 @@ func readObject(answer string) ([]string, bool) {
 func unfence(s string) string {
 	s = strings.TrimSpace(s)
 	if inner, ok := strings.CutPrefix(s, "```"); ok && strings.HasSuffix(inner, "```") {
-		inner = strings.TrimPrefix(strings.TrimSuffix(inner, "```"), "json")
-		return inner
+		return strings.TrimPrefix(strings.TrimSuffix(inner, "```"), "json")
 	}
 	return s
 }

@@ -84,13 +84,7 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 			people[name] = true
 		}
 	}
-	for range hops {
-		for _, id := range slices.Collect(maps.Keys(people)) {
-			for _, friend := range s.Friends(id) {
-				people[friend] = true
-			}
-		}
-	}
+	s.Around(people, hops)
 	return people
 }
 

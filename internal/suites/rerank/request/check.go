@@ -69,9 +69,6 @@ func (c *checker) node(n *Node, where string, depth int) {
 
 // CheckEvidence says what is wrong with evidence, nil if it can be evaluated.
 func CheckEvidence(e *Evidence) error {
-	if e.Missing < -1 || e.Missing > 1 {
-		return fmt.Errorf("missing is %d: want -1, 0 or 1", e.Missing)
-	}
 	switch e.Kind {
 	case ItemMeta:
 		return checkItemMeta(e)

@@ -9,7 +9,6 @@ import (
 type Group struct {
 	ID      string // G01
 	Pattern string // of the shorthand; a stands for one or more conditions
-	Tests   string // what it takes to answer
 	fits    func(n *Node) bool
 }
 
@@ -18,22 +17,22 @@ type Group struct {
 // negated by NOT, and an AND or OR of one thing is that thing.
 func Groups() []Group {
 	return []Group{
-		{"G01", "AND(a, b, c)", "basic conjunction", func(n *Node) bool {
+		{"G01", "AND(a, b, c)", func(n *Node) bool {
 			anchors, rest := split(n)
 			return len(anchors) >= 3 && len(rest) == 0
 		}},
-		{"G02", "AND(anchor, OR(a, b))", "disjunctive reasoning", anchored(alternatives(2))},
-		{"G03", "AND(a, OR(b, c))", "nested logic", anchored(alternatives(2))},
-		{"G04", "AND(a, review_meta_*)", "credibility weighting", func(n *Node) bool {
+		{"G02", "AND(anchor, OR(a, b))", anchored(alternatives(2))},
+		{"G03", "AND(a, OR(b, c))", anchored(alternatives(2))},
+		{"G04", "AND(a, review_meta_*)", func(n *Node) bool {
 			anchors, rest := split(n)
 			return len(anchors) >= 2 && len(rest) == 0 && slices.ContainsFunc(anchors, credibility)
 		}},
-		{"G05", "AND(a, OR(b, c, d))", "multi-way disjunction", anchored(alternatives(3))},
-		{"G06", "AND(a, OR(AND(b, c), AND(d, e)))", "nested structures", anchored(joins(Or, pair, pair))},
-		{"G07", "AND(a, OR(b, c), OR(d, e))", "chained disjunctions", anchored(alternatives(2), alternatives(2))},
-		{"G08", "AND(a, OR(b, AND(c, d)))", "unbalanced structures", anchored(joins(Or, condition, pair))},
-		{"G09", "1HOP([friends], pattern)", "direct social filter", social(1)},
-		{"G10", "2HOP([friends], pattern)", "extended social filter", social(2)},
+		{"G05", "AND(a, OR(b, c, d))", anchored(alternatives(3))},
+		{"G06", "AND(a, OR(AND(b, c), AND(d, e)))", anchored(joins(Or, pair, pair))},
+		{"G07", "AND(a, OR(b, c), OR(d, e))", anchored(alternatives(2), alternatives(2))},
+		{"G08", "AND(a, OR(b, AND(c, d)))", anchored(joins(Or, condition, pair))},
+		{"G09", "1HOP([friends], pattern)", social(1)},
+		{"G10", "2HOP([friends], pattern)", social(2)},
 	}
 }
 

@@ -19,10 +19,10 @@ type Set struct {
 // the one they are about: gold must be among its items, and a name that nobody
 // has is a warning, as is a shorthand that is not the tree's.
 func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
-	l := loader{path: path, catalog: c, lines: map[string]int{}}
+	l := loader{Log: catalog.Log{File: path}, catalog: c, lines: map[string]int{}}
 	hash, err := dataset.Scan(path, func(line int, text []byte, err error) {
 		if err != nil {
-			l.fault(line, "%v", err)
+			l.Fault(line, "%v", err)
 			return
 		}
 		l.request(line, text)
@@ -31,27 +31,17 @@ func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
 		return Set{}, nil, err
 	}
 	if len(l.lines) == 0 {
-		l.fault(0, "there are no requests")
+		l.Fault(0, "there are no requests")
 	}
-	catalog.SortFindings(l.findings)
-	return Set{l.requests, hash}, l.findings, nil
+	catalog.SortFindings(l.Findings)
+	return Set{l.requests, hash}, l.Findings, nil
 }
 
 type loader struct {
-	path     string
+	catalog.Log
 	catalog  *catalog.Catalog
 	lines    map[string]int
 	requests []Request
-	findings []catalog.Finding
-}
-
-func (l *loader) fault(line int, format string, args ...any) {
-	l.findings = append(l.findings, catalog.Finding{File: l.path, Line: line, Text: fmt.Sprintf(format, args...)})
-}
-
-func (l *loader) warn(line int, format string, args ...any) {
-	l.fault(line, format, args...)
-	l.findings[len(l.findings)-1].Warning = true
 }
 
 func (l *loader) request(line int, text []byte) {
@@ -75,7 +65,7 @@ func (l *loader) request(line int, text []byte) {
 		}
 	}
 	for _, err := range errs {
-		l.fault(line, "%s%v", called(r.ID), err)
+		l.Fault(line, "%s%v", called(r.ID), err)
 	}
 	if len(errs) > 0 {
 		return
@@ -97,14 +87,14 @@ func (l *loader) doubts(r *Request) {
 	if r.Shorthand == "" {
 		r.Shorthand = printed
 	} else if n, err := ParseShorthand(r.Shorthand); err != nil {
-		l.warn(r.Line, "%sshorthand: %v", called(r.ID), err)
+		l.Warn(r.Line, "%sshorthand: %v", called(r.ID), err)
 	} else if bareNode(n).flat() != bareNode(r.Structure).flat() {
-		l.warn(r.Line, "%sthe shorthand %s is not that of the structure: %s", called(r.ID), r.Shorthand, printed)
+		l.Warn(r.Line, "%sthe shorthand %s is not that of the structure: %s", called(r.ID), r.Shorthand, printed)
 	}
 	for _, leaf := range r.Structure.Leaves() {
 		for _, name := range leaf.Evidence.Names {
 			if !l.catalog.Graph.Knows(name) {
-				l.warn(r.Line, "%snobody is called %q", called(r.ID), name)
+				l.Warn(r.Line, "%snobody is called %q", called(r.ID), name)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package request
 
 import (
+	"encoding/json"
+
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
@@ -107,6 +109,15 @@ type Evidence struct {
 	Names      []string
 	Hops       int
 	MinMatches int
+}
+
+// Key is the same for evidence that asks the same.
+func (e *Evidence) Key() string {
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic("request: " + err.Error()) // evidence holds what JSON can hold
+	}
+	return string(b)
 }
 
 // Title is what a condition is called: its aspect, or where it has none what it

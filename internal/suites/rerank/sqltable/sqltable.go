@@ -259,7 +259,7 @@ func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
 	if r.Columns, err = rows.Columns(); err != nil {
 		return r, err
 	}
-	if len(r.Columns) == 0 {
+	if len(r.Columns) == 0 { // REINDEX, where there is no index
 		return r, errors.New("the statement gives no rows: write one SELECT")
 	}
 	left := db.limits.Bytes

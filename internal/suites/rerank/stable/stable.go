@@ -54,6 +54,14 @@ func (s *Stream) Uint64() uint64 {
 // Float64 is the next number as a fraction in [0, 1).
 func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 
+// Shuffle puts a list into the order that a stream draws (Fisher and Yates).
+func Shuffle[T any](s *Stream, list []T) {
+	for i := len(list) - 1; i > 0; i-- {
+		j := s.IntN(i + 1)
+		list[i], list[j] = list[j], list[i]
+	}
+}
+
 // IntN is the next number in [0, n), by the high half of a product: for n that
 // fit in memory its bias is below 2^-40. It is 0 for n < 1.
 func (s *Stream) IntN(n int) int {
