@@ -68,7 +68,3 @@ require (
 	modernc.org/mathutil v1.7.1 // indirect
 	modernc.org/memory v1.12.1 // indirect
 )
-
-replace golang.org/x/exp => golang.org/x/exp v0.0.0-20260908205506-85c1c2202aba
-
-replace github.com/google/pprof => github.com/google/pprof v0.0.0-20250317173921-a4b03ec1a45e
