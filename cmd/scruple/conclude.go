@@ -132,7 +132,7 @@ func (l *loaded) question(r *store.Run, progress *store.Progress, calibration *e
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: l.entry.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
-		Run: analyse.Run{ID: r.ID, Version: version, Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+		Run: analyse.Run{ID: r.ID, Version: version(), Items: len(l.bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm(len(l.bench.Arms())),
 	}

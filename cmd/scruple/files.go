@@ -110,7 +110,7 @@ func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *load
 		return err
 	}
 	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(r.StudyJSON), "overrides": r.Overrides, "seed": l.study.Execution.Seed, "data": ranker.DataHashes(),
-		"started": r.CreatedAt.UTC().Format(time.RFC3339), "scruple": r.Version, "exported_by": version, "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
+		"started": r.CreatedAt.UTC().Format(time.RFC3339), "scruple": r.Version, "exported_by": version(), "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
 	type point struct {
 		Arm    string       `json:"arm"`
 		Levels []eval.Level `json:"levels"`

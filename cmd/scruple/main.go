@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -120,7 +121,7 @@ experiment would: every answer is kept, every number has its interval, and the
 rules that decide are in the study file.
 
 Start with:  scruple init extraction my-study && scruple run my-study/study.yaml`,
-		Version:       version,
+		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
@@ -141,5 +142,12 @@ Start with:  scruple init extraction my-study && scruple run my-study/study.yaml
 	return root
 }
 
-// version is set by the linker in releases.
-var version = "dev"
+// version names the build: the tag or the commit that Go recorded in it, or
+// dev where Go recorded neither.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+		return "dev"
+	}
+	return info.Main.Version
+}

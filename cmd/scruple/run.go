@@ -114,7 +114,7 @@ func (a *app) startOrResume(ctx context.Context, db *store.DB, l *loaded, opt ru
 		return nil, err
 	}
 	return db.CreateRun(ctx, store.Run{Study: l.study.Name, Suite: l.study.Suite, StudyPath: absolute, StudyJSON: l.file.Canonical(), Overrides: a.overrides,
-		Treatment: l.treatment, Replicates: l.study.Execution.Replicates, Version: version, CreatedAt: time.Now()}, l.bench.Items(), l.plan)
+		Treatment: l.treatment, Replicates: l.study.Execution.Replicates, Version: version(), CreatedAt: time.Now()}, l.bench.Items(), l.plan)
 }
 
 // sameStudy refuses to go on with a run whose study asks something else now.
