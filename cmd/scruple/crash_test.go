@@ -44,10 +44,6 @@ execution: %s
 	return path
 }
 
-// buildScruple builds the program as users have it: a process that can be
-// killed.
-func buildScruple(t testing.TB) string { return buildGo(t, "scruple", ".") }
-
 func output(t testing.TB, program string, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -86,7 +82,7 @@ func TestKillNine(t *testing.T) {
 		t.Skip("starts and kills real processes")
 	}
 	const documents, concurrency, kills = 600, 16, 20
-	scruple, fake := buildScruple(t), buildFake(t)
+	scruple, fake := findScruple(t), findFake(t)
 	execution := fmt.Sprintf("{concurrency: %d, retries: [10ms]}", concurrency)
 
 	url, stop, err := startFake(fake, "-latency", "20ms", "-malformed", "0.1", "-wrong", "0.1")
@@ -106,14 +102,20 @@ func TestKillNine(t *testing.T) {
 	path := invoices(t, t.TempDir(), url, documents, execution)
 	rng := rand.New(rand.NewPCG(1, 2))
 	kept, killed := 0, 0
-	for range kills {
+	for i := range kills {
+		before := statsOf(t, url).Requests
 		c := exec.Command(scruple, "run", path)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(time.Duration(20+rng.IntN(160)) * time.Millisecond)
+		ended := make(chan error, 1)
+		go func() { ended <- c.Wait() }()
+		for i%4 > 0 && len(ended) == 0 && statsOf(t, url).Requests == before { // every fourth may be killed before it asks
+			time.Sleep(5 * time.Millisecond)
+		}
+		time.Sleep(time.Duration(rng.IntN(120)) * time.Millisecond)
 		_ = c.Process.Kill()
-		if err := c.Wait(); err != nil {
+		if err := <-ended; err != nil {
 			killed++
 		}
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), ".scruple", "scruple.db")); err != nil {
@@ -160,7 +162,7 @@ func TestFaultsOfTheProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	scruple, fake := buildScruple(t), buildFake(t)
+	scruple, fake := findScruple(t), findFake(t)
 	const documents = 120
 	quiet, stop, err := startFake(fake)
 	if err != nil {
@@ -199,7 +201,7 @@ func TestRetryFailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
-	scruple, fake := buildScruple(t), buildFake(t)
+	scruple, fake := findScruple(t), findFake(t)
 	url, stop, err := startFake(fake, "-p500", "0.5")
 	if err != nil {
 		t.Fatal(err)
@@ -242,7 +244,7 @@ func TestKillNineInALoop(t *testing.T) {
 		t.Skip("starts and kills real processes")
 	}
 	const kills = 6
-	scruple := buildScruple(t)
+	scruple := findScruple(t)
 	starter := func() string {
 		dir := filepath.Join(t.TempDir(), "mine")
 		output(t, scruple, "init", "rerank", dir)

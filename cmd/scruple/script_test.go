@@ -15,6 +15,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.
 func TestScripts(t *testing.T) {
-	fakellm := buildFake(t)
+	fakellm := findFake(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),
 		UpdateScripts: updating(),
@@ -126,22 +127,38 @@ func linesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// buildFake builds the fake provider of tools/fakellm.
-func buildFake(t testing.TB) string {
+// findScruple finds the program that tests start and kill: this test binary,
+// which testscript puts on the path under the name of scruple.
+func findScruple(t testing.TB) string {
 	t.Helper()
-	return buildGo(t, "fakellm", filepath.Join("..", "..", "tools", "fakellm"))
-}
-
-func buildGo(t testing.TB, name, dir string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	c := exec.Command("go", "build", "-o", path, ".")
-	c.Dir = dir
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("building %s: %v\n%s", dir, err, out)
+	path, err := exec.LookPath("scruple")
+	if err != nil {
+		t.Fatal(err)
 	}
 	return path
 }
+
+// findFake finds the fake provider of tools/fakellm, built once for all tests.
+func findFake(t testing.TB) string {
+	t.Helper()
+	path, err := buildFake()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var buildFake = sync.OnceValues(func() (string, error) {
+	scruple, err := exec.LookPath("scruple")
+	if err != nil {
+		return "", err
+	}
+	path := filepath.Join(filepath.Dir(scruple), "fakellm"+filepath.Ext(scruple))
+	if out, err := exec.Command("go", "build", "-o", path, "../../tools/fakellm").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("building tools/fakellm: %w\n%s", err, out)
+	}
+	return path, nil
+})
 
 // startFake starts a fake provider on a free port of loopback.
 func startFake(program string, flags ...string) (url string, stop func(), err error) {
