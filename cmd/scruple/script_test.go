@@ -47,6 +47,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand, "asked": askedCommand,
+			"edit": editCommand,
 		},
 	})
 }
@@ -125,6 +126,21 @@ func linesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if n := strings.Count(ts.ReadFile(args[0]), "\n"); strconv.Itoa(n) != args[1] {
 		ts.Fatalf("%s has %d lines, want %s", args[0], n, args[1])
 	}
+}
+
+// edit FILE REGEXP TEXT puts text for the first match in a file.
+func editCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: edit FILE REGEXP TEXT")
+	}
+	pattern, err := regexp.Compile(args[1])
+	ts.Check(err)
+	content := ts.ReadFile(args[0])
+	match := pattern.FindStringIndex(content)
+	if match == nil {
+		ts.Fatalf("%s holds no match of %s", args[0], args[1])
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(content[:match[0]]+args[2]+content[match[1]:]), 0o644))
 }
 
 // findScruple finds the program that tests start and kill: this test binary,
