@@ -63,7 +63,7 @@ func TestEveryFieldIsInTheKey(t *testing.T) {
 			t.Errorf("changing %s is told as %q", name, diff)
 		}
 	}
-	if request().Key() != request().Key() {
+	if a, b := request(), request(); a.Key() != b.Key() {
 		t.Error("the same request has two keys")
 	}
 }
