@@ -1,36 +1,66 @@
-# make build   the program, ./scruple
-# make test    everything CI checks; installs chromium (Debian) where it is missing
-# make race    the concurrent packages under the race detector (needs a C compiler)
-# make bench   the benchmarks docs/performance.md speaks of
-# make fuzz    every fuzz target for a while
-# make update  rewrite golden files after a change that is meant
+# make build     the program, ./scruple
+# make test      build, vet and run everything; installs chromium (Debian) where it is missing
+# make lint      staticcheck
+# make race      the concurrent packages under the race detector; installs gcc (Debian) where it is missing
+# make simulate  the simulations of coverage and power that make test leaves out
+# make cross     the program for every system that releases are made for
+# make bench     the benchmarks docs/performance.md speaks of
+# make fuzz      every fuzz target for a while
+# make update    rewrite golden files after a change that is meant
 
 GO ?= go
 FUZZTIME ?= 30s
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+CONCURRENT = ./internal/run ./internal/store ./internal/score ./internal/model/... ./internal/suites/...
 
-.PHONY: build test deps vet race bench fuzz update
+# Modules of their own, so that the program does not depend on what they need.
+MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
+
+.PHONY: build test vet lint race simulate cross bench fuzz update chromium gcc
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
-test: deps vet
-	$(GO) test ./...
+test: chromium vet
+	$(GO) test -vet=off -timeout 10m ./...
+	@for m in $(MODULES); do $(GO) -C $$m test -timeout 10m ./... || exit 1; done
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
 	$(GO) vet ./...
 
-# The report is looked at in a real browser.
-deps:
-	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || { \
-		if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-			apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null; \
-		else \
-			echo "chromium is not installed: the browser test is skipped"; \
-		fi; }
+lint:
+	$(GO) run $(STATICCHECK) ./...
 
-race:
-	$(GO) test -race ./internal/run ./internal/store ./internal/score ./internal/suites/...
+race: gcc
+	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(CONCURRENT)
+
+simulate:
+	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...
+
+cross:
+	@for t in $(TARGETS); do \
+		echo "$$t"; CGO_ENABLED=0 GOOS=$${t%/*} GOARCH=$${t#*/} $(GO) build -trimpath -ldflags='-s -w' -o /dev/null ./cmd/scruple || exit 1; \
+	done
+
+# The report is looked at in a real browser.
+chromium:
+	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call install,chromium,the browser test is skipped)
+
+gcc:
+	@command -v $${CC:-gcc} >/dev/null || $(call install,gcc libc6-dev,the race detector does not build)
+
+# install PACKAGES,CONSEQUENCE installs Debian's packages as root and says
+# otherwise what follows.
+define install
+{ \
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+		apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $(1) >/dev/null; \
+	else \
+		echo "$(1) is not installed: $(2)"; \
+	fi; }
+endef
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./...

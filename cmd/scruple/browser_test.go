@@ -22,6 +22,9 @@ import (
 func TestReportInABrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
+		browser, err = exec.LookPath("google-chrome")
+	}
+	if err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatal("chromium is not installed; make deps installs it")
 		}
