@@ -12,7 +12,11 @@ GO ?= go
 FUZZTIME ?= 30s
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-CONCURRENT = ./internal/run ./internal/store ./internal/score ./internal/model/... ./internal/suites/...
+
+# Under the race detector: packages that start goroutines, and of the suites,
+# which are ten times slower there, the tests that use a bench from many.
+CONCURRENT = ./internal/run ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
@@ -34,7 +38,8 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 race: gcc
-	CGO_ENABLED=1 $(GO) test -race -short -vet=off -timeout 20m $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m $(CONCURRENT)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter' $(SUITES)
 
 simulate:
 	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...
