@@ -1,15 +1,20 @@
 package main
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/lockedfile"
 	"golang.org/x/mod/module"
+	"golang.org/x/mod/sumdb/dirhash"
 	"golang.org/x/mod/zip"
 )
 
@@ -20,7 +25,7 @@ func TestGoInstall(t *testing.T) {
 	if testing.Short() {
 		t.Skip("packs the module and builds it again; run without -short")
 	}
-	m := module.Version{Path: "github.com/scruple-eval/scruple", Version: "v0.0.1-test"}
+	m := module.Version{Path: "github.com/scruple-eval/scruple", Version: testVersion(t)}
 	cache := strings.TrimSpace(goCommand(t, nil, "env", "GOMODCACHE"))
 	unlock, err := lockedfile.MutexAt(filepath.Join(os.TempDir(), "scruple-install-test.lock")).Lock()
 	if err != nil {
@@ -45,6 +50,23 @@ func TestGoInstall(t *testing.T) {
 	if got, want := output(t, program, "--version"), "scruple "+m.Version+"\n"; got != want {
 		t.Errorf("scruple --version prints %q, want %q", got, want)
 	}
+}
+
+// testVersion names a version by the tree's content: the go command remembers
+// what is in a version for good.
+func testVersion(t *testing.T) string {
+	t.Helper()
+	sum, err := dirhash.HashDir(filepath.Join("..", ".."), "tree", func(files []string, open func(string) (io.ReadCloser, error)) (string, error) {
+		return dirhash.Hash1(slices.DeleteFunc(files, func(f string) bool { return !strings.HasSuffix(f, ".go") && !strings.HasSuffix(f, "/go.mod") }), open)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(sum, "h1:"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "v0.0.1-test." + hex.EncodeToString(raw[:6]) + "x" // with a letter, as a number must not begin with 0
 }
 
 // forget removes a version from the module cache.
