@@ -2,7 +2,6 @@ package report
 
 import (
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -62,8 +61,8 @@ func TestCrowd(t *testing.T) {
 	for _, f := range Formats() {
 		render(t, r, f.Render)
 	}
-	brief := render(t, r, func(w io.Writer, r Report) error { return Terminal(w, r, TerminalOptions{}) })
-	full := render(t, r, verbose)
+	brief := render(t, r, onTerminal(TerminalOptions{}))
+	full := render(t, r, onTerminal(TerminalOptions{Verbose: true}))
 	if strings.Count(brief, "\n")*2 > strings.Count(full, "\n") {
 		t.Errorf("%d lines are not brief beside %d", strings.Count(brief, "\n"), strings.Count(full, "\n"))
 	}

@@ -12,106 +12,77 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-func TestScaleOf(t *testing.T) {
-	undefined := analyse.Undefined()
-	for _, tc := range []struct {
-		name     string
-		min, max analyse.Number
-		pooling  eval.Pooling
-		x        analyse.Number
-		want     string
-	}{
-		{"a share is a percentage", 0, 1, eval.RatioOfSums, 0.8312, "83.1 %"},
-		{"a score is raw", 0, 1, eval.MeanOfItems, 0.8312, "0.831"},
-		{"kappa", -1, 1, eval.RatioOfSums, -0.25, "−0.250"},
-		{"grades", 0, 10, eval.MeanOfItems, 7.456, "7.46"},
-		{"points of a hundred", 0, 100, eval.MeanOfItems, 83.12, "83.1"},
-		{"points of a thousand", 0, 1000, eval.MeanOfItems, 831.2, "831"},
-		{"no upper bound", 0, undefined, eval.MeanOfItems, 2210.256, "2,210.26"},
-		{"undefined", 0, 1, eval.RatioOfSums, undefined, "–"},
-		{"infinite is undefined", 0, 1, eval.RatioOfSums, analyse.Number(math.Inf(1)), "–"},
-	} {
-		s := scaleOf(analyse.Metric{Min: tc.min, Max: tc.max, Pooling: tc.pooling})
-		if got := plainSpaces(s.value(tc.x, false)); got != tc.want {
-			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
-		}
-	}
-}
-
 // plainSpaces makes expected texts readable in a test.
 func plainSpaces(s string) string { return strings.ReplaceAll(s, nbsp, " ") }
 
-func TestDifferencesAreSigned(t *testing.T) {
-	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
-	for _, tc := range []struct {
-		s    scale
-		x    analyse.Number
-		want string
-	}{
-		{raw, 0.31, "+0.310"},
-		{raw, -0.31, "−0.310"},
-		{raw, 0, "0.000"},
-		{raw, 0.0004, "+0.0004"}, // not +0.000
-		{raw, -0.0000123, "−0.00001"},
-		{raw, -3e-9, "−3e−09"},
-		{raw, 1e-17, "0.000"}, // what floating point leaves of nothing
-		{raw, -1e-17, "0.000"},
-		{share, 0.0312, "+3.1 pp"},
-		{share, -0.0004, "−0.04 pp"},
-	} {
-		if got := plainSpaces(tc.s.value(tc.x, true)); got != tc.want {
-			t.Errorf("difference %v: %q, want %q", tc.x, got, tc.want)
-		}
-	}
-}
-
-func TestIntervals(t *testing.T) {
-	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
+func TestNumbersAsText(t *testing.T) {
 	undefined := analyse.Undefined()
-	for _, tc := range []struct {
-		s         scale
-		low, high analyse.Number
-		signed    bool
-		want      string
-	}{
-		{raw, 0.27, 0.35, true, "+0.270 to +0.350"},
-		{raw, -0.01, 0.034, true, "−0.010 to +0.034"},
-		{raw, 0.801, 0.86, false, "0.801 to 0.860"},
-		{share, 0.01, 0.054, false, "1.0 to 5.4 %"},
-		{share, -0.01, 0.054, true, "−1.0 to +5.4 pp"},
-		{raw, undefined, undefined, false, "–"},
-		{raw, undefined, 0.5, false, "– to 0.500"},
-	} {
-		if got := plainSpaces(tc.s.interval(tc.low, tc.high, tc.signed)); got != tc.want {
-			t.Errorf("interval %v to %v: %q, want %q", tc.low, tc.high, got, tc.want)
-		}
+	level := func(least, most analyse.Number, pooling eval.Pooling, x analyse.Number) string {
+		return scaleOf(analyse.Metric{Min: least, Max: most, Pooling: pooling}).value(x, false)
 	}
-}
+	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
+	for _, tc := range []struct{ got, want string }{
+		// The range and pooling of a metric say how it is written.
+		{level(0, 1, eval.RatioOfSums, 0.8312), "83.1 %"},
+		{level(0, 1, eval.MeanOfItems, 0.8312), "0.831"},
+		{level(-1, 1, eval.RatioOfSums, -0.25), "−0.250"},
+		{level(0, 10, eval.MeanOfItems, 7.456), "7.46"},
+		{level(0, 100, eval.MeanOfItems, 83.12), "83.1"},
+		{level(0, 1000, eval.MeanOfItems, 831.2), "831"},
+		{level(0, undefined, eval.MeanOfItems, 2210.256), "2,210.26"},
+		{level(0, 1, eval.RatioOfSums, undefined), "–"},
+		{level(0, 1, eval.RatioOfSums, analyse.Number(math.Inf(1))), "–"},
 
-func TestPValues(t *testing.T) {
-	for _, tc := range []struct {
-		p, alpha float64
-		want     string
-	}{
-		{0.034, 0.05, "0.034"},
-		{0.0009999, 0.05, "< 0.001"},
-		{0, 0.05, "< 0.001"},
-		{0.001, 0.05, "0.001"},
-		{0.9996, 0.05, "> 0.999"},
-		{1, 0.05, "1.000"},
-		{0.04996, 0.05, "0.04996"}, // 0.050 would say that it is not below 0.05
-		{0.0496, 0.05, "0.0496"},   // so would this
-		{0.05, 0.05, "0.050"},
-		{0.05004, 0.05, "0.050"}, // 0.050 is not below 0.05, and neither is p
-		{0.0166, 1.0 / 60, "0.0166"},
-		{math.NaN(), 0.05, "–"},
+		// Differences are signed.
+		{raw.value(0.31, true), "+0.310"},
+		{raw.value(-0.31, true), "−0.310"},
+		{raw.value(0, true), "0.000"},
+		{raw.value(0.0004, true), "+0.0004"}, // not +0.000
+		{raw.value(-0.0000123, true), "−0.00001"},
+		{raw.value(-3e-9, true), "−3e−09"},
+		{raw.value(1e-17, true), "0.000"}, // what floating point leaves of nothing
+		{raw.value(-1e-17, true), "0.000"},
+		{share.value(0.0312, true), "+3.1 pp"},
+		{share.value(-0.0004, true), "−0.04 pp"},
+
+		{raw.interval(0.27, 0.35, true), "+0.270 to +0.350"},
+		{raw.interval(-0.01, 0.034, true), "−0.010 to +0.034"},
+		{raw.interval(0.801, 0.86, false), "0.801 to 0.860"},
+		{share.interval(0.01, 0.054, false), "1.0 to 5.4 %"},
+		{share.interval(-0.01, 0.054, true), "−1.0 to +5.4 pp"},
+		{raw.interval(undefined, undefined, false), "–"},
+		{raw.interval(undefined, 0.5, false), "– to 0.500"},
+
+		{pValue(0.034, 0.05), "0.034"},
+		{pValue(0.0009999, 0.05), "< 0.001"},
+		{pValue(0, 0.05), "< 0.001"},
+		{pValue(0.001, 0.05), "0.001"},
+		{pValue(0.9996, 0.05), "> 0.999"},
+		{pValue(1, 0.05), "1.000"},
+		{pValue(0.04996, 0.05), "0.04996"}, // 0.050 would say that it is not below 0.05
+		{pValue(0.0496, 0.05), "0.0496"},   // so would this
+		{pValue(0.05, 0.05), "0.050"},
+		{pValue(0.05004, 0.05), "0.050"}, // 0.050 is not below 0.05, and neither is p
+		{pValue(0.0166, 1.0/60), "0.0166"},
+		{pValue(undefined, 0.05), "–"},
+		{pSentence(0.034, 0.05), "p = 0.034"},
+		{pSentence(0.0001, 0.05), "p < 0.001"},
+
+		{usd(0), "$0"}, {usd(0.80837), "$0.8084"}, {usd(1), "$1.00"}, {usd(1234.5), "$1,234.50"},
+		{usd(0.00001234), "$0.00001"}, {usd(-2.5), "−$2.50"}, {usd(undefined), "–"},
+
+		{count(0), "0"}, {count(999), "999"}, {count(2340), "2,340"}, {count(-1234567), "−1,234,567"},
+		{plural(1, "item", "items"), "1 item"}, {plural(0, "item", "items"), "0 items"},
+		{degrees(38), "38"}, {degrees(37.42), "37.4"}, {degrees(analyse.Undefined()), "–"},
+		{confidence(0.05), "95 % CI"}, {confidence(0.1), "90 % CI"},
+		{confidence(0.0125), "98.75 % CI"}, {confidence(0), "interval"},
+		{fraction(eval.Score{Num: 0.94, Den: 1}), "0.94"}, {fraction(eval.Score{Num: 2, Den: 3}), "2/3"},
+		{fraction(eval.Score{Unscored: "gated"}), "–"},
+		{exact(0.0408), "0.0408"}, {exact(-1e-9), "−1e−09"},
 	} {
-		if got := plainSpaces(pValue(analyse.Number(tc.p), tc.alpha)); got != tc.want {
-			t.Errorf("p-value %v at %v: %q, want %q", tc.p, tc.alpha, got, tc.want)
+		if got := plainSpaces(tc.got); got != tc.want {
+			t.Errorf("%q, want %q", got, tc.want)
 		}
-	}
-	if got := plainSpaces(pSentence(0.034, 0.05) + "; " + pSentence(0.0001, 0.05)); got != "p = 0.034; p < 0.001" {
-		t.Errorf("in a sentence: %q", got)
 	}
 }
 
@@ -131,37 +102,6 @@ func TestPValueKeepsItsSide(t *testing.T) {
 			t.Fatalf("p = %v is shown as %v at alpha = %v", p, shown, alpha)
 		}
 	})
-}
-
-func TestUSD(t *testing.T) {
-	for _, tc := range []struct {
-		x    analyse.Number
-		want string
-	}{
-		{0, "$0"}, {0.80837, "$0.8084"}, {1, "$1.00"}, {1234.5, "$1,234.50"},
-		{0.00001234, "$0.00001"}, {-2.5, "−$2.50"}, {analyse.Undefined(), "–"},
-	} {
-		if got := usd(tc.x); got != tc.want {
-			t.Errorf("%v dollars: %q, want %q", float64(tc.x), got, tc.want)
-		}
-	}
-}
-
-func TestSmallWriters(t *testing.T) {
-	for _, tc := range []struct{ got, want string }{
-		{count(0), "0"}, {count(999), "999"}, {count(2340), "2,340"}, {count(-1234567), "−1,234,567"},
-		{plural(1, "item", "items"), "1 item"}, {plural(0, "item", "items"), "0 items"},
-		{degrees(38), "38"}, {degrees(37.42), "37.4"}, {degrees(analyse.Undefined()), "–"},
-		{plainSpaces(confidence(0.05)), "95 % CI"}, {plainSpaces(confidence(0.1)), "90 % CI"},
-		{plainSpaces(confidence(0.0125)), "98.75 % CI"}, {confidence(0), "interval"},
-		{fraction(eval.Score{Num: 0.94, Den: 1}), "0.94"}, {fraction(eval.Score{Num: 2, Den: 3}), "2/3"},
-		{fraction(eval.Score{Unscored: "gated"}), "–"},
-		{exact(0.0408), "0.0408"}, {exact(-1e-9), "−1e−09"},
-	} {
-		if tc.got != tc.want {
-			t.Errorf("%q, want %q", tc.got, tc.want)
-		}
-	}
 }
 
 // Moving the point in the digits rounds once: the percentage of x has the

@@ -11,10 +11,6 @@ import (
 	"pgregory.net/rapid"
 )
 
-func onTerminal(opt TerminalOptions) func(io.Writer, Report) error {
-	return func(w io.Writer, r Report) error { return Terminal(w, r, opt) }
-}
-
 // Nothing but text, line breaks and our own colours reaches a terminal, and
 // no line is too wide, whatever the data say and however narrow it is.
 func TestTerminalIsSafeAndFits(t *testing.T) {

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"io"
 	"strings"
 	"testing"
 
@@ -37,10 +36,6 @@ func TestTrials(t *testing.T) {
 			}
 		}
 	}
-	narrow := render(t, r, func(w io.Writer, r Report) error { return Terminal(w, r, TerminalOptions{Width: 40}) })
-	for line := range strings.Lines(narrow) {
-		if n := len([]rune(strings.TrimRight(line, "\n"))); n > 40 {
-			t.Errorf("%d columns: %q", n, line)
-		}
-	}
+	narrow := TerminalOptions{Width: 40}
+	checkScreen(t, render(t, r, onTerminal(narrow)), narrow)
 }
