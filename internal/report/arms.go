@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
-	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // arms is the second section: how each arm did, what came of its trials, and
@@ -38,7 +37,7 @@ func (b *builder) armChart(m analyse.Metric) *chart {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, estimateRow(armCell(arm), e))
+			rows = append(rows, estimateRow("", armCell(arm), e))
 		}
 	}
 	return b.levels(m.Title+" by arm", m, rows)
@@ -253,10 +252,8 @@ func (b *builder) unscored(arm string) int {
 
 // reasonsAndNotes lists what has no column of its own.
 func reasonsAndNotes(arm analyse.Arm) string {
-	others := slices.DeleteFunc(slices.Clone(arm.Notes), func(c analyse.Count) bool {
-		return c.Name == "repaired" || c.Name == "truncated"
-	})
-	return counted(append(slices.Clone(arm.Reasons), others...))
+	others := filter(arm.Notes, func(c analyse.Count) bool { return c.Name != "repaired" && c.Name != "truncated" })
+	return counted(slices.Concat(arm.Reasons, others))
 }
 
 // usageTable says what the answers took.
@@ -308,6 +305,3 @@ func costCell(cost analyse.Number, calls int, ns *notes) cell {
 	}
 	return undefinedCell(ns, "no price is known for this model; give models.price in the study file")
 }
-
-// levelText writes a stratum: "doc_type = invoice".
-func levelText(l eval.Level) string { return l.Name + " = " + l.Value }

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -29,15 +28,10 @@ func (b *builder) breakdown() section {
 // strata has a chart for each factor: arms within levels, and all items first.
 // Of many arms it has a table with a column a level instead.
 func (b *builder) strata(m analyse.Metric) []block {
-	var strata []analyse.Estimate
-	for _, e := range b.a.Estimates {
-		if e.Metric == m.Name && e.Stratum != nil {
-			strata = append(strata, e)
-		}
-	}
+	strata := filter(b.a.Estimates, func(e analyse.Estimate) bool { return e.Metric == m.Name && e.Stratum != nil })
 	var blocks []block
 	for _, factor := range factors(strata, func(e analyse.Estimate) string { return e.Stratum.Name }) {
-		of := slices.DeleteFunc(slices.Clone(strata), func(e analyse.Estimate) bool { return e.Stratum.Name != factor })
+		of := filter(strata, func(e analyse.Estimate) bool { return e.Stratum.Name == factor })
 		if b.crowded() {
 			blocks = append(blocks, block{Table: b.strataTable(m, factor, of)})
 		} else {
@@ -92,18 +86,15 @@ func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []meas
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			r := estimateRow(armCell(arm), e)
-			r.group, r.total = "All items", true
-			rows = append(rows, r)
+			rows = append(rows, estimateRow("All items", armCell(arm), e))
+			rows[len(rows)-1].total = true
 		}
 	}
 	for _, level := range factors(strata, levelOf) {
 		for _, arm := range b.contestants() {
 			for _, e := range strata {
 				if e.Stratum.Value == level && e.Arm == arm.ID {
-					r := estimateRow(armCell(arm), e)
-					r.group = levelText(*e.Stratum)
-					rows = append(rows, r)
+					rows = append(rows, estimateRow(e.Stratum.Name+" = "+level, armCell(arm), e))
 				}
 			}
 		}
@@ -114,12 +105,7 @@ func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []meas
 // otherMetrics is a compact table of what is neither primary nor secondary: a
 // row for each metric, a column for each arm.
 func (b *builder) otherMetrics() *table {
-	var ms []analyse.Metric
-	for _, m := range b.a.Metrics {
-		if m.Rank != "primary" && m.Rank != "secondary" {
-			ms = append(ms, b.metric(m.Name))
-		}
-	}
+	ms := filter(b.metrics(), func(m analyse.Metric) bool { return m.Rank != "primary" && m.Rank != "secondary" })
 	if len(ms) == 0 {
 		return nil
 	}

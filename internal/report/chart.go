@@ -145,8 +145,8 @@ type measuredRow struct {
 	reasons []string // why something is undefined
 }
 
-func estimateRow(label cell, e analyse.Estimate) measuredRow {
-	return measuredRow{label: label, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
+func estimateRow(group string, label cell, e analyse.Estimate) measuredRow {
+	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
 }
 
 // levels shows levels of a metric; nil when there are none.

@@ -12,8 +12,8 @@ import (
 func (b *builder) comparisons() section {
 	s := section{ID: "comparisons", Title: "Comparisons"}
 	whole := b.wholeComparisons()
-	own := slices.DeleteFunc(slices.Clone(whole), func(c analyse.Comparison) bool { return c.Contrast })
-	contrasts := slices.DeleteFunc(slices.Clone(whole), func(c analyse.Comparison) bool { return !c.Contrast })
+	own := filter(whole, func(c analyse.Comparison) bool { return !c.Contrast })
+	contrasts := filter(whole, func(c analyse.Comparison) bool { return c.Contrast })
 	for _, name := range factors(own, func(c analyse.Comparison) string { return c.Metric }) {
 		s.Blocks = append(s.Blocks, block{Chart: b.forest("Difference in ", name, own), Detail: b.metric(name).Rank != "primary"})
 	}
@@ -50,17 +50,10 @@ func (b *builder) questions(whole []analyse.Comparison) []question {
 
 // wholeComparisons are those over all items, primary ones first.
 func (b *builder) wholeComparisons() []analyse.Comparison {
-	var primary, others []analyse.Comparison
-	for _, c := range b.a.Comparisons {
-		switch {
-		case c.Stratum != nil:
-		case c.Primary:
-			primary = append(primary, c)
-		default:
-			others = append(others, c)
-		}
-	}
-	return append(primary, others...)
+	whole := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return c.Stratum == nil })
+	return slices.Concat(
+		filter(whole, func(c analyse.Comparison) bool { return c.Primary }),
+		filter(whole, func(c analyse.Comparison) bool { return !c.Primary }))
 }
 
 func (b *builder) pairCell(c analyse.Comparison) cell {
@@ -76,7 +69,7 @@ func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart
 	var rows []measuredRow
 	for _, c := range cs {
 		if c.Metric == metric {
-			rows = append(rows, differenceRow(b.pairCell(c), c))
+			rows = append(rows, differenceRow("", b.pairCell(c), c))
 		}
 	}
 	m := b.metric(metric)
@@ -86,31 +79,22 @@ func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart
 // strataForest shows one difference over all items and in every stratum; nil
 // when there are no strata.
 func (b *builder) strataForest(q question) *chart {
-	var whole, strata []analyse.Comparison
-	for _, c := range b.a.Comparisons {
-		switch {
-		case questionOf(c) != q:
-		case c.Stratum == nil:
-			whole = append(whole, c)
-		default:
-			strata = append(strata, c)
-		}
-	}
+	asked := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return questionOf(c) == q })
+	strata := filter(asked, func(c analyse.Comparison) bool { return c.Stratum != nil })
 	if len(strata) == 0 {
 		return nil
 	}
 	var rows []measuredRow
-	for _, c := range whole {
-		r := differenceRow(cell{Text: "All items"}, c)
-		r.total = true
-		rows = append(rows, r)
+	for _, c := range asked {
+		if c.Stratum == nil {
+			rows = append(rows, differenceRow("", cell{Text: "All items"}, c))
+			rows[len(rows)-1].total = true
+		}
 	}
 	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
 		for _, c := range strata {
 			if c.Stratum.Name == factor {
-				r := differenceRow(cell{Text: c.Stratum.Value}, c)
-				r.group = factor
-				rows = append(rows, r)
+				rows = append(rows, differenceRow(factor, cell{Text: c.Stratum.Value}, c))
 			}
 		}
 	}
@@ -133,8 +117,8 @@ func factors[T any](list []T, name func(T) string) []string {
 	return names
 }
 
-func differenceRow(label cell, c analyse.Comparison) measuredRow {
-	return measuredRow{label: label, Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
+func differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
+	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
 		more: []cell{{Text: record(c)}}, reasons: comparisonReasons(c)}
 }
 

@@ -23,7 +23,27 @@ type content struct {
 }
 
 // A fact is a name and what it is.
-type fact struct{ Name, Value string }
+type fact = eval.Level
+
+// told joins facts for a line, each name and value by a word between them.
+func told(facts []fact, between string) []string {
+	var texts []string
+	for _, f := range facts {
+		texts = append(texts, f.Name+between+f.Value)
+	}
+	return texts
+}
+
+// filter is the part of a list that is to be kept.
+func filter[T any](list []T, keep func(T) bool) []T {
+	var kept []T
+	for _, x := range list {
+		if keep(x) {
+			kept = append(kept, x)
+		}
+	}
+	return kept
+}
 
 // A section is a chapter of the report. Terminals leave out what is not
 // brief, unless they are asked to be verbose.
@@ -143,7 +163,7 @@ func newContent(r Report) content {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always
 		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
-		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{"Run", b.a.Run.ID}}, Sections: []section{shown}}
+		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{Name: "Run", Value: b.a.Run.ID}}, Sections: []section{shown}}
 	}
 	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
 	return content{
@@ -165,23 +185,19 @@ func (b *builder) suite() string {
 }
 
 func (b *builder) banner() []string {
-	var lines []string
-	var simulated []string
+	var lines, arms []string
 	for _, arm := range b.a.Arms {
 		if arm.Simulated {
-			simulated = append(simulated, arm.ID)
+			arms = append(arms, arm.ID)
 		}
 	}
 	switch {
-	case len(simulated) > 0:
-		names := listed(simulated)
-		if len(simulated) > 6 {
-			names = plural(len(simulated), "arm", "arms") + ", " + listed(simulated[:3]) + " among them,"
-		}
-		lines = append(lines, "SIMULATED: the answers of "+names+
-			" come from a simulation. They show how the study works, not what a model can do.")
+	case len(arms) > 6:
+		lines = append(lines, simulated("the answers of "+plural(len(arms), "arm", "arms")+", "+listed(arms[:3])+" among them,"))
+	case len(arms) > 0:
+		lines = append(lines, simulated("the answers of "+listed(arms)))
 	case b.v != nil && b.v.Simulated:
-		lines = append(lines, "SIMULATED: some answers come from a simulation. They show how the study works, not what a model can do.")
+		lines = append(lines, simulated("some answers"))
 	}
 	if r := b.a.Run; !r.Complete() {
 		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
@@ -190,15 +206,19 @@ func (b *builder) banner() []string {
 	return lines
 }
 
+func simulated(answers string) string {
+	return "SIMULATED: " + answers + " come from a simulation. They show how the study works, not what a model can do."
+}
+
 func (b *builder) facts() []fact {
 	r := b.a.Run
 	return []fact{
-		{"Items", count(r.Items)},
-		{"Replicates", count(r.Replicates)},
-		{"Trials", count(r.Planned) + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed"},
-		{"Run", r.ID},
-		{"Seed", strconv.FormatInt(r.Seed, 10)},
-		{"Scruple", r.Version},
+		{Name: "Items", Value: count(r.Items)},
+		{Name: "Replicates", Value: count(r.Replicates)},
+		{Name: "Trials", Value: count(r.Planned) + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed"},
+		{Name: "Run", Value: r.ID},
+		{Name: "Seed", Value: strconv.FormatInt(r.Seed, 10)},
+		{Name: "Scruple", Value: r.Version},
 	}
 }
 
@@ -214,15 +234,20 @@ func (b *builder) metric(name string) analyse.Metric {
 	return analyse.Metric{Name: name, Title: name, Min: analyse.Undefined(), Max: analyse.Undefined(), HigherIsBetter: true}
 }
 
+// metrics lists all metrics.
+func (b *builder) metrics() []analyse.Metric {
+	ms := slices.Clone(b.a.Metrics)
+	for i, m := range ms {
+		ms[i] = b.metric(m.Name)
+	}
+	return ms
+}
+
 // ranked lists the metrics of the given ranks, rank by rank.
 func (b *builder) ranked(ranks ...string) []analyse.Metric {
 	var ms []analyse.Metric
 	for _, rank := range ranks {
-		for _, m := range b.a.Metrics {
-			if m.Rank == rank {
-				ms = append(ms, b.metric(m.Name))
-			}
-		}
+		ms = append(ms, filter(b.metrics(), func(m analyse.Metric) bool { return m.Rank == rank })...)
 	}
 	return ms
 }
@@ -230,13 +255,7 @@ func (b *builder) ranked(ranks ...string) []analyse.Metric {
 // contestants are the arms that are reported as arms: all but those that
 // answer from gold to measure the judges.
 func (b *builder) contestants() []analyse.Arm {
-	var arms []analyse.Arm
-	for _, arm := range b.a.Arms {
-		if arm.Role != eval.RoleCalibration {
-			arms = append(arms, arm)
-		}
-	}
-	return arms
+	return filter(b.a.Arms, func(a analyse.Arm) bool { return a.Role != eval.RoleCalibration })
 }
 
 // Crowd is how many arms are too many to be told apart one by one.

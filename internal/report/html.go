@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	_ "embed"
 	"encoding/base64"
-	"fmt"
 	"html/template"
 	"io"
 	"strings"
@@ -50,13 +49,10 @@ func HTML(w io.Writer, r Report) error {
 		Script template.JS
 		Policy string
 	}{aligned(newContent(r)), template.CSS(reportStyle), template.JS(reportScript), policy()})
-	if err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
+	if err == nil {
+		_, err = w.Write(b.Bytes())
 	}
-	if _, err := w.Write(b.Bytes()); err != nil {
-		return fmt.Errorf("writing the report as HTML: %w", err)
-	}
-	return nil
+	return written("the report as HTML", err)
 }
 
 // policy forbids the page everything but its own styles and its one script,
@@ -75,7 +71,11 @@ func aligned(c content) content {
 				alignTable(b.Table)
 			}
 			if b.Chart != nil {
-				alignValues(b.Chart)
+				var numbers [][]cell
+				for _, r := range b.Chart.Rows {
+					numbers = append(numbers, r.Cells)
+				}
+				align(numbers, 0) // the values
 			}
 			if b.Figure != nil {
 				alignTable(b.Figure.Table)
@@ -92,32 +92,20 @@ func aligned(c content) content {
 
 func alignTable(t *table) {
 	for j, c := range t.Columns {
-		if c.Align != point {
-			continue
+		if c.Align == point {
+			align(t.Rows, j)
 		}
-		var cells []*cell
-		for _, r := range t.Rows {
-			cells = append(cells, &r[j])
-		}
-		align(cells)
 	}
 }
 
-// alignValues aligns the first numbers of a chart, which are its values.
-func alignValues(c *chart) {
+// align sets the numbers of a column on their points.
+func align(rows [][]cell, j int) {
 	var cells []*cell
-	for _, r := range c.Rows {
-		if len(r.Cells) > 0 {
-			cells = append(cells, &r.Cells[0])
+	var texts []string
+	for _, r := range rows {
+		if j < len(r) {
+			cells, texts = append(cells, &r[j]), append(texts, r[j].Text)
 		}
-	}
-	align(cells)
-}
-
-func align(cells []*cell) {
-	texts := make([]string, len(cells))
-	for i, c := range cells {
-		texts[i] = c.Text
 	}
 	for i, lacking := range tails(texts) {
 		cells[i].lacking = lacking

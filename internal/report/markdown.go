@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -16,10 +15,8 @@ func Markdown(w io.Writer, r Report) error {
 	}
 	var m markdown
 	m.render(newContent(r))
-	if _, err := io.WriteString(w, m.b.String()); err != nil {
-		return fmt.Errorf("writing the report as Markdown: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(w, m.b.String())
+	return written("the report as Markdown", err)
 }
 
 // A markdown collects the text of a report.
@@ -32,11 +29,7 @@ func (m *markdown) render(c content) {
 	for _, line := range c.Banner {
 		m.line("> **", line, "**")
 	}
-	var facts []string
-	for _, f := range c.Facts {
-		facts = append(facts, f.Name+": "+f.Value)
-	}
-	m.para(strings.Join(facts, " · "))
+	m.para(strings.Join(told(c.Facts, ": "), " · "))
 	for _, s := range c.Sections {
 		m.line("## ", s.Title)
 		for _, b := range s.Blocks {
@@ -189,10 +182,7 @@ func (m *markdown) samples(samples *samples) {
 	for _, s := range samples.List {
 		m.line("### ", strings.Join(append([]string{tagged(PlainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
 		facts := append(nonEmpty(s.Score), "item "+s.Item)
-		for _, f := range s.Facts {
-			facts = append(facts, f.Name+" "+f.Value)
-		}
-		m.para(strings.Join(facts, " · "))
+		m.para(strings.Join(append(facts, told(s.Facts, " ")...), " · "))
 		m.para(s.Lead)
 		m.table(shortened(s.Rows))
 		if samples.Ranked {

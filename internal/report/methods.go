@@ -16,24 +16,23 @@ type definition struct {
 
 // methods is the last section: what a reviewer asks.
 func (b *builder) methods() section {
-	s := section{ID: "methods", Title: "Methods", InTerm: never}
-	s.Blocks = append(s.Blocks, block{Heading: "Metrics"}, block{Metrics: b.definitions()})
-	s.Blocks = append(s.Blocks, block{Heading: "Intervals and tests"}, block{List: b.inference()})
-	s.Blocks = append(s.Blocks, block{Heading: "Counts"}, block{List: b.counts()})
-	s.Blocks = append(s.Blocks, block{Heading: "What was left out, and why"}, block{List: b.exclusions()})
-	s.Blocks = append(s.Blocks, block{Heading: "How to do it again"}, block{List: b.provenance()}, block{Code: b.commands()})
-	return s
+	return section{ID: "methods", Title: "Methods", InTerm: never, Blocks: []block{
+		{Heading: "Metrics"}, {Metrics: b.definitions()},
+		{Heading: "Intervals and tests"}, {List: b.inference()},
+		{Heading: "Counts"}, {List: b.counts()},
+		{Heading: "What was left out, and why"}, {List: b.exclusions()},
+		{Heading: "How to do it again"}, {List: b.provenance()}, {Code: b.commands()},
+	}}
 }
 
 func (b *builder) definitions() []definition {
 	var ds []definition
-	for _, m := range b.a.Metrics {
-		m = b.metric(m.Name)
+	for _, m := range b.metrics() {
 		ds = append(ds, definition{m, []fact{
-			{"Range", metricRange(m)},
-			{"Direction", strings.ToLower(strings.TrimSuffix(direction(m), "."))},
-			{"Pooling", pooling(m.Pooling)},
-			{"Rank", rank(m)},
+			{Name: "Range", Value: metricRange(m)},
+			{Name: "Direction", Value: strings.ToLower(strings.TrimSuffix(direction(m), "."))},
+			{Name: "Pooling", Value: pooling(m.Pooling)},
+			{Name: "Rank", Value: rank(m)},
 		}})
 	}
 	return ds
@@ -82,15 +81,11 @@ func (b *builder) inference() []string {
 		"Significance level α = " + short4(b.a.Study.Alpha) + "; every interval is a " + b.ci + ".",
 		"Planned test: " + orDash(b.a.Study.Method) + "; correction for the number of comparisons: " + orDash(b.a.Study.Correction) + ".",
 	}
-	for _, method := range factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method }) {
-		if method != "" {
-			lines = append(lines, "Intervals of estimates: "+method+".")
-		}
+	for _, method := range nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...) {
+		lines = append(lines, "Intervals of estimates: "+method+".")
 	}
-	for _, method := range factors(b.a.Comparisons, func(c analyse.Comparison) string { return c.Method }) {
-		if method != "" {
-			lines = append(lines, "Comparisons: "+method+".")
-		}
+	for _, method := range nonEmpty(factors(b.a.Comparisons, func(c analyse.Comparison) string { return c.Method })...) {
+		lines = append(lines, "Comparisons: "+method+".")
 	}
 	return append(lines,
 		"A value or interval that is undefined is shown as "+dash+" with the reason, never as 0. pp: percentage points.",

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"strings"
 
@@ -16,7 +15,7 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s.verdict(newVerdict(v))
 	if v.Simulated {
 		s.blank()
-		s.text(loud, "", "*** SIMULATED: some answers come from a simulation. They show how the study works, not what a model can do. ***")
+		s.text(loud, "", "*** "+simulated("some answers")+" ***")
 	}
 	return s.writeTo(w, "verdict")
 }
@@ -31,9 +30,6 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 }
 
 func (s *screen) writeTo(w io.Writer, what string) error {
-	text := strings.TrimPrefix(s.finished(), "\n")
-	if _, err := io.WriteString(w, text); err != nil {
-		return fmt.Errorf("writing the %s to the terminal: %w", what, err)
-	}
-	return nil
+	_, err := io.WriteString(w, strings.TrimPrefix(s.finished(), "\n"))
+	return written("the "+what+" to the terminal", err)
 }

@@ -75,9 +75,13 @@ func JSON(w io.Writer, r Report) error {
 		}
 		whole = shown
 	}
-	err := enc.Encode(whole)
+	return written("the report as JSON", enc.Encode(whole))
+}
+
+// written says what could not be written.
+func written(what string, err error) error {
 	if err != nil {
-		return fmt.Errorf("writing the report as JSON: %w", err)
+		return fmt.Errorf("writing %s: %w", what, err)
 	}
 	return nil
 }

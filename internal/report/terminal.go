@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"strings"
@@ -24,10 +23,8 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	if _, err := io.WriteString(w, newScreen(opt).render(newContent(r))); err != nil {
-		return fmt.Errorf("writing the report to the terminal: %w", err)
-	}
-	return nil
+	_, err := io.WriteString(w, newScreen(opt).render(newContent(r)))
+	return written("the report to the terminal", err)
 }
 
 // A screen collects the lines of a report.
@@ -66,11 +63,7 @@ func (s *screen) render(c content) string {
 		s.text(loud, "", "*** "+line+" ***")
 	}
 	s.blank()
-	var facts []string
-	for _, f := range c.Facts {
-		facts = append(facts, f.Name+": "+f.Value)
-	}
-	s.text(muted, "", strings.Join(facts, "; "))
+	s.text(muted, "", strings.Join(told(c.Facts, ": "), "; "))
 	for _, sec := range c.Sections {
 		if sec.InTerm == always || sec.InTerm == whenVerbose && s.verbose {
 			s.section(sec)
@@ -133,11 +126,7 @@ func (s *screen) block(b block) {
 func (s *screen) sample(x sample) {
 	s.blank()
 	s.text(strong, "", tagged(visible, x.Arm)+": "+x.Title)
-	facts := nonEmpty(x.Score)
-	for _, f := range x.Facts {
-		facts = append(facts, f.Name+": "+f.Value)
-	}
-	s.text(muted, "", strings.Join(facts, "; "))
+	s.text(muted, "", strings.Join(append(nonEmpty(x.Score), told(x.Facts, ": ")...), "; "))
 	for line := range strings.Lines(x.Lead) {
 		s.text(plain, "", strings.TrimSpace(line))
 	}
@@ -232,29 +221,22 @@ func (s *screen) clean(text string) string {
 	return text
 }
 
-// paint uses the terminal's own sixteen colours, so that it reads on any
+// paints are of the terminal's own sixteen colours, so that they read on any
 // background.
+var paints = map[tone]lipgloss.Style{
+	strong:  lipgloss.NewStyle().Bold(true),
+	muted:   lipgloss.NewStyle().Faint(true),
+	plotted: lipgloss.NewStyle().Foreground(lipgloss.Cyan),
+	loud:    lipgloss.NewStyle().Bold(true).Reverse(true),
+	good:    lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Green),
+	bad:     lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Red),
+	unsure:  lipgloss.NewStyle().Bold(true).Foreground(lipgloss.Yellow),
+}
+
 func (s *screen) paint(t tone, text string) string {
 	if !s.color || t == plain || strings.TrimSpace(text) == "" {
 		return text
 	}
-	style := lipgloss.NewStyle()
-	switch t {
-	case strong:
-		style = style.Bold(true)
-	case muted:
-		style = style.Faint(true)
-	case plotted:
-		style = style.Foreground(lipgloss.Cyan)
-	case loud:
-		style = style.Bold(true).Reverse(true)
-	case good:
-		style = style.Bold(true).Foreground(lipgloss.Green)
-	case bad:
-		style = style.Bold(true).Foreground(lipgloss.Red)
-	case unsure:
-		style = style.Bold(true).Foreground(lipgloss.Yellow)
-	}
 	body := trimRight(text) // blanks stay outside, where the end of a line loses them
-	return style.Render(body) + text[len(body):]
+	return paints[t].Render(body) + text[len(body):]
 }

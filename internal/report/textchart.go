@@ -132,31 +132,21 @@ func (s *screen) chartLines(c *chart) []string {
 	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, muted))
 }
 
-// chartTexts are the numbers of every row with the signs of their notes; the first
-// of them, the values, stand on their points.
+// chartTexts are the numbers of every row; the first of them, the values, stand
+// on their points.
 func (s *screen) chartTexts(c *chart) [][]string {
-	var rows [][]string
-	for _, r := range c.Rows {
-		if r.Group == "" {
-			rows = append(rows, make([]string, len(r.Cells)))
-		}
-	}
+	rows := filter(c.Rows, func(r chartRow) bool { return r.Group == "" })
+	texts := make([][]string, len(rows))
 	for j := range c.Heads {
-		var column []string
-		for _, r := range c.Rows {
-			if r.Group == "" {
-				column = append(column, s.clean(r.Cells[j].Text)+s.g.refs(r.Cells[j].Refs))
-			}
+		var column []cell
+		for _, r := range rows {
+			column = append(column, r.Cells[j])
 		}
-		lacking := make([]int, len(column))
-		if j == 0 {
-			lacking = tails(column)
-		}
-		for i, text := range column {
-			rows[i][j] = text + strings.Repeat(" ", lacking[i])
+		for i, text := range s.cellTexts(column, j == 0) {
+			texts[i] = append(texts[i], text)
 		}
 	}
-	return rows
+	return texts
 }
 
 // fit decides what stands where. Numbers are never left out; the plot gives

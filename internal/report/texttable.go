@@ -8,7 +8,7 @@ import (
 
 // A grid is a table laid out in lines of text, not yet drawn.
 type grid struct {
-	heads  [][]string
+	heads  [][]inked   // column, line
 	rows   [][][]inked // row, column, line
 	widths []int       // of the columns
 }
@@ -57,8 +57,11 @@ func (s *screen) lay(t *table) grid {
 			}
 		}
 		head := wrapped(s.clean(c.Title), min(limit, max(width, longestWord(s.clean(c.Title)))))
-		g.heads = append(g.heads, head)
 		g.widths = append(g.widths, max(width, widest(head)))
+		g.heads = append(g.heads, nil)
+		for _, h := range head {
+			g.heads[j] = append(g.heads[j], inked{h, strong})
+		}
 	}
 	return g
 }
@@ -81,25 +84,36 @@ func longestWord(s string) int { return widest(strings.Fields(s)) }
 // columnLines are the lines of every cell of a column, numbers on their
 // points.
 func (s *screen) columnLines(t *table, j int) [][]inked {
-	texts := make([]string, len(t.Rows))
-	for i, r := range t.Rows {
-		texts[i] = tagged(s.clean, r[j]) + s.g.refs(r[j].Refs)
+	var cells []cell
+	for _, r := range t.Rows {
+		cells = append(cells, r[j])
 	}
-	if t.Columns[j].Align == point {
-		for i, lacking := range tails(texts) {
-			texts[i] += strings.Repeat(" ", lacking)
+	texts := s.cellTexts(cells, t.Columns[j].Align == point)
+	lines := make([][]inked, len(cells))
+	for i, c := range cells {
+		if strings.TrimSpace(texts[i]) != "" || len(c.Detail) == 0 {
+			lines[i] = append(lines[i], inked{texts[i], c.Tone})
 		}
-	}
-	lines := make([][]inked, len(t.Rows))
-	for i, r := range t.Rows {
-		if strings.TrimSpace(texts[i]) != "" || len(r[j].Detail) == 0 {
-			lines[i] = append(lines[i], inked{texts[i], r[j].Tone})
-		}
-		for _, d := range r[j].Detail {
+		for _, d := range c.Detail {
 			lines[i] = append(lines[i], inked{s.clean(d), muted})
 		}
 	}
 	return lines
+}
+
+// cellTexts are the texts of a column with the signs of their notes, on their
+// points if they are to be.
+func (s *screen) cellTexts(cells []cell, onPoint bool) []string {
+	texts := make([]string, len(cells))
+	for i, c := range cells {
+		texts[i] = tagged(s.clean, c) + s.g.refs(c.Refs)
+	}
+	if onPoint {
+		for i, lacking := range tails(texts) {
+			texts[i] += strings.Repeat(" ", lacking)
+		}
+	}
+	return texts
 }
 
 // cut groups the columns so that each group fits the width. Every group starts
@@ -122,11 +136,7 @@ func (g grid) cut(width int) [][]int {
 // lipgloss cuts heads that do not fit on one line, and names of metrics do
 // not.)
 func (s *screen) draw(t *table, g grid, columns []int) {
-	var heads [][]inked
-	for _, h := range g.heads {
-		heads = append(heads, headLines(h))
-	}
-	s.drawRow(t, g, columns, heads)
+	s.drawRow(t, g, columns, g.heads)
 	total := space * (len(columns) - 1)
 	for _, j := range columns {
 		total += g.widths[j]
@@ -135,14 +145,6 @@ func (s *screen) draw(t *table, g grid, columns []int) {
 	for _, r := range g.rows {
 		s.drawRow(t, g, columns, r)
 	}
-}
-
-func headLines(head []string) []inked {
-	lines := make([]inked, len(head))
-	for i, h := range head {
-		lines[i] = inked{h, strong}
-	}
-	return lines
 }
 
 // drawRow writes one row, as many lines as its highest cell.
