@@ -86,7 +86,11 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	if err != nil {
 		return none, err
 	}
-	analysis, err := collector.Analyse(l.question(r, progress, calibration), l.sources(ctx, db, r, scorer))
+	from, err := l.sources(ctx, db, r, scorer)
+	if err != nil {
+		return none, err
+	}
+	analysis, err := collector.Analyse(l.question(r, progress, calibration), from)
 	if err != nil {
 		return none, err
 	}
@@ -160,26 +164,28 @@ func (l *loaded) basis() string {
 	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // as stores have it
 }
 
-func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer eval.Scorer) analyse.Sources {
+func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer eval.Scorer) (from analyse.Sources, err error) {
 	show := l.bench.Exhibit
 	if calibrated, ok := scorer.(interface {
 		Exhibit(eval.Trial, eval.Outcome, []eval.Verdict) (eval.Exhibit, error)
 	}); ok {
 		show = calibrated.Exhibit // samples are scored as everything else
 	}
-	from := analyse.Sources{
-		Calls:    db.ArmCalls(ctx, r),
-		Versions: db.Versions(ctx, r),
-		Show: func(t eval.Trial) (eval.Exhibit, error) {
-			j, err := db.Outcome(ctx, r, t)
-			if err != nil {
-				return eval.Exhibit{}, err
-			}
-			return show(t, j.Outcome, j.Verdicts)
-		},
+	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
+		j, err := db.Outcome(ctx, r, t)
+		if err != nil {
+			return eval.Exhibit{}, err
+		}
+		return show(t, j.Outcome, j.Verdicts)
+	}
+	if from.Calls, err = db.ArmCalls(ctx, r); err != nil {
+		return from, err
+	}
+	if from.Versions, err = db.Versions(ctx, r); err != nil {
+		return from, err
 	}
 	if l.study.Output.Latency {
-		from.Latencies = db.Latencies(ctx, r)
+		from.Latencies, err = db.Latencies(ctx, r)
 	}
 	if f, ok := l.bench.(eval.Figurer); ok {
 		from.Figures = f.Figures
@@ -187,7 +193,7 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 	if t, ok := l.bench.(eval.Tabler); ok {
 		from.Tables = t.Tables
 	}
-	return from
+	return from, err
 }
 
 func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {

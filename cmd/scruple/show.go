@@ -78,7 +78,10 @@ func (a *app) trials(ctx context.Context, arg string, which showing) (report.Rep
 	if err != nil {
 		return none, err
 	}
-	from := l.sources(ctx, db, r, scorer)
+	from, err := l.sources(ctx, db, r, scorer)
+	if err != nil {
+		return none, err
+	}
 	q := l.question(r, &store.Progress{}, nil)
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // it is of one item: that others wait is no matter here

@@ -3,7 +3,6 @@ package analyse
 import (
 	"cmp"
 	"fmt"
-	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -35,10 +34,10 @@ type Pair struct {
 
 // Sources are what an analysis needs beyond the fractions.
 type Sources struct {
-	Calls    iter.Seq2[eval.ArmCalls, error]
-	Versions iter.Seq2[eval.ArmVersion, error]
+	Calls    []eval.ArmCalls
+	Versions []eval.ArmVersion
 	// Latencies are those of the arms that asked; nil shows none.
-	Latencies iter.Seq2[eval.ArmLatency, error]
+	Latencies []eval.ArmLatency
 	// Show makes the exhibit of a trial.
 	Show    func(eval.Trial) (eval.Exhibit, error)
 	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
@@ -54,9 +53,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		c.turn(arm, len(c.items))
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
-	if err := c.outcomes(a, from); err != nil {
-		return nil, err
-	}
+	c.outcomes(a, from)
 	selections := c.selections()
 	for _, s := range selections[1:] {
 		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
@@ -109,15 +106,13 @@ func (c *Collector) metrics(q Question) []Metric {
 }
 
 // outcomes lists the arms with what became of their trials, contestants first.
-func (c *Collector) outcomes(a *Analysis, from Sources) error {
-	index := map[string]int{}
+func (c *Collector) outcomes(a *Analysis, from Sources) {
 	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
 		for i, arm := range c.arms {
 			if arm.Role != role {
 				continue
 			}
 			t := c.tallies[i]
-			index[arm.ID] = len(a.Arms)
 			a.Arms = append(a.Arms, Arm{ID: arm.ID, Levels: arm.Levels, Role: arm.Role, Simulated: arm.Simulated,
 				Planned: a.Run.Items * a.Run.Replicates, OK: t.kinds[eval.OK], Malformed: t.kinds[eval.Malformed],
 				Refused: t.kinds[eval.Refused], Failed: t.kinds[eval.Failed], Reasons: counts(t.reasons), Notes: counts(t.notes)})
@@ -129,55 +124,39 @@ func (c *Collector) outcomes(a *Analysis, from Sources) error {
 		}
 		a.Run.Failed += c.tallies[i].kinds[eval.Failed]
 	}
-	if err := addCalls(a, index, from.Calls); err != nil {
-		return err
+	for _, n := range from.Calls {
+		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
 	}
-	if from.Latencies != nil {
-		for n, err := range from.Latencies {
-			if err != nil {
-				return err
-			}
-			if i, ok := index[n.Arm]; ok {
-				a.Arms[i].LatencyMS = &Latency{Number(n.Median), Number(n.P95)}
-			}
+	for _, l := range from.Latencies {
+		a.addTo(l.Arm, func(arm *Arm) { arm.LatencyMS = &Latency{Number(l.Median), Number(l.P95)} })
+	}
+	for _, v := range from.Versions {
+		if v.Version != "" {
+			a.addTo(v.Arm, func(arm *Arm) { arm.Versions = append(arm.Versions, Count{v.Version, v.Calls}) })
 		}
 	}
-	return addVersions(a, index, from.Versions)
 }
 
-func addCalls(a *Analysis, index map[string]int, calls iter.Seq2[eval.ArmCalls, error]) error {
-	for n, err := range calls {
-		if err != nil {
-			return err
+// addTo adds to an arm, if it is a contestant.
+func (a *Analysis) addTo(arm string, add func(*Arm)) {
+	for i := range a.Arms {
+		if a.Arms[i].ID == arm {
+			add(&a.Arms[i])
 		}
-		i, ok := index[n.Arm]
-		if !ok {
-			continue
-		}
-		arm, cost := &a.Arms[i], Number(n.CostUSD)
-		if n.Unpriced > 0 {
-			cost = Undefined()
-		}
-		if n.Stage == eval.StageJudge {
-			arm.JudgeCalls, arm.JudgeCostUSD = n.Calls, cost
-			continue
-		}
-		arm.Calls, arm.Retried, arm.CostUSD = n.Calls, n.Requests-n.Calls, cost
-		arm.InputTokens, arm.OutputTokens, arm.CachedTokens, arm.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
 	}
-	return nil
 }
 
-func addVersions(a *Analysis, index map[string]int, versions iter.Seq2[eval.ArmVersion, error]) error {
-	for v, err := range versions {
-		if err != nil {
-			return err
-		}
-		if i, ok := index[v.Arm]; ok && v.Version != "" {
-			a.Arms[i].Versions = append(a.Arms[i].Versions, Count{v.Version, v.Calls})
-		}
+func (a *Arm) addCalls(n eval.ArmCalls) {
+	cost := Number(n.CostUSD)
+	if n.Unpriced > 0 {
+		cost = Undefined()
 	}
-	return nil
+	if n.Stage == eval.StageJudge {
+		a.JudgeCalls, a.JudgeCostUSD = n.Calls, cost
+		return
+	}
+	a.Calls, a.Retried, a.CostUSD = n.Calls, n.Requests-n.Calls, cost
+	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
 }
 
 // estimates makes one estimate an arm and metric over all items, and by

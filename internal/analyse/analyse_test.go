@@ -74,14 +74,10 @@ func question() analyse.Question {
 
 func sources() analyse.Sources {
 	return analyse.Sources{
-		Calls: func(yield func(eval.ArmCalls, error) bool) {
-			_ = yield(eval.ArmCalls{Arm: "x", Calls: 4, Requests: 6, Input: 40, CostUSD: 0.5}, nil) &&
-				yield(eval.ArmCalls{Arm: "y", Calls: 4, Requests: 4, CostUSD: 0.1, Unpriced: 1}, nil)
-		},
-		Versions: func(yield func(eval.ArmVersion, error) bool) {
-			_ = yield(eval.ArmVersion{Arm: "x", Version: "v1", Calls: 3}, nil) && yield(eval.ArmVersion{Arm: "x", Version: "v2", Calls: 1}, nil)
-		},
-		Show: func(t eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Item: t.Item, Arm: t.Arm}, nil },
+		Calls: []eval.ArmCalls{{Arm: "x", Calls: 4, Requests: 6, Input: 40, CostUSD: 0.5},
+			{Arm: "y", Calls: 4, Requests: 4, CostUSD: 0.1, Unpriced: 1}},
+		Versions: []eval.ArmVersion{{Arm: "x", Version: "v1", Calls: 3}, {Arm: "x", Version: "v2", Calls: 1}},
+		Show:     func(t eval.Trial) (eval.Exhibit, error) { return eval.Exhibit{Item: t.Item, Arm: t.Arm}, nil },
 	}
 }
 
@@ -224,7 +220,7 @@ func TestClustersWidenIntervals(t *testing.T) {
 		}
 		q := question()
 		q.Comparisons, q.Samples = nil, 0
-		a, err := c.Analyse(q, analyse.Sources{Calls: func(func(eval.ArmCalls, error) bool) {}, Versions: func(func(eval.ArmVersion, error) bool) {}})
+		a, err := c.Analyse(q, analyse.Sources{})
 		if err != nil {
 			t.Fatal(err)
 		}

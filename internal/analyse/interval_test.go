@@ -37,7 +37,7 @@ func hits(t *testing.T, replicates int, intervals string, score func(hit float64
 	}
 	return c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Resamples: 2000, Intervals: intervals}, Run: analyse.Run{Items: 24, Replicates: replicates, Seed: 7},
 		Primary: []string{"hit", "share"}},
-		analyse.Sources{Calls: func(func(eval.ArmCalls, error) bool) {}, Versions: func(func(eval.ArmVersion, error) bool) {}})
+		analyse.Sources{})
 }
 
 func yes(hit float64) eval.Score { return eval.Score{Metric: "hit", Num: hit, Den: 1} }

@@ -21,7 +21,7 @@ type tester struct {
 // same by cluster as sums of fractions.
 type matched struct {
 	xs, ys                 []float64
-	numA, denA, numB, denB []float64
+	numA, denA, numB, denB []float64 // a cluster has both or neither
 }
 
 // equivalence is the level of the interval that two one-sided tests at α rest
@@ -178,7 +178,8 @@ func (t tester) signFlip(r *Comparison, m matched) error {
 // cluster-robust one.
 func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
 	r.ratios(d, t.equivalence())
-	numA, denA, numB, denB := m.occupied()
+	numA, denA := occupied(m.numA, m.denA)
+	numB, denB := occupied(m.numB, m.denB)
 	b, err := stats.ClusterBootstrapDiff(numA, denA, numB, denB,
 		stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
@@ -224,21 +225,10 @@ func binary(xs []float64) bool {
 	return !slices.ContainsFunc(xs, func(x float64) bool { return x != 0 && x != 1 })
 }
 
-// occupied are the sums of clusters that have any items here: those of another
-// stratum are not there to be drawn.
-func (m matched) occupied() (numA, denA, numB, denB []float64) {
-	for k := range m.denA {
-		if m.denA[k] > 0 || m.denB[k] > 0 {
-			numA, denA = append(numA, m.numA[k]), append(denA, m.denA[k])
-			numB, denB = append(numB, m.numB[k]), append(denB, m.denB[k])
-		}
-	}
-	return numA, denA, numB, denB
-}
-
 // clusterDifferences are the sums of differences of each cluster.
 func (m matched) clusterDifferences() []float64 {
-	a, _, b, _ := m.occupied()
+	a, _ := occupied(m.numA, m.denA)
+	b, _ := occupied(m.numB, m.denB)
 	out := make([]float64, len(a))
 	for k := range a {
 		out[k] = a[k] - b[k]

@@ -42,7 +42,7 @@ func (s simulatedRun) analyse(t *testing.T, method, correction string) *analyse.
 	q.Study.Alpha, q.Study.Method, q.Study.Correction, q.Study.Resamples = 0.05, method, correction, 2000
 	q.Comparisons = []analyse.Pair{{A: "x", B: "y", Primary: true, Metrics: []string{"value"}}}
 	q.Primary = []string{"value"}
-	a, err := c.Analyse(q, analyse.Sources{Calls: func(func(eval.ArmCalls, error) bool) {}, Versions: func(func(eval.ArmVersion, error) bool) {}})
+	a, err := c.Analyse(q, analyse.Sources{})
 	if err != nil {
 		t.Fatal(err)
 	}

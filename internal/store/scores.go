@@ -157,24 +157,24 @@ func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[eval.Scored, error
 }
 
 // ArmCalls sums calls by arm and stage, ordered by both.
-func (db *DB) ArmCalls(ctx context.Context, run *Run) iter.Seq2[eval.ArmCalls, error] {
-	return query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(c.attempts), sum(c.input_tokens), sum(c.output_tokens),
+func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
+	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(c.attempts), sum(c.input_tokens), sum(c.output_tokens),
 		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = '')
 		FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? GROUP BY 1, 2 ORDER BY 1, 2`,
 		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (a eval.ArmCalls, err error) {
 			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced)
-		})
+		}))
 }
 
 // Latencies gives those of every arm that asked, ordered by arm.
-func (db *DB) Latencies(ctx context.Context, run *Run) iter.Seq2[eval.ArmLatency, error] {
-	return query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
+func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
+	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? AND c.stage = ? AND c.error_kind = '')
 		GROUP BY arm ORDER BY arm`,
 		[]any{run.first, run.first + int64(run.Trials), string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
-		})
+		}))
 }
 
 // SaveAnalysis keeps the analysis of a run and the verdict on it, as JSON.
@@ -215,10 +215,10 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 
 // Versions counts the calls of each arm by the version of the model that
 // answered, ordered by arm and version.
-func (db *DB) Versions(ctx context.Context, run *Run) iter.Seq2[eval.ArmVersion, error] {
-	return query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
+func (db *DB) Versions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
+	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
 		WHERE c.trial >= ? AND c.trial < ? AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
 		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (v eval.ArmVersion, err error) {
 			return v, rows.Scan(&v.Arm, &v.Version, &v.Calls)
-		})
+		}))
 }

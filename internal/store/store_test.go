@@ -343,8 +343,8 @@ func TestLatencies(t *testing.T) {
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
-	got := all(t, db.Latencies(t.Context(), r))
-	if diff := cmp.Diff([]eval.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" {
-		t.Errorf("of %d calls (-want +got)\n%s", n, diff)
+	got, err := db.Latencies(t.Context(), r)
+	if diff := cmp.Diff([]eval.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" || err != nil {
+		t.Errorf("of %d calls: %v (-want +got)\n%s", n, err, diff)
 	}
 }
