@@ -90,33 +90,17 @@ func Help() string {
 	return b.String()
 }
 
-// environment gives expressions the functions; what they read is recorded in
-// used, which is nil while compiling.
+// environment gives expressions the functions, which read by use.
 func environment(use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
 	for _, f := range functions {
-		call := func(args ...string) float64 {
-			if use == nil {
-				return 0
-			}
-			return use(f, args)
-		}
-		switch {
-		case f.margin:
+		env[f.name] = func(args ...string) float64 { return use(f, args) } // the checker counts them
+		if f.margin {
 			env[f.name] = func(x, y, z string, margin float64) bool {
-				if use == nil {
-					return false
-				}
 				args := []string{x, y, z}
 				low, high := use(equivLow, args), use(equivHigh, args)
 				return low > -margin && high < margin
 			}
-		case f.arms+f.metrics == 1:
-			env[f.name] = func(x string) float64 { return call(x) }
-		case f.arms+f.metrics == 2:
-			env[f.name] = func(x, y string) float64 { return call(x, y) }
-		default:
-			env[f.name] = func(x, y, z string) float64 { return call(x, y, z) }
 		}
 	}
 	return env
