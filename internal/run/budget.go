@@ -17,11 +17,7 @@ type Budget struct {
 }
 
 // Spent is what a run has used.
-type Spent struct {
-	Calls  int
-	Tokens int
-	Cost   float64
-}
+type Spent Budget
 
 // A ledger adds up what is spent. Calls are counted before they are sent;
 // tokens and cost are known only after, so those two can be overrun by what is
@@ -31,8 +27,6 @@ type ledger struct {
 	budget Budget
 	spent  Spent
 }
-
-func newLedger(b Budget, s Spent) *ledger { return &ledger{budget: b, spent: s} }
 
 // reserve counts one request, unless the budget is used up.
 func (l *ledger) reserve() bool {

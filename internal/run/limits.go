@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,14 +26,7 @@ type gate struct {
 	generation int
 	good       int // answers of this generation
 	refused    int
-	waiting    []*waiter // first come, first served
-}
-
-// A waiter waits for a place, which is handed to it by closing the channel.
-type waiter struct {
-	turn       chan struct{}
-	generation int
-	gone       bool
+	waiting    []chan int // first come, first served; each is sent the generation of its place
 }
 
 func newGate(ceiling int) *gate {
@@ -52,28 +46,24 @@ func (g *gate) tryEnter() (generation int, ok bool) {
 
 // enter waits for a place. It reports false when the run stops first.
 func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) (generation int, ok bool) {
-	if n, ok := g.tryEnter(); ok {
-		return n, true
-	}
-	w := &waiter{turn: make(chan struct{})}
+	turn := make(chan int, 1)
 	g.mu.Lock()
-	g.waiting = append(g.waiting, w)
-	g.admit() // a place may have come free meanwhile
+	g.waiting = append(g.waiting, turn)
+	g.admit() // a place may be free
 	g.mu.Unlock()
 	select {
-	case <-w.turn:
-		return w.generation, true
+	case n := <-turn:
+		return n, true
 	case <-stopping:
 	case <-ctx.Done():
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	select {
-	case <-w.turn: // handed over at the same moment: pass it on
+	if i := slices.Index(g.waiting, turn); i >= 0 {
+		g.waiting = slices.Delete(g.waiting, i, i+1)
+	} else { // handed over at the same moment: pass it on
 		g.inside--
 		g.admit()
-	default:
-		w.gone = true
 	}
 	return 0, false
 }
@@ -81,13 +71,9 @@ func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) (generation 
 // admit hands free places to those who wait. The lock is held.
 func (g *gate) admit() {
 	for g.inside < g.limit && len(g.waiting) > 0 {
-		w := g.waiting[0]
+		g.waiting[0] <- g.generation
 		g.waiting = g.waiting[1:]
-		if !w.gone {
-			g.inside++
-			w.generation = g.generation
-			close(w.turn)
-		}
+		g.inside++
 	}
 }
 

@@ -99,8 +99,8 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		calls:    make(chan struct{}, s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
-		budget:   newLedger(s.Budget, spent),
-		watch:    newWatch(o),
+		budget:   &ledger{budget: s.Budget, spent: spent},
+		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
 	for id, m := range models {
 		ceiling := s.Concurrency

@@ -54,8 +54,6 @@ type watch struct {
 	begun    time.Time
 }
 
-func newWatch(o Observer) *watch { return &watch{observer: o} }
-
 const progressEvery = 200 * time.Millisecond
 
 // begin starts a stage and tells the observer of it until the function it

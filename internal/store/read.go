@@ -31,8 +31,7 @@ const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, 
 
 // Calls gives all calls of a run, in plan order, then stage and step.
 func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
-	return db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`,
-		run.first, run.first+int64(run.Trials))
+	return db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`, run.span()...)
 }
 
 func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[eval.Call, error] {
@@ -220,13 +219,12 @@ func Count(list []bool) (n int) {
 // Progress reads what the run has done so far.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Unjudged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
-	span := []any{run.first, run.first + int64(run.Trials)}
 	mark := func(text string, set func(seq int, failed bool)) error {
 		type row struct {
 			id     int64
 			failed bool
 		}
-		for r, err := range query(ctx, db, text, span, func(rows *sql.Rows) (r row, err error) {
+		for r, err := range query(ctx, db, text, run.span(), func(rows *sql.Rows) (r row, err error) {
 			return r, rows.Scan(&r.id, &r.failed)
 		}) {
 			if err != nil {
@@ -251,7 +249,7 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT sum(attempts), sum(cost_usd), sum(input_tokens + output_tokens
 		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
 		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
-		FROM calls WHERE trial >= ? AND trial < ?`, span...).Scan(&calls, &cost, &tokens)
+		FROM calls WHERE trial >= ? AND trial < ?`, run.span()...).Scan(&calls, &cost, &tokens)
 	p.Calls, p.Tokens, p.Cost = int(calls.Int64), int(tokens.Int64), cost.Float64
 	return p, explain(db.path, err)
 }

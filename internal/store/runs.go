@@ -48,50 +48,42 @@ func (r *Run) id(t eval.Trial) (int64, error) {
 	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
 
+// span are the first id of its trials and the one behind the last.
+func (r *Run) span() []any { return []any{r.first, r.first + int64(r.Trials)} }
+
 // CreateRun records a run and its whole plan before anything is asked. It gives
 // the run its number, id and trials.
 func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return nil, explain(db.path, err)
-	}
-	defer tx.Rollback()
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
+	return &run, db.change(ctx, func(tx *sql.Tx) error {
+		if err := insertRun(ctx, tx, &run); err != nil {
+			return err
+		}
+		return insertPlan(ctx, tx, &run, items)
+	})
+}
+
+// insertRun writes the run without its plan and gives it its number and id.
+func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
 	var ordinal int
-	if err := tx.QueryRowContext(ctx, `SELECT count(*) + 1 FROM runs WHERE study = ?`, run.Study).Scan(&ordinal); err != nil {
-		return nil, explain(db.path, err)
+	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE study = ?`, run.Study).Scan(&ordinal); err != nil {
+		return err
 	}
-	name := strings.ReplaceAll(run.Study, " ", "-")
-	run.ID = fmt.Sprintf("%s-%d", name, ordinal)
-	for db.hasRun(ctx, tx, run.ID) { // another study's name may end in a number
+	for taken := true; taken; { // another study's name may end in a number
 		ordinal++
-		run.ID = fmt.Sprintf("%s-%d", name, ordinal)
+		run.ID = fmt.Sprintf("%s-%d", strings.ReplaceAll(run.Study, " ", "-"), ordinal)
+		if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE id = ?`, run.ID).Scan(&taken); err != nil {
+			return err
+		}
 	}
 	overrides, err := json.Marshal(append([]string{}, run.Overrides...))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	res, err := tx.ExecContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
-		VALUES (?,?,?,?,?,?,?,?,?,?,?)`, run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), string(overrides), eval.EncodeParts(run.Treatment),
-		run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version)
-	if err != nil {
-		return nil, explain(db.path, err)
-	}
-	if run.N, err = res.LastInsertId(); err != nil {
-		return nil, err
-	}
-	if err := tx.QueryRowContext(ctx, `SELECT coalesce(max(id), 0) + 1 FROM trials`).Scan(&run.first); err != nil {
-		return nil, explain(db.path, err)
-	}
-	if err := insertPlan(ctx, tx, &run, items); err != nil {
-		return nil, explain(db.path, err)
-	}
-	return &run, explain(db.path, tx.Commit())
-}
-
-func (db *DB) hasRun(ctx context.Context, tx *sql.Tx, id string) bool {
-	var n int
-	return tx.QueryRowContext(ctx, `SELECT 1 FROM runs WHERE id = ?`, id).Scan(&n) == nil
+	return tx.QueryRowContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
+		VALUES (?,?,?,?,?,?,?,?,?,?,?) RETURNING n, (SELECT coalesce(max(id), 0) + 1 FROM trials)`,
+		run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), string(overrides), eval.EncodeParts(run.Treatment),
+		run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version).Scan(&run.N, &run.first)
 }
 
 // insertPlan writes items and trials many rows a statement: the plan of 50,000
@@ -210,29 +202,23 @@ func scanItem(row *sql.Rows) (it eval.Item, err error) {
 // followed from the old gold of changed items is dropped: judging, and the
 // outcomes of the arms that answer from gold. Answers of models are kept.
 func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return explain(db.path, err)
-	}
-	defer tx.Rollback()
-	exec := func(text string, args ...any) {
-		if err == nil {
-			_, err = tx.ExecContext(ctx, text, args...)
+	return db.change(ctx, func(tx *sql.Tx) (err error) {
+		exec := func(text string, args ...any) {
+			if err == nil {
+				_, err = tx.ExecContext(ctx, text, args...)
+			}
 		}
-	}
-	const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
-	for _, it := range changed {
-		exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
-		exec(`DELETE FROM verdicts`+ofItem+`)`, run.N, it.ID)
-		exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
-		for _, arm := range fromGold {
-			exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)
+		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
+		for _, it := range changed {
+			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
+			exec(`DELETE FROM verdicts`+ofItem+`)`, run.N, it.ID)
+			exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
+			for _, arm := range fromGold {
+				exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)
+			}
 		}
-	}
-	if err != nil {
-		return explain(db.path, err)
-	}
-	return explain(db.path, tx.Commit())
+		return err
+	})
 }
 
 // An Event is something that happened to a run.

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -18,36 +19,33 @@ import (
 // ReplaceScores writes the scores of a run anew, in one transaction: readers
 // see the old ones until it ends, and an error leaves those in place.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
-	tx, err := db.sql.BeginTx(ctx, nil)
-	if err != nil {
-		return explain(db.path, err)
-	}
-	defer tx.Rollback()
-	if _, err := tx.ExecContext(ctx, `DELETE FROM scores WHERE trial >= ? AND trial < ?`, run.first, run.first+int64(run.Trials)); err != nil {
-		return explain(db.path, err)
-	}
-	rows := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
-	var data []byte
-	for s, err := range scores {
-		if err != nil {
+	var ofScores error // what was wrong with the scores and not with the store
+	err := db.change(ctx, func(tx *sql.Tx) error {
+		if _, err := tx.ExecContext(ctx, `DELETE FROM scores WHERE trial >= ? AND trial < ?`, run.span()...); err != nil {
 			return err
 		}
-		if s.Outcome.Kind == eval.Failed {
-			continue
+		rows := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
+		var data []byte
+		for s, err := range scores {
+			if err == nil && s.Outcome.Kind == eval.Failed {
+				continue
+			}
+			var id int64
+			if err == nil {
+				id, err = run.id(s.Trial)
+			}
+			if err != nil {
+				ofScores = err
+				return err
+			}
+			data = appendScores(data[:0], s.Scores)
+			if err := rows.add(ctx, id, string(data)); err != nil {
+				return err
+			}
 		}
-		id, err := run.id(s.Trial)
-		if err != nil {
-			return err
-		}
-		data = appendScores(data[:0], s.Scores)
-		if err := rows.add(ctx, id, string(data)); err != nil {
-			return explain(db.path, err)
-		}
-	}
-	if err := rows.flush(ctx); err != nil {
-		return explain(db.path, err)
-	}
-	return explain(db.path, tx.Commit())
+		return rows.flush(ctx)
+	})
+	return cmp.Or(ofScores, err)
 }
 
 // appendScores writes scores in the form the scores table describes. Scores of
@@ -145,7 +143,7 @@ func eachKey(d *json.Decoder, f func(key string) error) error {
 // outcomes are left out.
 func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[eval.Scored, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial
-		WHERE s.trial >= ? AND s.trial < ? ORDER BY s.trial`, []any{run.first, run.first + int64(run.Trials)},
+		WHERE s.trial >= ? AND s.trial < ? ORDER BY s.trial`, run.span(),
 		func(rows *sql.Rows) (s eval.Scored, err error) {
 			var data string
 			if err := rows.Scan(&s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
@@ -161,7 +159,7 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
 	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(c.attempts), sum(c.input_tokens), sum(c.output_tokens),
 		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = '')
 		FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? GROUP BY 1, 2 ORDER BY 1, 2`,
-		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (a eval.ArmCalls, err error) {
+		run.span(), func(rows *sql.Rows) (a eval.ArmCalls, err error) {
 			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced)
 		}))
 }
@@ -172,7 +170,7 @@ func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
 			FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? AND c.stage = ? AND c.error_kind = '')
 		GROUP BY arm ORDER BY arm`,
-		[]any{run.first, run.first + int64(run.Trials), string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
+		append(run.span(), string(eval.StageRun)), func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
 		}))
 }
@@ -218,7 +216,7 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 func (db *DB) Versions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
 	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
 		WHERE c.trial >= ? AND c.trial < ? AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
-		[]any{run.first, run.first + int64(run.Trials)}, func(rows *sql.Rows) (v eval.ArmVersion, err error) {
+		run.span(), func(rows *sql.Rows) (v eval.ArmVersion, err error) {
 			return v, rows.Scan(&v.Arm, &v.Version, &v.Calls)
 		}))
 }

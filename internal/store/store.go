@@ -174,6 +174,19 @@ func (db *DB) Close() error {
 	return err
 }
 
+// change makes changes in one transaction.
+func (db *DB) change(ctx context.Context, f func(*sql.Tx) error) error {
+	tx, err := db.sql.BeginTx(ctx, nil)
+	if err != nil {
+		return explain(db.path, err)
+	}
+	defer tx.Rollback()
+	if err = f(tx); err == nil {
+		err = tx.Commit()
+	}
+	return explain(db.path, err)
+}
+
 func (db *DB) migrate(ctx context.Context) error {
 	have, err := db.version(ctx)
 	if err != nil {
