@@ -76,6 +76,16 @@ func (b steps) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.
 	return eval.Outcome{Kind: eval.OK, Data: []byte(answer.Text)}, nil
 }
 
+// A performer is a bench whose trials are a function.
+type performer struct {
+	eval.Bench
+	f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)
+}
+
+func (p performer) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	return p.f(ctx, t, ask)
+}
+
 // client answers by a function that is told how many requests came before.
 type client struct {
 	n        atomic.Int64
@@ -92,20 +102,37 @@ func (c *client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	return c.complete(ctx, int(c.n.Add(1)), r)
 }
 
-func answering(text string) *client {
-	return &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
-		return eval.Response{Text: text, Usage: eval.Usage{Input: 3, Output: 2}}, nil
+// replying answers with the length of what was asked, but where fail gives an
+// error.
+func replying(fail func(n int, r *eval.Request) error) *client {
+	return &client{complete: func(_ context.Context, n int, r *eval.Request) (eval.Response, error) {
+		if fail != nil {
+			if err := fail(n, r); err != nil {
+				return eval.Response{}, err
+			}
+		}
+		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System)), Usage: eval.Usage{Input: 3, Output: 2}}, nil
 	}}
+}
+
+func delayed(d time.Duration) *client {
+	return replying(func(int, *eval.Request) error {
+		time.Sleep(d)
+		return nil
+	})
 }
 
 func models(c model.Client) map[string]*run.Model {
 	return map[string]*run.Model{"m": {Client: c, Group: "g", Cost: func(eval.Usage) float64 { return 0.5 }}}
 }
 
-func trials(n int, called bool) iter.Seq2[run.Task, error] {
+func trials(n int, called bool) iter.Seq2[run.Task, error] { return replicated(n, 1, called) }
+
+func replicated(items, replicates int, called bool) iter.Seq2[run.Task, error] {
 	return func(yield func(run.Task, error) bool) {
-		for i := range n {
-			if !yield(run.Task{Trial: eval.Trial{Item: fmt.Sprint("item ", i), Arm: "a", Replicate: 1}, Called: called}, nil) {
+		for n := range items * replicates {
+			t := eval.Trial{Item: fmt.Sprint("item ", n/replicates), Arm: "a", Replicate: n%replicates + 1}
+			if !yield(run.Task{Trial: t, Called: called}, nil) {
 				return
 			}
 		}
@@ -123,13 +150,12 @@ var quick = run.Settings{Concurrency: 4, Retries: []time.Duration{10 * time.Seco
 
 func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 	j := newMemory()
-	broken := &client{}
-	broken.complete = func(_ context.Context, n int, r *eval.Request) (eval.Response, error) {
+	broken := replying(func(n int, _ *eval.Request) error {
 		if n == 3 {
-			return eval.Response{}, &model.Error{Kind: eval.ErrAuth, Message: "no"}
+			return &model.Error{Kind: eval.ErrAuth, Message: "no"}
 		}
-		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System))}, nil
-	}
+		return nil
+	})
 	bench := steps{n: 4, text: "x"}
 	err := run.New(quick, j, models(broken), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, false))
 	var call *run.CallError
@@ -139,9 +165,7 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 	if len(j.outcomes) != 0 {
 		t.Error("a trial that the run broke off has an outcome")
 	}
-	again := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
-		return eval.Response{Text: fmt.Sprint("answer to ", len(r.System))}, nil
-	}}
+	again := replying(nil)
 	perform(t, quick, j, models(again), bench, trials(1, true))
 	if again.n.Load() != 2 {
 		t.Errorf("%d requests in the second session, want the 2 that had no answer", again.n.Load())
@@ -150,8 +174,8 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 
 func TestAChangedRequestIsRefusedByName(t *testing.T) {
 	j := newMemory()
-	perform(t, quick, j, models(answering("x")), steps{n: 1, text: "old"}, trials(1, false))
-	err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "new"}, nil, trials(1, true))
+	perform(t, quick, j, models(replying(nil)), steps{n: 1, text: "old"}, trials(1, false))
+	err := run.New(quick, j, models(replying(nil)), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "new"}, nil, trials(1, true))
 	if err == nil || !strings.Contains(err.Error(), "system: was ") || !strings.Contains(err.Error(), "--new") {
 		t.Errorf("changed prompt: %v", err)
 	}
@@ -160,14 +184,12 @@ func TestAChangedRequestIsRefusedByName(t *testing.T) {
 func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		failing := func(failures int, e model.Error) *client {
-			c := &client{}
-			c.complete = func(_ context.Context, n int, _ *eval.Request) (eval.Response, error) {
+			return replying(func(n int, _ *eval.Request) error {
 				if n <= failures {
-					return eval.Response{}, &e
+					return &e
 				}
-				return eval.Response{Text: "late"}, nil
-			}
-			return c
+				return nil
+			})
 		}
 		for _, c := range []struct {
 			name   string
@@ -221,10 +243,7 @@ func TestAHangingProviderEndsInATimeout(t *testing.T) {
 
 func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		slow := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
-			time.Sleep(50 * time.Millisecond)
-			return eval.Response{}, nil
-		}}
+		slow := delayed(50 * time.Millisecond)
 		begun := time.Now()
 		perform(t, quick, newMemory(), models(slow), steps{n: 1}, trials(400, false))
 		if slow.peak.Load() != 4 {
@@ -239,7 +258,7 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 // Models that share a provider's limit are held to the lowest of theirs.
 func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
 	for range 8 { // whatever the order of the map
-		c, group := answering("x"), map[string]*run.Model{}
+		c, group := replying(nil), map[string]*run.Model{}
 		for i, id := range []string{"m", "n", "o"} {
 			group[id] = &run.Model{Client: c, Group: "g", Concurrency: 1 + i}
 		}
@@ -253,13 +272,13 @@ func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
 // One provider that refuses everything must not hold up the other.
 func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+		c := replying(func(_ int, r *eval.Request) error {
 			if strings.HasSuffix(r.Item, "0") || strings.HasSuffix(r.Item, "5") {
-				return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable}
+				return &model.Error{Kind: eval.ErrUnavailable}
 			}
 			time.Sleep(time.Second)
-			return eval.Response{}, nil
-		}}
+			return nil
+		})
 		begun := time.Now()
 		j := newMemory()
 		perform(t, quick, j, models(c), steps{n: 1}, trials(200, false))
@@ -291,13 +310,12 @@ func (parallel) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 
 func TestParallelStepsThatAllWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{}
-		c.complete = func(_ context.Context, n int, _ *eval.Request) (eval.Response, error) {
+		c := replying(func(n int, _ *eval.Request) error {
 			if n%2 == 1 {
-				return eval.Response{}, &model.Error{Kind: eval.ErrOverloaded}
+				return &model.Error{Kind: eval.ErrOverloaded}
 			}
-			return eval.Response{}, nil
-		}
+			return nil
+		})
 		s := quick
 		s.Concurrency, s.Retries = 2, []time.Duration{time.Second, time.Second, time.Second, time.Second, time.Second, time.Second}
 		j := newMemory()
@@ -310,15 +328,15 @@ func TestParallelStepsThatAllWait(t *testing.T) {
 
 func TestAnOverloadedProviderIsAskedLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{}
-		c.complete = func(ctx context.Context, _ int, _ *eval.Request) (eval.Response, error) {
+		var c *client
+		c = replying(func(int, *eval.Request) error {
 			in := c.inside.Load()
 			time.Sleep(100 * time.Millisecond)
 			if in > 5 {
-				return eval.Response{}, &model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Second}
+				return &model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Second}
 			}
-			return eval.Response{}, nil
-		}
+			return nil
+		})
 		s := run.Settings{Concurrency: 64, Retries: make([]time.Duration, 30)}
 		j := newMemory()
 		perform(t, s, j, models(c), steps{n: 1}, trials(600, false))
@@ -347,7 +365,7 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 		s := quick
 		s.Concurrency, s.Budget = 1, c.budget
 		j := newMemory()
-		err := run.New(s, j, models(answering("x")), c.spent, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+		err := run.New(s, j, models(replying(nil)), c.spent, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
 		if !errors.Is(err, run.ErrStopped) || !strings.Contains(err.Error(), "budget") {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -359,12 +377,8 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 
 func TestStopLetsCallsUnderWayEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &client{complete: func(context.Context, int, *eval.Request) (eval.Response, error) {
-			time.Sleep(10 * time.Second)
-			return eval.Response{Text: "x"}, nil
-		}}
 		j := newMemory()
-		e := run.New(quick, j, models(c), run.Spent{}, nil)
+		e := run.New(quick, j, models(delayed(10*time.Second)), run.Spent{}, nil)
 		time.AfterFunc(15*time.Second, func() { e.Stop(errors.New("enough")) })
 		err := e.Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
 		if !errors.Is(err, run.ErrStopped) {
@@ -379,7 +393,7 @@ func TestStopLetsCallsUnderWayEnd(t *testing.T) {
 func TestAnAnswerThatCannotBeKeptEndsTheRun(t *testing.T) {
 	j := newMemory()
 	j.full = true
-	err := run.New(quick, j, models(answering("x")), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
+	err := run.New(quick, j, models(replying(nil)), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(50, false))
 	if err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("full disk: %v", err)
 	}
@@ -394,26 +408,17 @@ func TestReplicatesKeepTheirDistance(t *testing.T) {
 		s.Delay = 5 * time.Second
 		var mu sync.Mutex
 		last := map[string]time.Time{}
-		c := &client{complete: func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+		c := replying(func(_ int, r *eval.Request) error {
 			mu.Lock()
 			defer mu.Unlock()
 			if before, ok := last[r.Item]; ok && time.Since(before) < 5*time.Second {
 				t.Errorf("replicate %d of %s came after %v", r.Replicate, r.Item, time.Since(before))
 			}
 			last[r.Item] = time.Now()
-			return eval.Response{}, nil
-		}}
-		tasks := func(yield func(run.Task, error) bool) {
-			for i := range 3 {
-				for r := range 3 {
-					if !yield(run.Task{Trial: eval.Trial{Item: fmt.Sprint(i), Arm: "a", Replicate: r + 1}}, nil) {
-						return
-					}
-				}
-			}
-		}
+			return nil
+		})
 		begun := time.Now()
-		perform(t, s, newMemory(), models(c), steps{n: 1}, tasks)
+		perform(t, s, newMemory(), models(c), steps{n: 1}, replicated(3, 3, false))
 		if took := time.Since(begun); took != 10*time.Second {
 			t.Errorf("took %v, want 10s: different items run side by side", took)
 		}
@@ -421,39 +426,23 @@ func TestReplicatesKeepTheirDistance(t *testing.T) {
 }
 
 func TestAStepIsAskedOnce(t *testing.T) {
-	twice := performFunc(func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	twice := performer{f: func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 		for range 2 {
 			if _, err := ask.Ask(ctx, "same", eval.Request{Model: "m"}); err != nil {
 				return eval.Outcome{}, err
 			}
 		}
 		return eval.Outcome{}, nil
-	})
-	err := run.New(quick, newMemory(), models(answering("x")), run.Spent{}, nil).Perform(t.Context(), twice, nil, trials(1, false))
+	}}
+	err := run.New(quick, newMemory(), models(replying(nil)), run.Spent{}, nil).Perform(t.Context(), twice, nil, trials(1, false))
 	if err == nil || !strings.Contains(err.Error(), "unique") {
 		t.Errorf("a step asked twice: %v", err)
 	}
 }
 
-type performer struct {
-	eval.Bench
-	f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)
-}
-
-func performFunc(f func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error)) eval.Bench {
-	return performer{f: f}
-}
-
-func (p performer) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
-	return p.f(ctx, t, ask)
-}
-
 func TestReplicatesNeverShareAKey(t *testing.T) {
 	j := newMemory()
-	tasks := func(yield func(run.Task, error) bool) {
-		_ = yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 1}}, nil) && yield(run.Task{Trial: eval.Trial{Item: "i", Arm: "a", Replicate: 2}}, nil)
-	}
-	perform(t, quick, j, models(answering("x")), steps{n: 1}, tasks)
+	perform(t, quick, j, models(replying(nil)), steps{n: 1}, replicated(1, 2, false))
 	keys := map[string]bool{}
 	for _, c := range j.calls {
 		keys[c.Key] = true
@@ -470,7 +459,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trial := eval.Trial{Item: "item 0", Arm: "a", Replicate: 1}
 		var died bool
-		bench := performFunc(func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+		bench := performer{f: func(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 			_, err := ask.Ask(ctx, "maybe", eval.Request{Model: "m", System: "maybe", Optional: true})
 			said := "answered"
 			if none := (*eval.NoAnswer)(nil); errors.As(err, &none) {
@@ -485,7 +474,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 				return eval.Outcome{}, errors.New("killed")
 			}
 			return eval.Outcome{Kind: eval.OK, Data: []byte(said)}, nil
-		})
+		}}
 		for _, c := range []struct {
 			failure  model.Error
 			requests int64 // of the first session
@@ -499,13 +488,12 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 			{model.Error{Kind: eval.ErrAuth}, 1, "", true},
 			{model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Hour}, 1, "", false}, // left for later: the trial failed
 		} {
-			failing := &client{}
-			failing.complete = func(_ context.Context, _ int, r *eval.Request) (eval.Response, error) {
+			failing := replying(func(_ int, r *eval.Request) error {
 				if r.System == "maybe" {
-					return eval.Response{}, &c.failure
+					return &c.failure
 				}
-				return eval.Response{Text: "yes"}, nil
-			}
+				return nil
+			})
 			j := newMemory()
 			died = true
 			err := run.New(quick, j, models(failing), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, false))
@@ -523,7 +511,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 				continue
 			}
 			died = false
-			healthy, asked := answering("yes"), int64(0)
+			healthy, asked := replying(nil), int64(0)
 			if c.failure.TooLong { // could be the study's fault, so it is asked again, and is as long as before
 				healthy, asked = &client{complete: failing.complete}, 1
 			}
