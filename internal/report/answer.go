@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -175,21 +176,11 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 }
 
 func newVerdict(v *gate.Verdict) *verdict {
-	said := &verdict{Verdict: v, Tone: stateTone(v.State), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
+	said := &verdict{Verdict: v, Tone: cmp.Or(map[gate.State]tone{gate.Pass: good, gate.Fail: bad}[v.State], unsure), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
 	if v.Simulated {
 		said.Tags = []string{"simulated"}
 	}
 	return said
-}
-
-func stateTone(state gate.State) tone {
-	switch state {
-	case gate.Pass:
-		return good
-	case gate.Fail:
-		return bad
-	}
-	return unsure
 }
 
 // line says it on one: "Gate: PASS (exit code 0), outcome A".

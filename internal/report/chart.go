@@ -75,14 +75,10 @@ func (x *extent) include(ns ...analyse.Number) {
 	}
 }
 
-// newAxis lays an axis with round ticks over an extent, inside the bounds of
-// what is possible where they are known. With reference, 0 is on it and marked.
-func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool) axis {
-	return steppedAxis(x, lowest, highest, s, reference, 4)
-}
-
-// steppedAxis is an axis of at most about so many steps.
-func steppedAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, steps float64) axis {
+// newAxis lays an axis with round ticks over an extent, at most about so many
+// steps, inside the bounds of what is possible where they are known. With
+// reference, 0 is on it and marked.
+func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, steps float64) axis {
 	if x.low > x.high { // nothing to show
 		return axis{Low: -1, High: 1, Zero: math.NaN()}
 	}
@@ -114,6 +110,8 @@ func steppedAxis(x extent, lowest, highest analyse.Number, s scale, reference bo
 	}
 	return a
 }
+
+const chartSteps = 4 // of an axis
 
 // roundStep is the smallest of 1, 2 or 5 times a power of ten that is not
 // below x.
@@ -165,7 +163,7 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 	for _, r := range rows {
 		x.include(r.Value, r.Low, r.High)
 	}
-	c.Axis = newAxis(x, lowest, highest, s, differences)
+	c.Axis = newAxis(x, lowest, highest, s, differences, chartSteps)
 	var ns notes
 	group := ""
 	for _, r := range rows {

@@ -39,12 +39,12 @@ func TestNewAxis(t *testing.T) {
 	} {
 		x := newExtent()
 		x.include(analyse.Number(tc.low), analyse.Number(tc.high))
-		a := newAxis(x, tc.lowest, tc.highest, tc.s, tc.reference)
+		a := newAxis(x, tc.lowest, tc.highest, tc.s, tc.reference, chartSteps)
 		if got := labels(a); got != tc.want {
 			t.Errorf("%s: ticks %q, want %q", tc.name, got, tc.want)
 		}
 	}
-	if a := newAxis(newExtent(), 0, 1, raw, true); len(a.Ticks) != 0 || a.HasZero() {
+	if a := newAxis(newExtent(), 0, 1, raw, true, chartSteps); len(a.Ticks) != 0 || a.HasZero() {
 		t.Errorf("an axis of nothing: %+v", a)
 	}
 }
@@ -59,7 +59,7 @@ func TestAxisHoldsItsNumbers(t *testing.T) {
 		for _, n := range ns {
 			x.include(analyse.Number(n))
 		}
-		a := newAxis(x, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, reference)
+		a := newAxis(x, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, reference, chartSteps)
 		for _, n := range ns {
 			if n < a.Low || n > a.High {
 				t.Fatalf("%v is not on the axis from %v to %v", n, a.Low, a.High)

@@ -81,13 +81,9 @@ type placing struct {
 
 func (b *builder) figure(f eval.Figure) *figure {
 	xs, ys := newExtent(), newExtent()
-	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if drawn(p) {
-				xs.include(p.X)
-				ys.include(p.Value, p.Low, p.High)
-			}
-		}
+	for _, p := range drawnPoints(f) {
+		xs.include(p.X)
+		ys.include(p.Value, p.Low, p.High)
 	}
 	if xs.low > xs.high {
 		return nil
@@ -97,7 +93,7 @@ func (b *builder) figure(f eval.Figure) *figure {
 	if ys.low >= 0 && ys.high <= 1 {
 		ys, lowest, highest = extent{0, 1}, 0, 1
 	}
-	y := steppedAxis(ys, lowest, highest, scale{decimals: 3}, false, figureSteps)
+	y := newAxis(ys, lowest, highest, scale{decimals: 3}, false, figureSteps)
 	at := placing{y: func(n analyse.Number) float64 { return plotBottom + y.at(n)*(plotTop-plotBottom) }}
 	for _, t := range y.Ticks {
 		g.YTicks = append(g.YTicks, tick{plotBottom + t.At*(plotTop-plotBottom), t.Label})
@@ -124,10 +120,7 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 	if n := float64(len(f.Series)); f.Joined && n > 1 {
 		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
 	}
-	for _, p := range s.Points {
-		if !drawn(p) {
-			continue
-		}
+	for _, p := range filter(s.Points, drawn) {
 		m := mark{X: at.x(p.X) + dodge, Y: at.y(p.Value), Title: strings.TrimSpace(s.Name+" "+p.Label) + ": " + b.spread(p.Measured, false)}
 		m.Low, m.High = m.Y, m.Y
 		if p.Low.Defined() && p.High.Defined() {
@@ -136,51 +129,47 @@ func (b *builder) line(f eval.Figure, i int, at placing) line {
 		l.Marks = append(l.Marks, m)
 	}
 	if f.Joined {
-		l.Path = path(l.Marks, func(m mark) (float64, float64) { return m.X, m.Y })
+		l.Path = path(l.Marks)
 	}
 	return l
 }
 
 func drawn(p eval.Point) bool { return p.X.Defined() && p.Value.Defined() }
 
-// path joins points by straight lines.
-func path[T any](points []T, at func(T) (x, y float64)) string {
-	var b strings.Builder
-	for i, p := range points {
-		verb := byte('L')
-		if i == 0 {
-			verb = 'M'
-		}
-		x, y := at(p)
-		b.WriteByte(verb)
-		b.WriteString(coordinate(x) + " " + coordinate(y))
+func drawnPoints(f eval.Figure) []eval.Point {
+	var points []eval.Point
+	for _, s := range f.Series {
+		points = append(points, filter(s.Points, drawn)...)
 	}
-	return b.String()
+	return points
+}
+
+// path joins points by straight lines.
+func path(points []mark) string {
+	var places []string
+	for _, p := range points {
+		places = append(places, coordinate(p.X)+" "+coordinate(p.Y))
+	}
+	return "M" + strings.Join(places, "L")
 }
 
 // frontier joins the points that none beats at once in less x and more y.
 func frontier(f eval.Figure, at placing) string {
-	var points []eval.Point
-	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if drawn(p) {
-				points = append(points, p)
-			}
-		}
-	}
+	points := drawnPoints(f)
 	slices.SortStableFunc(points, func(p, q eval.Point) int {
 		return cmp.Or(cmp.Compare(p.X, q.X), cmp.Compare(q.Value, p.Value))
 	})
-	var best []eval.Point
+	var best []mark
+	highest := analyse.Number(math.Inf(-1))
 	for _, p := range points {
-		if len(best) == 0 || p.Value > best[len(best)-1].Value {
-			best = append(best, p)
+		if p.Value > highest {
+			best, highest = append(best, mark{X: at.x(p.X), Y: at.y(p.Value)}), p.Value
 		}
 	}
 	if len(best) < 2 {
 		return ""
 	}
-	return path(best, func(p eval.Point) (float64, float64) { return at.x(p.X), at.y(p.Value) })
+	return path(best)
 }
 
 // coordinate writes a place with two decimals: the same bytes everywhere.
@@ -191,7 +180,7 @@ func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined {
-		a := steppedAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
+		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
 		var ticks []tick
 		for _, t := range a.Ticks {
 			ticks = append(ticks, tick{left + t.At*width, t.Label})

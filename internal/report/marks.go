@@ -34,13 +34,11 @@ func (s segment) Kind() string {
 
 // Title says what covers the segment, for those who do not see colours.
 func (s segment) Title() string {
-	switch s.Kind() {
-	case "both":
-		return "gold evidence, quoted by the answer"
-	case "gold":
-		return "gold evidence"
-	}
-	return "quoted by the answer"
+	return map[string]string{
+		"both":   "gold evidence, quoted by the answer",
+		"gold":   "gold evidence",
+		"answer": "quoted by the answer",
+	}[s.Kind()]
 }
 
 // Tag is what stands behind the segment: the labels, cut to what fits a line.
