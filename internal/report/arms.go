@@ -174,21 +174,17 @@ func (b *builder) briefOutcomes() *table {
 		t.Rows = append(t.Rows, r[:last])
 	}
 	t = b.merged(t)
-	type tally struct{ arms, trials int }
-	sums := map[string]*tally{}
-	var names []string
+	var said []analyse.Count
 	for _, arm := range b.a.Arms {
-		for _, c := range slices.Concat(arm.Reasons, arm.Notes) {
-			if sums[c.Name] == nil {
-				sums[c.Name] = &tally{}
-				names = append(names, c.Name)
-			}
-			sums[c.Name].arms++
-			sums[c.Name].trials += c.N
-		}
+		said = slices.Concat(said, arm.Reasons, arm.Notes)
 	}
-	for _, name := range names {
-		t.Legend = append(t.Legend, name+": "+plural(sums[name].trials, "trial", "trials")+" of "+plural(sums[name].arms, "arm", "arms")+".")
+	for _, name := range factors(said, func(c analyse.Count) string { return c.Name }) {
+		trials := 0
+		arms := filter(said, func(c analyse.Count) bool { return c.Name == name })
+		for _, c := range arms {
+			trials += c.N
+		}
+		t.Legend = append(t.Legend, name+": "+plural(trials, "trial", "trials")+" of "+plural(len(arms), "arm", "arms")+".")
 	}
 	calls, in, out := 0, 0, 0
 	cost := analyse.Number(0)

@@ -24,7 +24,7 @@ func (b *builder) comparisons() section {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
 	}
 	s.Blocks = append(s.Blocks, b.modelBlocks()...)
-	for _, q := range b.questions(whole) {
+	for _, q := range factors(slices.Concat(whole, b.a.Comparisons), questionOf) {
 		if c := b.strataForest(q); c != nil {
 			s.Blocks = append(s.Blocks, block{Chart: c, Detail: b.crowded()})
 		}
@@ -36,17 +36,6 @@ func (b *builder) comparisons() section {
 type question struct{ a, b, metric string }
 
 func questionOf(c analyse.Comparison) question { return question{c.A, c.B, c.Metric} }
-
-// questions lists what is asked, first of what is asked over all items.
-func (b *builder) questions(whole []analyse.Comparison) []question {
-	var qs []question
-	for _, c := range slices.Concat(whole, b.a.Comparisons) {
-		if q := questionOf(c); !slices.Contains(qs, q) {
-			qs = append(qs, q)
-		}
-	}
-	return qs
-}
 
 // wholeComparisons are those over all items, primary ones first.
 func (b *builder) wholeComparisons() []analyse.Comparison {
@@ -106,9 +95,9 @@ func (b *builder) strataForest(q question) *chart {
 	return c
 }
 
-// factors lists the names of strata in the order they come.
-func factors[T any](list []T, name func(T) string) []string {
-	var names []string
+// factors lists what things are called, each once in the order they come.
+func factors[T any, N comparable](list []T, name func(T) N) []N {
+	var names []N
 	for _, x := range list {
 		if n := name(x); !slices.Contains(names, n) {
 			names = append(names, n)

@@ -202,15 +202,11 @@ func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 
 // places are the values of x, in the order they come.
 func places(f eval.Figure) []float64 {
-	var xs []float64
+	var points []eval.Point
 	for _, s := range f.Series {
-		for _, p := range s.Points {
-			if x := float64(p.X); p.X.Defined() && !slices.Contains(xs, x) {
-				xs = append(xs, x)
-			}
-		}
+		points = append(points, filter(s.Points, func(p eval.Point) bool { return p.X.Defined() })...)
 	}
-	return xs
+	return factors(points, func(p eval.Point) float64 { return float64(p.X) })
 }
 
 // xLabel is what stands at x: the name of a category, or the number.

@@ -21,11 +21,10 @@ func allowed() (elements []string, attributes []string) {
 			tabindex scope x y x1 x2 y1 y2 cx cy r d viewBox transform focusable title data-label data-head data-arm data-rank hidden open value type`)
 }
 
-func parse(t testing.TB, page string) *html.Node {
-	t.Helper()
+func parse(t fataler, page string) *html.Node {
 	doc, err := html.Parse(strings.NewReader(page))
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v", err)
 	}
 	return doc
 }
@@ -62,12 +61,8 @@ func textOf(n *html.Node) string {
 
 // Only elements and attributes of ours, and nothing that leaves the page.
 func checkPage(t fataler, page string) []*html.Node {
-	doc, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatalf("%v", err)
-	}
 	elements, attributes := allowed()
-	list := elementsOf(doc)
+	list := elementsOf(parse(t, page))
 	for _, n := range list {
 		if !slices.Contains(elements, n.Data) {
 			t.Fatalf("element <%s>", n.Data)

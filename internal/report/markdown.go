@@ -265,37 +265,22 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
+// markup is what Markdown would read in a text, and GitHub in an address.
+var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`",
+	"*", `\*`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "$", `\$`, "://", "&#58;//", "www.", "www&#46;")
+
 // inline escapes a text so that Markdown shows it as it is, on one line: no
 // markup, no HTML, no cell border, no link, no formula.
 func inline(s string) string {
-	s = PlainLine(s)
+	s = markup.Replace(PlainLine(s))
 	var b strings.Builder
 	for i, r := range s {
-		switch r {
-		case '&':
-			b.WriteString("&amp;")
-		case '<':
-			b.WriteString("&lt;")
-		case '>':
-			b.WriteString("&gt;")
-		case '\\', '`', '*', '[', ']', '|', '~', '$':
-			b.WriteString(`\` + string(r))
-		case '_':
-			if !insideWord(s, i) {
-				b.WriteByte('\\')
-			}
-			b.WriteByte('_')
-		case ':':
-			if strings.HasPrefix(s[i:], "://") { // GitHub makes links of bare addresses
-				b.WriteString("&#58;")
-			} else {
-				b.WriteRune(r)
-			}
-		default:
-			b.WriteRune(r)
+		if r == '_' && !insideWord(s, i) {
+			b.WriteByte('\\')
 		}
+		b.WriteRune(r)
 	}
-	return strings.ReplaceAll(b.String(), "www.", "www&#46;")
+	return b.String()
 }
 
 // atStart escapes a text that stands first on its line, where a heading, a list

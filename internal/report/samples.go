@@ -90,10 +90,8 @@ func (b *builder) tagsOf(id string) []string {
 func newSamplePage(p eval.ExhibitPage) samplePage {
 	segments := split(p.Text, p.Marks)
 	page := samplePage{Number: p.Number, Pieces: excerpt(segments)}
-	for _, piece := range page.Pieces {
-		if piece.Skipped > 0 {
-			page.Whole = segments
-		}
+	if slices.ContainsFunc(page.Pieces, func(p piece) bool { return p.Skipped > 0 }) {
+		page.Whole = segments
 	}
 	return page
 }
@@ -139,15 +137,11 @@ func verdicts(t *table) *table {
 
 // scoredBy lists the metrics of the rows in the order they come.
 func scoredBy(rows []eval.ExhibitRow) []string {
-	var names []string
+	var scores []eval.Score
 	for _, r := range rows {
-		for _, s := range r.Scores {
-			if !slices.Contains(names, s.Metric) {
-				names = append(names, s.Metric)
-			}
-		}
+		scores = append(scores, r.Scores...)
 	}
-	return names
+	return factors(scores, func(s eval.Score) string { return s.Metric })
 }
 
 func unitScore(scores []eval.Score, metric string, ns *notes) cell {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"math"
+	"strconv"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -26,14 +27,9 @@ func asciiGlyphs() glyphs {
 }
 
 // superscript writes the number of a note: "¹²".
-func superscript(n int) string {
-	const digits = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-	var b strings.Builder
-	for _, d := range count(n) {
-		b.WriteRune([]rune(digits)[d-'0'])
-	}
-	return b.String()
-}
+func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
+
+var raised = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
 
 func (g glyphs) refs(refs []int) string {
 	var parts []string

@@ -56,7 +56,7 @@ func (s *screen) lay(t *table) grid {
 				}
 			}
 		}
-		head := wrapped(s.clean(c.Title), min(limit, max(width, longestWord(s.clean(c.Title)))))
+		head := wrapped(s.clean(c.Title), min(limit, max(width, widest(strings.Fields(s.clean(c.Title))))))
 		g.widths = append(g.widths, max(width, widest(head)))
 		g.heads = append(g.heads, nil)
 		for _, h := range head {
@@ -78,8 +78,6 @@ func (s *screen) columnLimit(j int, c column) int {
 	}
 	return s.width - first - space
 }
-
-func longestWord(s string) int { return widest(strings.Fields(s)) }
 
 // columnLines are the lines of every cell of a column, numbers on their
 // points.
