@@ -201,17 +201,15 @@ func (v *verdict) Table() *table {
 		Caption: "Rules of the gate",
 		Columns: []column{{Title: "Rule"}, {Title: "State"}, {Title: "Condition"}, {Title: "Values"}},
 	}
-	var ns notes
 	for _, c := range v.Conditions {
 		word, tone := conditionState(c, v.Outcome)
 		t.Rows = append(t.Rows, []cell{
 			{Text: c.Name, Detail: nonEmpty(c.Kind)},
-			{Text: word, Tone: tone, Refs: ns.refs(nonEmpty(c.Reason))},
+			{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))},
 			{Text: c.That},
 			{Detail: values(c)},
 		})
 	}
-	t.Notes = ns.list
 	return t
 }
 

@@ -45,19 +45,17 @@ func (b *builder) armChart(m analyse.Metric) *chart {
 
 // scoreTable has a row for each arm and a column for each metric.
 func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
-	t := &table{Caption: caption, Columns: []column{{Title: "Arm"}}}
+	t := &table{Caption: caption, Columns: []column{{Title: "Arm"}}, Legend: b.valueLegend()}
 	for _, m := range ms {
 		t.Columns = append(t.Columns, column{Title: m.Title + arrow(m), Align: point})
 	}
-	var ns notes
 	for _, arm := range b.contestants() {
 		row := []cell{armCell(arm)}
 		for _, m := range ms {
-			row = append(row, b.estimateCell(arm.ID, m, &ns))
+			row = append(row, b.estimateCell(arm.ID, m, &t.Notes))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes, t.Legend = ns.list, b.valueLegend()
 	return t
 }
 
@@ -265,19 +263,17 @@ func (b *builder) usageTable() *table {
 	if timed {
 		t.Columns = append(t.Columns, column{Title: "Latency, median", Align: right}, column{Title: "Latency, p95", Align: right})
 	}
-	var ns notes
 	for _, arm := range b.a.Arms {
 		row := []cell{
 			armCell(arm), number(arm.Calls), rare(arm.Retried),
 			number(arm.InputTokens), number(arm.CachedTokens), number(arm.OutputTokens), number(arm.Reasoning),
-			costCell(arm.CostUSD, arm.Calls, &ns), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &ns),
+			costCell(arm.CostUSD, arm.Calls, &t.Notes), number(arm.JudgeCalls), costCell(arm.JudgeCostUSD, arm.JudgeCalls, &t.Notes),
 		}
 		if timed {
-			row = append(row, latencyCells(arm, &ns)...)
+			row = append(row, latencyCells(arm, &t.Notes)...)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = ns.list
 	t.Legend = []string{"Tokens are the provider's own counts; cached ones were read from its prompt cache. Retried counts requests beyond the first of a call. Costs are in US dollars."}
 	return t
 }

@@ -43,31 +43,30 @@ func (b *builder) strata(m analyse.Metric) []block {
 
 // strataTable has a row an arm and a column a level of a factor.
 func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.Estimate) *table {
-	t := &table{Caption: m.Title + " by " + factor, Columns: []column{{Title: "Arm"}, {Title: "All items", Align: right}}}
+	t := &table{Caption: m.Title + " by " + factor, Columns: []column{{Title: "Arm"}, {Title: "All items", Align: right}}, Legend: b.valueLegend()}
 	levels := factors(strata, levelOf)
 	for _, level := range levels {
 		t.Columns = append(t.Columns, column{Title: level, Align: right})
 	}
 	cells := map[[2]string]cell{}
-	var ns notes
 	for _, e := range strata {
-		cells[[2]string{e.Arm, e.Stratum.Value}] = levelCell(m, e, &ns)
+		cells[[2]string{e.Arm, e.Stratum.Value}] = levelCell(m, e, &t.Notes)
 	}
 	for _, arm := range b.contestants() {
-		row := []cell{armCell(arm), undefinedCell(&ns, "not measured for this arm")}
+		none := undefinedCell(&t.Notes, "not measured for this arm")
+		row := []cell{armCell(arm), none}
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			row[1] = levelCell(m, e, &ns)
+			row[1] = levelCell(m, e, &t.Notes)
 		}
 		for _, level := range levels {
 			c, ok := cells[[2]string{arm.ID, level}]
 			if !ok {
-				c = undefinedCell(&ns, "not measured for this arm")
+				c = none
 			}
 			row = append(row, c)
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes, t.Legend = ns.list, b.valueLegend()
 	return t
 }
 
@@ -112,20 +111,18 @@ func (b *builder) otherMetrics() *table {
 	if b.crowded() {
 		return b.scoreTable("Other metrics", ms)
 	}
-	t := &table{Caption: "Other metrics", Columns: []column{{Title: "Metric"}}}
+	t := &table{Caption: "Other metrics", Columns: []column{{Title: "Metric"}}, Legend: b.valueLegend()}
 	for _, arm := range b.contestants() {
 		title := tagged(strings.TrimSpace, armCell(arm))
 		t.Columns = append(t.Columns, column{Title: title, Align: point})
 	}
-	var ns notes
 	for _, m := range ms {
 		row := []cell{{Text: m.Title + arrow(m), Detail: nonEmpty(analysisOnly(m))}}
 		for _, arm := range b.contestants() {
-			row = append(row, b.estimateCell(arm.ID, m, &ns))
+			row = append(row, b.estimateCell(arm.ID, m, &t.Notes))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes, t.Legend = ns.list, b.valueLegend()
 	return t
 }
 
@@ -133,7 +130,6 @@ func (b *builder) judges() *table {
 	t := &table{Caption: "Judges, on cases whose answer is known", Columns: []column{
 		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: point}, {Title: "What follows for scoring"},
 	}}
-	var ns notes
 	rate := scale{percent: true, decimals: 1}
 	for _, j := range b.a.Judges {
 		reasons := j.Warnings
@@ -146,12 +142,12 @@ func (b *builder) judges() *table {
 			{
 				Text:   rate.value(j.Accuracy, false),
 				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
-				Refs:   ns.refs(reasons),
+				Refs:   t.Notes.refs(reasons),
 			},
 			{Text: j.Effect},
 		})
 	}
-	t.Notes, t.Legend = ns.list, []string{"Below each accuracy: its " + b.ci + "."}
+	t.Legend = []string{"Below each accuracy: its " + b.ci + "."}
 	return t
 }
 

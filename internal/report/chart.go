@@ -17,7 +17,7 @@ type chart struct {
 	Heads   []string // of the cells
 	Axis    axis
 	Rows    []chartRow
-	Notes   []string
+	Notes   notes
 }
 
 // A chartRow is one point, or, where Group is set, a heading between rows.
@@ -164,7 +164,6 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 		x.include(r.Value, r.Low, r.High)
 	}
 	c.Axis = newAxis(x, lowest, highest, s, differences, chartSteps)
-	var ns notes
 	group := ""
 	for _, r := range rows {
 		if r.group != group {
@@ -172,13 +171,12 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 			c.Rows = append(c.Rows, chartRow{Group: group})
 		}
 		cells := []cell{
-			{Text: s.value(r.Value, differences), Refs: ns.refs(r.reasons)},
+			{Text: s.value(r.Value, differences), Refs: c.Notes.refs(r.reasons)},
 			{Text: s.interval(r.Low, r.High, differences)},
 			{Text: count(r.N)},
 		}
 		c.Rows = append(c.Rows, chartRow{Label: r.label, Total: r.total, Spot: c.Axis.spot(r.Measured), Cells: append(cells, r.more...)})
 	}
-	c.Notes = ns.list
 }
 
 func direction(m analyse.Metric) string {

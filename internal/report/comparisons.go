@@ -154,23 +154,22 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		{Title: "W/T/L", Align: right}, {Title: "t", Align: point}, {Title: "Method"},
 	}}
 	alpha := b.a.Study.Alpha
-	var ns notes
 	for _, c := range cs {
 		m := b.metric(c.Metric)
 		s := scaleOf(m)
 		t.Rows = append(t.Rows, []cell{
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
-			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: ns.refs(comparisonReasons(c))},
+			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: t.Notes.refs(comparisonReasons(c))},
 			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
-			statistic(pValue(c.P, alpha), c, &ns), b.adjustedCell(c, &ns),
-			effectCell(c, &ns),
+			statistic(pValue(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
+			effectCell(c, &t.Notes),
 			{Text: record(c)},
-			tCell(c, &ns),
+			tCell(c, &t.Notes),
 			{Text: c.Method},
 		})
 	}
-	t.Notes, t.Legend = ns.list, b.testLegend()
+	t.Legend = b.testLegend()
 	return t
 }
 

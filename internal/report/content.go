@@ -101,7 +101,7 @@ type table struct {
 	Caption string
 	Columns []column
 	Rows    [][]cell
-	Notes   []string
+	Notes   notes
 	Legend  []string
 }
 
@@ -133,15 +133,15 @@ type cell struct {
 
 // notes collects the notes of one table or chart; what is said twice has one
 // number.
-type notes struct{ list []string }
+type notes []string
 
 func (n *notes) refs(texts []string) []int {
 	var refs []int
 	for _, t := range texts {
-		i := slices.Index(n.list, t)
+		i := slices.Index(*n, t)
 		if i < 0 {
-			i = len(n.list)
-			n.list = append(n.list, t)
+			i = len(*n)
+			*n = append(*n, t)
 		}
 		if !slices.Contains(refs, i+1) {
 			refs = append(refs, i+1)

@@ -105,14 +105,13 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
 	}
 	t.Columns = append(t.Columns, column{Title: "What went wrong"})
-	var ns notes
 	for _, r := range rows {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
 			row[2].Detail = []string{"“" + r.Quote + "”"}
 		}
 		for _, name := range metrics {
-			row = append(row, unitScore(r.Scores, name, &ns))
+			row = append(row, unitScore(r.Scores, name, &t.Notes))
 		}
 		wrong := cell{Text: r.Note}
 		if r.Note != "" {
@@ -120,7 +119,6 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		}
 		t.Rows = append(t.Rows, append(row, wrong))
 	}
-	t.Notes = ns.list
 	return t
 }
 
