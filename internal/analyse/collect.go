@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (c *Collector) Add(s eval.Scored) {
 	t := &c.tallies[a]
 	t.kinds[s.Outcome.Kind]++
 	if s.Outcome.Kind != eval.OK {
-		t.reasons[string(s.Outcome.Kind)+reasonSuffix(s.Outcome.Reason)]++
+		t.reasons[strings.TrimSuffix(string(s.Outcome.Kind)+": "+s.Outcome.Reason, ": ")]++
 	}
 	for _, n := range s.Outcome.Notes {
 		t.notes[n]++
@@ -186,13 +187,6 @@ func (c *Collector) firstReplicate(arm, item int) int {
 // Err is what was wrong with the trials so far, nil where nothing was.
 func (c *Collector) Err() error { return c.problem }
 
-func reasonSuffix(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
-}
-
 func (c *Collector) complain(format string, args ...any) {
 	if c.problem == nil {
 		c.problem = fmt.Errorf("analyse: "+format, args...)
@@ -205,12 +199,7 @@ func counts(m map[string]int) []Count {
 	for name, n := range m {
 		list = append(list, Count{name, n})
 	}
-	slices.SortFunc(list, func(a, b Count) int {
-		if a.N != b.N {
-			return b.N - a.N
-		}
-		return strings.Compare(a.Name, b.Name)
-	})
+	slices.SortFunc(list, func(a, b Count) int { return cmp.Or(b.N-a.N, strings.Compare(a.Name, b.Name)) })
 	return list
 }
 

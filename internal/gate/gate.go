@@ -194,7 +194,7 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 				u.Value = &value
 			} else {
 				u.Note = note
-				c.Reason = name + " is undefined" + prefixed(": ", note)
+				c.Reason = strings.TrimSuffix(name+" is undefined: "+note, ": ")
 			}
 			c.Values = append(c.Values, u)
 		}
@@ -213,11 +213,4 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 		c.State = Fail
 	}
 	return c
-}
-
-func prefixed(prefix, s string) string {
-	if s == "" {
-		return ""
-	}
-	return prefix + s
 }

@@ -27,6 +27,10 @@ func analysis(diff, p, d float64) *analyse.Analysis {
 	}
 }
 
+func rule(that string) study.Decide {
+	return study.Decide{Require: []study.Condition{{Name: "r", That: that}}}
+}
+
 func compile(t *testing.T, d study.Decide) *gate.Rules {
 	t.Helper()
 	rules, problems := gate.Compile(d, names)
@@ -69,9 +73,6 @@ func TestTheFirstOutcomeThatAppliesDecides(t *testing.T) {
 }
 
 func TestRequirements(t *testing.T) {
-	rule := func(that string) study.Decide {
-		return study.Decide{Require: []study.Condition{{Name: "r", That: that}}}
-	}
 	for that, want := range map[string]gate.State{
 		"diff_low('ctn','plain','composite') > 0.05":                                         gate.Pass,
 		"diff('plain','ctn','composite') < -0.05":                                            gate.Pass, // turned round
@@ -103,7 +104,7 @@ func TestWithin(t *testing.T) {
 		"!within('ctn','plain','composite', 0.02)":                                                     gate.Pass,
 		"equiv_high('ctn','plain','composite') < 0.05 && equiv_low('ctn','plain','composite') > -0.05": gate.Pass,
 	} {
-		v := compile(t, study.Decide{Require: []study.Condition{{Name: "r", That: that}}}).Decide(a)
+		v := compile(t, rule(that)).Decide(a)
 		if v.State != want {
 			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Reasons)
 		}
@@ -112,14 +113,14 @@ func TestWithin(t *testing.T) {
 		}
 	}
 	a.Comparisons[0].EquivLow = analyse.Undefined()
-	v := compile(t, study.Decide{Require: []study.Condition{{Name: "r", That: "!within('ctn','plain','composite', 1)"}}}).Decide(a)
+	v := compile(t, rule("!within('ctn','plain','composite', 1)")).Decide(a)
 	if v.State != gate.Undecided {
 		t.Errorf("an interval that is undefined decided: %s", v.State)
 	}
 }
 
 func TestWhatCannotDecide(t *testing.T) {
-	d := study.Decide{Require: []study.Condition{{Name: "better", That: "diff('ctn','plain','composite') > 0"}}}
+	d := rule("diff('ctn','plain','composite') > 0")
 	unfinished := analysis(0.1, 0.01, 1)
 	unfinished.Run.Done = 150
 	if v := compile(t, d).Decide(unfinished); v.State != gate.Undecided || v.ExitCode() != 3 {
@@ -160,7 +161,7 @@ func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 		"within('ctn','plain', 0.1)":            "within takes 3 names, got 2",
 		"value('ctn','composite') > 'a'":        "mismatched types",
 	} {
-		_, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, names)
+		_, problems := gate.Compile(rule(that), names)
 		if len(problems) != 1 || !strings.Contains(problems[0].Error(), want) || problems[0].At != "decide.require[0].that" {
 			t.Errorf("%s: %v, want %q", that, problems, want)
 		}
@@ -172,7 +173,7 @@ func FuzzCompile(f *testing.F) {
 	f.Add("all([1,2], {# > 0}) or value('ctn','composite') in 1..3")
 	f.Add("((((((((((")
 	f.Fuzz(func(t *testing.T, that string) {
-		rules, problems := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, names)
+		rules, problems := gate.Compile(rule(that), names)
 		if len(problems) == 0 {
 			rules.Decide(analysis(0.1, 0.01, 1))
 		}

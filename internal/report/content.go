@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -226,9 +227,7 @@ func (b *builder) facts() []fact {
 // name.
 func (b *builder) metric(name string) analyse.Metric {
 	if m, ok := b.a.Metric(name); ok {
-		if m.Title == "" {
-			m.Title = m.Name
-		}
+		m.Title = cmp.Or(m.Title, m.Name)
 		return m
 	}
 	return analyse.Metric{Name: name, Title: name, Min: analyse.Undefined(), Max: analyse.Undefined(), HigherIsBetter: true}

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 
@@ -31,8 +32,8 @@ func (b *builder) definitions() []definition {
 		ds = append(ds, definition{m, []fact{
 			{Name: "Range", Value: metricRange(m)},
 			{Name: "Direction", Value: strings.ToLower(strings.TrimSuffix(direction(m), "."))},
-			{Name: "Pooling", Value: pooling(m.Pooling)},
-			{Name: "Rank", Value: rank(m)},
+			{Name: "Pooling", Value: cmp.Or(poolings[m.Pooling], string(m.Pooling))},
+			{Name: "Rank", Value: strings.Join(nonEmpty(m.Rank, analysisOnly(m)), "; ")},
 		}})
 	}
 	return ds
@@ -48,22 +49,9 @@ func metricRange(m analyse.Metric) string {
 	return end(m.Min, "unbounded") + " to " + end(m.Max, "unbounded")
 }
 
-func pooling(p eval.Pooling) string {
-	switch p {
-	case eval.MeanOfItems:
-		return "mean of items: each item counts once, however many units it has"
-	case eval.RatioOfSums:
-		return "ratio of sums: all numerators over all denominators"
-	}
-	return string(p)
-}
-
-func rank(m analyse.Metric) string {
-	text := m.Rank
-	if only := analysisOnly(m); only != "" {
-		text += "; " + only
-	}
-	return text
+var poolings = map[eval.Pooling]string{
+	eval.MeanOfItems: "mean of items: each item counts once, however many units it has",
+	eval.RatioOfSums: "ratio of sums: all numerators over all denominators",
 }
 
 // analysisOnly is said of metrics that no gate may name.
@@ -78,8 +66,8 @@ func analysisOnly(m analyse.Metric) string {
 // made them.
 func (b *builder) inference() []string {
 	lines := []string{
-		"Significance level α = " + short4(b.a.Study.Alpha) + "; every interval is a " + b.ci + ".",
-		"Planned test: " + orDash(b.a.Study.Method) + "; correction for the number of comparisons: " + orDash(b.a.Study.Correction) + ".",
+		"Significance level α = " + strconv.FormatFloat(b.a.Study.Alpha, 'f', -1, 64) + "; every interval is a " + b.ci + ".",
+		"Planned test: " + cmp.Or(b.a.Study.Method, dash) + "; correction for the number of comparisons: " + cmp.Or(b.a.Study.Correction, dash) + ".",
 	}
 	for _, method := range nonEmpty(factors(b.a.Estimates, func(e analyse.Estimate) string { return e.Method })...) {
 		lines = append(lines, "Intervals of estimates: "+method+".")
@@ -90,16 +78,6 @@ func (b *builder) inference() []string {
 	return append(lines,
 		"A value or interval that is undefined is shown as "+dash+" with the reason, never as 0. pp: percentage points.",
 		"“No evidence of a difference” does not mean that two arms are equal: the interval says which differences the data leave open.")
-}
-
-// short4 writes a level such as 0.0125 in full.
-func short4(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
-
-func orDash(s string) string {
-	if s == "" {
-		return dash
-	}
-	return s
 }
 
 func (b *builder) counts() []string {

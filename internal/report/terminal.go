@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"io"
 	"regexp"
 	"strings"
@@ -37,11 +38,7 @@ type screen struct {
 }
 
 func newScreen(opt TerminalOptions) *screen {
-	s := &screen{width: opt.Width, verbose: opt.Verbose, color: opt.Color, g: asciiGlyphs()}
-	if s.width <= 0 {
-		s.width = 80
-	}
-	s.width = max(s.width, 40)
+	s := &screen{width: max(cmp.Or(opt.Width, 80), 40), verbose: opt.Verbose, color: opt.Color, g: asciiGlyphs()}
 	if s.color {
 		s.g = unicodeGlyphs()
 	}
@@ -49,11 +46,7 @@ func newScreen(opt TerminalOptions) *screen {
 }
 
 func (s *screen) render(c content) string {
-	title := c.Title
-	if c.Version != "" {
-		title += " " + c.Version
-	}
-	s.text(strong, "", title)
+	s.text(strong, "", c.Title+" "+c.Version)
 	s.text(muted, "", c.Suite)
 	if c.Question != "" {
 		s.text(plain, "", c.Question)
