@@ -295,27 +295,18 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 		if len(ranked) == 1 {
 			n = 1
 		}
-		low, high := "worst", "best"
-		if !better {
-			low, high = high, low
-		}
-		pick := func(rank string, items []int) error {
-			for _, i := range items {
-				show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: c.firstReplicate(c.armIdx[arm.ID], i)})
-				if err != nil {
-					return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
-				}
-				a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
-			}
-			return nil
-		}
 		top := slices.Clone(ranked[max(n, len(ranked)-n):])
 		slices.Reverse(top)
-		if err := pick(high, top); err != nil {
-			return err
-		}
-		if err := pick(low, ranked[:n]); err != nil {
-			return err
+		for k, i := range slices.Concat(top, ranked[:n]) {
+			rank := "worst"
+			if k < len(top) == better {
+				rank = "best"
+			}
+			show, err := from.Show(eval.Trial{Item: c.items[i].ID, Arm: arm.ID, Replicate: c.firstReplicate(c.armIdx[arm.ID], i)})
+			if err != nil {
+				return fmt.Errorf("showing %s of %s: %w", c.items[i].ID, arm.ID, err)
+			}
+			a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -151,11 +152,7 @@ func (r *Comparison) mixed(f *fit, equivalence float64) {
 		p.Value, p.T, p.CI.Low, p.CI.High = -p.Value, -p.T, -p.CI.High, -p.CI.Low
 	}
 	if !ok {
-		reason := f.reason
-		if reason == "" {
-			reason = "one of the arms has no scores"
-		}
-		r.untested(reason)
+		r.untested(cmp.Or(f.reason, "one of the arms has no scores"))
 		return
 	}
 	r.Diff, r.Low, r.High = Number(p.Value), Number(p.CI.Low), Number(p.CI.High)

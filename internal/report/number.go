@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"strings"
@@ -124,10 +125,7 @@ func magnitude(x float64, shift, decimals int) string {
 func fixed(x float64, shift, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(x), 'f', decimals+shift, 64)
 	whole, frac, _ := strings.Cut(s, ".")
-	whole = strings.TrimLeft(whole+frac[:shift], "0")
-	if whole == "" {
-		whole = "0"
-	}
+	whole = cmp.Or(strings.TrimLeft(whole+frac[:shift], "0"), "0")
 	if frac = frac[shift:]; frac != "" {
 		frac = "." + frac
 	}

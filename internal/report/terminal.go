@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"charm.land/lipgloss/v2"
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -24,8 +25,35 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	_, err := io.WriteString(w, newScreen(opt).render(newContent(r)))
-	return written("the report to the terminal", err)
+	s := newScreen(opt)
+	s.render(newContent(r))
+	return s.writeTo(w, "report")
+}
+
+// Gate writes a verdict with every condition and the values it used, as
+// [Terminal] shows it.
+func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
+	s := newScreen(opt)
+	s.verdict(newVerdict(v))
+	if v.Simulated {
+		s.blank()
+		s.text(loud, "", "*** "+simulated("some answers")+" ***")
+	}
+	return s.writeTo(w, "verdict")
+}
+
+// Comparisons writes the comparisons of an analysis, as [Terminal] shows them.
+func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
+	b := builder{a: a, ci: confidence(a.Study.Alpha)}
+	opt.Verbose = true // who asks for comparisons wants all of them
+	s := newScreen(opt)
+	s.section(b.comparisons())
+	return s.writeTo(w, "comparisons")
+}
+
+func (s *screen) writeTo(w io.Writer, what string) error {
+	_, err := io.WriteString(w, strings.TrimPrefix(s.finished(), "\n"))
+	return written("the "+what+" to the terminal", err)
 }
 
 // A screen collects the lines of a report.
@@ -45,7 +73,7 @@ func newScreen(opt TerminalOptions) *screen {
 	return s
 }
 
-func (s *screen) render(c content) string {
+func (s *screen) render(c content) {
 	s.text(strong, "", c.Title+" "+c.Version)
 	s.text(muted, "", c.Suite)
 	if c.Question != "" {
@@ -62,7 +90,6 @@ func (s *screen) render(c content) string {
 			s.section(sec)
 		}
 	}
-	return s.finished()
 }
 
 // finished is all that was written. Without colour, blanks that held lines

@@ -1,6 +1,7 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,11 +239,7 @@ func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok
 }
 
 func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.Response, float64, error) {
-	timeout := e.settings.Timeout
-	if m.Timeout > 0 {
-		timeout = m.Timeout
-	}
-	if timeout > 0 {
+	if timeout := cmp.Or(m.Timeout, e.settings.Timeout); timeout > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
