@@ -1,6 +1,7 @@
 package analyse_test
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -75,16 +76,10 @@ func TestIntervalOfProportion(t *testing.T) {
 // TestBootstrapIntervals: those of the study's seed, the same every time, for
 // every metric.
 func TestBootstrapIntervals(t *testing.T) {
-	a, err := hits(t, 1, "bootstrap", yes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := hits(t, 1, "bootstrap", yes)
-	if err != nil {
-		t.Fatal(err)
-	}
-	plain, err := hits(t, 1, "analytic", yes)
-	if err != nil {
+	a, errA := hits(t, 1, "bootstrap", yes)
+	b, errB := hits(t, 1, "bootstrap", yes)
+	plain, errP := hits(t, 1, "analytic", yes)
+	if err := errors.Join(errA, errB, errP); err != nil {
 		t.Fatal(err)
 	}
 	for _, metric := range []string{"hit", "share"} {

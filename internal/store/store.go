@@ -114,11 +114,7 @@ func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	have, err := db.version(ctx)
-	if err == nil {
-		err = db.checkVersion(have)
-	}
-	if err != nil {
+	if _, err := db.version(ctx); err != nil {
 		db.Close()
 		return nil, err
 	}
@@ -189,14 +185,8 @@ func (db *DB) change(ctx context.Context, f func(*sql.Tx) error) error {
 
 func (db *DB) migrate(ctx context.Context) error {
 	have, err := db.version(ctx)
-	if err != nil {
+	if err != nil || have == format {
 		return err
-	}
-	if err := db.checkVersion(have); err != nil {
-		return err
-	}
-	if have == format {
-		return nil
 	}
 	steps, err := steps()
 	if err != nil {
@@ -241,28 +231,22 @@ func steps() ([]*goose.Migration, error) {
 // files.
 const format = 1
 
-// version is the format the file is in: 0 for a new file.
-func (db *DB) version(ctx context.Context) (int64, error) {
-	var n int64
-	err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'`).Scan(&n)
-	if err != nil {
+// version is the format the file is in, which this program must know: 0 for a
+// new file, which only a writer may have.
+func (db *DB) version(ctx context.Context) (have int64, err error) {
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'`).Scan(&have)
+	if err == nil && have > 0 {
+		err = db.sql.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&have)
+	}
+	switch {
+	case err != nil:
 		return 0, explain(db.path, err)
+	case have > format:
+		return 0, fault(db.path, "it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", have, format)
+	case have == 0 && db.lock == nil:
+		return 0, fault(db.path, "%w: the file holds no runs", ErrNotFound)
 	}
-	if n == 0 {
-		return 0, nil
-	}
-	err = db.sql.QueryRowContext(ctx, `SELECT coalesce(max(version_id), 0) FROM goose_db_version WHERE is_applied`).Scan(&n)
-	return n, explain(db.path, err)
-}
-
-func (db *DB) checkVersion(have int64) error {
-	if have > format {
-		return fault(db.path, "it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", have, format)
-	}
-	if have == 0 && db.lock == nil {
-		return fault(db.path, "%w: the file holds no runs", ErrNotFound)
-	}
-	return nil
+	return have, nil
 }
 
 func code(err error) int {

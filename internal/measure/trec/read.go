@@ -44,7 +44,7 @@ type entry struct {
 // reported by Evaluate, if the query counts.
 func ReadRun(r io.Reader, name string) (*Run, error) {
 	t, err := read(r, format{
-		file: name, form: "query Q0 document rank score tag", doc: 2, value: 4, more: true,
+		file: name, form: "query Q0 document rank score tag", value: 4, more: true,
 		parse: parseScore, twice: "ranked",
 	})
 	return &Run{t}, err
@@ -53,7 +53,7 @@ func ReadRun(r io.Reader, name string) (*Run, error) {
 // ReadQrels reads judgements, plain or gzipped, as ReadRun does.
 func ReadQrels(r io.Reader, name string) (*Qrels, error) {
 	t, err := read(r, format{
-		file: name, form: "query iter document relevance", doc: 2, value: 3,
+		file: name, form: "query iter document relevance", value: 3,
 		parse: parseRelevance, twice: "judged",
 	})
 	return &Qrels{t}, err
@@ -90,7 +90,7 @@ func parseRelevance(s string) (float64, error) {
 // A format says where the fields of a line are and how the value is read.
 type format struct {
 	file, form string
-	doc, value int  // fields, the first is 0
+	value      int  // field of the value, the first is 0; the document is the third of both
 	more       bool // fields beyond those of the form are passed over
 	parse      func(string) (float64, error)
 	twice      string // what a document must not be twice
@@ -197,7 +197,7 @@ func (p *parser) entry(n int, text []byte) error {
 			p.table.queries[p.name] = p.query
 		}
 	}
-	p.query.entries = append(p.query.entries, entry{string(fields[p.doc]), n, value})
+	p.query.entries = append(p.query.entries, entry{string(fields[2]), n, value})
 	return nil
 }
 
