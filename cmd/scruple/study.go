@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/preflight"
 )
 
 func initVerb(a *app) *cobra.Command {
@@ -127,7 +128,7 @@ spent. Cases of your own go into the folder preflight beside the study.`, cobra.
 	})
 }
 
-func (l *loaded) preflight() ([]suites.PreflightResult, error) {
+func (l *loaded) preflight() ([]preflight.Result, error) {
 	if l.entry.Preflight == nil {
 		return nil, nil
 	}
@@ -143,7 +144,7 @@ func (a *app) preflight(l *loaded) error {
 	return wrongCases(results)
 }
 
-func wrongCases(results []suites.PreflightResult) error {
+func wrongCases(results []preflight.Result) error {
 	var wrong []string
 	for _, r := range results {
 		if !r.OK() {

@@ -11,6 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/preflight"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
@@ -30,7 +31,7 @@ type Entry struct {
 	Init func(dir string) ([]string, error)
 	// Preflight puts cases whose score is known through the scorer: the
 	// suite's, and the user's from a folder that need not exist.
-	Preflight func(dir string) ([]PreflightResult, error)
+	Preflight func(dir string) ([]preflight.Result, error)
 	// Make makes a data set up whose truth is known and writes it into a
 	// folder: it lists the files, and what of real data could not be read. Nil
 	// for suites that make nothing up.
@@ -79,15 +80,6 @@ type Bench interface {
 	Close() error
 }
 
-// A PreflightResult says whether a case scored as it must.
-type PreflightResult struct {
-	Name  string   `json:"name"`
-	Wrong []string `json:"wrong,omitempty"`
-}
-
-// OK reports that nothing was wrong.
-func (r PreflightResult) OK() bool { return len(r.Wrong) == 0 }
-
 // opener erases the types of a suite's study and bench. The function it
 // returns panics when it is given the study of another suite.
 func opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.File, study.Any) (Bench, error) {
@@ -97,18 +89,6 @@ func opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.F
 			return nil, err
 		}
 		return b, nil
-	}
-}
-
-// checker erases the type of a suite's pre-flight results.
-func checker[R any](preflight func(dir string) ([]R, error), result func(R) PreflightResult) func(string) ([]PreflightResult, error) {
-	return func(dir string) ([]PreflightResult, error) {
-		cases, err := preflight(dir)
-		results := make([]PreflightResult, len(cases))
-		for i, c := range cases {
-			results[i] = result(c)
-		}
-		return results, err
 	}
 }
 
@@ -129,7 +109,7 @@ func rerankEntry() Entry {
 			return rerank.Explain(f, own.(*rerank.Study), item, of)
 		},
 		Make:      rerank.Make,
-		Preflight: checker(rerank.Preflight, func(r rerank.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),
+		Preflight: rerank.Preflight,
 		Shortcuts: []Shortcut{
 			{Flag: "attack", Key: "attacks.names", List: true, Doc: "none, all, or names of attacks"},
 			{Flag: "defence", Key: "attacks.defence", Doc: "off, on or both"},
@@ -161,6 +141,6 @@ func extractionEntry() Entry {
 		NewStudy:  func() study.Any { return new(extraction.Study) },
 		Open:      opener(extraction.Open),
 		Init:      extraction.Init,
-		Preflight: checker(extraction.Preflight, func(r extraction.PreflightResult) PreflightResult { return PreflightResult{r.Case, r.Wrong} }),
+		Preflight: extraction.Preflight,
 	}
 }

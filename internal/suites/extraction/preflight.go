@@ -5,16 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/preflight"
 )
 
 //go:embed preflight/*.json
@@ -35,71 +32,28 @@ type preflightCase struct {
 	Most   map[string]float64 `json:"expect_max,omitempty"` // metric → highest score allowed
 }
 
-// A PreflightResult is what became of one case.
-type PreflightResult struct {
-	Case     string   // name of its file, without .json
-	Scenario string   // what it tries
-	Wrong    []string // what is not as expected; none when the case passed
-}
-
 // Preflight puts the shipped cases, and those of a folder of the user's own,
-// through reader and scorer. The folder need not exist. An error is about a
-// case that cannot be read, not about one that failed.
-func Preflight(extra string) ([]PreflightResult, error) {
-	shipped, err := fs.Sub(shippedPreflight, "preflight")
-	if err != nil {
-		panic("extraction: " + err.Error()) // the folder is embedded
-	}
-	results, err := preflightAll(shipped, "preflight")
-	if err != nil || extra == "" {
-		return results, err
-	}
-	if _, err := os.Stat(extra); errors.Is(err, fs.ErrNotExist) {
-		return results, nil
-	}
-	own, err := preflightAll(os.DirFS(extra), extra)
-	return append(results, own...), err
+// through reader and scorer.
+func Preflight(own string) ([]preflight.Result, error) {
+	return preflight.Run(shippedPreflight, own, checkCase)
 }
 
-func preflightAll(dir fs.FS, name string) ([]PreflightResult, error) {
-	files, err := fs.Glob(dir, "*.json")
-	if err != nil {
-		return nil, fmt.Errorf("listing pre-flight cases: %w", err)
-	}
-	slices.Sort(files)
-	var results []PreflightResult
-	var errs []error
-	for _, file := range files {
-		data, err := fs.ReadFile(dir, file)
-		if err == nil {
-			var r PreflightResult
-			if r, err = preflight(data); err == nil {
-				r.Case = strings.TrimSuffix(file, ".json")
-				results = append(results, r)
-				continue
-			}
-		}
-		errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(name, file), err))
-	}
-	return results, errors.Join(errs...)
-}
-
-func preflight(data []byte) (PreflightResult, error) {
+func checkCase(data []byte) (preflight.Result, error) {
 	var c preflightCase
 	if err := dataset.DecodeStrict(data, &c); err != nil {
-		return PreflightResult{}, err
+		return preflight.Result{}, err
 	}
 	d := &prepared{Document: Document{ID: "preflight", Text: c.Document, Schema: c.Schema.Name, Truth: c.Gold}, schema: &c.Schema}
 	switch {
 	case len(c.Expect)+len(c.Most) == 0:
-		return PreflightResult{}, errors.New("the case expects nothing: give expect or expect_max")
+		return preflight.Result{}, errors.New("the case expects nothing: give expect or expect_max")
 	case len(c.Answer) == 0:
-		return PreflightResult{}, errors.New("answer is not given")
+		return preflight.Result{}, errors.New("answer is not given")
 	}
 	var errs []error
 	c.Schema.check(func(format string, args ...any) { errs = append(errs, fmt.Errorf("schema: "+format, args...)) })
 	if err := errors.Join(append(errs, d.check(&c.Schema))...); err != nil {
-		return PreflightResult{}, err
+		return preflight.Result{}, err
 	}
 	if c.Field == "" {
 		c.Field = c.Gold[0].Field
@@ -107,13 +61,13 @@ func preflight(data []byte) (PreflightResult, error) {
 	answer := string(c.Answer)
 	if answer[0] == '"' {
 		if err := json.Unmarshal(c.Answer, &answer); err != nil {
-			return PreflightResult{}, err
+			return preflight.Result{}, err
 		}
 	}
 	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd)
 	scores := b.score(nil, d.ready(), &o, nil, eval.RoleArm)
-	return PreflightResult{Scenario: c.Scenario, Wrong: c.compare(scores)}, nil
+	return preflight.Result{Wrong: c.compare(scores)}, nil
 }
 
 // sameScore is how far a score may be from what was worked out on paper.

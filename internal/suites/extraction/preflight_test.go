@@ -3,6 +3,8 @@ package extraction
 import (
 	"strings"
 	"testing"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
 func TestPreflight(t *testing.T) {
@@ -14,11 +16,13 @@ func TestPreflight(t *testing.T) {
 		t.Errorf("%d cases, want the ten of the plan's §3.11", len(results))
 	}
 	for _, r := range results {
-		if r.Scenario == "" {
-			t.Errorf("%s does not say what it tries", r.Case)
+		var c preflightCase
+		data, err := shippedPreflight.ReadFile("preflight/" + r.Name + ".json")
+		if err != nil || dataset.DecodeStrict(data, &c) != nil || c.Scenario == "" {
+			t.Errorf("%s does not say what it tries (%v)", r.Name, err)
 		}
 		for _, w := range r.Wrong {
-			t.Errorf("%s: %s", r.Case, w)
+			t.Errorf("%s: %s", r.Name, w)
 		}
 	}
 }
@@ -49,7 +53,7 @@ func TestOwnPreflightCases(t *testing.T) {
 	}
 	got := map[string]string{}
 	for _, r := range results[10:] {
-		got[r.Case] = strings.Join(r.Wrong, "; ")
+		got[r.Name] = strings.Join(r.Wrong, "; ")
 	}
 	want := map[string]string{
 		"a": "",

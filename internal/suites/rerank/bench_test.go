@@ -234,7 +234,7 @@ func TestPreflightPasses(t *testing.T) {
 	}
 	for _, r := range results {
 		if len(r.Wrong) > 0 {
-			t.Errorf("%s: %q", r.Case, r.Wrong)
+			t.Errorf("%s: %q", r.Name, r.Wrong)
 		}
 	}
 }

@@ -3,19 +3,15 @@ package rerank
 import (
 	"embed"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"math"
-	"os"
-	"path"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/preflight"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
 
@@ -32,54 +28,16 @@ type preflightCase struct {
 	Expected   map[string]float64 `json:"expected"`
 }
 
-// A PreflightResult is what became of one case.
-type PreflightResult struct {
-	Case  string
-	Wrong []string
-}
-
-// Preflight puts the shipped cases, and those of a folder of the user's own
-// that need not exist, through reader and scorer.
-func Preflight(extra string) ([]PreflightResult, error) {
-	shipped, err := fs.Sub(shippedPreflight, "preflight")
-	if err != nil {
-		return nil, err
-	}
-	results, err := preflightIn(shipped)
-	if err != nil || extra == "" {
-		return results, err
-	}
-	own, err := preflightIn(os.DirFS(extra))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return append(results, own...), err
-}
-
-func preflightIn(dir fs.FS) ([]PreflightResult, error) {
-	entries, err := fs.ReadDir(dir, ".")
-	if err != nil {
-		return nil, err
-	}
-	var results []PreflightResult
-	for _, e := range entries {
-		if e.IsDir() || path.Ext(e.Name()) != ".json" {
-			continue
-		}
-		text, err := fs.ReadFile(dir, e.Name())
-		if err != nil {
-			return nil, err
-		}
+// Preflight puts the shipped cases, and those of a folder of the user's own,
+// through reader and scorer.
+func Preflight(own string) ([]preflight.Result, error) {
+	return preflight.Run(shippedPreflight, own, func(data []byte) (preflight.Result, error) {
 		var c preflightCase
-		if err := dataset.DecodeStrict(text, &c); err != nil {
-			return nil, fmt.Errorf("%s: %w", e.Name(), err)
+		if err := dataset.DecodeStrict(data, &c); err != nil {
+			return preflight.Result{}, err
 		}
-		if c.Case == "" {
-			c.Case = strings.TrimSuffix(e.Name(), ".json")
-		}
-		results = append(results, PreflightResult{c.Case, c.check()})
-	}
-	return results, nil
+		return preflight.Result{Name: c.Case, Wrong: c.check()}, nil
+	})
 }
 
 func (c *preflightCase) check() []string {

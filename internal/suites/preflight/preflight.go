@@ -1,0 +1,66 @@
+// Package preflight puts answers whose scores are known through a suite's
+// reader and scorer before a cent is spent. It knows where cases are; what a
+// case holds, and whether it scores as it must, is the suite's to say.
+package preflight
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Result is what became of one case.
+type Result struct {
+	Name  string   `json:"name"`            // of its file, without .json, unless the case has one
+	Wrong []string `json:"wrong,omitempty"` // what is not as expected; none when the case passed
+}
+
+// OK reports that nothing was wrong.
+func (r Result) OK() bool { return len(r.Wrong) == 0 }
+
+// Run checks the cases that ship with a suite, in its folder preflight, and
+// those of a folder of the user's own, which need not exist. An error is about
+// a case that cannot be read, not about one that failed.
+func Run(shipped fs.FS, own string, check func(data []byte) (Result, error)) ([]Result, error) {
+	shipped, err := fs.Sub(shipped, "preflight")
+	if err != nil {
+		return nil, err
+	}
+	results, err := runAll(shipped, "preflight", check)
+	if err != nil || own == "" {
+		return results, err
+	}
+	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
+		return results, nil
+	}
+	more, err := runAll(os.DirFS(own), own, check)
+	return append(results, more...), err
+}
+
+func runAll(dir fs.FS, name string, check func(data []byte) (Result, error)) ([]Result, error) {
+	files, err := fs.Glob(dir, "*.json")
+	if err != nil {
+		return nil, fmt.Errorf("listing pre-flight cases: %w", err)
+	}
+	var results []Result
+	var errs []error
+	for _, file := range files {
+		r := Result{}
+		data, err := fs.ReadFile(dir, file)
+		if err == nil {
+			r, err = check(data)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", filepath.Join(name, file), err))
+			continue
+		}
+		if r.Name == "" {
+			r.Name = strings.TrimSuffix(file, ".json")
+		}
+		results = append(results, r)
+	}
+	return results, errors.Join(errs...)
+}
