@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -188,17 +186,11 @@ func (a *app) importData(format, path string, opt importOptions) error {
 	case opt.output == "":
 		return errors.New("import: name the file to write with --out")
 	}
-	in, err := os.Open(path)
+	documents, report, err := convert.SROIE(path, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
 	if err != nil {
 		return fmt.Errorf("import: %w", err)
 	}
-	defer in.Close()
-	var b bytes.Buffer
-	report, err := convert.SROIE(in, &b, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
-	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
-	}
-	if err := writeFile(opt.output, b.Bytes()); err != nil {
+	if err := writeFile(opt.output, documents); err != nil {
 		return err
 	}
 	if a.json {

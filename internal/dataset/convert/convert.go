@@ -40,14 +40,10 @@
 package convert
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
-	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
@@ -59,63 +55,38 @@ type Options struct {
 	Limit   int    // stop after so many documents; 0 is no limit
 }
 
-// Stream converts records of type R, one a line, until the input or the limit
-// ends. Input compressed with gzip is told by its first bytes. Errors name the
-// line, not the file, which the caller knows.
-func Stream[R any](r io.Reader, w io.Writer, o Options, convert func(*R) (*Document, error)) (Report, error) {
+// Lines converts the records of a JSON Lines file, of type R, to lines of
+// documents.
+func Lines[R any](path string, o Options, convert func(*R) (*Document, error)) ([]byte, Report, error) {
 	var report Report
-	in, err := unpacked(r)
+	in, err := dataset.OpenLines(path)
 	if err != nil {
-		return report, err
+		return nil, report, err
 	}
-	lines := bufio.NewScanner(in)
-	lines.Buffer(make([]byte, 0, 1<<16), dataset.MaxLine)
-	out := bufio.NewWriter(w)
-	encoder := json.NewEncoder(out)
+	defer in.Close()
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
 	encoder.SetEscapeHTML(false)
-	n := 1
-	for ; (o.Limit == 0 || report.Written < o.Limit) && lines.Scan(); n++ {
-		line := bytes.TrimSpace(bytes.TrimPrefix(lines.Bytes(), []byte("\ufeff")))
-		if len(line) == 0 {
-			continue
+	var buf []byte
+	for i := range in.Len() {
+		if o.Limit > 0 && report.Written == o.Limit {
+			break
 		}
 		var record R
-		if err := dataset.DecodeStrict(line, &record); err != nil {
-			return report, fmt.Errorf("line %d: %w", n, err)
+		if buf, err = in.Decode(i, buf, &record); err != nil {
+			return nil, report, err
 		}
 		d, err := convert(&record)
 		if err != nil {
-			return report, fmt.Errorf("line %d: %w", n, err)
+			return nil, report, in.Locate(i, err)
 		}
 		d.Schema = cmp.Or(o.Schema, d.Schema)
 		if !report.count(d, o) {
 			continue
 		}
 		if err := encoder.Encode(d); err != nil {
-			return report, fmt.Errorf("writing document %s: %w", d.ID, err)
+			return nil, report, fmt.Errorf("writing document %s: %w", d.ID, err)
 		}
 	}
-	switch err := lines.Err(); {
-	case errors.Is(err, bufio.ErrTooLong):
-		return report, fmt.Errorf("line %d: longer than %d MB: is this JSON Lines, one record a line?", n, dataset.MaxLine>>20)
-	case err != nil:
-		return report, fmt.Errorf("line %d: reading records: %w", n, err)
-	}
-	if err := out.Flush(); err != nil {
-		return report, fmt.Errorf("writing documents: %w", err)
-	}
-	return report, nil
-}
-
-// unpacked reads through gzip where the input is compressed.
-func unpacked(r io.Reader) (io.Reader, error) {
-	in := bufio.NewReader(r)
-	if magic, _ := in.Peek(2); string(magic) != "\x1f\x8b" {
-		return in, nil
-	}
-	z, err := gzip.NewReader(in)
-	if err != nil {
-		return nil, fmt.Errorf("unpacking: %w", err)
-	}
-	return z, nil
+	return out.Bytes(), report, nil
 }

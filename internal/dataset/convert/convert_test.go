@@ -2,9 +2,9 @@ package convert
 
 import (
 	"bytes"
-	"compress/gzip"
-	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode"
@@ -16,7 +16,7 @@ import (
 
 const minimal = `{"id":"%s","pages":["9.00 %s"],"gold":{"company":"","date":"","address":"","total":"9.00"}}`
 
-func TestStream(t *testing.T) {
+func TestLines(t *testing.T) {
 	one, two, long := fmt.Sprintf(minimal, "one", "x"), fmt.Sprintf(minimal, "two", "x"), fmt.Sprintf(minimal, "long", strings.Repeat("x", 100))
 	noGold := strings.Replace(fmt.Sprintf(minimal, "none", "x"), `"9.00"}`, `""}`, 1)
 	tests := []struct {
@@ -35,74 +35,53 @@ func TestStream(t *testing.T) {
 			"1 documents written, 1 fields kept as gold, 3 left out; 1 documents have no gold"},
 	}
 	for _, tt := range tests {
-		for _, packed := range []bool{false, true} {
-			t.Run(fmt.Sprintf("%s/packed=%t", tt.name, packed), func(t *testing.T) {
-				in := []byte(tt.in)
-				if packed {
-					in = gzipped(t, in)
-				}
-				var out strings.Builder
-				report, err := SROIE(bytes.NewReader(in), &out, tt.o)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if report.String() != tt.report {
-					t.Errorf("got %q, want %q", report.String(), tt.report)
-				}
-				if got := strings.Count(out.String(), "\n"); got != len(tt.ids) {
-					t.Errorf("%d lines, want %d", got, len(tt.ids))
-				}
-				for _, id := range tt.ids {
-					if !strings.Contains(out.String(), `"document_id":"`+id+`"`) {
-						t.Errorf("%s is not there", id)
-					}
-				}
-			})
-		}
-	}
-}
-
-func gzipped(t testing.TB, content []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	if _, err := w.Write(content); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
-}
-
-func TestStreamErrors(t *testing.T) {
-	ok := fmt.Sprintf(minimal, "one", "x")
-	tests := []struct{ name, in, want string }{
-		{"another corpus", `{"id":"a","pages":[],"gold":[{"field":"x"}]}`, "line 1: column 29: gold: want an object, got a list"},
-		{"misspelt key", ok + "\n\n" + strings.Replace(ok, `"pages"`, `"page"`, 1), `line 3: column 13: unknown key "page": did you mean "pages"?`},
-		{"page that reads like a marker", fmt.Sprintf(minimal, "one", `a\n---PAGE 7---\nb`), "line 1: document one: joining 1 pages: a line of a page reads like a page marker: take it out of the text"},
-		{"broken marker in a page", fmt.Sprintf(minimal, "one", `a\n---PAGE x---\nb`), "line 1: document one: joining 1 pages: reading pages: line 3"},
-		{"damaged gzip", "\x1f\x8bxxxxxxxxxxxx", "unpacking: gzip: invalid header"},
-	}
-	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := SROIE(strings.NewReader(tt.in), new(strings.Builder), Options{})
-			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
-				t.Errorf("got  %v\nwant %s…", err, tt.want)
+			out, report, err := SROIE(write(t, []byte(tt.in)), tt.o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if report.String() != tt.report {
+				t.Errorf("got %q, want %q", report.String(), tt.report)
+			}
+			if got := bytes.Count(out, []byte("\n")); got != len(tt.ids) {
+				t.Errorf("%d lines, want %d", got, len(tt.ids))
+			}
+			for _, id := range tt.ids {
+				if !bytes.Contains(out, []byte(`"document_id":"`+id+`"`)) {
+					t.Errorf("%s is not there", id)
+				}
 			}
 		})
 	}
-	if _, err := SROIE(strings.NewReader(ok), full{}, Options{}); !errors.Is(err, errFull) {
-		t.Errorf("disk full: got %v", err)
-	}
 }
 
-var errFull = errors.New("no space left on device")
+// write puts content into a file.
+func write(t testing.TB, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "raw.jsonl")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
-// full is a writer without room.
-type full struct{}
-
-func (full) Write([]byte) (int, error) { return 0, errFull }
+func TestLinesErrors(t *testing.T) {
+	ok := fmt.Sprintf(minimal, "one", "x")
+	tests := []struct{ name, in, want string }{
+		{"another corpus", `{"id":"a","pages":[],"gold":[{"field":"x"}]}`, "raw.jsonl:1:29: gold: want an object, got a list"},
+		{"misspelt key", ok + "\n\n" + strings.Replace(ok, `"pages"`, `"page"`, 1), `raw.jsonl:3:13: unknown key "page": did you mean "pages"?`},
+		{"page that reads like a marker", fmt.Sprintf(minimal, "one", `a\n---PAGE 7---\nb`), "raw.jsonl:1: document one: joining 1 pages: a line of a page reads like a page marker: take it out of the text"},
+		{"broken marker in a page", fmt.Sprintf(minimal, "one", `a\n---PAGE x---\nb`), "raw.jsonl:1: document one: joining 1 pages: reading pages: line 3"},
+		{"damaged gzip", "\x1f\x8bxxxxxxxxxxxx", "raw.jsonl: unpacking: gzip: invalid header"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			if _, _, err := SROIE(write(t, []byte(tt.in)), Options{}); err == nil || !strings.Contains(err.Error(), "/"+tt.want) {
+				t.Errorf("got  %v\nwant …/%s…", err, tt.want)
+			}
+		})
+	}
+}
 
 func TestRulesAreDocumented(t *testing.T) {
 	for _, r := range Rules() {
@@ -164,14 +143,12 @@ func TestFindKeepsWordBorders(t *testing.T) {
 
 // Whatever a corpus file holds, the converter reports and does not panic.
 func FuzzSROIE(f *testing.F) {
-	f.Add(gzipped(f, []byte(fmt.Sprintf(minimal, "one", "x"))))
 	f.Add([]byte(fmt.Sprintf(minimal, "one", "x")))
 	f.Add([]byte(`{"id":"r","pages":["3/4/2018 9.00"],"gold":{"company":"x","date":"3/4/18","address":"“","total":"9.00"},"gold_verbatim":{}}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var out bytes.Buffer
-		report, err := SROIE(bytes.NewReader(data), &out, Options{})
-		if err == nil && bytes.Count(out.Bytes(), []byte("\n")) != report.Written {
-			t.Errorf("%d documents reported, output %q", report.Written, out.Bytes())
+		out, report, err := SROIE(write(t, data), Options{})
+		if err == nil && bytes.Count(out, []byte("\n")) != report.Written {
+			t.Errorf("%d documents reported, output %q", report.Written, out)
 		}
 	})
 }

@@ -1,15 +1,14 @@
 package convert
 
 import (
-	"io"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// SROIE converts SROIE receipts. The package comment says by which rules.
-func SROIE(r io.Reader, w io.Writer, o Options) (Report, error) {
-	return Stream(r, w, o, (*receipt).convert)
+// SROIE converts a file of SROIE receipts. The package comment says by which rules.
+func SROIE(path string, o Options) ([]byte, Report, error) {
+	return Lines(path, o, (*receipt).convert)
 }
 
 // A receipt is one record of the corpus.

@@ -1,7 +1,6 @@
 package convert
 
 import (
-	"bytes"
 	"encoding/json"
 	"testing"
 
@@ -76,8 +75,7 @@ func TestSROIEDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	report, err := SROIE(bytes.NewReader(record), &out, Options{Schema: "receipt"})
+	out, report, err := SROIE(write(t, record), Options{Schema: "receipt"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +83,7 @@ func TestSROIEDocument(t *testing.T) {
 		`"ground_truth":[{"field":"company","exists_in_document":true,"is_ambiguous":false,"correct_value":"MR. D.I.Y. (M) SDN BHD",` +
 		`"acceptable_values":["MR. D.I.Y. (M) SDN BHD"],"evidence_quote":"MR. D.I.Y. (M) SDN BHD","page":1},` +
 		`{"field":"total","exists_in_document":true,"is_ambiguous":false,"correct_value":"9.00","acceptable_values":["9.00"],"evidence_must_contain":"9.00"}]}` + "\n"
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := cmp.Diff(want, string(out)); diff != "" {
 		t.Error(diff)
 	}
 	if got, want := report.String(), "1 documents written, 2 fields kept as gold, 2 left out"; got != want {

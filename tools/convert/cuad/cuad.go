@@ -35,16 +35,15 @@ package cuad
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Convert converts contracts, one a line.
-func Convert(r io.Reader, w io.Writer, o convert.Options) (convert.Report, error) {
-	return convert.Stream(r, w, o, (*contract).convert)
+// Convert converts a file of contracts.
+func Convert(path string, o convert.Options) ([]byte, convert.Report, error) {
+	return convert.Lines(path, o, (*contract).convert)
 }
 
 // A contract is one record of the corpus.

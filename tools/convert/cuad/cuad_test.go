@@ -15,6 +15,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
 )
 
+// write puts content into a file.
+func write(t testing.TB, content []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "raw.jsonl")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
 // convertOne runs one contract through the converter and returns its gold for
 // the first field and the rule that was counted.
 func convertOne(t *testing.T, pages []string, g clause) (*convert.Truth, convert.Rule) {
@@ -25,13 +35,12 @@ func convertOne(t *testing.T, pages []string, g clause) (*convert.Truth, convert
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	report, err := Convert(bytes.NewReader(record), &out, convert.Options{})
+	out, report, err := Convert(write(t, record), convert.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var d convert.Document
-	if err := json.Unmarshal(out.Bytes(), &d); err != nil {
+	if err := json.Unmarshal(out, &d); err != nil {
 		t.Fatal(err)
 	}
 	var rule convert.Rule
@@ -225,11 +234,11 @@ func TestCUADDocument(t *testing.T) {
 		`"gold":[{"field":"Governing Law","exists_in_document":false,"evidence":[],"answer":null}]}`
 	want := `{"document_id":"cuad-1","schema":"cuad","doc_type":"rights","cluster":"acme,inc","text":"---PAGE 1---\nOne\n---PAGE 2---\nTwo\n",` +
 		`"ground_truth":[{"field":"governing_law","exists_in_document":false,"is_ambiguous":false}]}` + "\n"
-	var out strings.Builder
-	if _, err := Convert(strings.NewReader(record), &out, convert.Options{}); err != nil {
+	out, _, err := Convert(write(t, []byte(record)), convert.Options{})
+	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(want, out.String()); diff != "" {
+	if diff := cmp.Diff(want, string(out)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -318,11 +327,11 @@ func TestWrittenDurations(t *testing.T) {
 func TestCUADErrors(t *testing.T) {
 	record := `{"id":"one","source_file":"A_1.pdf","contract_type":"%s","pages":["x"],"gold":[]}`
 	for in, want := range map[string]string{
-		`{"id":"a","pages":[],"gold":{"company":"x"}}`:                          "line 1: column 29: gold: want a list, got an object",
-		fmt.Sprintf(record, "Service") + "\n" + fmt.Sprintf(record, "Lease"):    `line 2: document one: contract_type "Lease" is none of CUAD's`,
-		strings.Replace(fmt.Sprintf(record, "Service"), `"pages"`, `"page"`, 1): `line 1: column 63: unknown key "page": did you mean "pages"?`,
+		`{"id":"a","pages":[],"gold":{"company":"x"}}`:                          "raw.jsonl:1:29: gold: want a list, got an object",
+		fmt.Sprintf(record, "Service") + "\n" + fmt.Sprintf(record, "Lease"):    `raw.jsonl:2: document one: contract_type "Lease" is none of CUAD's`,
+		strings.Replace(fmt.Sprintf(record, "Service"), `"pages"`, `"page"`, 1): `raw.jsonl:1:63: unknown key "page": did you mean "pages"?`,
 	} {
-		if _, err := Convert(strings.NewReader(in), new(strings.Builder), convert.Options{}); err == nil || err.Error() != want {
+		if _, _, err := Convert(write(t, []byte(in)), convert.Options{}); err == nil || !strings.HasSuffix(err.Error(), "/"+want) {
 			t.Errorf("got  %v\nwant %s", err, want)
 		}
 	}
@@ -338,10 +347,9 @@ func FuzzCUAD(f *testing.F) {
 	f.Add([]byte(`{"id":"one","source_file":"A_1.pdf","contract_type":"Service","pages":["x"],"gold":[{"field":"Governing Law","exists_in_document":false,"evidence":[],"answer":null}]}`))
 	f.Add([]byte(`{"id":"a","source_file":"","contract_type":"IP","pages":["May 1, 2010 sixty (60) days"],"gold":[{"field":"Agreement Date","exists_in_document":true,"evidence":[{"quote":"May 1, 2010","pages":[1],"verbatim":true}],"answer":"5/1/2010; 6/1/2010"}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		var out bytes.Buffer
-		report, err := Convert(bytes.NewReader(data), &out, convert.Options{})
-		if err == nil && bytes.Count(out.Bytes(), []byte("\n")) != report.Written {
-			t.Errorf("%d documents reported, output %q", report.Written, out.Bytes())
+		out, report, err := Convert(write(t, data), convert.Options{})
+		if err == nil && bytes.Count(out, []byte("\n")) != report.Written {
+			t.Errorf("%d documents reported, output %q", report.Written, out)
 		}
 	})
 }
@@ -365,7 +373,7 @@ func TestCommand(t *testing.T) {
 		{[]string{"-out", out}, 2, "", "usage: "},
 		{[]string{"-out", out, "-max", "1", raw}, 2, "", "flag provided but not defined"},
 		{[]string{"-out", out, "nowhere"}, 2, "", "no such file"},
-		{[]string{"-out", out, "testdata/SOURCE.md"}, 2, "", "testdata/SOURCE.md: line 1: "},
+		{[]string{"-out", out, "testdata/SOURCE.md"}, 2, "", "testdata/SOURCE.md:1:1: "},
 	} {
 		var stdout, stderr strings.Builder
 		if code := Main(tt.args, &stdout, &stderr); code != tt.code || !strings.Contains(stdout.String(), tt.stdout) || !strings.Contains(stderr.String(), tt.stderr) {

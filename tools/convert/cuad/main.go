@@ -1,7 +1,6 @@
 package cuad
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"io"
@@ -28,26 +27,14 @@ func Main(args []string, stdout, stderr io.Writer) int {
 		flags.PrintDefaults()
 		return 2
 	}
-	report, err := convertFile(flags.Arg(0), *out, o)
+	documents, report, err := Convert(flags.Arg(0), o)
+	if err == nil {
+		err = os.WriteFile(*out, documents, 0o644)
+	}
 	if err != nil {
 		fmt.Fprintln(stderr, "convert cuad:", err)
 		return 2
 	}
 	fmt.Fprintf(stdout, "%s\n%s\n", report.Markdown(), report.String())
 	return 0
-}
-
-// convertFile writes nothing where the input has an error.
-func convertFile(path, out string, o convert.Options) (convert.Report, error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return convert.Report{}, err
-	}
-	defer in.Close()
-	var b bytes.Buffer
-	report, err := Convert(in, &b, o)
-	if err != nil {
-		return report, fmt.Errorf("%s: %w", path, err)
-	}
-	return report, os.WriteFile(out, b.Bytes(), 0o644)
 }

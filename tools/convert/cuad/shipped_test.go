@@ -22,17 +22,11 @@ const example = "../../../examples/contracts"
 // shipped converts the raw records of the example.
 func shipped(t *testing.T) ([]byte, convert.Report) {
 	t.Helper()
-	raw, err := os.Open("testdata/cuad.jsonl.gz")
+	out, report, err := Convert("testdata/cuad.jsonl.gz", convert.Options{MaxText: 15_000, Limit: 40})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer raw.Close()
-	var out bytes.Buffer
-	report, err := Convert(raw, &out, convert.Options{MaxText: 15_000, Limit: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.Bytes(), report
+	return out, report
 }
 
 func shippedDocuments(t *testing.T) []convert.Document {
