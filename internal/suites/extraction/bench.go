@@ -270,15 +270,15 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 
 // assess reads an outcome and scores its fields.
 func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (Answer, []result) {
-	return b.assessWith(d, o, b.mix, b.judges(vs))
+	return b.assessWith(d, o, b.mix, b.judge(vs))
 }
 
 // assessWith does the same with another judge. Of an answer that could not be
 // read, or was refused, every field is left out.
-func (b *Bench) assessWith(d *prepared, o *eval.Outcome, m mix, judges func(*point) judge) (Answer, []result) {
+func (b *Bench) assessWith(d *prepared, o *eval.Outcome, m mix, ask judge) (Answer, []result) {
 	var a Answer
 	if o.Kind == eval.OK {
 		a, _ = ReadAnswer(string(o.Data)) // it could be read when it came
 	}
-	return a, d.assess(a, m, judges)
+	return a, d.assess(a, m, ask)
 }

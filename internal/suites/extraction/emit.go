@@ -32,8 +32,7 @@ type quoteCounts struct {
 }
 
 // assess scores every annotated field of a document, in the schema's order.
-// asks gives the judge of a field.
-func (d *prepared) assess(a Answer, m mix, asks func(p *point) judge) []result {
+func (d *prepared) assess(a Answer, m mix, ask judge) []result {
 	results := make([]result, 0, len(d.points))
 	for i := range d.points {
 		r := result{point: d.points[i]}
@@ -44,7 +43,7 @@ func (d *prepared) assess(a Answer, m mix, asks func(p *point) judge) []result {
 			}
 		}
 		if e := r.entry(); e != nil {
-			r.verdict = r.point.score(e, m, asks(&r.point))
+			r.verdict = r.point.score(e, m, ask)
 		}
 		r.failures = r.classify()
 		results = append(results, r)
@@ -88,28 +87,29 @@ func (r *result) hallucinated() bool {
 }
 
 func (r *result) classify() failures {
-	var f failures
-	f.add(modeOmitted, len(r.entries) == 0)
-	f.add(modeDuplicate, len(r.entries) > 1)
-	f.add(modeHallucinate, r.hallucinated())
-	f.add(modeUnquoted, r.quotes.absent > 0)
-	f.add(modeFabricated, r.quotes.fabricated > 0)
+	f := failures{
+		modeOmitted:     len(r.entries) == 0,
+		modeDuplicate:   len(r.entries) > 1,
+		modeHallucinate: r.hallucinated(),
+		modeUnquoted:    r.quotes.absent > 0,
+		modeFabricated:  r.quotes.fabricated > 0,
+	}
 	e := r.entry()
 	if e == nil {
 		return f
 	}
-	f.add(modeSchema, r.Schema == 0)
+	f[modeSchema] = r.Schema == 0
 	switch {
 	case r.gold.Ambiguous:
-		f.add(modeUnflagged, e.Status != statusAmbiguous)
-		f.add(modeWrong, e.Status == statusAmbiguous && r.Value == 0)
+		f[modeUnflagged] = e.Status != statusAmbiguous
+		f[modeWrong] = e.Status == statusAmbiguous && r.Value == 0
 	case r.gold.present():
-		f.add(modeMissed, !e.Value.Given)
-		f.add(modeWrong, e.Value.Given && r.Value == 0)
-		f.add(modeInexact, r.Value > 0 && r.Value < 1)
-		f.add(modeNotInQuote, r.Value > 0 && r.support.found && !r.support.holds)
+		f[modeMissed] = !e.Value.Given
+		f[modeWrong] = e.Value.Given && r.Value == 0
+		f[modeInexact] = r.Value > 0 && r.Value < 1
+		f[modeNotInQuote] = r.Value > 0 && r.support.found && !r.support.holds
 	}
-	f.add(modeWrongPage, r.Value > 0 && r.Page < r.Value && !r.gold.missing())
+	f[modeWrongPage] = r.Value > 0 && r.Page < r.Value && !r.gold.missing()
 	return f
 }
 
@@ -193,7 +193,7 @@ func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result)
 	for i, mode := range modes {
 		n := 0
 		for j := range results {
-			if results[j].failures.has(i) {
+			if results[j].failures[i] {
 				n++
 			}
 		}

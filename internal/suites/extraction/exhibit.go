@@ -120,7 +120,7 @@ func shownQuote(e *Entry) string {
 func (r *result) note() string {
 	var notes []string
 	for i, m := range modes {
-		if r.failures.has(i) && i != modeSchema { // whose reason follows
+		if r.failures[i] && i != modeSchema { // whose reason follows
 			notes = append(notes, m.title)
 		}
 	}

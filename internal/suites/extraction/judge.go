@@ -16,10 +16,8 @@ import (
 // value must stand in the quote as a value of the field's type.
 const deterministicJudge = "deterministic"
 
-func deterministic(p *point) judge {
-	return func(c claim) opinion {
-		return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
-	}
+func deterministic(p *point, c claim) opinion {
+	return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
 }
 
 // A question is a quote to be judged: what the judge is shown, and what was
@@ -31,45 +29,27 @@ type question struct {
 	claims []string
 }
 
-// A docket lists the questions of one field. Equal quotes are one question,
-// under the step of the first that has it, so that asking and scoring find the
-// same steps.
-type docket struct {
-	field     Field
-	questions []question
-}
-
-func (d *docket) question(c claim) *question {
-	minimal := text.Minimal(c.quote)
-	for i := range d.questions {
-		if text.Minimal(d.questions[i].quote) == minimal {
-			return &d.questions[i]
-		}
-	}
-	// The quote is in the name, so that other gold, or another answer, asks in
-	// a step of its own.
-	step := "judge/" + d.field.Name + "/" + hashOf(minimal)[:8]
-	d.questions = append(d.questions, question{step: step, field: d.field, quote: c.quote})
-	return &d.questions[len(d.questions)-1]
+// step is the step in which the judge is asked about a quote. The quote is in
+// the name, so that equal quotes are one question, and other gold, or another
+// answer, asks in a step of its own.
+func (p *point) step(quote string) string {
+	return "judge/" + p.field.Name + "/" + hashOf(text.Minimal(quote))[:8]
 }
 
 // questions lists what the judge has to be asked about an outcome: the quotes
 // that came through the gates and whose value is right.
 func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
-	var dockets []*docket
-	b.assessWith(d, o, trustedJudge, func(p *point) judge {
-		list := &docket{field: p.field}
-		dockets = append(dockets, list)
-		return func(c claim) opinion {
-			q := list.question(c)
-			q.claims = append(q.claims, c.value)
-			return opinion{}
-		}
-	})
 	var all []question
-	for _, list := range dockets {
-		all = append(all, list.questions...)
-	}
+	b.assessWith(d, o, trustedJudge, func(p *point, c claim) opinion {
+		step := p.step(c.quote)
+		i := slices.IndexFunc(all, func(q question) bool { return q.step == step })
+		if i < 0 {
+			i = len(all)
+			all = append(all, question{step: step, field: p.field, quote: c.quote})
+		}
+		all[i].claims = append(all[i].claims, c.value)
+		return opinion{}
+	})
 	return all
 }
 
@@ -127,24 +107,21 @@ func (b *Bench) judgeRequest(document string, q question) eval.Request {
 	return r
 }
 
-// judges gives the judge of each field from what was said about it.
-func (b *Bench) judges(verdicts []eval.Verdict) func(*point) judge {
+// judge is the judge of an outcome about which this was said.
+func (b *Bench) judge(verdicts []eval.Verdict) judge {
 	if b.judgeModel == nil {
 		return deterministic
 	}
-	return func(p *point) judge {
-		list := docket{field: p.field}
-		return func(c claim) opinion {
-			step := list.question(c).step
-			at := slices.IndexFunc(verdicts, func(v eval.Verdict) bool { return v.Step == step })
-			switch {
-			case at < 0:
-				return opinion{failed: "not judged"}
-			case verdicts[at].Err != "":
-				return opinion{failed: "no verdict: " + verdicts[at].Err}
-			}
-			return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), c.value))}
+	return func(p *point, c claim) opinion {
+		step := p.step(c.quote)
+		at := slices.IndexFunc(verdicts, func(v eval.Verdict) bool { return v.Step == step })
+		switch {
+		case at < 0:
+			return opinion{failed: "not judged"}
+		case verdicts[at].Err != "":
+			return opinion{failed: "no verdict: " + verdicts[at].Err}
 		}
+		return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), c.value))}
 	}
 }
 
@@ -196,18 +173,15 @@ func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, ev
 // opinions are the judge's opinions on the quotes of a trial, and how many
 // quotes it gave none on.
 func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed int) {
-	judges := b.judges(j.Verdicts)
-	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point) judge {
-		of := judges(p)
-		return func(c claim) opinion {
-			o := of(c)
-			if o.failed == "" {
-				scores = append(scores, o.score)
-			} else {
-				failed++
-			}
-			return o
+	ask := b.judge(j.Verdicts)
+	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point, c claim) opinion {
+		o := ask(p, c)
+		if o.failed == "" {
+			scores = append(scores, o.score)
+		} else {
+			failed++
 		}
+		return o
 	})
 	return scores, failed
 }

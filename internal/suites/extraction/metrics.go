@@ -189,13 +189,5 @@ const (
 	modeSchema
 )
 
-// failures is the set of modes a field went wrong in.
-type failures uint16
-
-func (f failures) has(mode int) bool { return f&(1<<mode) != 0 }
-
-func (f *failures) add(mode int, is bool) {
-	if is {
-		*f |= 1 << mode
-	}
-}
+// failures says for each mode whether a field went wrong in it.
+type failures [len(modes)]bool

@@ -61,16 +61,15 @@ type opinion struct {
 	failed string
 }
 
-// A claim is a value and the quote that is to show it: of an entry (k = 0) or
-// of its k-th candidate, counted from 1.
+// A claim is a value and the quote that is to show it.
 type claim struct {
-	k            int
 	value, quote string
 	support      support
 }
 
-// A judge gives an opinion on a claim. It is only asked where that counts.
-type judge func(c claim) opinion
+// A judge gives an opinion on a claim about a field. It is only asked where
+// that counts.
+type judge func(p *point, c claim) opinion
 
 // value is the value score: is it the right value, or rightly none?
 func (p *point) value(e *Entry) float64 {
@@ -171,7 +170,7 @@ func (p *point) evidence(e *Entry, m mix, ask judge) evidence {
 	case !e.Value.Given:
 		return evidence{}
 	}
-	return p.quoteEvidence(0, e.Value.Text, e.Quote, m, ask)
+	return p.quoteEvidence(e.Value.Text, e.Quote, m, ask)
 }
 
 // An evidence is an evidence score and its layers.
@@ -185,7 +184,7 @@ type evidence struct {
 }
 
 // quoteEvidence scores one quote for one value.
-func (p *point) quoteEvidence(k int, value string, quote Scalar, m mix, ask judge) evidence {
+func (p *point) quoteEvidence(value string, quote Scalar, m mix, ask judge) evidence {
 	ev := evidence{support: p.supports(value, quote)}
 	if !ev.support.holds {
 		return ev
@@ -195,7 +194,7 @@ func (p *point) quoteEvidence(k int, value string, quote Scalar, m mix, ask judg
 		ev.score = ev.token
 		return ev
 	}
-	o := ask(claim{k, value, quote.Text, ev.support})
+	o := ask(p, claim{value, quote.Text, ev.support})
 	if o.failed != "" {
 		ev.failed = o.failed
 		return ev
@@ -212,11 +211,11 @@ func (p *point) candidateEvidence(candidates []Candidate, m mix, ask judge) evid
 	}
 	var mean evidence
 	judged := 0
-	for i, c := range candidates {
+	for _, c := range candidates {
 		if !c.Value.Given {
 			continue
 		}
-		ev := p.quoteEvidence(i+1, c.Value.Text, c.Quote, m, ask)
+		ev := p.quoteEvidence(c.Value.Text, c.Quote, m, ask)
 		if ev.failed != "" {
 			return ev
 		}
