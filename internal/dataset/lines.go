@@ -25,13 +25,12 @@ const MaxLine = 64 << 20
 // memory; the temporary file has no name where the system allows that, so not
 // even a killed program leaves it behind.
 //
-// The file must not change while it is open. Who needs to know keeps [Lines.Hash].
+// The file must not change while it is open.
 type Lines struct {
 	path    string
 	file    *os.File
 	discard func() error // removes the temporary file, nil when there is none
 	records []record
-	hash    string
 }
 
 // A record is where a line stands: its first byte, and without its line end
@@ -64,9 +63,6 @@ func (l *Lines) Line(i int) int { return int(l.records[i].line) }
 
 // Path is the path the file was opened by.
 func (l *Lines) Path() string { return l.path }
-
-// Hash is the SHA-256 of the file's bytes as they are on disk, in hexadecimal.
-func (l *Lines) Hash() string { return l.hash }
 
 // Read returns the bytes of record i without its line end. They are kept in
 // buf when it has room; what comes back is then valid until buf is used again.
@@ -120,10 +116,10 @@ func (l *Lines) Close() error {
 	return err
 }
 
-// load reads the file to its end, hashes it and finds its records.
+// load reads the file to its end and finds its records.
 func (l *Lines) load() error {
 	packed := l.file
-	hash, err := scanFile(l.path, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
+	err := scanFile(l.path, packed, l.unpack, func(offset int64, line int, text []byte, err error) error {
 		switch {
 		case err != nil:
 			return err
@@ -136,7 +132,7 @@ func (l *Lines) load() error {
 	if l.file != packed {
 		packed.Close()
 	}
-	l.records, l.hash = slices.Clip(l.records), hash
+	l.records = slices.Clip(l.records)
 	return err
 }
 

@@ -25,10 +25,12 @@ func Scan(path string, visit func(line int, text []byte, err error)) (hash strin
 	}
 	defer f.Close()
 	discard := func() (io.Writer, error) { return io.Discard, nil }
-	return scanFile(path, f, discard, func(_ int64, line int, text []byte, err error) error {
+	sum := sha256.New()
+	err = scanFile(path, io.TeeReader(f, sum), discard, func(_ int64, line int, text []byte, err error) error {
 		visit(line, text, err)
 		return nil
 	})
+	return hex.EncodeToString(sum.Sum(nil)), err
 }
 
 const (
@@ -40,30 +42,26 @@ const (
 // begins in the text, or an error about it. An error of its own ends the scan.
 type visitor func(offset int64, line int, text []byte, err error) error
 
-// scanFile reads a file to its end and returns the hash of its bytes. The content
-// of a compressed one is copied to what unpack returns.
-func scanFile(path string, f io.Reader, unpack func() (io.Writer, error), visit visitor) (hash string, err error) {
-	sum := sha256.New()
-	disk := bufio.NewReaderSize(io.TeeReader(f, sum), 1<<16)
+// scanFile reads a file to its end. The content of a compressed one is copied
+// to what unpack returns.
+func scanFile(path string, f io.Reader, unpack func() (io.Writer, error), visit visitor) error {
+	disk := bufio.NewReaderSize(f, 1<<16)
 	content := disk
 	if magic, _ := disk.Peek(len(gzipMagic)); string(magic) == gzipMagic { // a file too short to be packed is not
 		unpacked, err := gzip.NewReader(disk)
 		if err != nil {
-			return "", fmt.Errorf("%s: unpacking: %w", path, err)
+			return fmt.Errorf("%s: unpacking: %w", path, err)
 		}
 		to, err := unpack()
 		if err != nil {
-			return "", fmt.Errorf("%s: unpacking into a temporary file: %w", path, err)
+			return fmt.Errorf("%s: unpacking into a temporary file: %w", path, err)
 		}
 		content = bufio.NewReaderSize(io.TeeReader(unpacked, to), 1<<16)
 	}
 	if line, err := scanLines(content, visit); err != nil {
-		return "", fmt.Errorf("%s:%d: %w", path, line, err)
+		return fmt.Errorf("%s:%d: %w", path, line, err)
 	}
-	if _, err := io.Copy(io.Discard, disk); err != nil {
-		return "", fmt.Errorf("%s: reading data: %w", path, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	return nil
 }
 
 // scanLines visits every line of r; an error is about the line it returns.

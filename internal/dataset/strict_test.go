@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -144,27 +142,6 @@ func TestDecodeStrictRefuses(t *testing.T) {
 				t.Errorf("%T is not a *DecodeError", err)
 			}
 		})
-	}
-}
-
-// A key is found however many others the object has.
-func TestDuplicateAmongManyKeys(t *testing.T) {
-	for _, n := range []int{1, 2, 50, 1000} {
-		var b strings.Builder
-		b.WriteString("{")
-		for i := range n {
-			fmt.Fprintf(&b, `"k%d":%d,`, i, i)
-		}
-		unique := strings.TrimSuffix(b.String(), ",") + "}"
-		if err := DecodeStrict([]byte(unique), new(map[string]int)); err != nil {
-			t.Errorf("%d keys: %v", n, err)
-		}
-		for _, again := range []int{0, n / 2, n - 1} {
-			twice := b.String() + `"k` + strconv.Itoa(again) + `":0}`
-			if err := DecodeStrict([]byte(twice), new(map[string]int)); err == nil {
-				t.Errorf("%d keys, k%d twice: not noticed", n, again)
-			}
-		}
 	}
 }
 

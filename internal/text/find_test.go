@@ -47,6 +47,11 @@ func TestEqual(t *testing.T) {
 		{Money, "EUR 1.000", "1", false},
 		{Money, "$1.000", "1000", false},
 		{Money, "$1.5 million", "1,500,000", true},
+		{Money, "USD $1,234.56", "1234.56", true}, // a code and a sign may stand together
+		{Money, "$1,234.56 USD", "1234.56", true},
+		{Money, "US$ 1,234.56", "1234.56", true},
+		{Money, "EUR 1.234,56 €", "1234.56", true},
+		{Money, "1,234.56 TND", "1234.56", true},
 
 		{Date, "2024-04-03", "April 3, 2024", true},
 		{Date, "3rd day of April, 2024", "03-Apr-24", true},

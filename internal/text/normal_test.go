@@ -87,25 +87,19 @@ func anyText() *rapid.Generator[string] {
 }
 
 func TestNormalFormsAreIdempotent(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		s := anyText().Draw(t, "s")
-		if once := Minimal(s); Minimal(once) != once {
-			t.Errorf("Minimal(%q) = %q, and again %q", s, once, Minimal(once))
-		}
-		if once := Fold(s); Fold(once) != once {
-			t.Errorf("Fold(%q) = %q, and again %q", s, once, Fold(once))
-		}
-	})
+	rapid.Check(t, func(t *rapid.T) { checkIdempotent(t, anyText().Draw(t, "s")) })
+}
+
+func checkIdempotent(t interface{ Errorf(string, ...any) }, s string) {
+	if once := Minimal(s); Minimal(once) != once {
+		t.Errorf("Minimal(%q) = %q, and again %q", s, once, Minimal(once))
+	}
+	if once := Fold(s); Fold(once) != once {
+		t.Errorf("Fold(%q) = %q, and again %q", s, once, Fold(once))
+	}
 }
 
 func FuzzFold(f *testing.F) {
 	f.Add("“Straße (A)”. İ\u0345")
-	f.Fuzz(func(t *testing.T, s string) {
-		if once := Minimal(s); Minimal(once) != once {
-			t.Errorf("Minimal(%q) = %q, and again %q", s, once, Minimal(once))
-		}
-		if once := Fold(s); Fold(once) != once {
-			t.Errorf("Fold(%q) = %q, and again %q", s, once, Fold(once))
-		}
-	})
+	f.Fuzz(func(t *testing.T, s string) { checkIdempotent(t, s) })
 }
