@@ -72,6 +72,20 @@ func mustOpen(t testing.TB, files map[string]string) *Bench {
 	return b
 }
 
+// starterBench opens the starter study.
+func starterBench(t testing.TB) *Bench {
+	t.Helper()
+	dir := t.TempDir()
+	if _, err := Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	b, err := open(t, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 const invoiceStudy = `name: test
 suite: extraction
 documents: {source: jsonl, path: docs.jsonl}

@@ -17,7 +17,6 @@ func TestExhibit(t *testing.T) {
 		`{"field":"vendor_name","exists_in_document":true,"correct_value":"Acme","acceptable_values":["Acme","ACME Inc"],"evidence_quote":"for Acme"},` +
 		`{"field":"due_date","exists_in_document":false},` +
 		`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["12.50","13.50"],"note":"two totals"}]}`})
-	named := func(entry, field string) string { return strings.Replace(entry, `"f"`, `"`+field+`"`, 1) }
 	answer := extractions(
 		named(ok("INV-7", "Invoice INV-7", "2"), "invoice_number"),
 		named(ok("Bcme", "Acme", "2"), "vendor_name"),

@@ -122,14 +122,7 @@ func TestHeuristicIsHonest(t *testing.T) {
 // On the starter study's contracts the rules are well above the null baseline,
 // and no quote of theirs is made up.
 func TestHeuristicOnRealContracts(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	b, err := open(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := starterBench(t)
 	mean := map[string]float64{}
 	for _, arm := range []string{"heuristic", nullBaseline} {
 		for _, it := range b.Items() {

@@ -44,11 +44,11 @@ func judgedLine(id, split string) string {
 func oneLine(s string) string { return strings.ReplaceAll(s, "\n", "") }
 
 var judgedAnswer = extractions(
-	strings.Replace(ok("INV-7", "Invoice INV-7", "1"), `"f"`, `"invoice_number"`, 1),
-	strings.Replace(ok("2024-03-15", "Date: March 15, 2024", "1"), `"f"`, `"invoice_date"`, 1),
-	strings.Replace(missing(), `"f"`, `"due_date"`, 1),
-	strings.Replace(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1"), candidate("99", "Total: 12.50", "1")), `"f"`, `"total_amount"`, 1),
-	strings.Replace(ok("Wrong", "Vendor: Acme", "1"), `"f"`, `"vendor_name"`, 1),
+	named(ok("INV-7", "Invoice INV-7", "1"), "invoice_number"),
+	named(ok("2024-03-15", "Date: March 15, 2024", "1"), "invoice_date"),
+	named(missing(), "due_date"),
+	named(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1"), candidate("99", "Total: 12.50", "1")), "total_amount"),
+	named(ok("Wrong", "Vendor: Acme", "1"), "vendor_name"),
 )
 
 // judgeSays answers by the quote in the prompt.
@@ -115,7 +115,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 func TestJudgeIsAskedOncePerQuote(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	both := "Total: 12.50 Total: 13.50"
-	o := outcomeOf(extractions(strings.Replace(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), `"f"`, `"total_amount"`, 1)), eval.StopEnd)
+	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd)
 	ask := judgeSays(map[string]string{both: "13.50"})
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, ask)
 	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/89f68f56"}) {
@@ -267,8 +267,8 @@ func TestTrust(t *testing.T) {
 func TestMixes(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	o := outcomeOf(extractions(
-		strings.Replace(ok("INV-7", "Invoice INV-7", "1"), `"f"`, `"invoice_number"`, 1),
-		strings.Replace(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1")), `"f"`, `"total_amount"`, 1)), eval.StopEnd)
+		named(ok("INV-7", "Invoice INV-7", "1"), "invoice_number"),
+		named(ambiguous(candidate("12.50", "Total: 12.50", "1"), candidate("13.50", "Total: 13.50", "1")), "total_amount")), eval.StopEnd)
 	vs, err := b.Judge(t.Context(), trial("d", "k"), o, judgeSays(map[string]string{"Invoice INV-7": "no idea", "Total: 12.50": "12.50", "Total: 13.50": "no idea"}))
 	if err != nil {
 		t.Fatal(err)

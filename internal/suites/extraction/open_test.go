@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -226,49 +227,35 @@ kernels: [{name: h, builtin: heuristic}]
 		t.Errorf("(-want +got)\n%s", d)
 	}
 	for _, it := range b.Items() {
-		o, err := b.Perform(t.Context(), eval.Trial{Item: it.ID, Arm: "h", Replicate: 1}, nil)
+		o, err := b.Perform(t.Context(), trial(it.ID, "h"), nil)
 		if err != nil || o.Kind != eval.OK {
 			t.Errorf("%s: %v %v", it.ID, o.Kind, err)
 		}
 	}
 
-	for name, change := range map[string]func(map[string]string){
-		"folder/b.txt: there is no b.json": func(f map[string]string) { delete(f, "folder/b.json") },
-		"folder/b.json: there is no b.txt": func(f map[string]string) { delete(f, "folder/b.txt") },
-		"text is given":                    func(f map[string]string) { f["folder/b.json"] = strings.Replace(record("b"), "{", `{"text":"x",`, 1) },
-		"is not UTF-8":                     func(f map[string]string) { f["folder/b.txt"] = "\xff" },
-		"5 documents are asked for": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "count: 2", "count: 5", 1)
-		},
-		"write source: jsonl": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: folder", "path: docs.jsonl", 1)
-		},
-		"write source: directory": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: docs.jsonl", "path: folder", 1)
-		},
-		"holds no documents": func(f map[string]string) { f["docs.jsonl"] = "\n" },
-		"path and count of a mixed source": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: mixed", "source: mixed\n  path: x", 1)
-		},
-		"parts belong to source: mixed": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: mixed", "source: jsonl\n  path: docs.jsonl", 1)
-		},
-		"source jsonl needs a path": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "path: docs.jsonl, ", "", 1)
-		},
-		"documents.parts[1]: source synthetic is announced": func(f map[string]string) {
-			f["study.yaml"] = strings.Replace(f["study.yaml"], "source: directory", "source: synthetic", 1)
-		},
+	for _, tt := range []struct{ want, file, old, new string }{
+		{"folder/b.txt: there is no b.json", "folder/b.json", "", ""},
+		{"folder/b.json: there is no b.txt", "folder/b.txt", "", ""},
+		{"text is given", "folder/b.json", "{", `{"text":"x",`},
+		{"is not UTF-8", "folder/b.txt", body("b"), "\xff"},
+		{"5 documents are asked for", "study.yaml", "count: 2", "count: 5"},
+		{"write source: jsonl", "study.yaml", "path: folder", "path: docs.jsonl"},
+		{"write source: directory", "study.yaml", "path: docs.jsonl", "path: folder"},
+		{"holds no documents", "docs.jsonl", files["docs.jsonl"], "\n"},
+		{"path and count of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
+		{"parts belong to source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
+		{"source jsonl needs a path", "study.yaml", "path: docs.jsonl, ", ""},
+		{"documents.parts[1]: source synthetic is announced", "study.yaml", "source: directory", "source: synthetic"},
 	} {
-		changed := map[string]string{}
-		for k, v := range files {
-			changed[k] = v
+		changed := maps.Clone(files)
+		changed[tt.file] = strings.Replace(files[tt.file], tt.old, tt.new, 1)
+		if tt.old == "" {
+			delete(changed, tt.file)
 		}
-		change(changed)
 		dir := t.TempDir()
 		write(t, dir, changed)
-		if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%v, want %s", err, name)
+		if _, err := open(t, dir); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}
 }
@@ -285,7 +272,7 @@ func TestRequests(t *testing.T) {
 	b := mustOpen(t, files)
 	ask := says(extractions())
 	for _, arm := range []string{"k", "e", "o"} {
-		if _, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: arm, Replicate: 1}, ask); err != nil {
+		if _, err := b.Perform(t.Context(), trial("doc-1", arm), ask); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -330,7 +317,7 @@ func TestToolRequest(t *testing.T) {
 	ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
 		return eval.Response{Stop: eval.StopTool, ToolCalls: []eval.ToolCall{{Name: toolName, Arguments: json.RawMessage(extractions())}}}, nil
 	}}
-	o, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: "k", Replicate: 1}, ask)
+	o, err := b.Perform(t.Context(), trial("doc-1", "k"), ask)
 	if err != nil || o.Kind != eval.OK || string(o.Data) != extractions() {
 		t.Errorf("%+v, %v", o, err)
 	}
@@ -345,7 +332,7 @@ func TestRefusalIsAnOutcome(t *testing.T) {
 	ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
 		return eval.Response{Stop: eval.StopRefused, Refusal: "I can't help with that."}, nil
 	}}
-	o, err := b.Perform(t.Context(), eval.Trial{Item: "doc-1", Arm: "k", Replicate: 1}, ask)
+	o, err := b.Perform(t.Context(), trial("doc-1", "k"), ask)
 	if err != nil || o.Kind != eval.Refused || o.Detail != "I can't help with that." || o.Reason == "" {
 		t.Errorf("%+v, %v", o, err)
 	}

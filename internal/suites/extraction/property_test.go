@@ -96,7 +96,7 @@ func perfect(d *prepared) []string {
 		default:
 			entries = append(entries, ok(string(p.gold.Correct), p.gold.Quote, fmt.Sprint(p.gold.Page)))
 		}
-		entries[i] = strings.Replace(entries[i], `"field":"f"`, `"field":"`+p.field.Name+`"`, 1)
+		entries[i] = named(entries[i], p.field.Name)
 	}
 	return entries
 }

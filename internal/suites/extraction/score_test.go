@@ -52,6 +52,9 @@ func entryJSON(value, quote, page, status string, candidates ...string) string {
 		q(value), q(quote), page, q(status), strings.Join(candidates, ","))
 }
 
+// named is an entry about another field.
+func named(entry, field string) string { return strings.Replace(entry, `"f"`, `"`+field+`"`, 1) }
+
 func ok(value, quote, page string) string { return entryJSON(value, quote, page, "ok") }
 func missing() string                     { return entryJSON("null", "null", "null", "missing") }
 func ambiguous(candidates ...string) string {

@@ -66,14 +66,7 @@ func TestSheet(t *testing.T) {
 // On real contracts a faultless simulated model is right about every field, so
 // that gold, reading and scoring agree with each other.
 func TestSheetOnRealContracts(t *testing.T) {
-	dir := t.TempDir()
-	if _, err := Init(dir); err != nil {
-		t.Fatal(err)
-	}
-	b, err := open(t, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := starterBench(t)
 	for _, it := range b.Items() {
 		d, err := b.document(it.ID)
 		if err != nil {
