@@ -153,39 +153,38 @@ func (c *checker) resolve(part map[string]any) map[string]any {
 // report says what is wrong with one value.
 func (c *checker) report(f *jsonschema.ValidationError) {
 	n, path := c.locate(f.InstanceLocation)
-	about := c.part(f.SchemaURL)
-	got := n.shown()
-	if about["writeOnly"] == true {
-		got = "something else (not shown, since it could be a key)"
-	}
-	switch k := f.ErrorKind.(type) {
-	case *fault.AdditionalProperties: // reported before
-	case *fault.Required:
+	if k, ok := f.ErrorKind.(*fault.Required); ok {
 		for _, key := range k.Missing {
 			if !c.meant[joinPath(path, key)] {
 				c.errorf(n.at, path, "%s is missing", quote(key))
 			}
 		}
-	case *fault.Type:
-		c.errorf(n.at, path, "%s", mismatch(n, k.Want, got))
-	case *fault.Enum:
-		c.errorf(n.at, path, "%s is not known: %s", got, suggest(n.text, words(k.Want)))
-	case *fault.MinLength:
-		c.errorf(n.at, path, "it is empty")
-	case *fault.MaxLength:
-		c.errorf(n.at, path, "want at most %d characters, got %d", k.Want, k.Got)
-	default:
-		if wrong := wording(f, n, about, got); wrong != "" {
-			c.errorf(n.at, path, "%s", wrong)
-		}
+		return
+	}
+	if wrong := wording(f, n, c.part(f.SchemaURL)); wrong != "" {
+		c.errorf(n.at, path, "%s", wrong)
 	}
 }
 
-// wording is what is wrong with a value that has the right type: a bound, or
-// what the schema says of itself.
-func wording(f *jsonschema.ValidationError, n *node, about map[string]any, got string) string {
+// wording is what is wrong with a value, about which the schema says this; ""
+// if it is reported elsewhere.
+func wording(f *jsonschema.ValidationError, n *node, about map[string]any) string {
+	got := n.shown()
+	if about["writeOnly"] == true {
+		got = "something else (not shown, since it could be a key)"
+	}
 	own, _ := about["errorMessage"].(string)
 	switch k := f.ErrorKind.(type) {
+	case *fault.AdditionalProperties: // reported before
+		return ""
+	case *fault.Type:
+		return mismatch(n, k.Want, got)
+	case *fault.Enum:
+		return got + " is not known: " + suggest(n.text, words(k.Want))
+	case *fault.MinLength:
+		return "it is empty"
+	case *fault.MaxLength:
+		return fmt.Sprintf("want at most %d characters, got %d", k.Want, k.Got)
 	case *fault.Minimum:
 		return fmt.Sprintf("want at least %v, got %s", about["minimum"], got)
 	case *fault.Maximum:

@@ -58,12 +58,12 @@ func (h *heuristic) entry(i int) writtenEntry {
 	return okEntry(f.Name, c)
 }
 
-// A concept is an idea with the words that stand for it in documents.
-type concept struct{ words []string }
+// A concept is an idea: the words that stand for it in documents.
+type concept []string
 
 // concepts are the words of business documents that mean the same. Words of
 // field names that are not here stand for themselves.
-var concepts = map[string][]string{
+var concepts = map[string]concept{
 	"number":     {"number", "no", "no.", "nr", "num", "#", "id"},
 	"date":       {"date", "dated", "on"},
 	"total":      {"total", "amount due", "balance due", "grand total", "net total"},
@@ -136,7 +136,7 @@ var documentWords = []string{"invoice", "receipt", "contract", "agreement", "doc
 // rivals are the concepts of b that are not also those of a.
 func rivals(a, b label) []concept {
 	return slices.DeleteFunc(slices.Clone(b.specific), func(c concept) bool {
-		return slices.ContainsFunc(a.specific, func(o concept) bool { return slices.Equal(o.words, c.words) })
+		return slices.ContainsFunc(a.specific, func(o concept) bool { return slices.Equal(o, c) })
 	})
 }
 
@@ -145,16 +145,16 @@ func nameWords(name string) []string {
 }
 
 func conceptOf(word string) concept {
-	if words := concepts[word]; words != nil {
-		return concept{words}
+	if c := concepts[word]; c != nil {
+		return c
 	}
-	return concept{[]string{word}}
+	return concept{word}
 }
 
 // in reports whether a text, in lower case, holds one of the concept's words
 // as a word.
 func (c concept) in(s string) bool {
-	return slices.ContainsFunc(c.words, func(w string) bool { return holdsWord(s, w) })
+	return slices.ContainsFunc(c, func(w string) bool { return holdsWord(s, w) })
 }
 
 func holdsWord(s, word string) bool {
@@ -259,7 +259,7 @@ var otherAmounts = []string{"subtotal", "sub total", "sub-total", "change", "cas
 
 // names reports whether a word is one of the field's own.
 func (l *label) names(word string) bool {
-	return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c.words, word) })
+	return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c, word) })
 }
 
 // larger compares two amounts.

@@ -42,7 +42,7 @@ func (h *heuristic) words(l *label) (value, quote span, ok bool) {
 func (h *heuristic) labelled(words []string) (span, bool) {
 	parts := make([]string, len(words))
 	for i, w := range words {
-		alternatives := conceptOf(w).words
+		alternatives := conceptOf(w)
 		quoted := make([]string, len(alternatives))
 		for j, a := range alternatives {
 			quoted[j] = regexp.QuoteMeta(a)
