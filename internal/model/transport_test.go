@@ -2,6 +2,7 @@ package model_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -23,18 +24,23 @@ type formatOf struct {
 	name   string
 	path   string // of a request, below the server's address
 	answer string
+	models []string // whose requests are kept in golden files
 	open   func(model.Endpoint) (model.Client, error)
 }
 
 // formats are the four wire formats, with an answer that each can read.
 var formats = []formatOf{
 	{"anthropic", "/v1/messages", `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`,
+		[]string{"claude-3-haiku-20240307", "claude-sonnet-4-5", "claude-opus-5-5"},
 		func(e model.Endpoint) (model.Client, error) { return anthropic.New(e) }},
 	{"openai", "/v1/chat/completions", `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`,
+		[]string{"gpt-4.1", "gpt-5-mini"},
 		func(e model.Endpoint) (model.Client, error) { return openai.NewChat(e) }},
 	{"openai_responses", "/v1/responses", `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}]}`,
+		[]string{"gpt-4.1", "gpt-5-mini"},
 		func(e model.Endpoint) (model.Client, error) { return openai.NewResponses(e) }},
 	{"google", "/v1beta/models/some-model:generateContent", `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`,
+		[]string{"gemini-2.5-flash"},
 		func(e model.Endpoint) (model.Client, error) { return google.New(e) }},
 }
 
@@ -287,9 +293,16 @@ func TestRecordedErrors(t *testing.T) {
 		_, err = clients[format].Complete(t.Context(), request())
 		got := failure(t, err)
 		want := map[int]eval.ErrorKind{400: eval.ErrBadRequest, 404: eval.ErrBadRequest, 429: eval.ErrRateLimited}[e.Status]
-		said := wiretest.Text(wiretest.Parse(t, e.Body), "error", "message") + wiretest.Text(wiretest.Parse(t, e.Body), "message")
-		if got.Kind != want || got.Status != e.Status || got.TooLong || said == "" || !strings.HasPrefix(got.Message, said) {
-			t.Errorf("%s: got %s %d, too long %v, %q; want %s %d, %q", e.ID, got.Kind, got.Status, got.TooLong, got.Message, want, e.Status, said)
+		var said struct {
+			Message string
+			Error   struct{ Message string }
+		}
+		if err := json.Unmarshal([]byte(e.Body), &said); err != nil {
+			t.Fatal(err)
+		}
+		message := said.Error.Message + said.Message
+		if got.Kind != want || got.Status != e.Status || got.TooLong || message == "" || !strings.HasPrefix(got.Message, message) {
+			t.Errorf("%s: got %s %d, too long %v, %q; want %s %d, %q", e.ID, got.Kind, got.Status, got.TooLong, got.Message, want, e.Status, message)
 		}
 		if e.Status == 404 && !strings.Contains(got.Remedy, `"some-model"`) {
 			t.Errorf("%s: remedy %q does not name the model", e.ID, got.Remedy)
@@ -301,6 +314,24 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	if n := len(server.Requests()); n != 42 {
 		t.Errorf("sent %d requests for 42 errors", n)
+	}
+}
+
+// What is sent for a request of every kind, byte for byte.
+func TestRequests(t *testing.T) {
+	for i, f := range formats {
+		server := wiretest.NewServer(t)
+		server.Answer(200, f.answer, nil)
+		client := open(t, i, server.URL)
+		for _, name := range f.models {
+			for _, c := range wiretest.Cases(name) {
+				r, err := client.Complete(t.Context(), &c.Request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wiretest.Golden(t, f.name+"/"+name+" "+c.Name, server.Requests()[0], r.Adapted)
+			}
+		}
 	}
 }
 

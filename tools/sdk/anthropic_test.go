@@ -15,8 +15,8 @@ func anthropicFormat() format {
 	return format{
 		name: "anthropic", model: "claude-sonnet-4-5", headers: []string{"X-Api-Key", "Anthropic-Version"}, open: anthropic.New,
 		answer: `{"type":"message","content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn"}`,
-		send:   sendAnthropic, read: readAnthropic,
-		exempt: map[string]string{
+		send:   sendAnthropic, read: readAnthropic, want: tally{answers: 168, calls: 79},
+		broken: map[string]string{
 			"pydantic-ai:tests/models/cassettes/test_anthropic/test_anthropic_web_fetch_tool.yaml#0": "the collection broke its JSON",
 		},
 	}
@@ -82,8 +82,13 @@ func readAnthropic(body string) (eval.Response, error) {
 	if err := json.Unmarshal([]byte(body), &m); err != nil {
 		return eval.Response{}, err
 	}
+	u := m.Usage
 	r := eval.Response{StopReason: string(m.StopReason), ModelVersion: string(m.Model), RequestID: m.ID,
-		Usage: eval.Usage{Input: int(m.Usage.InputTokens), Output: int(m.Usage.OutputTokens)}}
+		Stop: map[sdk.StopReason]eval.Stop{sdk.StopReasonEndTurn: eval.StopEnd, sdk.StopReasonStopSequence: eval.StopEnd, sdk.StopReasonToolUse: eval.StopTool}[m.StopReason],
+		Usage: eval.Usage{
+			Input: int(u.InputTokens), Output: int(u.OutputTokens), Cached: int(u.CacheReadInputTokens), CacheWrite: int(u.CacheCreationInputTokens),
+			Reasoning: int(u.OutputTokensDetails.ThinkingTokens), ReasoningInOutput: true,
+		}}
 	for _, block := range m.Content {
 		switch b := block.AsAny().(type) {
 		case sdk.TextBlock:

@@ -15,6 +15,8 @@ func googleFormat() format {
 		name: "google", model: "gemini-2.5-flash", headers: []string{"X-Goog-Api-Key"}, open: google.New,
 		answer: `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}]}`,
 		send:   sendGoogle, read: readGoogle,
+		// Refused: a blocked prompt, and answers ended by SAFETY and MODEL_ARMOR.
+		want: tally{answers: 167, calls: 52, refused: 3, apart: 167},
 	}
 }
 
@@ -78,30 +80,51 @@ func readGoogle(body string) (eval.Response, error) {
 	}
 	r := eval.Response{ModelVersion: v.ModelVersion, RequestID: v.ResponseID}
 	if u := v.UsageMetadata; u != nil {
-		r.Usage = eval.Usage{Input: int(u.PromptTokenCount), Output: int(u.CandidatesTokenCount)}
-	}
-	if len(v.Candidates) == 0 {
-		if v.PromptFeedback != nil {
-			r.StopReason = string(v.PromptFeedback.BlockReason)
+		r.Usage = eval.Usage{
+			Input: int(u.PromptTokenCount), Output: int(u.CandidatesTokenCount), Cached: int(u.CachedContentTokenCount),
+			Reasoning: int(u.ThoughtsTokenCount), CachedInInput: true,
 		}
+	}
+	if len(v.Candidates) == 0 { // the prompt was blocked
+		r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(v.PromptFeedback.BlockReason), v.PromptFeedback.BlockReasonMessage
 		return r, nil
 	}
 	candidate := v.Candidates[0]
 	r.StopReason = string(candidate.FinishReason)
+	switch candidate.FinishReason {
+	case genai.FinishReasonStop:
+		r.Stop = eval.StopEnd
+	case genai.FinishReasonMaxTokens:
+		r.Stop = eval.StopLength
+	case genai.FinishReasonSafety, "MODEL_ARMOR":
+		r.Stop, r.Refusal = eval.StopRefused, candidate.FinishMessage
+	}
 	if candidate.Content == nil {
 		return r, nil
 	}
-	for _, p := range candidate.Content.Parts {
+	var written struct { // the SDK reads arguments into a map
+		Candidates []struct {
+			Content struct {
+				Parts []struct {
+					FunctionCall struct{ Args json.RawMessage }
+				}
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(body), &written); err != nil {
+		return r, err
+	}
+	for i, p := range candidate.Content.Parts {
 		if !p.Thought {
 			r.Text += p.Text
 		}
 		if f := p.FunctionCall; f != nil {
-			arguments, err := json.Marshal(f.Args)
-			if err != nil {
-				return r, err
-			}
+			arguments := written.Candidates[0].Content.Parts[i].FunctionCall.Args
 			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: f.ID, Name: f.Name, Arguments: arguments})
 		}
+	}
+	if r.Stop == eval.StopEnd && len(r.ToolCalls) > 0 {
+		r.Stop = eval.StopTool
 	}
 	return r, nil
 }

@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"encoding/json"
+	"strconv"
 	"testing"
 
 	sdk "github.com/openai/openai-go/v3"
@@ -18,6 +19,8 @@ func chatFormat() format {
 		name: "openai", path: "/v1", model: "gpt-4.1", headers: []string{"Authorization"}, open: openai.NewChat,
 		answer: `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}]}`,
 		send:   sendChat, read: readChat,
+		// Thinking is counted apart in 16 answers of xAI and 9 of Vercel's gateway.
+		want: tally{answers: 244, calls: 118, apart: 25},
 	}
 }
 
@@ -80,9 +83,10 @@ func readChat(body string) (eval.Response, error) {
 	if err := json.Unmarshal([]byte(body), &c); err != nil {
 		return eval.Response{}, err
 	}
-	r := eval.Response{ModelVersion: c.Model, RequestID: c.ID, Usage: eval.Usage{Input: int(c.Usage.PromptTokens), Output: int(c.Usage.CompletionTokens)}}
+	r := eval.Response{ModelVersion: c.Model, RequestID: c.ID, Usage: chatUsage(c.Usage)}
 	if len(c.Choices) > 0 {
-		r.Text, r.StopReason = c.Choices[0].Message.Content, c.Choices[0].FinishReason
+		r.Text, r.Refusal, r.StopReason = c.Choices[0].Message.Content, c.Choices[0].Message.Refusal, c.Choices[0].FinishReason
+		r.Stop = map[string]eval.Stop{"stop": eval.StopEnd, "tool_calls": eval.StopTool}[r.StopReason]
 		for _, call := range c.Choices[0].Message.ToolCalls {
 			f := call.AsFunction()
 			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: f.ID, Name: f.Function.Name, Arguments: json.RawMessage(f.Function.Arguments)})
@@ -91,11 +95,28 @@ func readChat(body string) (eval.Response, error) {
 	return r, nil
 }
 
+func chatUsage(u sdk.CompletionUsage) eval.Usage {
+	prompt, completion, reasoning := int(u.PromptTokens), int(u.CompletionTokens), int(u.CompletionTokensDetails.ReasoningTokens)
+	cached := int(u.PromptTokensDetails.CachedTokens)
+	for _, name := range []string{"prompt_cache_hit_tokens", "num_cached_tokens"} { // DeepSeek, Mistral
+		if n, err := strconv.Atoi(u.JSON.ExtraFields[name].Raw()); err == nil && cached == 0 {
+			cached = n
+		}
+	}
+	return eval.Usage{
+		Input: prompt, Output: completion, Cached: cached, CacheWrite: int(u.PromptTokensDetails.CacheWriteTokens), Reasoning: reasoning,
+		CachedInInput: true,
+		// xAI's total adds the thinking to the output; Vercel's gateway reports
+		// more thinking than output for Gemini.
+		ReasoningInOutput: reasoning <= completion && (reasoning == 0 || prompt+completion+reasoning != int(u.TotalTokens)),
+	}
+}
+
 func responsesFormat() format {
 	return format{
 		name: "openai_responses", path: "/v1", model: "gpt-4.1", headers: []string{"Authorization"}, open: openai.NewResponses,
 		answer: `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}]}`,
-		send:   sendResponse, read: readResponse,
+		send:   sendResponse, read: readResponse, want: tally{answers: 184, calls: 44},
 	}
 }
 
@@ -144,12 +165,20 @@ func readResponse(body string) (eval.Response, error) {
 	if err := json.Unmarshal([]byte(body), &v); err != nil {
 		return eval.Response{}, err
 	}
-	r := eval.Response{Text: v.OutputText(), StopReason: string(v.Status), ModelVersion: v.Model, RequestID: v.ID,
-		Usage: eval.Usage{Input: int(v.Usage.InputTokens), Output: int(v.Usage.OutputTokens)}}
+	u := v.Usage
+	r := eval.Response{Text: v.OutputText(), StopReason: string(v.Status), ModelVersion: v.Model, RequestID: v.ID, Stop: eval.StopEnd,
+		Usage: eval.Usage{
+			Input: int(u.InputTokens), Output: int(u.OutputTokens), Cached: int(u.InputTokensDetails.CachedTokens), CacheWrite: int(u.InputTokensDetails.CacheWriteTokens),
+			Reasoning: int(u.OutputTokensDetails.ReasoningTokens), CachedInInput: true, ReasoningInOutput: true,
+		}}
 	for _, item := range v.Output {
 		if call, ok := item.AsAny().(responses.ResponseFunctionToolCall); ok {
 			r.ToolCalls = append(r.ToolCalls, eval.ToolCall{ID: call.CallID, Name: call.Name, Arguments: json.RawMessage(call.Arguments)})
+			r.Stop = eval.StopTool
 		}
+	}
+	if v.Status == responses.ResponseStatusQueued || v.Status == responses.ResponseStatusInProgress { // in the background, which Scruple never asks for
+		r.Stop = eval.StopOther
 	}
 	return r, nil
 }

@@ -1,6 +1,5 @@
 // Package wiretest helps to test the clients of providers: it holds real
-// exchanges that others recorded, serves answers over loopback HTTP, and reads
-// JSON in a way of its own, so that a client is not checked with its own code.
+// exchanges that others recorded, and serves answers over loopback HTTP.
 //
 // The package is for tests only and must not know any client.
 package wiretest
@@ -101,15 +100,6 @@ func (e *Exchange) Format() (string, error) {
 
 // Answers are the recorded successes in one format.
 func Answers(t testing.TB, format string) []Exchange {
-	return selected(t, func(e *Exchange, f string) bool { return f == format && e.Status < 300 })
-}
-
-// Errors are the recorded errors in one format.
-func Errors(t testing.TB, format string) []Exchange {
-	return selected(t, func(e *Exchange, f string) bool { return f == format && e.Status >= 400 })
-}
-
-func selected(t testing.TB, want func(*Exchange, string) bool) []Exchange {
 	t.Helper()
 	var out []Exchange
 	for _, e := range Recordings(t) {
@@ -117,7 +107,7 @@ func selected(t testing.TB, want func(*Exchange, string) bool) []Exchange {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want(&e, f) {
+		if f == format && e.Status < 300 {
 			out = append(out, e)
 		}
 	}
