@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strings"
@@ -63,80 +64,51 @@ func TestBaseURLsThatAreNone(t *testing.T) {
 	}
 }
 
-// Official SDKs read endpoints, keys, organisations and headers from the
-// environment by themselves. None of that may reach a request.
+// A request goes to the provider's own endpoint where the study names none, and
+// holds the given key or none. Official SDKs read endpoints, keys, organisations
+// and headers from the environment by themselves; none of that may reach it.
 func TestEnvironmentIsNotRead(t *testing.T) {
-	trap, server := wiretest.NewServer(t), wiretest.NewServer(t)
-	trap.Answer(500, "trapped", nil)
-	for _, name := range []string{"OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "GOOGLE_VERTEX_BASE_URL"} {
-		t.Setenv(name, trap.URL)
+	const trap = "http://from-the-environment"
+	for _, name := range strings.Fields(`OPENAI_BASE_URL ANTHROPIC_BASE_URL GOOGLE_GEMINI_BASE_URL GOOGLE_VERTEX_BASE_URL
+		OPENAI_API_KEY OPENAI_ADMIN_KEY OPENAI_ORG_ID OPENAI_PROJECT_ID OPENAI_WEBHOOK_SECRET
+		ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN ANTHROPIC_WEBHOOK_SIGNING_KEY ANTHROPIC_PROFILE
+		GOOGLE_API_KEY GEMINI_API_KEY GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION`) {
+		t.Setenv(name, trap)
 	}
-	for _, name := range []string{"OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_WEBHOOK_SECRET",
-		"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_WEBHOOK_SIGNING_KEY", "GOOGLE_API_KEY", "GEMINI_API_KEY",
-		"GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"} {
-		t.Setenv(name, "from-the-environment")
-	}
-	t.Setenv("ANTHROPIC_PROFILE", "from-the-environment")
 	t.Setenv("GOOGLE_GENAI_USE_VERTEXAI", "true")
 	t.Setenv("GOOGLE_GENAI_USE_ENTERPRISE", "true")
-	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: from-the-environment")
-	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Custom: from-the-environment")
+	t.Setenv("OPENAI_CUSTOM_HEADERS", "X-Custom: "+trap)
+	t.Setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Custom: "+trap)
 
-	keyHeaders := map[string]string{"anthropic": "X-Api-Key", "openai": "Authorization", "openai_responses": "Authorization", "google": "X-Goog-Api-Key"}
-	for i, f := range formats {
-		for _, key := range []string{secret, ""} {
-			client, err := f.open(model.Endpoint{BaseURL: base(f.name, server.URL), APIKey: key})
-			if err != nil {
-				t.Fatal(err)
-			}
-			server.Answer(200, formats[i].answer, nil)
-			if _, err := client.Complete(t.Context(), request()); err != nil {
-				t.Fatalf("%s: %v", f.name, err)
-			}
-			sent := server.Requests()[0]
-			if got := strings.TrimPrefix(sent.Header.Get(keyHeaders[f.name]), "Bearer "); got != key {
-				t.Errorf("%s: sent key %q, want %q", f.name, got, key)
-			}
-			for name, values := range sent.Header {
-				if strings.Contains(strings.Join(values, " "), "from-the-environment") {
-					t.Errorf("%s: header %s holds %q", f.name, name, values)
-				}
-			}
-			if sent.Path != f.path {
-				t.Errorf("%s: sent to %s, want %s", f.name, sent.Path, f.path)
-			}
-		}
-	}
-	if got := trap.Requests(); len(got) > 0 {
-		t.Errorf("%d requests went to the environment's endpoint", len(got))
-	}
-}
-
-// The provider's own endpoint is used where the study names none, whatever the
-// environment says.
-func TestOwnEndpoints(t *testing.T) {
-	t.Setenv("OPENAI_BASE_URL", "http://127.0.0.1:1")
-	t.Setenv("ANTHROPIC_BASE_URL", "http://127.0.0.1:1")
-	t.Setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:1")
-	want := map[string]string{
-		"anthropic":        "https://api.anthropic.com/v1/messages",
-		"openai":           "https://api.openai.com/v1/chat/completions",
-		"openai_responses": "https://api.openai.com/v1/responses",
-		"google":           "https://generativelanguage.googleapis.com/v1beta/models/some-model:generateContent",
+	expected := map[string]struct{ host, keyHeader string }{
+		"anthropic":        {"https://api.anthropic.com", "X-Api-Key"},
+		"openai":           {"https://api.openai.com", "Authorization"},
+		"openai_responses": {"https://api.openai.com", "Authorization"},
+		"google":           {"https://generativelanguage.googleapis.com", "X-Goog-Api-Key"},
 	}
 	for _, f := range formats {
-		var got string
-		client, err := f.open(model.Endpoint{APIKey: secret, HTTP: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
-			got = r.URL.String()
-			return nil, http.ErrServerClosed
-		})}})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, err = client.Complete(t.Context(), request())
-		failure(t, err)
-		if got != want[f.name] {
-			t.Errorf("%s: asked %s, want %s", f.name, got, want[f.name])
+		const given = "http://192.0.2.1"
+		want := expected[f.name]
+		for baseURL, host := range map[string]string{"": want.host, base(f.name, given): given} {
+			for _, key := range []string{secret, ""} {
+				var sent *http.Request
+				transport := roundTrip(func(r *http.Request) (*http.Response, error) { sent = r; return nil, http.ErrServerClosed })
+				client, err := f.open(model.Endpoint{BaseURL: baseURL, APIKey: key, HTTP: &http.Client{Transport: transport}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, err = client.Complete(t.Context(), request())
+				failure(t, err)
+				if got := sent.URL.String(); got != host+f.path {
+					t.Errorf("%s: asked %s, want %s", f.name, got, host+f.path)
+				}
+				if got := strings.TrimPrefix(sent.Header.Get(want.keyHeader), "Bearer "); got != key {
+					t.Errorf("%s: sent key %q, want %q", f.name, got, key)
+				}
+				if strings.Contains(fmt.Sprint(sent.Header), trap) {
+					t.Errorf("%s: headers %v hold what the environment says", f.name, sent.Header)
+				}
+			}
 		}
 	}
 }
@@ -151,7 +123,7 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 	elsewhere, server := wiretest.NewServer(t), wiretest.NewServer(t)
 	for i, f := range formats {
 		elsewhere.Answer(200, f.answer, nil)
-		for _, status := range []int{301, 302, 307, 308} {
+		for _, status := range []int{301, 302, 303, 307, 308} {
 			server.Answer(status, "", map[string]string{"Location": elsewhere.URL + "/v1"})
 			_, err := open(t, i, server.URL).Complete(t.Context(), request())
 			if e := failure(t, err); !strings.Contains(e.Remedy, elsewhere.URL) {
