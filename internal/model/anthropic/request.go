@@ -11,22 +11,17 @@ import (
 )
 
 type request struct {
-	Model         string        `json:"model"`
-	MaxTokens     int           `json:"max_tokens"`
-	System        string        `json:"system,omitempty"`
-	Messages      []message     `json:"messages"`
-	Temperature   *float64      `json:"temperature,omitempty"`
-	TopP          *float64      `json:"top_p,omitempty"`
-	StopSequences []string      `json:"stop_sequences,omitempty"`
-	Thinking      *thinking     `json:"thinking,omitempty"`
-	OutputConfig  *outputConfig `json:"output_config,omitempty"`
-	Tools         []tool        `json:"tools,omitempty"`
-	ToolChoice    *toolChoice   `json:"tool_choice,omitempty"`
-}
-
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
+	Model         string       `json:"model"`
+	MaxTokens     int          `json:"max_tokens"`
+	System        string       `json:"system,omitempty"`
+	Messages      []model.Turn `json:"messages"`
+	Temperature   *float64     `json:"temperature,omitempty"`
+	TopP          *float64     `json:"top_p,omitempty"`
+	StopSequences []string     `json:"stop_sequences,omitempty"`
+	Thinking      *thinking    `json:"thinking,omitempty"`
+	OutputConfig  outputConfig `json:"output_config,omitzero"`
+	Tools         []tool       `json:"tools,omitempty"`
+	ToolChoice    *toolChoice  `json:"tool_choice,omitempty"`
 }
 
 type thinking struct {
@@ -59,44 +54,39 @@ type toolChoice struct {
 // model's name it says, as it does for what the model was found to refuse.
 func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	traits := traitsOf(r.Name)
-	e := encoder{r: r, traits: traits, refused: refused}
-	e.out = request{Model: r.Name, System: r.System, Messages: messages(r)}
+	refused |= model.Seed // the format has none
+	if traits.noSampling || r.Reasoning.Budget != 0 {
+		refused |= model.Temperature | model.TopP
+	}
+	e := encoder{Adaptation: model.Adapt(r, refused), r: r, traits: traits}
+	e.out.Model = r.Name
 	e.reasoning()
 	e.limit()
-	e.sampling()
-	e.schema()
+	s := e.Sampling()
+	e.out.Temperature, e.out.TopP, e.out.StopSequences = s.Temperature, s.TopP, s.Stop
+	e.out.System, e.out.Messages = e.Turns()
+	if r.Schema != nil && !e.Drops(model.JSONSchema, "json schema") {
+		e.out.OutputConfig.Format = &format{Type: "json_schema", Schema: r.Schema.JSON}
+	}
 	e.tools()
 	body, err := model.EncodeJSON(&e.out)
-	return body, e.adapted, err
-}
-
-func messages(r *eval.Request) []message {
-	out := make([]message, len(r.Messages))
-	for i, m := range r.Messages {
-		out[i] = message{m.Role, m.Content}
-	}
-	return out
+	return body, e.Notes, err
 }
 
 type encoder struct {
-	r       *eval.Request
-	traits  traits
-	refused model.Refused
-	out     request
-	adapted []string
+	*model.Adaptation
+	r      *eval.Request
+	traits traits
+	out    request
 }
 
-func (e *encoder) note(what string) { e.adapted = append(e.adapted, what) }
-
 func (e *encoder) reasoning() {
-	if e.r.Reasoning.Effort != "" {
-		e.out.OutputConfig = &outputConfig{Effort: e.r.Reasoning.Effort}
-	}
+	e.out.OutputConfig.Effort = e.r.Reasoning.Effort
 	switch budget := e.r.Reasoning.Budget; {
 	case budget == 0:
 	case e.traits.adaptiveOnly:
 		e.out.Thinking = &thinking{Type: "adaptive"}
-		e.note("thinking budget dropped, adaptive thinking sent")
+		e.Note("thinking budget dropped, adaptive thinking sent")
 	default:
 		e.out.Thinking = &thinking{Type: "enabled", BudgetTokens: budget}
 	}
@@ -108,63 +98,13 @@ func (e *encoder) limit() {
 	limit := e.r.MaxTokens + e.r.Allowance
 	if e.r.MaxTokens == 0 {
 		limit += e.traits.defaultLimit
-		e.note("max_tokens set to " + strconv.Itoa(limit) + ", as the provider requires one")
+		e.Note("max_tokens set to " + strconv.Itoa(limit) + ", as the provider requires one")
 	}
 	if t := e.out.Thinking; t != nil && t.BudgetTokens >= limit {
 		limit += t.BudgetTokens
-		e.note("max_tokens raised to " + strconv.Itoa(limit) + ", as it must exceed the thinking budget")
+		e.Note("max_tokens raised to " + strconv.Itoa(limit) + ", as it must exceed the thinking budget")
 	}
 	e.out.MaxTokens = limit
-}
-
-// sampling leaves temperature and top_p out where the model thinks or takes
-// none.
-func (e *encoder) sampling() {
-	s := e.r.Sampling
-	none := e.traits.noSampling || e.out.Thinking != nil
-	e.out.Temperature, e.out.TopP = s.Temperature, s.TopP
-	if s.Temperature != nil && (none || e.refused.Has(model.Temperature)) {
-		e.out.Temperature = nil
-		e.note("temperature dropped")
-	}
-	if s.TopP != nil && (none || e.refused.Has(model.TopP)) {
-		e.out.TopP = nil
-		e.note("top_p dropped")
-	}
-	if s.Seed != nil {
-		e.note("seed dropped")
-	}
-	if len(s.Stop) > 0 && e.refused.Has(model.StopWords) {
-		e.note("stop dropped")
-	} else {
-		e.out.StopSequences = s.Stop
-	}
-	if e.r.System != "" && e.refused.Has(model.SystemRole) {
-		e.out.System = ""
-		e.out.Messages = withSystem(e.r.System, e.out.Messages)
-		e.note("system prompt sent in the first message")
-	}
-}
-
-func withSystem(system string, messages []message) []message {
-	if len(messages) > 0 && messages[0].Role == "user" {
-		messages[0].Content = system + "\n\n" + messages[0].Content
-		return messages
-	}
-	return append([]message{{Role: "user", Content: system}}, messages...)
-}
-
-func (e *encoder) schema() {
-	switch {
-	case e.r.Schema == nil:
-	case e.refused.Has(model.JSONSchema):
-		e.note("json schema dropped")
-	default:
-		if e.out.OutputConfig == nil {
-			e.out.OutputConfig = new(outputConfig)
-		}
-		e.out.OutputConfig.Format = &format{Type: "json_schema", Schema: e.r.Schema.JSON}
-	}
 }
 
 func (e *encoder) tools() {
@@ -180,7 +120,7 @@ func (e *encoder) tools() {
 	case e.out.Thinking != nil || e.traits.noForce:
 		// A thinking model may call the tool; it cannot be made to.
 		e.out.ToolChoice = &toolChoice{Type: "auto"}
-		e.note(fmt.Sprintf("tool choice auto sent instead of %q", e.r.Force))
+		e.Note(fmt.Sprintf("tool choice auto sent instead of %q", e.r.Force))
 	default:
 		e.out.ToolChoice = &toolChoice{Type: "tool", Name: e.r.Force}
 	}

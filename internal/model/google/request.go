@@ -10,7 +10,7 @@ import (
 type request struct {
 	SystemInstruction *content    `json:"systemInstruction,omitempty"`
 	Contents          []content   `json:"contents"`
-	GenerationConfig  *generation `json:"generationConfig,omitempty"`
+	GenerationConfig  generation  `json:"generationConfig,omitzero"`
 	Tools             []tools     `json:"tools,omitempty"`
 	ToolConfig        *toolConfig `json:"toolConfig,omitempty"`
 }
@@ -61,10 +61,20 @@ type functionCalling struct {
 
 // Encode implements [model.Wire].
 func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
-	e := encoder{r: r, refused: refused}
+	a := model.Adapt(r, refused)
 	var out request
-	e.contents(&out)
-	out.GenerationConfig = e.generation()
+	system, turns := a.Turns() // Gemma takes no system prompt
+	if system != "" {
+		out.SystemInstruction = &content{Parts: []textPart{{system}}}
+	}
+	out.Contents = make([]content, len(turns))
+	for i, t := range turns {
+		if t.Role == "assistant" {
+			t.Role = "model"
+		}
+		out.Contents[i] = content{t.Role, []textPart{{t.Content}}}
+	}
+	out.GenerationConfig = generationOf(r, a)
 	if len(r.Tools) > 0 {
 		out.Tools = []tools{{}}
 		for _, t := range r.Tools {
@@ -75,71 +85,20 @@ func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, er
 		out.ToolConfig = &toolConfig{functionCalling{"ANY", []string{r.Force}}}
 	}
 	body, err := model.EncodeJSON(&out)
-	return body, e.adapted, err
+	return body, a.Notes, err
 }
 
-type encoder struct {
-	r       *eval.Request
-	refused model.Refused
-	adapted []string
-}
-
-// dropped reports whether a parameter that was asked for is left out, and
-// notes it.
-func (e *encoder) dropped(sent bool, p model.Refused, name string) bool {
-	if !sent || !e.refused.Has(p) {
-		return false
+func generationOf(r *eval.Request, a *model.Adaptation) generation {
+	s := a.Sampling()
+	g := generation{Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, StopSequences: s.Stop}
+	if r.MaxTokens > 0 && !a.Drops(model.MaxTokens, "max_tokens") {
+		g.MaxOutputTokens = r.MaxTokens + r.Allowance // thinking counts in the limit
 	}
-	e.adapted = append(e.adapted, name+" dropped")
-	return true
-}
-
-func (e *encoder) contents(out *request) {
-	out.Contents = make([]content, 0, len(e.r.Messages))
-	for _, m := range e.r.Messages {
-		role := m.Role
-		if role == "assistant" {
-			role = "model"
-		}
-		out.Contents = append(out.Contents, content{role, []textPart{{m.Content}}})
+	if r.Schema != nil && !a.Drops(model.JSONSchema, "json schema") {
+		g.ResponseMIMEType, g.ResponseJSONSchema = "application/json", r.Schema.JSON
 	}
-	switch {
-	case e.r.System == "":
-	case e.refused.Has(model.SystemRole): // Gemma takes none
-		e.adapted = append(e.adapted, "system prompt sent in the first message")
-		if len(out.Contents) > 0 && out.Contents[0].Role == "user" {
-			out.Contents[0].Parts[0].Text = e.r.System + "\n\n" + out.Contents[0].Parts[0].Text
-		} else {
-			out.Contents = append([]content{{"user", []textPart{{e.r.System}}}}, out.Contents...)
-		}
-	default:
-		out.SystemInstruction = &content{Parts: []textPart{{e.r.System}}}
+	if t := r.Reasoning; t.Effort != "" || t.Budget > 0 {
+		g.ThinkingConfig = &thinking{t.Effort, t.Budget}
 	}
-}
-
-func (e *encoder) generation() *generation {
-	s, empty := e.r.Sampling, true
-	var g generation
-	set := func(given bool, p model.Refused, name string, send func()) {
-		if given && !e.dropped(given, p, name) {
-			send()
-			empty = false
-		}
-	}
-	set(s.Temperature != nil, model.Temperature, "temperature", func() { g.Temperature = s.Temperature })
-	set(s.TopP != nil, model.TopP, "top_p", func() { g.TopP = s.TopP })
-	set(s.Seed != nil, model.Seed, "seed", func() { g.Seed = s.Seed })
-	set(len(s.Stop) > 0, model.StopWords, "stop", func() { g.StopSequences = s.Stop })
-	// Thinking counts in the limit.
-	set(e.r.MaxTokens > 0, model.MaxTokens, "max_tokens", func() { g.MaxOutputTokens = e.r.MaxTokens + e.r.Allowance })
-	set(e.r.Schema != nil, model.JSONSchema, "json schema", func() {
-		g.ResponseMIMEType, g.ResponseJSONSchema = "application/json", e.r.Schema.JSON
-	})
-	if t := e.r.Reasoning; t.Effort != "" || t.Budget > 0 {
-		g.ThinkingConfig, empty = &thinking{t.Effort, t.Budget}, false
-	}
-	if empty {
-		return nil
-	}
-	return &g
+	return g
 }

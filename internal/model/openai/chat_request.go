@@ -17,7 +17,7 @@ type chatWire struct {
 
 type chatRequest struct {
 	Model               string         `json:"model"`
-	Messages            []message      `json:"messages"`
+	Messages            []model.Turn   `json:"messages"`
 	MaxTokens           int            `json:"max_tokens,omitempty"`
 	MaxCompletionTokens int            `json:"max_completion_tokens,omitempty"`
 	Temperature         *float64       `json:"temperature,omitempty"`
@@ -30,11 +30,6 @@ type chatRequest struct {
 	ResponseFormat      *chatFormat    `json:"response_format,omitempty"`
 	Tools               []chatTool     `json:"tools,omitempty"`
 	ToolChoice          *chatChoice    `json:"tool_choice,omitempty"`
-}
-
-type message struct {
-	Role    string `json:"role"`
-	Content string `json:"content"`
 }
 
 type chatReasoning struct {
@@ -76,12 +71,13 @@ type chatChoice struct {
 // Encode implements [model.Wire].
 func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	a := adapt(r, refused)
-	out := chatRequest{Model: r.Name, Temperature: a.temperature(), TopP: a.topP(), Seed: a.seed(true), Stop: a.stop(true)}
-	system, messages := a.system()
+	s := a.Sampling()
+	out := chatRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop}
+	system, turns := a.Turns()
 	if system != "" {
-		messages = append([]message{{"system", system}}, messages...)
+		turns = append([]model.Turn{{Role: "system", Content: system}}, turns...)
 	}
-	out.Messages = messages
+	out.Messages = turns
 	w.limit(&out, a)
 	w.reasoning(&out, a)
 	switch form := a.schemaForm(); form {
@@ -97,23 +93,23 @@ func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []stri
 		out.ToolChoice = &chatChoice{"function", chatFunction{Name: r.Force}}
 	}
 	body, err := model.EncodeJSON(&out)
-	return body, a.notes, err
+	return body, a.Notes, err
 }
 
 // limit sends the token limit under the name the endpoint knows: OpenAI itself
 // has renamed it, most others have not.
-func (w chatWire) limit(out *chatRequest, a *adaptation) {
+func (w chatWire) limit(out *chatRequest, a adaptation) {
 	n := a.limit()
 	if n == 0 {
 		return
 	}
 	renamed := a.traits.reasons || w.host == "api.openai.com" || strings.HasSuffix(w.host, ".azure.com")
-	if a.refused.Has(model.MaxTokens) {
+	if a.Refuses(model.MaxTokens) {
 		renamed = !renamed
 		if renamed {
-			a.note("max_tokens sent as max_completion_tokens")
+			a.Note("max_tokens sent as max_completion_tokens")
 		} else {
-			a.note("max_completion_tokens sent as max_tokens")
+			a.Note("max_completion_tokens sent as max_tokens")
 		}
 	}
 	if renamed {
@@ -123,7 +119,7 @@ func (w chatWire) limit(out *chatRequest, a *adaptation) {
 	}
 }
 
-func (w chatWire) reasoning(out *chatRequest, a *adaptation) {
+func (w chatWire) reasoning(out *chatRequest, a adaptation) {
 	effort, budget := a.r.Reasoning.Effort, a.r.Reasoning.Budget
 	switch {
 	case w.host == "openrouter.ai" && (effort != "" || budget > 0):
@@ -135,6 +131,6 @@ func (w chatWire) reasoning(out *chatRequest, a *adaptation) {
 		out.ReasoningEffort = effort
 	}
 	if budget > 0 {
-		a.note("thinking budget dropped")
+		a.Note("thinking budget dropped")
 	}
 }

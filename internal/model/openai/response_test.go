@@ -119,19 +119,19 @@ func TestTraits(t *testing.T) {
 		name, effort string
 		want         traits
 	}{
-		{"o1-mini", "", traits{true, true, true}},
-		{"o3", "", traits{true, true, false}},
-		{"o4-mini-2025-04-16", "", traits{true, true, false}},
-		{"openai/o3-mini", "", traits{true, true, false}},
-		{"gpt-5", "", traits{true, true, false}},
-		{"gpt-5-mini-2025-08-07", "", traits{true, true, false}},
-		{"openai/gpt-5-nano", "", traits{true, true, false}},
-		{"gpt-5", "minimal", traits{true, true, false}},
-		{"gpt-5.2", "none", traits{true, false, false}},
-		{"gpt-5.2", "", traits{true, false, false}}, // its default effort is none; where it is not, that is learnt
-		{"gpt-5.2", "high", traits{true, true, false}},
-		{"gpt-5.2-pro", "", traits{true, true, false}},
-		{"gpt-5.6-sol", "low", traits{true, true, false}},
+		{"o1-mini", "", traits{true, sampling | model.SystemRole}},
+		{"o3", "", traits{true, sampling}},
+		{"o4-mini-2025-04-16", "", traits{true, sampling}},
+		{"openai/o3-mini", "", traits{true, sampling}},
+		{"gpt-5", "", traits{true, sampling}},
+		{"gpt-5-mini-2025-08-07", "", traits{true, sampling}},
+		{"openai/gpt-5-nano", "", traits{true, sampling}},
+		{"gpt-5", "minimal", traits{true, sampling}},
+		{"gpt-5.2", "none", traits{true, 0}},
+		{"gpt-5.2", "", traits{true, 0}}, // its default effort is none; where it is not, that is learnt
+		{"gpt-5.2", "high", traits{true, sampling}},
+		{"gpt-5.2-pro", "", traits{true, sampling}},
+		{"gpt-5.6-sol", "low", traits{true, sampling}},
 		{"gpt-5-chat-latest", "", traits{}},
 		{"gpt-5.1-chat-latest", "", traits{}},
 		{"gpt-4o", "", traits{}},

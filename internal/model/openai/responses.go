@@ -14,7 +14,7 @@ type responsesWire struct{ url string }
 type responsesRequest struct {
 	Model           string              `json:"model"`
 	Instructions    string              `json:"instructions,omitempty"`
-	Input           []message           `json:"input"`
+	Input           []model.Turn        `json:"input"`
 	MaxOutputTokens int                 `json:"max_output_tokens,omitempty"`
 	Temperature     *float64            `json:"temperature,omitempty"`
 	TopP            *float64            `json:"top_p,omitempty"`
@@ -55,20 +55,18 @@ type responsesChoice struct {
 
 // Encode implements [model.Wire].
 func (responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
-	a := adapt(r, refused)
-	out := responsesRequest{Model: r.Name, Temperature: a.temperature(), TopP: a.topP()}
-	a.seed(false) // the format has neither
-	a.stop(false)
-	out.Instructions, out.Input = a.system()
-	if out.MaxOutputTokens = a.limit(); out.MaxOutputTokens > 0 && refused.Has(model.MaxTokens) {
-		out.MaxOutputTokens = 0
-		a.note("max_output_tokens dropped")
+	a := adapt(r, refused|model.Seed|model.StopWords) // the format has neither
+	s := a.Sampling()
+	out := responsesRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP}
+	out.Instructions, out.Input = a.Turns()
+	if r.MaxTokens > 0 && !a.Drops(model.MaxTokens, "max_output_tokens") {
+		out.MaxOutputTokens = a.limit()
 	}
 	if r.Reasoning.Effort != "" {
 		out.Reasoning = &responsesReasoning{r.Reasoning.Effort}
 	}
 	if r.Reasoning.Budget > 0 {
-		a.note("thinking budget dropped")
+		a.Note("thinking budget dropped")
 	}
 	switch form := a.schemaForm(); form {
 	case "json_schema":
@@ -87,7 +85,7 @@ func (responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []s
 		out.ToolChoice = &responsesChoice{"function", r.Force}
 	}
 	body, err := model.EncodeJSON(&out)
-	return body, a.notes, err
+	return body, a.Notes, err
 }
 
 type responsesAnswer struct {
