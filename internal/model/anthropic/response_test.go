@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
 func TestEnds(t *testing.T) {
@@ -57,4 +58,12 @@ func TestTraits(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got, want)
 		}
 	}
+}
+
+func FuzzDecode(f *testing.F) {
+	wiretest.Fuzz(f, wire{}.Decode,
+		`{"type":"message","id":"m","model":"c","content":[{"type":"thinking","thinking":"…"},{"type":"text","text":"a"},{"type":"tool_use","id":"t","name":"f","input":{"a":1}}],"stop_reason":"tool_use","usage":{"input_tokens":1,"output_tokens":2.0,"cache_read_input_tokens":null}}`,
+		`{"content":[],"stop_reason":"refusal","stop_details":{"type":"refusal","category":"bio","explanation":null}}`,
+		`{"error":{"type":"overloaded_error"}}`, `{"content":[null]}`, `{"usage":[]}`, `[]`,
+	)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
 // What services do that the recordings do not show; sources are their API
@@ -146,4 +147,21 @@ func TestTraits(t *testing.T) {
 			t.Errorf("%s, effort %q: %+v, want %+v", test.name, test.effort, got, test.want)
 		}
 	}
+}
+
+func FuzzDecodeChat(f *testing.F) {
+	wiretest.Fuzz(f, chatWire{}.Decode,
+		`{"id":1,"model":null,"choices":[{"message":{"content":[{"type":"thinking"},{"type":"text","text":"a"},"b"],"tool_calls":[{"id":"c","function":{"name":"f","arguments":{"a":1}}}]},"finish_reason":"stop"}],"usage":{"prompt_tokens":"3"}}`,
+		`{"choices":[{"message":{"content":null,"refusal":"no"},"finish_reason":null}],"usage":null}`,
+		`{"choices":[{"error":{"code":502},"finish_reason":"error"}]}`, `{"choices":[{"message":{"content":{}}}]}`, `{"error":"x"}`,
+		`{"choices":[{"message":{"function_call":{"name":"f","arguments":"{"}},"finish_reason":"function_call"}]}`,
+	)
+}
+
+func FuzzDecodeResponse(f *testing.F) {
+	wiretest.Fuzz(f, responsesWire{}.Decode,
+		`{"id":"r","status":"completed","output":[{"type":"reasoning"},{"type":"message","content":[{"type":"output_text","text":"a"},{"type":"refusal","refusal":"no"}]},{"type":"function_call","call_id":"c","name":"f","arguments":"{}"}],"usage":{"input_tokens":1}}`,
+		`{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"},"output":[]}`,
+		`{"status":"failed","error":{"code":"server_error","message":"x"}}`, `{"status":"failed","error":null}`, `{"output":[{"type":"message","content":"a"}]}`,
+	)
 }
