@@ -78,4 +78,4 @@ fuzz:
 	done
 
 update:
-	$(GO) test ./internal/report ./internal/suites/... ./internal/model/... ./cmd/scruple -update
+	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./tools/convert/cuad ./cmd/scruple -update
