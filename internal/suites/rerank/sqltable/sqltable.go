@@ -13,12 +13,12 @@
 // told, so that the same query over the same tables ends in the same way on
 // every machine. Recursion, the only thing in SQL that has no end, is refused.
 // So is a join that goes through more than two tables row by row, which is what
-// a forgotten condition comes to: with two, its work is at most the square of
-// the largest table, and tables are small. Lengths of texts, patterns and
-// expressions are limited, and so are the rows and bytes of a result. What is
-// left can still be slow when somebody tries hard. For that there is a limit of
-// time, far above what honest queries take, and [ErrTime] names it, since only
-// there the answer depends on the machine.
+// a forgotten condition comes to: tables are small, and the square of one is
+// soon done. Lengths of texts, patterns and expressions are limited, and so are
+// the rows and bytes of a result. What is left, such as subqueries within
+// subqueries, can still be slow when somebody tries hard. For that there is a
+// limit of time, far above what honest queries take, and [ErrTime] names it,
+// since only there the answer depends on the machine.
 //
 // The package must not know what the tables hold or who asks.
 package sqltable
