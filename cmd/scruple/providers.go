@@ -125,9 +125,9 @@ func newRecorded(m study.Model) (model.Client, string, error) {
 func newSimulated(m study.Model) (model.Client, error) {
 	var skill simulated.Skill
 	if m.Skill != nil {
-		skill = simulated.Skill(*m.Skill)
+		skill = *m.Skill
 	}
-	if err := skill.Check(); err != nil {
+	if err := simulated.Check(skill); err != nil {
 		return nil, fmt.Errorf("model %s: %w", m.ID, err)
 	}
 	seed := int64(42)

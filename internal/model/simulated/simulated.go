@@ -33,6 +33,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // Version is what answers give as the version of the model. It changes when
@@ -47,22 +48,17 @@ const (
 	Fabricate = "fabricate" // a quote is made up
 )
 
-// A Skill says how often a simulated model errs. Rates are probabilities: the
-// first four of a part for which the error is possible, the last of an answer.
+// A Skill is the study's: how often a simulated model errs. Rates are
+// probabilities: the first four of a part for which the error is possible, the
+// last of an answer.
 //
 // Errors of one part exclude each other, so each happens at its stated rate as
 // long as the rates of those that are possible add up to at most 1; beyond
-// that the later ones in the list get what is left. [Skill.Check] refuses it.
-type Skill struct {
-	Miss      float64
-	Wrong     float64
-	Invent    float64
-	Fabricate float64
-	Malformed float64 // the answer cannot be read
-}
+// that the later ones in the list get what is left. [Check] refuses it.
+type Skill = study.Skill
 
 // rates lists the errors of a part in the order in which they are tried.
-func (s *Skill) rates() []rate {
+func rates(s Skill) []rate {
 	return []rate{{Miss, s.Miss}, {Wrong, s.Wrong}, {Invent, s.Invent}, {Fabricate, s.Fabricate}}
 }
 
@@ -73,8 +69,8 @@ type rate struct {
 
 // Check reports rates that are no probabilities, and rates of errors of
 // something that is there (miss, wrong, fabricate) that cannot all hold.
-func (s Skill) Check() error {
-	for _, r := range append(s.rates(), rate{"malformed", s.Malformed}) {
+func Check(s Skill) error {
+	for _, r := range append(rates(s), rate{"malformed", s.Malformed}) {
 		if !(r.p >= 0 && r.p <= 1) { // NaN is neither
 			return fmt.Errorf("skill: %s is %v: want a probability from 0 to 1", r.kind, r.p)
 		}
@@ -189,7 +185,7 @@ func (c *Client) write(s *Sheet, draws stream) string {
 // choose gives the text of a part for a number drawn from [0, 1): the errors
 // that are possible take up intervals one after the other, from 0 on.
 func (c *Client) choose(p *Part, u float64) string {
-	for _, r := range c.skill.rates() {
+	for _, r := range rates(c.skill) {
 		text, possible := p.Alternatives[r.kind]
 		if !possible {
 			continue

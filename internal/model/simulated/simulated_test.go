@@ -15,11 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
-	"github.com/scruple-eval/scruple/internal/study"
 )
-
-// The study's skill is this package's: the two convert into each other.
-var _ = Skill(study.Skill{})
 
 func ask(item string, replicate int, s Sheet) *eval.Request {
 	return &eval.Request{Model: "sim", Provider: "simulated", Item: item, Replicate: replicate, Payload: Encode(s)}
@@ -193,7 +189,7 @@ func TestRatesAreKept(t *testing.T) {
 	for _, kinds := range [][]string{{Miss, Wrong, Invent, Fabricate}, {Miss, Wrong, Fabricate}, {Wrong}, {Fabricate}, {Invent}, {Miss, Invent}, {}} {
 		text := answer(t, c, ask("doc", 1, letters(draws, kinds...)))
 		left := 1.0
-		for _, r := range skill.rates() {
+		for _, r := range rates(skill) {
 			p := 0.0
 			if strings.Contains(strings.Join(kinds, " "), r.kind) {
 				p = r.p
@@ -264,7 +260,7 @@ func TestEqualRequestsGetEqualAnswers(t *testing.T) {
 	rate := rapid.Float64Range(0, 1)
 	text := rapid.StringMatching(`[a-z<"]{0,4}`)
 	rapid.Check(t, func(t *rapid.T) {
-		skill := Skill{rate.Draw(t, "miss"), rate.Draw(t, "wrong"), rate.Draw(t, "invent"), rate.Draw(t, "fabricate"), rate.Draw(t, "malformed")}
+		skill := Skill{Miss: rate.Draw(t, "miss"), Wrong: rate.Draw(t, "wrong"), Invent: rate.Draw(t, "invent"), Fabricate: rate.Draw(t, "fabricate"), Malformed: rate.Draw(t, "malformed")}
 		seed := rapid.Int64().Draw(t, "seed")
 		sheet := Sheet{Prefix: "(", Separator: "|", Suffix: ")", Malformed: "?", Parts: rapid.SliceOfN(rapid.Custom(func(t *rapid.T) Part {
 			return Part{text.Draw(t, "right"), rapid.MapOf(rapid.SampledFrom([]string{Miss, Wrong, Invent, Fabricate}), text).Draw(t, "alternatives")}
@@ -320,7 +316,7 @@ func TestSkillCheck(t *testing.T) {
 		{Skill{Miss: 0.6, Wrong: 0.6}, "add up to 1.2"},
 	}
 	for _, tt := range tests {
-		err := tt.skill.Check()
+		err := Check(tt.skill)
 		if got := fmt.Sprint(err); tt.says == "" && err != nil || tt.says != "" && !strings.Contains(got, tt.says) {
 			t.Errorf("%+v: %v, want %q", tt.skill, err, tt.says)
 		}
@@ -333,7 +329,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"parts":[{"alternatives":{"other":"x"}}]}`), 1.0)
 	f.Add([]byte(`{"prefix":"\ud800"}`), 0.0)
 	f.Fuzz(func(t *testing.T, payload []byte, rate float64) {
-		c := New(Skill{rate, rate, rate, rate, rate}, 42)
+		c := New(Skill{Miss: rate, Wrong: rate, Invent: rate, Fabricate: rate, Malformed: rate}, 42)
 		r := &eval.Request{Model: "sim", Item: "doc", Payload: payload}
 		first, err := c.Complete(t.Context(), r)
 		if err != nil {
