@@ -221,7 +221,7 @@ func suiteCalled(name string) (suites.Entry, error) {
 }
 
 // storeFor is the store of a study file: --store, or .scruple/scruple.db in
-// the study's folder.
+// the study's folder, or in this one where studyPath is "".
 func (a *app) storeFor(studyPath string) string {
 	if a.storePath != "" {
 		return a.storePath
@@ -241,12 +241,9 @@ func isStudyFile(arg string) bool {
 // findRun finds the run a study file or run id stands for, in a store opened
 // to read. For a study file it is the newest run of that study.
 func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, error) {
-	path := a.storePath
-	if path == "" {
-		path = filepath.Join(".scruple", "scruple.db")
-		if isStudyFile(arg) {
-			path = a.storeFor(arg)
-		}
+	path := a.storeFor("")
+	if isStudyFile(arg) {
+		path = a.storeFor(arg)
 	}
 	db, err := store.OpenRead(ctx, path)
 	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && !isStudyFile(arg) {

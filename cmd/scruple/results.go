@@ -342,11 +342,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 }
 
 func (a *app) allRuns(ctx context.Context) error {
-	path := a.storePath
-	if path == "" {
-		path = ".scruple/scruple.db"
-	}
-	db, err := store.OpenRead(ctx, path)
+	db, err := store.OpenRead(ctx, a.storeFor(""))
 	if err != nil {
 		return err
 	}

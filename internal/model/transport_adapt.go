@@ -115,16 +115,11 @@ func isWordByte(b byte) bool {
 
 // A memory keeps what models were found to refuse.
 type memory struct {
-	mu      sync.RWMutex
+	mu      sync.Mutex
 	refused map[string]Refused
 }
 
-func (m *memory) of(name string) Refused {
-	m.mu.RLock()
-	defer m.mu.RUnlock()
-	return m.refused[name]
-}
-
+// add adds to what a model is known to refuse, and returns all of it.
 func (m *memory) add(name string, s Refused) Refused {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -53,7 +53,7 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 // parameter so learnt. The client remembers, so later requests are sent once,
 // and every answer says in Adapted what was changed.
 func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
-	refused := c.learnt.of(r.Name)
+	refused := c.learnt.add(r.Name, 0)
 	for {
 		response, complaint, err := c.once(ctx, r, refused)
 		if complaint == nil || err == nil {

@@ -14,6 +14,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// failed is the error of an answer with an error status.
+func failed(status int, body, keyEnv string) *Error {
+	c := readComplaint([]byte(body))
+	return c.failure(&Exchange{Status: status, Header: http.Header{}}, keyEnv, "m")
+}
+
 // Each provider's own words for an input that exceeds the context, from their
 // documentation and from bug reports.
 func TestTooLong(t *testing.T) {
@@ -39,8 +45,7 @@ func TestTooLong(t *testing.T) {
 		{"a proxy", 413, `<html>413 Request Entity Too Large</html>`},
 	}
 	for _, test := range tests {
-		c := readComplaint([]byte(test.body))
-		e := c.failure(&Exchange{Status: test.status, Header: http.Header{}}, "KEY", "m")
+		e := failed(test.status, test.body, "KEY")
 		if e.Kind != eval.ErrBadRequest || !e.TooLong || e.Remedy == "" {
 			t.Errorf("%s: got %s, too long %v, remedy %q; want a bad request that is too long", test.who, e.Kind, e.TooLong, e.Remedy)
 		}
@@ -49,8 +54,7 @@ func TestTooLong(t *testing.T) {
 		`{"error":{"message":"max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for this model"}}`,
 		`{"error":{"message":"max_tokens is too large: 5000. This model supports at most 4096 completion tokens"}}`,
 	} {
-		c := readComplaint([]byte(body))
-		if e := c.failure(&Exchange{Status: 400, Header: http.Header{}}, "KEY", "m"); e.TooLong {
+		if e := failed(400, body, "KEY"); e.TooLong {
 			t.Errorf("%s: is about the study, not about the item", body)
 		}
 	}
@@ -74,8 +78,7 @@ func TestBilling(t *testing.T) {
 		{"Gemini, a limit per minute", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED"}}`, eval.ErrRateLimited},
 	}
 	for _, test := range tests {
-		c := readComplaint([]byte(test.body))
-		e := c.failure(&Exchange{Status: test.status, Header: http.Header{}}, "SOME_KEY", "m")
+		e := failed(test.status, test.body, "SOME_KEY")
 		if e.Kind != test.want {
 			t.Errorf("%s: got %s, want %s", test.who, e.Kind, test.want)
 		}
@@ -122,13 +125,11 @@ func TestWaitInTheBody(t *testing.T) {
 }
 
 func TestKindsOfKeyTroubles(t *testing.T) {
-	c := readComplaint([]byte(`{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`))
-	e := c.failure(&Exchange{Status: 400, Header: http.Header{}}, "GEMINI_API_KEY", "gemini-2.5-pro")
+	e := failed(400, `{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT","details":[{"reason":"API_KEY_INVALID"}]}}`, "GEMINI_API_KEY")
 	if e.Kind != eval.ErrAuth || !strings.Contains(e.Remedy, "GEMINI_API_KEY") {
 		t.Errorf("got %s, remedy %q; want auth and the variable", e.Kind, e.Remedy)
 	}
-	c = readComplaint([]byte(`{"error":{"message":"no key"}}`))
-	if e := c.failure(&Exchange{Status: 401, Header: http.Header{}}, "", "m"); !strings.Contains(e.Remedy, "api_key_env") {
+	if e := failed(401, `{"error":{"message":"no key"}}`, ""); !strings.Contains(e.Remedy, "api_key_env") {
 		t.Errorf("remedy %q does not say where the key is named", e.Remedy)
 	}
 }

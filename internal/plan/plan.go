@@ -15,8 +15,8 @@ import (
 //
 // Trials are ordered by item, then arm, then replicate. Arms are sorted, and
 // items are sorted and then shuffled by the seed, so that the order in which a
-// study lists them changes nothing: a run that is stopped early has seen a random sample of the items,
-// each with all arms, so that what it has is already paired.
+// study lists them changes nothing. A run that is stopped early has seen a
+// random sample of the items, each with all arms: what it has is paired.
 type Plan struct {
 	items      []eval.Item
 	index      *eval.ItemIndex

@@ -3,6 +3,7 @@ package anthropic
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -140,11 +141,13 @@ type traits struct {
 // guides for Opus 4.7 (no sampling parameters, adaptive thinking only) and
 // Opus 5.5 (no forced tools).
 func traitsOf(name string) traits {
-	major, minor, ok := version(name)
 	t := traits{defaultLimit: 8192}
-	if !ok {
+	version := versionOf.FindStringSubmatch(name)
+	if version == nil {
 		return t
 	}
+	major, _ := strconv.Atoi(version[1])
+	minor, _ := strconv.Atoi(version[2]) // 0 where there is none
 	since := func(wantMajor, wantMinor int) bool {
 		return major > wantMajor || major == wantMajor && minor >= wantMinor
 	}
@@ -156,31 +159,6 @@ func traitsOf(name string) traits {
 	return t
 }
 
-// version finds the first one or two small numbers of a name; longer numbers
+// versionOf finds the first one or two small numbers of a name; longer numbers
 // are dates.
-func version(name string) (major, minor int, ok bool) {
-	_, rest, found := strings.Cut(name, "claude-")
-	if !found {
-		return 0, 0, false
-	}
-	parts := strings.FieldsFunc(rest, func(r rune) bool { return r == '-' || r == '.' || r == '@' })
-	for i, p := range parts {
-		n, isNumber := small(p)
-		if !isNumber {
-			continue
-		}
-		if i+1 < len(parts) {
-			minor, _ = small(parts[i+1])
-		}
-		return n, minor, true
-	}
-	return 0, 0, false
-}
-
-func small(s string) (int, bool) {
-	n, err := strconv.Atoi(s)
-	if err != nil || len(s) > 2 || n < 0 {
-		return 0, false
-	}
-	return n, true
-}
+var versionOf = regexp.MustCompile(`claude-(?:[^-.@]*[-.@])*?([0-9]{1,2})(?:[-.@]([0-9]{1,2}))?(?:[-.@]|$)`)

@@ -44,9 +44,9 @@ type worker struct {
 	state  *os.ProcessState
 }
 
-// startWorker starts a process; somebody has to [worker.watch] it. Pipes are made here and not by package exec,
-// because those have no deadlines, and because waiting for the process must
-// not wait for what it has started.
+// startWorker starts a process; somebody has to [worker.watch] it. Pipes are
+// made here and not by package exec, because those have no deadlines, and
+// because waiting for the process must not wait for what it has started.
 func startWorker(cmd *exec.Cmd, maxLine int) (*worker, error) {
 	var pipes [3]struct{ read, write *os.File }
 	for i := range pipes {
