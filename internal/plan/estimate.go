@@ -18,10 +18,11 @@ import (
 // answers are worse, and write less.
 //
 // A margin is half the width of the 95 % interval of a total over all items,
-// from the variation between the trials tried (Student's t, with the correction
-// for a finite population: Cochran, Sampling Techniques, 1977, 2.8). It is NaN
-// where one of several trials was tried. How another vocabulary than the
-// counter's would count is not in it.
+// from the variation between the trials tried: Student's t, with the correction
+// for a finite population, and Satterthwaite's degrees of freedom where arms are
+// added up (Cochran, Sampling Techniques, 1977, 2.8 and 5.4). It is NaN where
+// one of several trials was tried. How another vocabulary than the counter's
+// would count is not in it.
 type Estimate struct {
 	Arm          string
 	Trials       int
@@ -32,6 +33,8 @@ type Estimate struct {
 	CostUSD      float64 // NaN where a price is missing
 	CostMargin   float64
 	Sampled      int // trials tried; arms of one shape share them
+
+	input, cost variance
 }
 
 // A Pricer knows what tokens of a model cost, in US dollars; NaN where it does
@@ -46,9 +49,14 @@ const (
 	assumedOutput = 1024
 	// sampledTrials bounds the trials tried over all arms, and sampledPerShape
 	// those of one shape, so that planning a study of many arms stays fast.
-	sampledTrials   = 320
+	sampledTrials   = 280
 	sampledPerShape = 50
 	leastPerShape   = 4
+	// countedTrials and leastCounted bound in the same way those whose texts are
+	// counted. The others are taken to have as many tokens a byte: within an arm
+	// that hardly varies, and counting is most of the work.
+	countedTrials = 80
+	leastCounted  = 2
 )
 
 // An Estimator estimates what the arms of a bench would ask.
@@ -75,18 +83,17 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		shapes[s] = append(shapes[s], arm)
 	}
 	sample := max(leastPerShape, min(sampledPerShape, sampledTrials/max(1, len(order))))
+	counted := max(leastCounted, countedTrials/max(1, len(order)))
 	byShape := map[string]Estimate{}
-	var input, cost float64 // variances
 	for i, s := range order {
-		one, err := e.try(ctx, shapes[s][0], spread(items, sample, i), len(items))
+		one, err := e.try(ctx, shapes[s][0], spread(items, sample, i), counted, len(items))
 		if err != nil {
 			return nil, all, err
 		}
 		byShape[s] = one
-		// Arms that share a sample err together.
-		n := float64(len(shapes[s]))
-		input += n * n * one.InputMargin * one.InputMargin
-		cost += n * n * one.CostMargin * one.CostMargin
+		n := float64(len(shapes[s])) // arms that share a sample err together
+		all.input.add(one.input, n)
+		all.cost.add(one.cost, n)
 	}
 	for _, arm := range arms {
 		one := byShape[shapeOf(arm)]
@@ -98,8 +105,25 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		all.OutputTokens += one.OutputTokens
 		all.CostUSD += one.CostUSD
 	}
-	all.Arm, all.InputMargin, all.CostMargin = "all", math.Sqrt(input), math.Sqrt(cost)
+	all.Arm, all.InputMargin, all.CostMargin = "all", all.input.margin(), all.cost.margin()
 	return perArm, all, nil
+}
+
+// A variance is that of an estimated total: of is the variance, and df its
+// square over its degrees of freedom, which adds up where variances do.
+type variance struct{ of, df float64 }
+
+// add adds the variance of n times an independent total.
+func (v *variance) add(w variance, n float64) {
+	v.of += n * n * w.of
+	v.df += n * n * n * n * w.df
+}
+
+func (v variance) margin() float64 {
+	if v.of == 0 {
+		return 0
+	}
+	return dist.StudentT{DF: v.of * v.of / v.df}.Quantile(0.975) * math.Sqrt(v.of)
 }
 
 func shapeOf(arm eval.Arm) string {
@@ -126,20 +150,29 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 	return out
 }
 
-// try performs an arm's trials of a sample of the items, and scales what they
-// ask to all items and replicates.
-func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, items int) (Estimate, error) {
+// try performs an arm's trials of a sample of the items, counts the texts of the
+// first, and scales what all ask to all items and replicates.
+func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
-	var calls, output int
+	var calls, output, bytes, tokens int
+	count := func(text string) int { return countPieces(e.Count, text) }
+	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
 	input, cost := make([]float64, n), make([]float64, n)
 	for k, item := range sample {
 		t := eval.Trial{Item: item.ID, Arm: arm.ID, Replicate: 1}
-		tally := &dryAsker{count: e.Count, price: e.Price}
+		tally := &dryAsker{count: count, price: e.Price}
+		if k >= counted && bytes > 0 {
+			tally.count = byRatio
+		}
 		if err := e.dry(ctx, arm, t, tally); err != nil {
 			return Estimate{}, err
 		}
 		calls += tally.calls
 		output += tally.output
+		if k < counted {
+			bytes += tally.bytes
+			tokens += tally.tokens
+		}
 		input[k] = float64(tally.input)
 		cost[k] = float64(tally.picodollars) / 1e12
 		if tally.unpriced {
@@ -151,9 +184,10 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, i
 	}
 	scale := float64(items*e.Replicates) / float64(n)
 	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), OutputTokens: round(float64(output) * scale)}
-	tokens, margin := scaled(input, items, e.Replicates)
-	out.InputTokens, out.InputMargin = round(tokens), margin
-	out.CostUSD, out.CostMargin = scaled(cost, items, e.Replicates)
+	total, v := scaled(input, items, e.Replicates)
+	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
+	out.CostUSD, out.cost = scaled(cost, items, e.Replicates)
+	out.CostMargin = out.cost.margin()
 	return out, nil
 }
 
@@ -175,8 +209,8 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask eva
 	return nil
 }
 
-// scaled is the total over all items, with its margin, from the values of some.
-func scaled(xs []float64, items, replicates int) (total, margin float64) {
+// scaled is the total over all items from the values of some.
+func scaled(xs []float64, items, replicates int) (float64, variance) {
 	n := float64(len(xs))
 	sum := 0.0
 	for _, x := range xs {
@@ -189,20 +223,20 @@ func scaled(xs []float64, items, replicates int) (total, margin float64) {
 	trials := float64(items * replicates)
 	switch {
 	case len(xs) == items:
-		return mean * trials, 0
+		return mean * trials, variance{}
 	case len(xs) < 2:
-		return mean * trials, math.NaN()
+		return mean * trials, variance{math.NaN(), math.NaN()}
 	}
 	unseen := 1 - n/float64(items)
-	se := trials * math.Sqrt(squares/(n-1)/n*unseen)
-	return mean * trials, dist.StudentT{DF: n - 1}.Quantile(0.975) * se
+	of := trials * trials * squares / (n - 1) / n * unseen
+	return mean * trials, variance{of, of * of / (n - 1)}
 }
 
 func round(x float64) int { return int(math.Round(x)) }
 
 const (
 	pieces    = 6
-	pieceSize = 256
+	pieceSize = 128
 )
 
 // countPieces counts a long text by pieces spread over it, and scales to its
@@ -233,6 +267,7 @@ type dryAsker struct {
 
 	mu                   sync.Mutex
 	calls, input, output int
+	bytes, tokens        int   // of the texts alone
 	picodollars          int64 // an integer, so that the order of parallel steps does not matter
 	unpriced             bool
 }
@@ -241,10 +276,12 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	if r.Payload != nil && r.Messages == nil { // a pipeline outside: its tokens are its own
 		return eval.Response{}, nil
 	}
-	in := countPieces(d.count, r.System)
+	bytes, tokens := len(r.System), d.count(r.System)
 	for _, m := range r.Messages {
-		in += countPieces(d.count, m.Content) + 4 // role and borders
+		bytes += len(m.Content)
+		tokens += d.count(m.Content)
 	}
+	in := tokens + 4*len(r.Messages) // role and borders
 	out := r.MaxTokens + r.Allowance
 	if out == 0 {
 		out = assumedOutput
@@ -253,6 +290,8 @@ func (d *dryAsker) Ask(_ context.Context, _ string, r eval.Request) (eval.Respon
 	d.mu.Lock()
 	d.calls++
 	d.input += in
+	d.bytes += bytes
+	d.tokens += tokens
 	d.output += out
 	if math.IsNaN(cost) {
 		d.unpriced = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/stats/dist"
 )
 
 // twice asks again, in parallel, for each word of the first answer.
@@ -133,21 +134,26 @@ func TestEstimateSharesShapes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if tried != 320 { // 40 shapes × 8 trials
+	if tried != 280 { // 40 shapes × 7 trials
 		t.Errorf("%d trials tried", tried)
 	}
-	if perArm[0].InputTokens == 0 || perArm[0].Sampled != 8 || perArm[0].InputTokens != perArm[1].InputTokens || perArm[1].Arm != "0typo" {
+	if perArm[0].InputTokens == 0 || perArm[0].Sampled != 7 || perArm[0].InputTokens != perArm[1].InputTokens || perArm[1].Arm != "0typo" {
 		t.Errorf("%+v %+v", perArm[0], perArm[1])
 	}
 	if local := perArm[80]; local.Trials != 1000 || local.Calls != 0 || local.Sampled != 0 {
 		t.Errorf("an arm that asks nothing: %+v", local)
 	}
-	// Margins of shapes add in quadrature, those of the arms of a shape plainly.
-	squares := 0.0
+	// Variances of shapes add up, those of the arms of a shape fourfold; degrees
+	// of freedom are Satterthwaite's, between 6 and 240.
+	const t6 = 2.446912 // R: qt(0.975, 6)
+	var sum, squares float64
 	for i := 0; i < 80; i += 2 {
-		squares += 4 * perArm[i].InputMargin * perArm[i].InputMargin
+		v := 4 * math.Pow(perArm[i].InputMargin/t6, 2)
+		sum += v
+		squares += v * v / 6
 	}
-	if want := math.Sqrt(squares); math.Abs(all.InputMargin-want) > 1e-9*want {
+	want := dist.StudentT{DF: sum * sum / squares}.Quantile(0.975) * math.Sqrt(sum)
+	if math.Abs(all.InputMargin-want) > 1e-6*want || sum*sum/squares < 100 {
 		t.Errorf("margin of all is %g, want %g", all.InputMargin, want)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -245,7 +246,7 @@ func (c *cards) head(r *catalog.Review) string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, " %s=%q", name, fence(value))
+			b.WriteString(" " + name + "=" + strconv.Quote(fence(value)))
 		}
 	}
 	add("by", c.task.Society.name(r.UserID))
@@ -283,10 +284,20 @@ var fenceTag = regexp.MustCompile(`(?i)<(\s*/?\s*review)`)
 
 // fence keeps a text from ending the fence it stands in: an angle bracket that
 // opens a review tag becomes another character. All else stays as it is.
-func fence(s string) string { return fenceTag.ReplaceAllString(s, "‹$1") }
+func fence(s string) string {
+	if !strings.Contains(s, "<") { // nearly always, and much faster
+		return s
+	}
+	return fenceTag.ReplaceAllString(s, "‹$1")
+}
 
 // oneLine keeps a text from ending the line it stands in.
-func oneLine(s string) string { return fence(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string {
+	if strings.ContainsFunc(s, unicode.IsSpace) {
+		s = strings.Join(strings.Fields(s), " ")
+	}
+	return fence(s)
+}
 
 // hasReviewBy reports a review by one of these people.
 func (c *cards) hasReviewBy(i int, people map[string]bool) bool {

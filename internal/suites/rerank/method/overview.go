@@ -34,8 +34,15 @@ func (s *session) schemaText() string {
 			}
 		}
 		for _, r := range c.Reviews {
-			for _, f := range reviewFields(&r) {
-				note("reviews: "+f.name, "")
+			for name, v := range r.Fields {
+				if !v.IsZero() {
+					note("reviews: "+name, "")
+				}
+			}
+			for name, v := range r.User {
+				if !v.IsZero() {
+					note("reviews: user."+name, "")
+				}
 			}
 		}
 	}

@@ -40,7 +40,7 @@ import (
 )
 
 // A Table is what a database is filled with. A cell is nil, a string, an int,
-// an int64, a float64 or a bool (0 or 1).
+// an int64, a float64 or a bool (0 or 1); a row has one for each column.
 type Table struct {
 	Name    string
 	Columns []string
@@ -130,6 +130,9 @@ func (db *DB) Add(ctx context.Context, t Table) error {
 	return errors.Join(err, db.lock(ctx))
 }
 
+// rowsAtOnce keeps a statement's parameters far below SQLite's limit of 32,766.
+const rowsAtOnce = 200
+
 func (db *DB) fill(ctx context.Context, t Table) error {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
@@ -147,16 +150,15 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	insert, err := db.conn.PrepareContext(ctx, "INSERT INTO "+Quote(t.Name)+" VALUES (?"+strings.Repeat(", ?", len(t.Columns)-1)+")")
-	if err != nil {
-		return wrap(err)
-	}
-	for _, row := range t.Rows {
-		if err == nil {
-			_, err = insert.ExecContext(ctx, row...)
+	// Many rows a statement: a statement each takes several times as long.
+	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
+	for rows := range slices.Chunk(t.Rows, rowsAtOnce) {
+		insert := "INSERT INTO " + Quote(t.Name) + " VALUES " + strings.Repeat(one, len(rows))[2:]
+		if _, err := db.conn.ExecContext(ctx, insert, slices.Concat(rows...)...); err != nil {
+			return wrap(err)
 		}
 	}
-	return wrap(errors.Join(err, insert.Close()))
+	return nil
 }
 
 // Quote writes a name so that SQL takes it as it is.
