@@ -22,7 +22,10 @@ import (
 	"time"
 )
 
-const concurrency = 64
+const (
+	concurrency = 64
+	rounds      = 5 // of the comparison with a bare loop
+)
 
 var (
 	calls = flag.Int("calls", 10_000, "calls a measurement")
@@ -42,13 +45,19 @@ func main() {
 	fmt.Printf("%-34s %10s %12s %10s %10s\n", "", "calls/s", "CPU µs/call", "peak MB", "ratio")
 	for _, provider := range []string{"openai", "anthropic"} {
 		fake := start(dir, 0)
-		b := run("", filepath.Join(dir, "bare"), "-sdk", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
-		b.rate = fake.rate()
-		show("bare "+provider+" SDK, 0 ms", b, *calls, "")
-		fake.reset()
-		s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, "cpu-"+provider, provider, fake.url, *calls), "--json")
-		s.rate = fake.rate()
-		show("scruple, "+provider+", 0 ms", s, *calls, fmt.Sprintf("CPU ×%.2f", s.cpu.Seconds()/b.cpu.Seconds()))
+		var bare, scruple measured
+		for round := range rounds { // alternating, and the least CPU of each: a shared machine is never quiet for long
+			fake.reset()
+			b := run("", filepath.Join(dir, "bare"), "-sdk", provider, "-url", fake.url, "-calls", fmt.Sprint(*calls))
+			b.rate = fake.rate()
+			bare = cheaper(bare, b)
+			fake.reset()
+			s := run(dir, filepath.Join(dir, "scruple"), "run", study(dir, fmt.Sprint("cpu-", provider, round), provider, fake.url, *calls), "--json")
+			s.rate = fake.rate()
+			scruple = cheaper(scruple, s)
+		}
+		show("bare "+provider+" SDK, 0 ms", bare, *calls, "")
+		show("scruple, "+provider+", 0 ms", scruple, *calls, fmt.Sprintf("CPU ×%.2f", scruple.cpu.Seconds()/bare.cpu.Seconds()))
 		fake.stop()
 	}
 
@@ -69,6 +78,13 @@ func main() {
 	path := filepath.Join(dir, "large", "study.yaml")
 	r := run(dir, filepath.Join(dir, "scruple"), "score", path, "--json")
 	fmt.Printf("%-34s %10.0f answers/s, all of `scruple score` on %d calls\n", "scruple score", float64(*large)/r.wall.Seconds(), *large)
+}
+
+func cheaper(a, b measured) measured {
+	if a.cpu == 0 || b.cpu < a.cpu {
+		return b
+	}
+	return a
 }
 
 func show(name string, m measured, n int, ratio string) {
