@@ -3,6 +3,7 @@ package stats
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"sync"
@@ -107,6 +108,21 @@ func ResampleClusters(num, den []float64, resamples [][]int, level float64) (Boo
 	return conclude(c, replicates, level), nil
 }
 
+// BootstrapClusters resamples clusters for an interval of any statistic of
+// them: kappa, AUROC, a calibration error, or a difference of two. The statistic
+// is given the clusters that were drawn, numbered from 0 and with repetition,
+// and must be safe for concurrent use; NaN is a resample without a value, which
+// is left out and counted. Conventions as in [ClusterBootstrap].
+func BootstrapClusters(clusters int, statistic func(drawn []int) float64, o BootstrapOptions) (Bootstrap, error) {
+	if clusters < 1 {
+		return Bootstrap{}, errEmpty
+	}
+	if clusters > math.MaxInt32 {
+		return Bootstrap{}, fmt.Errorf("stats: %d clusters are more than can be drawn from", clusters)
+	}
+	return bootstrap(anyClusters{clusters, statistic}, o)
+}
+
 // A resampler holds clusters and their statistic.
 type resampler interface {
 	size() int
@@ -114,6 +130,7 @@ type resampler interface {
 	all() float64           // the estimate
 	without(i int) float64  // the jackknife
 	draw(g counter) float64 // a replicate
+	missing() string        // what a replicate that is NaN does not have
 }
 
 // ratioClusters are the sums of each cluster, side by side for the cache.
@@ -151,8 +168,9 @@ func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
 	return c, nil
 }
 
-func (c ratioClusters) size() int    { return len(c.sums) }
-func (c ratioClusters) all() float64 { return c.num / c.den }
+func (c ratioClusters) size() int     { return len(c.sums) }
+func (ratioClusters) missing() string { return "denominator" }
+func (c ratioClusters) all() float64  { return c.num / c.den }
 
 func (c ratioClusters) scale() float64 {
 	if c.den == 0 {
@@ -177,35 +195,78 @@ func (c ratioClusters) over(indices []int) float64 {
 func (c ratioClusters) draw(g counter) float64 {
 	var num, den float64
 	sums := c.sums
-	n := uint64(len(sums))
-	least := -uint32(n) % uint32(n)
-	for k := 0; k < len(sums); {
-		word := g.next()
-		// Two draws a word, each without bias (Lemire 2019).
-		for _, half := range [2]uint64{word >> 32, word & math.MaxUint32} {
-			m := half * n
-			if uint32(m) < least || k == len(sums) {
-				continue
-			}
-			x := &sums[m>>32]
-			num += x[0]
-			den += x[1]
-			k++
-		}
+	for i := range g.below(len(sums)) {
+		x := &sums[i]
+		num += x[0]
+		den += x[1]
 	}
 	return num / den
+}
+
+// below draws n numbers below n: two a word, each without bias (Lemire 2019).
+func (c counter) below(n int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		g := c
+		least := -uint32(n) % uint32(n)
+		for k := 0; k < n; {
+			word := g.next()
+			for _, half := range [2]uint64{word >> 32, word & math.MaxUint32} {
+				m := half * uint64(n)
+				if uint32(m) < least || k == n {
+					continue
+				}
+				if !yield(int(m >> 32)) {
+					return
+				}
+				k++
+			}
+		}
+	}
 }
 
 // pairedClusters are two ratios over the same clusters.
 type pairedClusters struct{ a, b ratioClusters }
 
 func (c pairedClusters) size() int             { return c.a.size() }
+func (pairedClusters) missing() string         { return "denominator" }
 func (c pairedClusters) scale() float64        { return c.a.scale() + c.b.scale() }
 func (c pairedClusters) all() float64          { return c.a.all() - c.b.all() }
 func (c pairedClusters) without(i int) float64 { return c.a.without(i) - c.b.without(i) }
 
 // draw takes the same clusters for both: the streams are the same.
 func (c pairedClusters) draw(g counter) float64 { return c.a.draw(g) - c.b.draw(g) }
+
+// anyClusters are known by their numbers alone.
+type anyClusters struct {
+	n         int
+	statistic func(drawn []int) float64
+}
+
+func (c anyClusters) size() int { return c.n }
+
+func (anyClusters) missing() string { return "value" }
+
+func (c anyClusters) scale() float64 { return math.Abs(c.all()) }
+
+func (c anyClusters) all() float64 { return c.without(-1) }
+
+func (c anyClusters) without(left int) float64 {
+	drawn := make([]int, 0, c.n)
+	for i := range c.n {
+		if i != left {
+			drawn = append(drawn, i)
+		}
+	}
+	return c.statistic(drawn)
+}
+
+func (c anyClusters) draw(g counter) float64 {
+	drawn := make([]int, 0, c.n)
+	for i := range g.below(c.n) {
+		drawn = append(drawn, i)
+	}
+	return c.statistic(drawn)
+}
 
 func bootstrap(c resampler, o BootstrapOptions) (Bootstrap, error) {
 	if err := checkLevel(o.Level); err != nil {
@@ -242,7 +303,9 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	}
 	if math.IsNaN(b.Estimate) || math.IsInf(b.Estimate, 0) {
 		b.Estimate = nan
-		b.Undefined = "no opportunity: the denominator is 0"
+		if b.Undefined = "no opportunity: the denominator is 0"; c.missing() != "denominator" {
+			b.Undefined = "the estimate has no " + c.missing()
+		}
 		return b
 	}
 	if b.Clusters < 2 {
@@ -251,10 +314,10 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 	}
 	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if lost := len(replicates) - len(kept); lost > 0 {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no denominator and are left out", lost, len(replicates)))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no %s and are left out", lost, len(replicates), c.missing()))
 	}
 	if len(kept) == 0 {
-		b.Undefined = "no resample had a denominator"
+		b.Undefined = "no resample had a " + c.missing()
 		return b
 	}
 	if b.Clusters < FewClusters {

@@ -150,6 +150,48 @@ func SignFlipRandom(diff []float64, resamples int, seed uint64, workers int) (Si
 	return r, nil
 }
 
+// ExchangeTest is the permutation test of a difference between two arms that
+// clusters have in common, for any statistic: under the null hypothesis the arms
+// of a cluster can be exchanged. The difference is given which clusters are
+// exchanged and must be safe for concurrent use. It gives the two-sided
+// p = (count + 1)/(resamples + 1) (Phipson & Smyth 2010), NaN where the observed
+// difference is; patterns without a difference count as extreme. Of a mean
+// difference it is [SignFlipRandom] with the same draws.
+func ExchangeTest(clusters int, difference func(exchanged []bool) float64, resamples int, seed uint64, workers int) float64 {
+	observed := math.Abs(difference(make([]bool, clusters)))
+	if math.IsNaN(observed) || resamples < 1 {
+		return math.NaN()
+	}
+	tie := 1e-12 * max(1, observed) // the same rows in another order
+	counts := make([]int, max(1, workers))
+	var wait sync.WaitGroup
+	for w := range counts {
+		wait.Go(func() {
+			exchanged := make([]bool, clusters)
+			for k := w; k < resamples; k += len(counts) {
+				g := stream(seed, uint64(k))
+				var word uint64
+				for i := range exchanged {
+					if i%64 == 0 {
+						word = g.next()
+					}
+					exchanged[i] = word&1 == 1
+					word >>= 1
+				}
+				if d := math.Abs(difference(exchanged)); !(d < observed-tie) {
+					counts[w]++
+				}
+			}
+		})
+	}
+	wait.Wait()
+	count := 1
+	for _, n := range counts {
+		count += n
+	}
+	return float64(count) / float64(resamples+1)
+}
+
 // flipped sums the differences under a random pattern of signs.
 func flipped(diff []float64, g counter) float64 {
 	var s float64
