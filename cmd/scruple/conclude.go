@@ -69,7 +69,7 @@ func (a *app) rescore(ctx context.Context, db *store.DB, r *store.Run, l *loaded
 	}
 	collector := analyse.NewCollector(&l.entry.Suite, l.bench.Items(), l.bench.Arms(), l.plan)
 	err = db.ReplaceScores(ctx, r, func(yield func(eval.Scored, error) bool) {
-		for s, err := range score.All(scorer, db.Outcomes(ctx, r)) {
+		for s, err := range score.All(scorer, db.Cases(ctx, r)) {
 			if err == nil {
 				collector.Add(s)
 				err = collector.Err() // nothing of it is kept then
@@ -120,9 +120,9 @@ func calibrate(ctx context.Context, db *store.DB, r *store.Run, l *loaded) (eval
 	for _, arm := range l.bench.Arms() {
 		calibrating[arm.ID] = arm.Role == eval.RoleCalibration
 	}
-	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Judged, error) bool) {
-		for j, err := range db.Outcomes(ctx, r) {
-			if (err != nil || calibrating[j.Trial.Arm]) && !yield(j, err) {
+	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
+		for c, err := range db.Cases(ctx, r) {
+			if (err != nil || calibrating[c.Arm]) && !yield(c, err) {
 				return
 			}
 		}
@@ -140,7 +140,7 @@ func (l *loaded) question(r *store.Run, progress *store.Progress, calibration *e
 			Planned: l.plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: l.primary, Secondary: l.secondary, Comparisons: l.pairs, Calibration: calibration, Samples: samplesPerArm(len(l.bench.Arms())),
 	}
-	if s.JudgeModel != "" {
+	if len(l.judges()) > 0 {
 		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)
 	}
 	return q
@@ -165,19 +165,14 @@ func (l *loaded) basis() string {
 }
 
 func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer eval.Scorer) (from analyse.Sources, err error) {
-	show := l.bench.Exhibit
-	if calibrated, ok := scorer.(interface {
-		Exhibit(eval.Trial, eval.Outcome, []eval.Verdict) (eval.Exhibit, error)
-	}); ok {
-		show = calibrated.Exhibit // samples are scored as everything else
-	}
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
-		j, err := db.Outcome(ctx, r, t)
+		c, err := db.Case(ctx, r, t)
 		if err != nil {
 			return eval.Exhibit{}, err
 		}
-		return show(t, j.Outcome, j.Verdicts)
+		return scorer.Show(c)
 	}
+	from.Cases = db.Cases(ctx, r)
 	if from.Calls, err = db.ArmCalls(ctx, r); err != nil {
 		return from, err
 	}
@@ -187,11 +182,8 @@ func (l *loaded) sources(ctx context.Context, db *store.DB, r *store.Run, scorer
 	if l.study.Output.Latency {
 		from.Latencies, err = db.Latencies(ctx, r)
 	}
-	if f, ok := l.bench.(eval.Figurer); ok {
-		from.Figures = f.Figures
-	}
-	if t, ok := l.bench.(eval.Tabler); ok {
-		from.Tables = t.Tables
+	if b, ok := l.bench.(eval.Reporter); ok {
+		from.Report = b.Report
 	}
 	return from, err
 }

@@ -162,8 +162,11 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 			}
 			for _, x := range s.Scores {
 				var num, den, unscored any = x.Num, x.Den, nil
-				if x.Unscored != "" {
+				switch {
+				case x.Unscored != "":
 					num, den, unscored = nil, nil, x.Unscored
+				case x.Row != nil: // all of the row, for want of columns
+					num, den = rowCell(x.Row), nil
 				}
 				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
 					return
@@ -171,6 +174,15 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 			}
 		}
 	}
+}
+
+// rowCell is a row as a list, with null for what is missing.
+func rowCell(row eval.Row) []eval.Number {
+	cells := make([]eval.Number, len(row))
+	for i, x := range row {
+		cells[i] = eval.Number(x)
+	}
+	return cells
 }
 
 func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {

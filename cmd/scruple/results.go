@@ -100,7 +100,7 @@ func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loa
 	if err := db.SetGold(ctx, r, items, fromGold); err != nil {
 		return err
 	}
-	if l.study.JudgeModel != "" {
+	if len(l.judges()) > 0 {
 		a.say("the judge has to be asked again about them: `scruple run %s`", l.file.Path)
 	}
 	return nil
@@ -293,7 +293,7 @@ func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error
 	}
 	s.Calls, s.Tokens, s.CostUSD = p.Calls, p.Tokens, p.Cost
 	for _, part := range r.Treatment {
-		if part.Name == "judge_model" {
+		if part.Name == plan.JudgeModelPart || part.Name == plan.JudgesPart {
 			s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
 		}
 	}

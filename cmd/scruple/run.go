@@ -144,7 +144,7 @@ func (a *app) ask(ctx context.Context, db *store.DB, r *store.Run, l *loaded, mo
 		return err
 	}
 	todo := pending(progress, opt.retryFailed)
-	judges := l.study.JudgeModel != ""
+	judges := len(l.judges()) > 0
 	if judges {
 		todo += progress.ToJudge()
 		if opt.retryFailed {

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -120,9 +122,22 @@ func (l *loaded) usedModels() map[string]bool {
 	used := map[string]bool{}
 	for _, arm := range l.bench.Arms() {
 		used[arm.Model] = true
+		for _, judge := range arm.Judges {
+			used[judge] = true
+		}
 	}
-	used[l.study.JudgeModel] = l.study.JudgeModel != ""
 	return used
+}
+
+// judges are the judges of all arms, sorted.
+func (l *loaded) judges() []string {
+	all := map[string]bool{}
+	for _, arm := range l.bench.Arms() {
+		for _, judge := range arm.Judges {
+			all[judge] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
 }
 
 // pipeline makes the client of an arm that something outside answers for.

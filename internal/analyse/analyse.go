@@ -3,6 +3,7 @@ package analyse
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"runtime"
 	"slices"
 	"strings"
@@ -39,9 +40,9 @@ type Sources struct {
 	// Latencies are those of the arms that asked; nil shows none.
 	Latencies []eval.ArmLatency
 	// Show makes the exhibit of a trial.
-	Show    func(eval.Trial) (eval.Exhibit, error)
-	Tables  func(value func(arm, metric string) (float64, bool)) []eval.Table // nil: none
-	Figures func(r eval.Results) []eval.Figure                                // nil: none
+	Show   func(eval.Trial) (eval.Exhibit, error)
+	Cases  iter.Seq2[eval.Case, error]
+	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
 }
 
 // Analyse turns what was collected into an analysis.
@@ -72,14 +73,19 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 		}
 		a.Judges = []Judge{j}
 	}
-	if from.Tables != nil {
-		a.Tables = from.Tables(func(arm, metric string) (float64, bool) {
-			e, ok := a.Estimate(arm, metric)
-			return float64(e.Value), ok && e.Value.Defined()
-		})
-	}
-	if from.Figures != nil {
-		a.Figures = from.Figures(results{a})
+	if from.Report != nil {
+		blocks, err := from.Report(results{a, from.Cases})
+		if err != nil {
+			return nil, fmt.Errorf("making the tables of the suite: %w", err)
+		}
+		for _, b := range blocks {
+			if b.Table != nil {
+				a.Tables = append(a.Tables, *b.Table)
+			}
+			if b.Figure != nil {
+				a.Figures = append(a.Figures, *b.Figure)
+			}
+		}
 	}
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
@@ -184,6 +190,9 @@ func (c *Collector) estimates(a *Analysis, q Question, selections []selection, l
 
 func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q Question, level float64) (Estimate, error) {
 	metric := c.metric[m.Name]
+	if c.suite.Metrics[metric].Estimate != nil {
+		return c.estimateRows(arm, metric, s, q, level)
+	}
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined()}
 	for _, i := range s.items {
 		if v := values[i]; v.den > 0 {

@@ -47,7 +47,7 @@ func collect(t *testing.T) *analyse.Collector {
 	t.Helper()
 	c := analyse.NewCollector(&suite, items, arms, asListed(items))
 	add := func(arm, item string, kind eval.OutcomeKind, scores ...eval.Score) {
-		c.Add(eval.Scored{Trial: eval.Trial{Item: item, Arm: arm, Replicate: 1}, Outcome: eval.Outcome{Kind: kind}, Scores: scores})
+		c.Add(scored(item, arm, kind, scores...))
 	}
 	add("x", "d1", eval.OK, score("f", "value", 1, 1), score("g", "value", 1, 1), score("f", "fabrication", 1, 4))
 	add("x", "d2", eval.OK, score("f", "value", 1, 1), score("g", "value", 0, 1))
@@ -197,7 +197,7 @@ func TestAnalysisIsTheSameBytesEveryTime(t *testing.T) {
 func TestScoresNobodyDeclaredAreRefused(t *testing.T) {
 	for name, s := range map[string]eval.Score{"unknown metric": score("", "other", 1, 1), "no denominator": score("", "value", 1, 0)} {
 		c := analyse.NewCollector(&suite, items, arms, asListed(items))
-		c.Add(eval.Scored{Trial: eval.Trial{Item: "d1", Arm: "x", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK}, Scores: []eval.Score{s}})
+		c.Add(scored("d1", "x", eval.OK, s))
 		if _, err := c.Analyse(question(), sources()); err == nil {
 			t.Errorf("%s: no error", name)
 		}
@@ -215,8 +215,7 @@ func TestClustersWidenIntervals(t *testing.T) {
 	width := func(items []eval.Item) float64 {
 		c := analyse.NewCollector(&suite, items, arms[1:2], asListed(items))
 		for i, it := range items {
-			c.Add(eval.Scored{Trial: eval.Trial{Item: it.ID, Arm: "x", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK},
-				Scores: []eval.Score{score("", "value", float64(i/4%2), 1)}})
+			c.Add(scored(it.ID, "x", eval.OK, score("", "value", float64(i/4%2), 1)))
 		}
 		q := question()
 		q.Comparisons, q.Samples = nil, 0
@@ -259,4 +258,12 @@ func TestPairs(t *testing.T) {
 			t.Errorf("%s against %s: %s, want %s", c.a, c.b, g, c.want)
 		}
 	}
+}
+
+// scored is a case of one trial.
+func scored(item, arm string, kind eval.OutcomeKind, scores ...eval.Score) eval.Scored {
+	for i := range scores {
+		scores[i].Replicate = 1
+	}
+	return eval.Scored{Case: eval.CaseOf(eval.Trial{Item: item, Arm: arm, Replicate: 1}, eval.Outcome{Kind: kind}, nil), Scores: scores}
 }

@@ -21,12 +21,13 @@ type Collector struct {
 	armIdx   map[string]int
 	metric   map[string]int // by name, in the suite's order
 	columns  [][]column     // by arm and metric
-	current  []open         // by arm
-	tallies  []tally        // by arm
+	rows     [][]observations
+	current  []open  // by arm
+	tallies  []tally // by arm
 	clusters clustering
 	problem  error // the first score that no metric declares
-	// later notes the first replicate with scores of an arm and item, by place
-	// in the list, where that is not the first.
+	// later is the first replicate with scores of an arm and item, by place in
+	// the list, where that is not the first.
 	later map[[2]int]int
 
 	a, b       []cell // space for values
@@ -49,6 +50,12 @@ type column struct {
 }
 
 type cell struct{ num, den float64 }
+
+// observations are the rows of one arm and metric, by index of item.
+type observations struct {
+	of   []int32
+	rows []eval.Row
+}
 
 type cells struct {
 	cell
@@ -83,7 +90,7 @@ type tally struct {
 // NewCollector makes a collector for the items and arms of a study.
 func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
-		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), current: make([]open, len(arms)),
+		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
 		tallies: make([]tally, len(arms)), clusters: clustersOf(items)}
 	for m, metric := range suite.Metrics {
 		c.metric[metric.Name] = m
@@ -91,6 +98,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	for a, arm := range arms {
 		c.armIdx[arm.ID] = a
 		c.columns[a] = make([]column, len(suite.Metrics))
+		c.rows[a] = make([]observations, len(suite.Metrics))
 		c.current[a] = open{-1, make([]cell, len(suite.Metrics))}
 		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}}
 	}
@@ -117,62 +125,64 @@ func (c *Collector) turn(arm, position int) {
 	cur.position = position
 }
 
-// Add takes in one trial. Trials must come in the same order every time, so
-// that sums are the same to the last bit.
+// Add takes in one case. Cases must come in the same order every time, so that
+// sums are the same to the last bit.
 func (c *Collector) Add(s eval.Scored) {
-	a, okArm := c.armIdx[s.Trial.Arm]
-	position, okItem := c.order.Position(s.Trial.Item)
+	a, okArm := c.armIdx[s.Arm]
+	position, okItem := c.order.Position(s.Item)
 	if !okArm || !okItem {
-		c.complain("trial %v is not of this study", s.Trial)
+		c.complain("%s × %s is not of this study", s.Item, s.Arm)
 		return
 	}
-	fresh := position != c.current[a].position
 	c.turn(a, position)
-	if scored := len(s.Scores) > 0; fresh && !scored || s.Trial.Replicate > 1 && scored {
-		c.noteReplicate(a, position, s.Trial.Replicate, scored)
-	}
 	t := &c.tallies[a]
-	t.kinds[s.Outcome.Kind]++
-	if s.Outcome.Kind != eval.OK {
-		t.reasons[strings.TrimSuffix(string(s.Outcome.Kind)+": "+s.Outcome.Reason, ": ")]++
-	}
-	for _, n := range s.Outcome.Notes {
-		t.notes[n]++
-	}
-	for _, score := range s.Scores {
-		m, ok := c.metric[score.Metric]
-		if !ok {
-			c.complain("score %s of %v is of no metric the suite declares", score.Metric, s.Trial)
-			return
+	for i := range s.Trials {
+		o := &s.Trials[i].Outcome
+		t.kinds[o.Kind]++
+		if o.Kind != eval.OK {
+			t.reasons[strings.TrimSuffix(string(o.Kind)+": "+o.Reason, ": ")]++
 		}
-		switch col := &c.columns[a][m]; {
-		case score.Unscored != "":
-			if col.unscored == nil {
-				col.unscored = map[string]int{}
-			}
-			col.unscored[score.Unscored]++
-		case !(score.Den > 0):
-			c.complain("score %s of %v has the denominator %v", score.Metric, s.Trial, score.Den)
-		case c.suite.Metrics[m].Binary && (score.Den != 1 || score.Num != 0 && score.Num != 1):
-			c.complain("score %s of %v is %v/%v and should be a yes or a no, 1/1 or 0/1", score.Metric, s.Trial, score.Num, score.Den)
-		default:
-			c.current[a].sums[m].num += score.Num
-			c.current[a].sums[m].den += score.Den
+		for _, n := range o.Notes {
+			t.notes[n]++
 		}
 	}
-}
-
-// noteReplicate keeps 0 for an item of which no replicate has scores yet, and
-// then the first that has.
-func (c *Collector) noteReplicate(arm, position, replicate int, scored bool) {
-	key := [2]int{arm, c.order.At(position)}
-	if !scored {
+	if len(s.Scores) > 0 && s.Scores[0].Replicate > 1 {
 		if c.later == nil {
 			c.later = map[[2]int]int{}
 		}
-		c.later[key] = 0
-	} else if n, waits := c.later[key]; waits && n == 0 {
-		c.later[key] = replicate
+		c.later[[2]int{a, c.order.At(position)}] = s.Scores[0].Replicate
+	}
+	for _, score := range s.Scores {
+		c.score(s, score, a, position)
+	}
+}
+
+// score takes in one score of a case.
+func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
+	m, ok := c.metric[score.Metric]
+	if !ok {
+		c.complain("score %s of %s × %s is of no metric the suite declares", score.Metric, s.Item, s.Arm)
+		return
+	}
+	metric, col := &c.suite.Metrics[m], &c.columns[arm][m]
+	switch {
+	case score.Unscored != "":
+		if col.unscored == nil {
+			col.unscored = map[string]int{}
+		}
+		col.unscored[score.Unscored]++
+	case (metric.Estimate != nil) != (score.Row != nil):
+		c.complain("score %s of %s × %s: rows belong to metrics with an estimator, and fractions to the others", score.Metric, s.Item, s.Arm)
+	case score.Row != nil:
+		o := &c.rows[arm][m]
+		o.of, o.rows = append(o.of, int32(c.order.At(position))), append(o.rows, slices.Clone(score.Row))
+	case !(score.Den > 0):
+		c.complain("score %s of %s × %s has the denominator %v", score.Metric, s.Item, s.Arm, score.Den)
+	case metric.Binary && (score.Den != 1 || score.Num != 0 && score.Num != 1):
+		c.complain("score %s of %s × %s is %v/%v; a binary metric has 0/1 or 1/1", score.Metric, s.Item, s.Arm, score.Num, score.Den)
+	default:
+		c.current[arm].sums[m].num += score.Num
+		c.current[arm].sums[m].den += score.Den
 	}
 }
 

@@ -100,6 +100,10 @@ func compared(arms []Arm, contests []contest, metric int) []string {
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
 	r := newComparison(k.pair, metric.Name, s.stratum)
+	if metric.Estimate != nil {
+		err := c.compareRows(&r, k, s, t)
+		return r, err
+	}
 	var both []int
 	var xs, ys []float64
 	for _, i := range s.items {

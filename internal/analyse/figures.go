@@ -1,6 +1,7 @@
 package analyse
 
 import (
+	"iter"
 	"math"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -8,7 +9,12 @@ import (
 )
 
 // results shows an analysis to a suite.
-type results struct{ a *Analysis }
+type results struct {
+	a     *Analysis
+	cases iter.Seq2[eval.Case, error]
+}
+
+func (r results) Cases() iter.Seq2[eval.Case, error] { return r.cases }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)

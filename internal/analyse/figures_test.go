@@ -14,7 +14,7 @@ func TestFigures(t *testing.T) {
 	c := collect(t)
 	q := question()
 	from := sources()
-	from.Figures = func(r eval.Results) []eval.Figure {
+	from.Report = func(r eval.Results) ([]eval.Block, error) {
 		x, ok := r.Estimate("x", "value")
 		if !ok || math.Abs(float64(x.Value)-0.5) > 1e-12 {
 			t.Errorf("x has %v, %v", x, ok)
@@ -43,8 +43,8 @@ func TestFigures(t *testing.T) {
 		if p := r.Level([]string{"x", "nobody"}, []string{"fabrication", "fabrication"}); p[0] != want || !math.IsNaN(p[1]) {
 			t.Errorf("p = %v, want %v and nothing for an arm that is none", p, want)
 		}
-		return []eval.Figure{{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: eval.Undefined()}}}}},
-			Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]eval.Measured{{d}}}}
+		return []eval.Block{{Figure: &eval.Figure{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: eval.Undefined()}}}}},
+			Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]eval.Measured{{d}}}}}, nil
 	}
 	a, err := c.Analyse(q, from)
 	if err != nil {

@@ -27,14 +27,16 @@ func hits(t *testing.T, replicates int, intervals string, score func(hit float64
 	}
 	c := analyse.NewCollector(&toy, questions, []eval.Arm{{ID: "x"}}, asListed(questions))
 	for i, q := range questions {
+		s := eval.Scored{Case: eval.Case{Item: q.ID, Arm: "x"}}
 		for k := range replicates {
 			hit := 1.0
 			if (i*replicates+k)%5 == 0 {
 				hit = 0
 			}
-			c.Add(eval.Scored{Trial: eval.Trial{Item: q.ID, Arm: "x", Replicate: k + 1}, Outcome: eval.Outcome{Kind: eval.OK},
-				Scores: []eval.Score{score(hit), {Metric: "share", Num: hit, Den: 1}}})
+			s.Trials = append(s.Trials, eval.Judged{Trial: eval.Trial{Item: q.ID, Arm: "x", Replicate: k + 1}, Outcome: eval.Outcome{Kind: eval.OK}})
+			s.Scores = append(s.Scores, score(hit), eval.Score{Metric: "share", Num: hit, Den: 1})
 		}
+		c.Add(s)
 	}
 	return c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Resamples: 2000, Intervals: intervals}, Run: analyse.Run{Items: 24, Replicates: replicates, Seed: 7},
 		Primary: []string{"hit", "share"}},

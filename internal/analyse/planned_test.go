@@ -34,7 +34,7 @@ func (s simulatedRun) analyse(t *testing.T, method, correction string) *analyse.
 	c := analyse.NewCollector(&suite, s.items, arms[1:3], asListed(s.items))
 	for i, it := range s.items {
 		for arm, v := range map[string]float64{"x": s.x[i], "y": s.y[i]} {
-			c.Add(eval.Scored{Trial: eval.Trial{Item: it.ID, Arm: arm, Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK}, Scores: []eval.Score{score("", "value", v, 1)}})
+			c.Add(scored(it.ID, arm, eval.OK, score("", "value", v, 1)))
 		}
 	}
 	q := question()

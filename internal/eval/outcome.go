@@ -22,13 +22,32 @@ type Outcome struct {
 	Data   []byte   // what scoring needs, in the suite's own form; usually the answer as it stood
 }
 
-// A Verdict is what a judge said of one point of a trial, and how it was read.
-// A person's annotation is a verdict too, so manual codes and judges meet the
-// same scorer.
+// Source says what kind of judge gave a verdict. It is a closed set.
+type Source string
+
+// The sources of verdicts.
+const (
+	ByModel    Source = "model"
+	ByHuman    Source = "human"
+	ByRule     Source = "rule"
+	ByPipeline Source = "pipeline" // a program outside
+)
+
+// A Verdict is what a judge said of one point of a subject: an item, a trial or
+// a unit of either. A person's annotation is a verdict too, so that people and
+// judges meet the same scorer.
+//
+// Verdicts are append-only. A later one with the same subject, step, source,
+// judge and round replaces an earlier one for scoring; nothing is deleted. When
+// gold changes, verdicts that are not people's become stale and are not used
+// for scoring either.
 type Verdict struct {
-	Step   string // the judge's step, unique in the trial
-	Source string // "model", "human" or "rule"
-	Judge  string // which model, person or rule
+	Unit   string // "" for the whole item or trial
+	Step   string // what was judged: the judge's step or the question
+	Source Source
+	By     string // which model, rule, pipeline or person
+	Round  int    // from 1; 0 is taken for 1
+	At     string // when a person gave it, RFC 3339 in UTC; "" for judges, whose calls are in the journal
 	Data   []byte // what it said, in the suite's own form
 	Err    string // why there is no verdict, "" when there is one
 }

@@ -34,18 +34,54 @@ type Bench interface {
 	// only for what the trial could not survive: an error of the asker, or the
 	// context's.
 	Perform(ctx context.Context, t Trial, ask Asker) (Outcome, error)
-	// Judge asks judges about an outcome. A bench without judges returns nil.
+	// Judge gives an outcome to the arm's judges, which are models that it asks,
+	// rules, pipelines, or several of them. It is called for arms with Judges.
 	Judge(ctx context.Context, t Trial, o Outcome, ask Asker) ([]Verdict, error)
 	Scorer
-	// Exhibit shows a trial to a person: text, marks, gold beside answer.
-	Exhibit(t Trial, o Outcome, vs []Verdict) (Exhibit, error)
 }
 
-// A Scorer turns what is stored into fractions, which it appends to dst.
-// AppendScores is pure: no model, clock or file beyond the bench's own data is
-// in reach. It is not called for outcomes that failed.
+// A Scorer turns what is stored into scores and into what people see.
 type Scorer interface {
-	AppendScores(dst []Score, t Trial, o Outcome, vs []Verdict) []Score
+	// Score appends the scores of a case to dst, in the order that [Scored]
+	// describes. It is pure: no model, clock or file beyond the bench's own data
+	// is in reach. It is called for cases with a trial that did not fail, and
+	// must not score the trials that did.
+	Score(dst []Score, c Case) []Score
+	// Show shows a case to a person: text, marks, gold beside answer. A caller
+	// that wants one replicate gives a case of that trial alone.
+	Show(c Case) (Exhibit, error)
+}
+
+// A Case is an item given to an arm: all its trials that have an outcome, and
+// what people said of the item.
+type Case struct {
+	Item, Arm string
+	Trials    []Judged  // by replicate, failed ones included
+	Verdicts  []Verdict // on the item itself, whatever the arm
+}
+
+// CaseOf is a case of one trial.
+func CaseOf(t Trial, o Outcome, vs []Verdict) Case {
+	return Case{Item: t.Item, Arm: t.Arm, Trials: []Judged{{t, o, vs}}}
+}
+
+// Answered gives the trials that did not fail.
+func (c Case) Answered() iter.Seq[*Judged] {
+	return func(yield func(*Judged) bool) {
+		for i := range c.Trials {
+			if c.Trials[i].Outcome.Kind != Failed && !yield(&c.Trials[i]) {
+				return
+			}
+		}
+	}
+}
+
+// Failed reports whether every trial of the case failed.
+func (c Case) Failed() bool {
+	for range c.Answered() {
+		return false
+	}
+	return true
 }
 
 // An Asker sends a request to the model it names and returns when the answer
@@ -57,13 +93,14 @@ type Asker interface {
 }
 
 // A Calibrator is a bench whose scoring depends on how good its judge is.
-// Calibrate is given the judged trials of the calibration arms once, before
-// anything is scored.
+// Calibrate is given the cases of the calibration arms once, before anything is
+// scored.
 type Calibrator interface {
-	Calibrate(judged iter.Seq2[Judged, error]) (Scorer, Calibration, error)
+	Calibrate(cases iter.Seq2[Case, error]) (Scorer, Calibration, error)
 }
 
-// Judged is a trial with what came of it and what judges said.
+// Judged is a trial with its outcome and the verdicts on it: the latest of each
+// judge, step and round.
 type Judged struct {
 	Trial    Trial
 	Outcome  Outcome
@@ -115,10 +152,15 @@ type Table struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// A Tabler is a bench with tables of its own. Results gives the value of a
-// metric for an arm, as analysis computed it.
-type Tabler interface {
-	Tables(value func(arm, metric string) (float64, bool)) []Table
+// A Block is a part of a suite's own report: a table or a figure.
+type Block struct {
+	Table  *Table
+	Figure *Figure
+}
+
+// A Reporter is a bench with tables and figures of its own.
+type Reporter interface {
+	Report(r Results) ([]Block, error)
 }
 
 // A Contrast is a pair of arms that a suite wants compared beside those the
@@ -139,8 +181,10 @@ type Measured struct {
 	N     int    `json:"n,omitempty"`
 }
 
-// Results are what analysis made of the numbers.
+// Results are what analysis made of the numbers, and the cases they rest on.
 type Results interface {
+	// Cases gives every case of the run in plan order.
+	Cases() iter.Seq2[Case, error]
 	Estimate(arm, metric string) (Measured, bool)
 	// Difference is that of a comparison that was made, a − b.
 	Difference(a, b, metric string) (Measured, bool)
@@ -191,9 +235,6 @@ type Point struct {
 	Label string `json:"label,omitempty"` // tells it from the others of its series; "" where x does
 	Measured
 }
-
-// A Figurer is a bench with figures of its own.
-type Figurer interface{ Figures(r Results) []Figure }
 
 // An Exhibit shows one trial to a person. It holds text, never markup.
 type Exhibit struct {

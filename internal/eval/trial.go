@@ -124,6 +124,9 @@ type Arm struct {
 	Model     string // id of the study's model the arm asks, "" for an arm that asks none
 	Simulated bool   // answers come from a simulation and are labelled so everywhere
 	Hash      string // of everything that decides what the arm does: prompt bytes, settings
+	// Judges are the judges that trials of the arm are given to: ids of the
+	// study's models, names of rules, or pipelines. None: the arm is not judged.
+	Judges []string
 	// Shape is the same for arms whose requests are alike in number and length,
 	// such as those that differ in their attack: one estimate stands for all of
 	// them. "" means that the arm is like no other.

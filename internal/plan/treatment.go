@@ -10,6 +10,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
+// The parts of a treatment that say that trials are judged.
+const (
+	JudgeModelPart = "judge_model"
+	JudgesPart     = "judges"
+)
+
 // Treatment lists what decides what is asked in a run: arms, models,
 // replicates, seed. A run whose treatment changed is another experiment; all
 // else in a study (limits, retries, metrics, comparisons, rules) may change
@@ -21,12 +27,22 @@ func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 		{Name: "seed", Value: strconv.FormatInt(s.Execution.Seed, 10)},
 	}
 	used := map[string]bool{s.JudgeModel: true}
+	var judges []string // beside the judge model
 	for _, a := range arms {
 		parts = append(parts, eval.Part{Name: "arm " + a.ID, Value: a.Hash})
 		used[a.Model] = true
+		for _, j := range a.Judges {
+			if used[j] = true; j != s.JudgeModel && !slices.Contains(judges, j) {
+				judges = append(judges, j)
+			}
+		}
 	}
 	if s.JudgeModel != "" {
-		parts = append(parts, eval.Part{Name: "judge_model", Value: s.JudgeModel})
+		parts = append(parts, eval.Part{Name: JudgeModelPart, Value: s.JudgeModel})
+	}
+	if len(judges) > 0 {
+		slices.Sort(judges)
+		parts = append(parts, eval.Part{Name: JudgesPart, Value: strings.Join(judges, ", ")})
 	}
 	for _, m := range s.Models {
 		if used[m.ID] {

@@ -11,17 +11,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// batchSize is how many trials are scored at a time: enough that handing them
+// batchSize is how many cases are scored at a time: enough that handing them
 // over costs nothing, few enough that memory stays flat.
 const batchSize = 32
 
-// All scores trials on all cores and gives them in the order they came. Trials
-// that failed pass through without scores. What is given is good until the
-// next is asked for: space is used again.
-func All(s eval.Scorer, judged iter.Seq2[eval.Judged, error]) iter.Seq2[eval.Scored, error] {
+// All scores cases on all cores and gives them in the order they came. Cases of
+// which every trial failed pass through without scores. What is given is valid
+// until the next is asked for: space is used again.
+func All(s eval.Scorer, cases iter.Seq2[eval.Case, error]) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
 		p := pipe{scorer: s, inOrder: make(chan *batch, runtime.GOMAXPROCS(0)), quit: make(chan struct{})}
-		p.work.Go(func() { p.read(judged) })
+		p.work.Go(func() { p.read(cases) })
 		defer p.work.Wait()
 		defer close(p.quit)
 		for b := range p.inOrder {
@@ -40,9 +40,9 @@ func All(s eval.Scorer, judged iter.Seq2[eval.Judged, error]) iter.Seq2[eval.Sco
 	}
 }
 
-// A batch is some trials on their way. err is what the source said after them.
+// A batch is some cases on their way. err is what the source said after them.
 type batch struct {
-	in        []eval.Judged
+	in        []eval.Case
 	scores    []eval.Score // of the whole batch
 	scored    []eval.Scored
 	scoredAll chan struct{}
@@ -52,15 +52,15 @@ type batch struct {
 func (b *batch) score(s eval.Scorer) {
 	b.scores, b.scored = b.scores[:0], b.scored[:0]
 	var ends [batchSize]int // appending may yet move what came before
-	for i, j := range b.in {
-		if j.Outcome.Kind != eval.Failed {
-			b.scores = s.AppendScores(b.scores, j.Trial, j.Outcome, j.Verdicts)
+	for i, c := range b.in {
+		if !c.Failed() {
+			b.scores = s.Score(b.scores, c)
 		}
 		ends[i] = len(b.scores)
 	}
 	begin := 0
-	for i, j := range b.in {
-		r := eval.Scored{Trial: j.Trial, Outcome: j.Outcome}
+	for i, c := range b.in {
+		r := eval.Scored{Case: c}
 		if end := ends[i]; end > begin {
 			r.Scores = b.scores[begin:end:end]
 			begin = end
@@ -81,15 +81,15 @@ type pipe struct {
 }
 
 // read cuts the sequence into batches until it ends or the reader has gone.
-func (p *pipe) read(judged iter.Seq2[eval.Judged, error]) {
+func (p *pipe) read(cases iter.Seq2[eval.Case, error]) {
 	defer close(p.inOrder)
 	b := p.empty()
-	for j, err := range judged {
+	for c, err := range cases {
 		if err != nil {
 			b.err = err
 			break
 		}
-		if b.in = append(b.in, j); len(b.in) == batchSize {
+		if b.in = append(b.in, c); len(b.in) == batchSize {
 			if !p.send(b) {
 				return
 			}

@@ -13,35 +13,40 @@ import (
 // length scores an answer by its length.
 type length struct{}
 
-func (length) AppendScores(dst []eval.Score, _ eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
-	return append(dst, eval.Score{Metric: "length", Num: float64(len(o.Data) + len(vs)), Den: 1})
+func (length) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	for t := range c.Answered() {
+		dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: "length", Num: float64(len(t.Outcome.Data) + len(t.Verdicts)), Den: 1})
+	}
+	return dst
 }
 
-func outcomes(n int, fail error) iter.Seq2[eval.Judged, error] {
-	return func(yield func(eval.Judged, error) bool) {
+func (length) Show(eval.Case) (eval.Exhibit, error) { return eval.Exhibit{}, nil }
+
+func cases(n int, fail error) iter.Seq2[eval.Case, error] {
+	return func(yield func(eval.Case, error) bool) {
 		for i := range n {
-			j := eval.Judged{Trial: eval.Trial{Item: fmt.Sprint(i), Arm: "a", Replicate: 1}, Outcome: eval.Outcome{Kind: eval.OK, Data: make([]byte, i%7)}}
+			o := eval.Outcome{Kind: eval.OK, Data: make([]byte, i%7)}
 			if i%10 == 9 {
-				j.Outcome.Kind = eval.Failed
+				o.Kind = eval.Failed
 			}
-			if !yield(j, nil) {
+			if !yield(eval.CaseOf(eval.Trial{Item: fmt.Sprint(i), Arm: "a", Replicate: 1}, o, nil), nil) {
 				return
 			}
 		}
 		if fail != nil {
-			yield(eval.Judged{}, fail)
+			yield(eval.Case{}, fail)
 		}
 	}
 }
 
 func TestAllKeepsTheOrder(t *testing.T) {
 	i := 0
-	for s, err := range score.All(length{}, outcomes(10_001, nil)) {
+	for s, err := range score.All(length{}, cases(10_001, nil)) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Trial.Item != fmt.Sprint(i) {
-			t.Fatalf("trial %d is %v", i, s.Trial)
+		if s.Item != fmt.Sprint(i) {
+			t.Fatalf("case %d is %v", i, s.Item)
 		}
 		switch failed := i%10 == 9; {
 		case failed && s.Scores != nil:
@@ -60,7 +65,7 @@ func TestAllEndsWithTheSource(t *testing.T) {
 	broken := errors.New("disk gone")
 	n := 0
 	var last error
-	for _, err := range score.All(length{}, outcomes(300, broken)) {
+	for _, err := range score.All(length{}, cases(300, broken)) {
 		if last = err; err == nil {
 			n++
 		}
@@ -68,14 +73,14 @@ func TestAllEndsWithTheSource(t *testing.T) {
 	if n != 300 || !errors.Is(last, broken) {
 		t.Errorf("%d trials, then %v", n, last)
 	}
-	for range score.All(length{}, outcomes(100_000, nil)) {
+	for range score.All(length{}, cases(100_000, nil)) {
 		break // must not leave workers behind or hang
 	}
 }
 
 func BenchmarkAll(b *testing.B) {
 	for b.Loop() {
-		for _, err := range score.All(length{}, outcomes(10_000, nil)) {
+		for _, err := range score.All(length{}, cases(10_000, nil)) {
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -14,9 +14,14 @@ import (
 // machinery takes.
 type constant struct{}
 
-func (constant) AppendScores(dst []eval.Score, _ eval.Trial, o eval.Outcome, _ []eval.Verdict) []eval.Score {
-	return append(dst, eval.Score{Metric: "bytes", Num: float64(len(o.Data)), Den: 1})
+func (constant) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	for t := range c.Answered() {
+		dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: "bytes", Num: float64(len(t.Outcome.Data)), Den: 1})
+	}
+	return dst
 }
+
+func (constant) Show(eval.Case) (eval.Exhibit, error) { return eval.Exhibit{}, nil }
 
 // BenchmarkRescore reads stored answers, scores them and writes the scores.
 func BenchmarkRescore(b *testing.B) {
@@ -33,7 +38,7 @@ func BenchmarkRescore(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if err := db.ReplaceScores(b.Context(), r, score.All(constant{}, db.Outcomes(b.Context(), r))); err != nil {
+		if err := db.ReplaceScores(b.Context(), r, score.All(constant{}, db.Cases(b.Context(), r))); err != nil {
 			b.Fatal(err)
 		}
 	}

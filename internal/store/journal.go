@@ -50,6 +50,7 @@ type stored struct {
 
 type judgedEntry struct {
 	trial    int64
+	item     string
 	verdicts []eval.Verdict
 }
 
@@ -73,7 +74,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 		text string
 	}{
 		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
-		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, upsertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
+		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
 			conn.Close()
@@ -120,9 +121,7 @@ ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
  (excluded.kind, excluded.reason, excluded.notes, excluded.detail, excluded.data)`
 }
 
-const upsertVerdict = `INSERT INTO verdicts (trial, step, source, judge, data, error) VALUES (?,?,?,?,?,?)
-ON CONFLICT (trial, step) DO UPDATE SET (source, judge, data, error) =
- (excluded.source, excluded.judge, excluded.data, excluded.error)`
+const insertVerdict = `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES (?,?,?,?,?,?,?,?,?,?,?)`
 
 // Append records a call and returns when it is on disk. A call that has an
 // answer is never overwritten.
@@ -152,7 +151,7 @@ func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
 	if err != nil {
 		return err
 	}
-	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, vs}) })
+	_, err = j.enqueue(func(g *group) { g.verdicts = append(g.verdicts, judgedEntry{id, t.Item, vs}) })
 	return err
 }
 
@@ -226,7 +225,7 @@ func (j *Journal) insert(ctx context.Context, g *group) error {
 	}
 	for _, v := range g.verdicts {
 		for _, w := range v.verdicts {
-			if _, err := j.stmt.verdict.ExecContext(ctx, v.trial, w.Step, w.Source, w.Judge, w.Data, w.Err); err != nil {
+			if _, err := j.stmt.verdict.ExecContext(ctx, verdictRow(j.run, v.item, v.trial, &w)...); err != nil {
 				return err
 			}
 		}
@@ -258,6 +257,24 @@ func inRows[T any](ctx context.Context, one, many *sql.Stmt, entries []T, row fu
 		entries = entries[n:]
 	}
 	return nil
+}
+
+func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {
+	return []any{run.N, item, trial, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, v.Err}
+}
+
+// AddVerdict appends a verdict that was not asked for in the run, such as a
+// person's. A trial without an arm stands for the item itself.
+func (db *DB) AddVerdict(ctx context.Context, run *Run, t eval.Trial, v eval.Verdict) error {
+	id := int64(0)
+	if t.Arm != "" {
+		var err error
+		if id, err = run.id(t); err != nil {
+			return err
+		}
+	}
+	_, err := db.sql.ExecContext(ctx, insertVerdict, verdictRow(run, t.Item, id, &v)...)
+	return explain(db.path, err)
 }
 
 func outcomeRow(args []any, o stored) ([]any, error) {

@@ -112,6 +112,48 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
+// Cases gives every case of the run that has an outcome, in plan order.
+func (db *DB) Cases(ctx context.Context, run *Run) iter.Seq2[eval.Case, error] {
+	return func(yield func(eval.Case, error) bool) {
+		ofItems, err := db.itemVerdicts(ctx, run)
+		if err != nil {
+			yield(eval.Case{}, err)
+			return
+		}
+		var c eval.Case
+		for j, err := range db.Outcomes(ctx, run) {
+			if err != nil {
+				yield(eval.Case{}, err)
+				return
+			}
+			if len(c.Trials) > 0 && (c.Item != j.Trial.Item || c.Arm != j.Trial.Arm) {
+				if !yield(c, nil) {
+					return
+				}
+				c.Trials = nil // the reader may keep it
+			}
+			c.Item, c.Arm, c.Verdicts = j.Trial.Item, j.Trial.Arm, ofItems[j.Trial.Item]
+			if c.Trials == nil {
+				c.Trials = make([]eval.Judged, 0, run.Replicates)
+			}
+			c.Trials = append(c.Trials, j)
+		}
+		if len(c.Trials) > 0 {
+			yield(c, nil)
+		}
+	}
+}
+
+// Case gives one trial of a case with the verdicts on it and on its item.
+func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, error) {
+	j, err := db.Outcome(ctx, run, t)
+	if err != nil {
+		return eval.Case{}, err
+	}
+	ofItems, err := db.itemVerdicts(ctx, run)
+	return eval.Case{Item: t.Item, Arm: t.Arm, Trials: []eval.Judged{j}, Verdicts: ofItems[t.Item]}, err
+}
+
 // Outcomes gives every trial of the run that has an outcome, with its
 // verdicts, in plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
@@ -171,17 +213,39 @@ func (db *DB) outcomes(ctx context.Context, first, end int64) iter.Seq2[eval.Jud
 	}
 }
 
-type verdictRow struct {
+type onSubject struct {
 	trial int64
+	item  string
 	eval.Verdict
 }
 
-func (db *DB) verdicts(ctx context.Context, first, end int64) iter.Seq2[verdictRow, error] {
-	return query(ctx, db, `SELECT trial, step, source, judge, data, error FROM verdicts
-		WHERE trial >= ? AND trial < ? ORDER BY trial, step`,
-		[]any{first, end}, func(rows *sql.Rows) (v verdictRow, err error) {
-			return v, rows.Scan(&v.trial, &v.Step, &v.Source, &v.Judge, &v.Data, &v.Err)
-		})
+// inForce selects verdicts that are not stale and were not replaced. SQLite
+// takes the other columns from the row that has the maximum.
+const (
+	inForce    = `SELECT trial, item, unit, step, source, judge, round, at, data, error, max(id) FROM verdicts WHERE NOT stale AND `
+	ofOneJudge = ` GROUP BY trial, step, unit, source, judge, round`
+)
+
+func (db *DB) verdicts(ctx context.Context, first, end int64) iter.Seq2[onSubject, error] {
+	return query(ctx, db, inForce+`trial >= ? AND trial < ?`+ofOneJudge+` ORDER BY trial, step, unit, source, judge, round`, []any{first, end}, scanVerdict)
+}
+
+func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
+	var id int64
+	return v, rows.Scan(&v.trial, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
+}
+
+// itemVerdicts are the verdicts on items themselves, which are people's and
+// few.
+func (db *DB) itemVerdicts(ctx context.Context, run *Run) (map[string][]eval.Verdict, error) {
+	byItem := map[string][]eval.Verdict{}
+	for v, err := range query(ctx, db, inForce+`trial = 0 AND run = ?`+ofOneJudge+`, item ORDER BY item, step, unit, source, judge, round`, []any{run.N}, scanVerdict) {
+		if err != nil {
+			return nil, err
+		}
+		byItem[v.item] = append(byItem[v.item], v.Verdict)
+	}
+	return byItem, nil
 }
 
 // Progress says, by sequence number in the plan, what is done.
@@ -239,7 +303,7 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 			p.Done[seq], p.Failed[seq] = true, failed
 		}),
 		mark(`SELECT trial, 0 FROM judged WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Judged[seq] = true }),
-		mark(`SELECT DISTINCT trial, 0 FROM verdicts WHERE trial >= ? AND trial < ? AND error <> ''`, func(seq int, _ bool) { p.Unjudged[seq] = true }),
+		mark(`SELECT trial, max(error <> '') FROM (`+inForce+`trial >= ? AND trial < ?`+ofOneJudge+`) GROUP BY trial`, func(seq int, failed bool) { p.Unjudged[seq] = failed }),
 		mark(`SELECT DISTINCT trial, 0 FROM calls WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Called[seq] = true }))
 	if err != nil {
 		return nil, err

@@ -198,9 +198,10 @@ func scanItem(row *sql.Rows) (it eval.Item, err error) {
 	return it, nil
 }
 
-// SetGold records that the run is scored against other gold from now on. What
-// followed from the old gold of changed items is dropped: judging, and the
-// outcomes of the arms that answer from gold. Answers of models are kept.
+// SetGold records that the run is scored against other gold from now on. For
+// changed items, verdicts of judges become stale, so that the judges are asked
+// again, and outcomes of the arms that answer from gold are removed. Answers of
+// models and verdicts of people stay.
 func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
 	return db.change(ctx, func(tx *sql.Tx) (err error) {
 		exec := func(text string, args ...any) {
@@ -211,7 +212,7 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
 		for _, it := range changed {
 			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
-			exec(`DELETE FROM verdicts`+ofItem+`)`, run.N, it.ID)
+			exec(`UPDATE verdicts SET stale = 1 WHERE run = ? AND item = ? AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
 			exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
 			for _, arm := range fromGold {
 				exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"math"
 	"strconv"
 	"strings"
 
@@ -21,29 +22,56 @@ import (
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
 	var ofScores error // what was wrong with the scores and not with the store
 	err := db.change(ctx, func(tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, `DELETE FROM scores WHERE trial >= ? AND trial < ?`, run.span()...); err != nil {
-			return err
+		for _, table := range []string{"scores", "case_scores"} {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial >= ? AND trial < ?`, run.span()...); err != nil {
+				return err
+			}
 		}
-		rows := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
+		ofTrials := newBulk(tx, `INSERT INTO scores (trial, data) VALUES `, 2)
+		ofCases := newBulk(tx, `INSERT INTO case_scores (trial, data) VALUES `, 2)
 		var data []byte
 		for s, err := range scores {
-			if err == nil && s.Outcome.Kind == eval.Failed {
-				continue
-			}
-			var id int64
-			if err == nil {
-				id, err = run.id(s.Trial)
-			}
 			if err != nil {
 				ofScores = err
 				return err
 			}
-			data = appendScores(data[:0], s.Scores)
-			if err := rows.add(ctx, id, string(data)); err != nil {
+			rest := s.Scores
+			for t := range s.Answered() {
+				id, err := run.id(t.Trial)
+				if err != nil {
+					ofScores = err
+					return err
+				}
+				n := 0
+				for n < len(rest) && rest[n].Replicate == t.Trial.Replicate {
+					n++
+				}
+				data = appendScores(data[:0], rest[:n])
+				if err := ofTrials.add(ctx, id, string(data)); err != nil {
+					return err
+				}
+				rest = rest[n:]
+			}
+			if len(rest) == 0 {
+				continue
+			}
+			for _, x := range rest {
+				if x.Replicate != 0 {
+					ofScores = fmt.Errorf("store: a score of replicate %d of %s × %s is out of order", x.Replicate, s.Item, s.Arm)
+					return ofScores
+				}
+			}
+			id, err := run.id(s.Trials[0].Trial)
+			if err != nil {
+				ofScores = err
+				return err
+			}
+			data = appendScores(data[:0], rest)
+			if err := ofCases.add(ctx, id, string(data)); err != nil {
 				return err
 			}
 		}
-		return rows.flush(ctx)
+		return errors.Join(ofTrials.flush(ctx), ofCases.flush(ctx))
 	})
 	return cmp.Or(ofScores, err)
 }
@@ -65,6 +93,8 @@ func appendScores(b []byte, scores []eval.Score) []byte {
 		switch {
 		case s.Unscored != "":
 			b = appendString(b, s.Unscored)
+		case s.Row != nil:
+			b = appendRow(b, s.Row)
 		case s.Den == 1:
 			b = appendNumber(b, s.Num)
 		default:
@@ -76,6 +106,22 @@ func appendScores(b []byte, scores []eval.Score) []byte {
 		b = append(b, '}')
 	}
 	return append(b, '}')
+}
+
+// appendRow writes a row as a list in a list, with null for NaN.
+func appendRow(b []byte, row eval.Row) []byte {
+	b = append(b, '[', '[')
+	for i, x := range row {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if math.IsNaN(x) {
+			b = append(b, "null"...)
+		} else {
+			b = appendNumber(b, x)
+		}
+	}
+	return append(b, ']', ']')
 }
 
 func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
@@ -102,6 +148,10 @@ func decodeScores(data string) ([]eval.Score, error) {
 			case string:
 				s.Den, s.Unscored = 0, v
 			case []any:
+				if row, ok := rowOf(v); ok {
+					s.Den, s.Row = 0, row
+					break
+				}
 				if len(v) != 2 {
 					return fmt.Errorf("%s of %q is a list of %d", metric, unit, len(v))
 				}
@@ -118,6 +168,22 @@ func decodeScores(data string) ([]eval.Score, error) {
 		return nil, fmt.Errorf("reading stored scores: %w", err)
 	}
 	return scores, nil
+}
+
+// rowOf reads a list in a list.
+func rowOf(list []any) (eval.Row, bool) {
+	if len(list) != 1 {
+		return nil, false
+	}
+	cells, ok := list[0].([]any)
+	row := make(eval.Row, len(cells))
+	for i, c := range cells {
+		var isNumber bool
+		if row[i], isNumber = c.(float64); !isNumber {
+			row[i] = math.NaN()
+		}
+	}
+	return row, ok
 }
 
 // eachKey reads an object and calls f at the value of each key, in order.
@@ -139,17 +205,30 @@ func eachKey(d *json.Decoder, f func(key string) error) error {
 	return err
 }
 
-// Scores gives the scores of every scored trial of a run, in plan order. The
-// outcomes are left out.
-func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[eval.Scored, error] {
-	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial
-		WHERE s.trial >= ? AND s.trial < ? ORDER BY s.trial`, run.span(),
-		func(rows *sql.Rows) (s eval.Scored, err error) {
+// TrialScores are the scores of a trial, or of a case as a whole where the
+// replicate is 0.
+type TrialScores struct {
+	Trial  eval.Trial
+	Scores []eval.Score
+}
+
+// Scores gives the scores of every scored trial of a run in plan order, each
+// case as a whole with its first trial.
+func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
+	span := run.span()
+	return query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial WHERE s.trial >= ? AND s.trial < ?
+		UNION ALL SELECT t.id, t.item, t.arm, 0, s.data FROM case_scores s JOIN trials t ON t.id = s.trial WHERE s.trial >= ? AND s.trial < ?
+		ORDER BY 1, 4`, append(span, span...),
+		func(rows *sql.Rows) (s TrialScores, err error) {
+			var id int64
 			var data string
-			if err := rows.Scan(&s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
+			if err := rows.Scan(&id, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
 				return s, err
 			}
 			s.Scores, err = decodeScores(data)
+			for i := range s.Scores {
+				s.Scores[i].Replicate = s.Trial.Replicate
+			}
 			return s, err
 		})
 }

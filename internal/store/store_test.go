@@ -8,12 +8,14 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
@@ -93,7 +95,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	}
 	outcome := eval.Outcome{Kind: eval.OK, Notes: []string{"repaired"}, Data: []byte("answer")}
 	if err := errors.Join(j.Outcome(first, outcome), j.Outcome(second, eval.Outcome{Kind: eval.Failed, Reason: "timeout"}),
-		j.Judged(first, []eval.Verdict{{Step: "judge/f", Source: "model", Judge: "m", Data: []byte("yes")}, {Step: "judge/g", Err: "no answer"}}), j.Close()); err != nil {
+		j.Judged(first, []eval.Verdict{{Step: "judge/f", Source: eval.ByModel, By: "m", Data: []byte("yes")}, {Step: "judge/g", Err: "no answer"}}), j.Close()); err != nil {
 		t.Fatal(err)
 	}
 
@@ -288,26 +290,128 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 	}
 }
 
+// TestScoresReadBackAsWritten: scores of trials, and of the case as a whole, as
+// fractions, rows and reasons.
 func TestScoresReadBackAsWritten(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 2, 1)
-	want := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Unit: "f \"q\" é", Metric: "rate", Num: 2.5, Den: 7},
-		{Unit: "g", Metric: "evidence", Unscored: "judge failed"}, {Metric: "small", Num: -1e-300, Den: 1}, {Metric: "zero", Num: 0, Den: 3}}
-	write := func(scores []eval.Score) error {
+	ofTrial := []eval.Score{{Unit: "f \"q\" é", Metric: "value", Num: 1.0 / 3, Den: 1}, {Unit: "f \"q\" é", Metric: "rate", Num: 2.5, Den: 7},
+		{Unit: "g", Metric: "evidence", Unscored: "judge failed"}, {Metric: "small", Num: -1e-300, Den: 1}, {Metric: "zero", Num: 0, Den: 3},
+		{Metric: "kappa", Row: eval.Row{1, -0.5, math.NaN()}}, {Metric: "empty", Row: eval.Row{}}}
+	for i := range ofTrial {
+		ofTrial[i].Replicate = 1
+	}
+	ofCase := []eval.Score{{Metric: "majority", Num: 1, Den: 1}}
+	write := func(scores ...eval.Score) error {
 		return db.ReplaceScores(t.Context(), r, func(yield func(eval.Scored, error) bool) {
-			_ = yield(eval.Scored{Trial: p.Trial(0), Outcome: eval.Outcome{Kind: eval.OK}, Scores: scores}, nil) &&
-				yield(eval.Scored{Trial: p.Trial(1), Outcome: eval.Outcome{Kind: eval.Failed}}, nil)
+			_ = yield(eval.Scored{Case: eval.CaseOf(p.Trial(0), eval.Outcome{Kind: eval.OK}, nil), Scores: scores}, nil) &&
+				yield(eval.Scored{Case: eval.CaseOf(p.Trial(1), eval.Outcome{Kind: eval.Failed}, nil)}, nil)
 		})
 	}
-	if err := errors.Join(write(nil), write(want)); err != nil {
+	if err := errors.Join(write(), write(slices.Concat(ofTrial, ofCase)...)); err != nil {
 		t.Fatal(err)
 	}
-	got := all(t, db.Scores(t.Context(), r))
-	if len(got) != 1 {
-		t.Fatalf("%d scored trials, want 1: failed ones are not scored", len(got))
-	}
-	if diff := cmp.Diff(want, got[0].Scores); diff != "" {
+	whole := p.Trial(0)
+	whole.Replicate = 0
+	want := []store.TrialScores{{Trial: whole, Scores: ofCase}, {Trial: p.Trial(0), Scores: ofTrial}} // failed trials are not scored
+	if diff := cmp.Diff(want, all(t, db.Scores(t.Context(), r)), cmpopts.EquateNaNs()); diff != "" {
 		t.Error(diff)
+	}
+	if err := write(ofCase[0], ofTrial[0]); err == nil {
+		t.Error("no error for scores out of order")
+	}
+	if n := len(all(t, db.Scores(t.Context(), r))); n != 2 {
+		t.Errorf("%d entries after an error, want those of before", n)
+	}
+}
+
+// TestVerdicts: of one judge, step and round the last verdict is in force;
+// raters and rounds stand beside each other; other gold makes judges' verdicts
+// stale and leaves people's; nothing is deleted.
+func TestVerdicts(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	r, p := newRun(t, db, 2, 1)
+	trial := p.Trial(0)
+	human := func(by string, round int, label string) eval.Verdict {
+		return eval.Verdict{Unit: "field", Step: "label", Source: eval.ByHuman, By: by, Round: round, Data: []byte(label), At: fmt.Sprintf("2026-11-22T08:%02d:00Z", round)}
+	}
+	j := journal(t, db, r)
+	rule := eval.Verdict{Step: "length", Source: eval.ByRule, By: "short", Data: []byte("yes")}
+	if err := errors.Join(j.Outcome(trial, eval.Outcome{Kind: eval.OK}), j.Judged(trial, []eval.Verdict{rule}), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	itself := eval.Trial{Item: trial.Item}
+	for _, v := range []eval.Verdict{human("anna", 1, "no"), human("ben", 1, "no"), human("anna", 1, "yes"), human("anna", 2, "no")} {
+		if err := db.AddVerdict(t.Context(), r, trial, v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := db.AddVerdict(t.Context(), r, itself, human("ben", 1, "hard")); err != nil {
+		t.Fatal(err)
+	}
+	rule.Round = 1
+	people := []eval.Verdict{human("anna", 1, "yes"), human("anna", 2, "no"), human("ben", 1, "no")}
+	check := func(want []eval.Verdict) {
+		t.Helper()
+		cases := all(t, db.Cases(t.Context(), r))
+		if len(cases) != 1 {
+			t.Fatalf("%d cases, want 1", len(cases))
+		}
+		if d := cmp.Diff(want, cases[0].Trials[0].Verdicts); d != "" {
+			t.Errorf("on the trial (-want +got)\n%s", d)
+		}
+		if d := cmp.Diff([]eval.Verdict{human("ben", 1, "hard")}, cases[0].Verdicts); d != "" {
+			t.Errorf("on the item (-want +got)\n%s", d)
+		}
+	}
+	check(append(slices.Clone(people), rule))
+	if err := db.SetGold(t.Context(), r, []eval.Item{{ID: trial.Item, Gold: 7}}, nil); err != nil {
+		t.Fatal(err)
+	}
+	check(people)
+	progress, err := db.Progress(t.Context(), r)
+	if err != nil || progress.ToJudge() != 1 {
+		t.Errorf("%d trials wait to be judged, want 1; %v", progress.ToJudge(), err)
+	}
+}
+
+// TestMigrate: a store of format 1, which scruple of 2026-11-22 wrote, opens
+// with everything in it.
+func TestMigrate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	old, err := os.ReadFile("testdata/format1.db")
+	if err == nil {
+		err = os.WriteFile(path, old, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := open(t, path)
+	r, err := db.LastRun(t.Context(), "starter")
+	if err != nil {
+		t.Fatal(err)
+	}
+	trials, verdicts := 0, 0
+	for _, c := range all(t, db.Cases(t.Context(), r)) {
+		for _, j := range c.Trials {
+			trials++
+			for _, v := range j.Verdicts {
+				if verdicts++; v.Source != eval.ByModel || v.By != "judge" || v.Round != 1 || v.Step == "" || len(v.Data) == 0 {
+					t.Errorf("verdict %+v", v)
+				}
+			}
+		}
+	}
+	progress, err := db.Progress(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []int{trials, verdicts, len(all(t, db.Scores(t.Context(), r))), len(all(t, db.Calls(t.Context(), r))), progress.ToJudge()}
+	if want := []int{6, 8, 6, 10, 0}; !slices.Equal(got, want) {
+		t.Errorf("trials, verdicts, scored trials, calls, trials to judge: %v, want %v", got, want)
+	}
+	if _, _, _, err := db.Analysis(t.Context(), r); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -59,9 +59,7 @@ func TestEntries(t *testing.T) {
 			if len(b.Items()) == 0 || len(b.Arms()) < 2 {
 				t.Errorf("%d items, %d arms", len(b.Items()), len(b.Arms()))
 			}
-			_, tables := b.(eval.Tabler)
-			_, figures := b.(eval.Figurer)
-			if !tables && !figures {
+			if _, ok := b.(eval.Reporter); !ok {
 				t.Error("the bench's tables and figures are lost on the way")
 			}
 			if _, ok := b.(eval.Calibrator); ok != own.calibrates {

@@ -66,6 +66,9 @@ func (p *planner) plan() []*arm {
 	if p.study.JudgeModel != "" {
 		p.arms = append(p.arms, &arm{local: goldAnswer, Arm: eval.Arm{ID: calibrationArm, Role: eval.RoleCalibration,
 			Levels: []eval.Level{{Name: "kernel", Value: calibrationArm}}, Hash: hashOf("gold", "1")}})
+		for _, a := range p.arms {
+			a.Judges = []string{p.study.JudgeModel}
+		}
 	}
 	return p.arms
 }

@@ -239,18 +239,29 @@ func (a *arm) pipelineRequest(d *prepared) eval.Request {
 	return r
 }
 
-// AppendScores turns an outcome into fractions. It is pure: it reads the
+// Score turns the outcomes of a case into fractions. It is pure: it reads the
 // document and nothing else.
-func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, vs []eval.Verdict) []eval.Score {
-	d, err := b.document(t.Item)
-	if err != nil {
-		return append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
+func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	d, err := b.document(c.Item)
+	if err == nil {
+		d = d.ready()
 	}
 	role := eval.RoleArm
-	if arm := b.byArm[t.Arm]; arm != nil {
+	if arm := b.byArm[c.Arm]; arm != nil {
 		role = arm.Role
 	}
-	return b.score(dst, d.ready(), &o, vs, role)
+	for t := range c.Answered() {
+		from := len(dst)
+		if err != nil {
+			dst = append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
+		} else {
+			dst = b.score(dst, d, &t.Outcome, t.Verdicts, role)
+		}
+		for i := range dst[from:] {
+			dst[from+i].Replicate = t.Trial.Replicate
+		}
+	}
+	return dst
 }
 
 // score lists the scores of an outcome in a fixed order: field by field in the

@@ -9,15 +9,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Exhibit shows a trial: the document with the quotes of answer and gold
+// Show shows the first trial of a case: the document with the quotes of answer and gold
 // marked, and field by field what gold says, what was answered, and what went
 // wrong.
-func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.Exhibit, error) {
-	d, err := b.document(t.Item)
+func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+	d, err := b.document(c.Item)
 	if err != nil {
 		return eval.Exhibit{}, err
 	}
-	_, results := b.assess(d.ready(), &o, vs)
+	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
+	_, results := b.assess(d.ready(), &o, c.Trials[0].Verdicts)
 	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: fmt.Sprintf("%s, answered by %s", t.Item, t.Arm), Raw: string(o.Data)}
 	x.Facts = append(x.Facts, b.items[d.item].Strata...)
 	if d.split != "" {

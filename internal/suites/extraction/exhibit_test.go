@@ -22,7 +22,7 @@ func TestExhibit(t *testing.T) {
 		named(ok("Bcme", "Acme", "2"), "vendor_name"),
 		named(ok("12.50", "Total: 12.50", `"2"`), "total_amount"))
 	o := outcomeOf(answer, eval.StopLength)
-	x, err := b.Exhibit(trial("d", "ctn"), o, nil)
+	x, err := b.Show(eval.CaseOf(trial("d", "ctn"), o, nil))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,15 +84,16 @@ func TestTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, s := range b.AppendScores(nil, trial("d", arm), o, nil) {
+		for _, s := range b.Score(nil, eval.CaseOf(trial("d", arm), o, nil)) {
 			v := sums[arm+" "+s.Metric]
 			sums[arm+" "+s.Metric] = [2]float64{v[0] + s.Num, v[1] + s.Den}
 		}
 	}
-	tables := b.Tables(func(arm, metric string) (float64, bool) {
+	value := func(arm, metric string) (float64, bool) {
 		v, ok := sums[arm+" "+metric]
 		return v[0] / v[1], ok
-	})
+	}
+	tables := []eval.Table{b.nullTable(value), b.modesTable(value)}
 	// Four annotated fields: 2 present, 1 missing, 1 ambiguous; the null
 	// baseline scores (1 + 3·0.15)/4 = 0.3625.
 	want := [][]string{{"null_baseline", "50.0 %", "25.0 %", "25.0 %", "0.3625", "0.3625"}}

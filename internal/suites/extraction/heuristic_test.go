@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -131,7 +132,7 @@ func TestHeuristicOnRealContracts(t *testing.T) {
 				t.Fatal(err)
 			}
 			num, den := 0.0, 0.0
-			for _, s := range b.AppendScores(nil, trial(it.ID, arm), o, nil) {
+			for _, s := range b.Score(nil, eval.CaseOf(trial(it.ID, arm), o, nil)) {
 				switch s.Metric {
 				case metricComposite:
 					num, den = num+s.Num, den+s.Den

@@ -65,7 +65,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 	}
 	var verdicts []eval.Verdict
 	for _, q := range b.questions(d.ready(), &o) {
-		v := eval.Verdict{Step: q.step, Source: "model", Judge: b.judgeModel.ID}
+		v := eval.Verdict{Step: q.step, Source: eval.ByModel, By: b.judgeModel.ID}
 		response, err := asker.Ask(ctx, q.step, b.judgeRequest(d.ID, q))
 		switch {
 		case err != nil && !spared(err):
@@ -132,27 +132,29 @@ func agrees(t text.Type, reply, claimed string) bool {
 
 // Calibrate measures the judge on quotes from gold, which show their value by
 // definition, and returns the scorer that trusts it as far as that goes.
-func (b *Bench) Calibrate(judged iter.Seq2[eval.Judged, error]) (eval.Scorer, eval.Calibration, error) {
+func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
 	if b.judgeModel == nil {
 		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the claimed value stands in the quote as a value of its type)"}, nil
 	}
 	type tally struct{ right, cases float64 }
 	tallies := map[int32]tally{} // by document
 	failed := 0
-	for j, err := range judged {
+	for c, err := range cases {
 		if err != nil {
 			return nil, eval.Calibration{}, err
 		}
-		d, err := b.document(j.Trial.Item)
+		d, err := b.document(c.Item)
 		if err != nil {
 			return nil, eval.Calibration{}, err
 		}
 		n := tallies[d.item]
-		opinions, without := b.opinions(d.ready(), &j)
-		failed += without
-		for _, ok := range opinions {
-			n.right += ok
-			n.cases++
+		for j := range c.Answered() {
+			opinions, without := b.opinions(d.ready(), j)
+			failed += without
+			for _, ok := range opinions {
+				n.right += ok
+				n.cases++
+			}
 		}
 		tallies[d.item] = n
 	}

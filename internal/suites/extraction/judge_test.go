@@ -83,7 +83,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 	}
 	for i, r := range ask.asked {
 		said := r.System + r.Messages[0].Content
-		if r.Model != "j" || r.Name != "small" || len(r.Messages) != 1 || r.Payload != nil || vs[i].Judge != "j" || vs[i].Source != "model" {
+		if r.Model != "j" || r.Name != "small" || len(r.Messages) != 1 || r.Payload != nil || vs[i].By != "j" || vs[i].Source != "model" {
 			t.Errorf("asked %+v, verdict %+v", r, vs[i])
 		}
 		for _, leak := range []string{"2024-03-15", "Day the invoice", "issued", "Acme"} {
@@ -97,7 +97,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 	}
 
 	scores := map[string]eval.Score{}
-	for _, s := range b.AppendScores(nil, trial("d", "k"), o, vs) {
+	for _, s := range b.Score(nil, eval.CaseOf(trial("d", "k"), o, vs)) {
 		scores[s.Unit+"/"+s.Metric] = s
 	}
 	// total_amount: F1 = 2·2/(2+3) = 0.8. Of three candidates the judge reads
@@ -121,7 +121,7 @@ func TestJudgeIsAskedOncePerQuote(t *testing.T) {
 	if err != nil || !slices.Equal(ask.steps, []string{"judge/total_amount/89f68f56"}) {
 		t.Fatalf("%v, asked %v", err, ask.steps)
 	}
-	for _, s := range b.AppendScores(nil, trial("d", "k"), o, vs) {
+	for _, s := range b.Score(nil, eval.CaseOf(trial("d", "k"), o, vs)) {
 		if s.Unit == "total_amount" && s.Metric == metricEvidence && s.Num != 0.5 {
 			t.Errorf("evidence %v, want 1/2", s.Num)
 		}
@@ -150,9 +150,9 @@ func TestJudgeFailuresAreUnscored(t *testing.T) {
 		if err != nil || len(vs) != 4 || !strings.Contains(vs[0].Err, reason) {
 			t.Fatalf("%s: %v, %+v", reason, err, vs)
 		}
-		checkUnscored(t, b.AppendScores(nil, trial("d", "k"), o, vs), reason)
+		checkUnscored(t, b.Score(nil, eval.CaseOf(trial("d", "k"), o, vs)), reason)
 	}
-	checkUnscored(t, b.AppendScores(nil, trial("d", "k"), o, nil), "not judged")
+	checkUnscored(t, b.Score(nil, eval.CaseOf(trial("d", "k"), o, nil)), "not judged")
 
 	for _, end := range []error{fmt.Errorf("asking: %w", fatal(true)), context.Canceled, errors.New("stopped")} {
 		ask := &fake{answer: func(string, eval.Request) (eval.Response, error) { return eval.Response{}, end }}
@@ -195,7 +195,7 @@ func TestCalibrationWithoutSplit(t *testing.T) {
 func TestCalibrationArm(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d1", "dev")), oneLine(judgedLine("t1", "test"))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "March 14", "Vendor: Acme": "Acme."})
-	var judged []eval.Judged
+	var judged []eval.Case
 	for _, item := range []string{"t1", "d1"} {
 		tr := trial(item, calibrationArm)
 		o, err := b.Perform(t.Context(), tr, nil)
@@ -206,7 +206,7 @@ func TestCalibrationArm(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		judged = append(judged, eval.Judged{Trial: tr, Outcome: o, Verdicts: vs})
+		judged = append(judged, eval.CaseOf(tr, o, vs))
 	}
 	if want := []string{"judge/invoice_number/a121a505", "judge/invoice_date/99dff4ce", "judge/vendor_name/ed3796a9"}; !slices.Equal(ask.steps, want) {
 		t.Fatalf("asked %v, want %v", ask.steps, want)
@@ -219,14 +219,14 @@ func TestCalibrationArm(t *testing.T) {
 		t.Errorf("%+v", c)
 	}
 	// A verdict that failed is no case.
-	judged[1].Verdicts[1].Err = "no answer"
+	judged[1].Trials[0].Verdicts[1].Err = "no answer"
 	if _, c, _ = b.Calibrate(seq(judged)); !slices.Equal(c.Cases, []float64{2}) {
 		t.Errorf("%+v", c)
 	}
 }
 
-func seq(list []eval.Judged) iter.Seq2[eval.Judged, error] {
-	return func(yield func(eval.Judged, error) bool) {
+func seq(list []eval.Case) iter.Seq2[eval.Case, error] {
+	return func(yield func(eval.Case, error) bool) {
 		for _, j := range list {
 			if !yield(j, nil) {
 				return
@@ -283,7 +283,7 @@ func TestMixes(t *testing.T) {
 	} {
 		with := *b
 		with.mix = tt.mix
-		for _, s := range with.AppendScores(nil, trial("d", "k"), o, vs) {
+		for _, s := range with.Score(nil, eval.CaseOf(trial("d", "k"), o, vs)) {
 			want := map[string]float64{"invoice_number": tt.number, "total_amount": tt.candidate}
 			if w, ok := want[s.Unit]; ok && s.Metric == metricEvidence && math.Abs(s.Num-w) > 1e-12 {
 				t.Errorf("%+v: evidence of %s is %v, want %v", tt.mix, s.Unit, s.Num, w)
@@ -292,7 +292,7 @@ func TestMixes(t *testing.T) {
 	}
 	with := *b
 	with.mix = withoutJudge
-	for _, s := range with.AppendScores(nil, trial("d", "k"), o, nil) {
+	for _, s := range with.Score(nil, eval.CaseOf(trial("d", "k"), o, nil)) {
 		if s.Unscored != "" {
 			t.Errorf("a judge that is left out is missed: %s of %s", s.Metric, s.Unit)
 		}

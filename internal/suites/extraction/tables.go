@@ -6,10 +6,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Tables are the null baseline with what it must score, and how each arm goes
+// Report is the null baseline with what it must score, and how each arm goes
 // wrong.
-func (b *Bench) Tables(value func(arm, metric string) (float64, bool)) []eval.Table {
-	return []eval.Table{b.nullTable(value), b.modesTable(value)}
+func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+	value := func(arm, metric string) (float64, bool) {
+		m, ok := r.Estimate(arm, metric)
+		return float64(m.Value), ok
+	}
+	null, modes := b.nullTable(value), b.modesTable(value)
+	return []eval.Block{{Table: &null}, {Table: &modes}}, nil
 }
 
 // nullTable holds what the null baseline scored against what gold says it

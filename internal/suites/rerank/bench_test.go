@@ -110,7 +110,7 @@ func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[strin
 		t.Fatal(err)
 	}
 	scores := map[string]float64{}
-	for _, s := range b.AppendScores(nil, trial, o, nil) {
+	for _, s := range b.Score(nil, eval.CaseOf(trial, o, nil)) {
 		scores[s.Metric] = s.Num / s.Den
 	}
 	return o, scores

@@ -11,9 +11,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// Exhibit shows a trial: the request, the trace of the method, and beside it
+// Show shows the first trial of a case: the request, the trace of the method, and beside it
 // the truth table of the candidates in the order in which they were ranked.
-func (b *Bench) Exhibit(t eval.Trial, o eval.Outcome, vs []eval.Verdict) (eval.Exhibit, error) {
+func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
 	_, r, err := b.find(t)
 	if err != nil {
 		return eval.Exhibit{}, err

@@ -71,7 +71,15 @@ func (k lineKey) title() string {
 
 // Figures are the scaling curves, Hits@K by K and by the place of gold, what
 // attacks cost, and quality against effort.
-func (b *Bench) Figures(r eval.Results) []eval.Figure {
+func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+	var blocks []eval.Block
+	for _, f := range b.figures(r) {
+		blocks = append(blocks, eval.Block{Figure: &f})
+	}
+	return blocks, nil
+}
+
+func (b *Bench) figures(r eval.Results) []eval.Figure {
 	var list []eval.Figure
 	if len(b.sizes) > 1 {
 		list = append(list, b.scaling(r, hits(1), "Hits@1"), b.scaling(r, metricMRR, "MRR"))

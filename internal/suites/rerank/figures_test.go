@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"encoding/json"
+	"iter"
 	"math"
 	"slices"
 	"strings"
@@ -32,6 +33,8 @@ func (asAsked) Level(arms, _ []string) []float64 {
 	return p
 }
 
+func (asAsked) Cases() iter.Seq2[eval.Case, error] { return nil }
+
 func (asAsked) Effort(string) (float64, string) { return 2, "calls a trial" }
 
 // TestFigures: each figure takes the arms and sizes that its title names.
@@ -45,7 +48,7 @@ attacks: {names: [typo_20, inject_hidden], defence: both}
 		t.Fatal(err)
 	}
 	figures := map[string]eval.Figure{}
-	for _, f := range b.Figures(asAsked{b}) {
+	for _, f := range b.figures(asAsked{b}) {
 		figures[f.Name] = f
 	}
 	points := func(name string) map[string][]float64 {

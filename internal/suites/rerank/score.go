@@ -10,14 +10,21 @@ import (
 // goldIsNew is why a ranking cannot be scored after gold has changed.
 const goldIsNew = "gold was not among the candidates that were ranked"
 
-// AppendScores turns an outcome into fractions. Where there is no prediction
-// gold has no rank: no hit, and a reciprocal rank of 0.
-func (b *Bench) AppendScores(dst []eval.Score, t eval.Trial, o eval.Outcome, _ []eval.Verdict) []eval.Score {
-	id := ""
-	if _, r, err := b.find(t); err == nil {
-		id = r.Gold
+// Score turns the outcomes of a case into fractions. Where there is no
+// prediction gold has no rank: no hit, and a reciprocal rank of 0.
+func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	for t := range c.Answered() {
+		id := ""
+		if _, r, err := b.find(t.Trial); err == nil {
+			id = r.Gold
+		}
+		from := len(dst)
+		dst = appendScores(dst, t.Outcome, id)
+		for i := range dst[from:] {
+			dst[from+i].Replicate = t.Trial.Replicate
+		}
 	}
-	return appendScores(dst, o, id)
+	return dst
 }
 
 func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score {

@@ -98,7 +98,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	score := func(gold string) map[string]eval.Score {
 		b.requests[0].Gold = gold
 		all := map[string]eval.Score{}
-		for _, s := range b.AppendScores(nil, trial, o, nil) {
+		for _, s := range b.Score(nil, eval.CaseOf(trial, o, nil)) {
 			all[s.Metric] = s
 		}
 		return all
@@ -106,7 +106,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	if got := score(second); got["hits_1"].Num != 0 || got["mrr"].Num != 0.5 {
 		t.Errorf("gold that was ranked second: %+v", got)
 	}
-	if x, err := b.Exhibit(trial, o, nil); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
+	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
 		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
 	}
 	if p, err := b.Placement(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {

@@ -119,7 +119,7 @@ func (c *conformance) perform(tr eval.Trial, known map[string]eval.Call) (done, 
 	if err != nil {
 		return done{}, 0, fmt.Errorf("judging %v: %w", tr, err)
 	}
-	d := done{outcome: o, verdicts: vs, scores: c.bench.AppendScores(nil, tr, o, vs), calls: run.calls}
+	d := done{outcome: o, verdicts: vs, scores: c.bench.Score(nil, eval.CaseOf(tr, o, vs)), calls: run.calls}
 	maps.Copy(d.calls, judge.calls)
 	return d, run.fresh + judge.fresh, nil
 }
@@ -154,7 +154,7 @@ func (c *conformance) documented(t *testing.T) {
 		if m.Title == "" || m.Doc == "" || m.Formula == "" || !(m.Min < m.Max) {
 			t.Errorf("metric %s does not say what it is: %+v", m.Name, m)
 		}
-		if m.Kind != eval.Scoring && m.Kind != eval.Analysis || m.Pooling != eval.MeanOfItems && m.Pooling != eval.RatioOfSums {
+		if m.Kind != eval.Scoring && m.Kind != eval.Analysis || (m.Pooling == eval.ByEstimator) != (m.Estimate != nil) || m.Estimate == nil && m.Pooling != eval.MeanOfItems && m.Pooling != eval.RatioOfSums {
 			t.Errorf("metric %s has kind %q and pooling %q", m.Name, m.Kind, m.Pooling)
 		}
 	}
@@ -270,6 +270,10 @@ func (c *conformance) check(t *testing.T, tr eval.Trial, s eval.Score) {
 		if s.Num != 0 || s.Den != 0 {
 			t.Errorf("%v: %s of %q is unscored and yet %v/%v", tr, s.Metric, s.Unit, s.Num, s.Den)
 		}
+	case m.Estimate != nil || s.Row != nil:
+		if m.Estimate == nil || s.Row == nil {
+			t.Errorf("%v: %s of %q: rows belong to metrics with an estimator, and fractions to the others", tr, s.Metric, s.Unit)
+		}
 	case !(s.Den > 0) || math.IsInf(s.Den, 0):
 		t.Errorf("%v: %s of %q is over %v", tr, s.Metric, s.Unit, s.Den)
 	case !(ratio >= m.Min-rounding && ratio <= m.Max+rounding):
@@ -284,7 +288,7 @@ func (c *conformance) pure(t *testing.T, trials []eval.Trial, first []done) {
 		o.Data, o.Notes = slices.Clone(o.Data), slices.Clone(o.Notes)
 		vs := slices.Clone(first[i].verdicts)
 		slices.Reverse(vs) // verdicts are found by step, not by position
-		if d := cmp.Diff(first[i].scores, c.bench.AppendScores(nil, trials[i], o, vs)); d != "" {
+		if d := cmp.Diff(first[i].scores, c.bench.Score(nil, eval.CaseOf(trials[i], o, vs))); d != "" {
 			t.Errorf("%v: (-first +again)\n%s", trials[i], d)
 		}
 		if d := cmp.Diff(first[i].outcome, o); d != "" {
@@ -314,7 +318,7 @@ func (c *conformance) concurrent(t *testing.T, trials []eval.Trial, first []done
 
 func (c *conformance) exhibits(t *testing.T, trials []eval.Trial, first []done) {
 	for i, tr := range trials {
-		x, err := c.bench.Exhibit(tr, first[i].outcome, first[i].verdicts)
+		x, err := c.bench.Show(eval.CaseOf(tr, first[i].outcome, first[i].verdicts))
 		if err != nil {
 			t.Errorf("%v: %v", tr, err)
 			continue
@@ -343,10 +347,10 @@ func (c *conformance) anyOutcome(t *testing.T, trials []eval.Trial) {
 			{Kind: eval.Malformed, Reason: "not readable", Data: []byte("sorry")},
 			{Kind: eval.Refused, Reason: "declined"},
 		} {
-			for _, s := range c.bench.AppendScores(nil, tr, o, nil) {
+			for _, s := range c.bench.Score(nil, eval.CaseOf(tr, o, nil)) {
 				c.check(t, tr, s)
 			}
-			if _, err := c.bench.Exhibit(tr, o, nil); err != nil {
+			if _, err := c.bench.Show(eval.CaseOf(tr, o, nil)); err != nil {
 				t.Errorf("%v, outcome %s: %v", tr, o.Kind, err)
 			}
 		}

@@ -1,0 +1,166 @@
+package analyse
+
+import (
+	"fmt"
+	"runtime"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// clustersOfRows lists the rows of an arm and metric by cluster, for the items
+// that are wanted, and how many items they are of.
+func (c *Collector) clustersOfRows(arm, metric int, wanted []bool) (byCluster [][]eval.Row, items int) {
+	byCluster = make([][]eval.Row, c.clusters.n)
+	o := &c.rows[arm][metric]
+	last := int32(-1)
+	for k, item := range o.of {
+		if !wanted[item] {
+			continue
+		}
+		byCluster[c.clusters.of[item]] = append(byCluster[c.clusters.of[item]], o.rows[k])
+		if item != last {
+			items, last = items+1, item
+		}
+	}
+	return byCluster, items
+}
+
+// itemsWithRows marks the items of a selection for which an arm has rows.
+func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
+	in := make([]bool, len(c.items))
+	for _, i := range s.items {
+		in[i] = true
+	}
+	has := make([]bool, len(c.items))
+	for _, item := range c.rows[arm][metric].of {
+		has[item] = in[item]
+	}
+	return has
+}
+
+// gather collects the rows of the drawn clusters.
+func gather(byCluster [][]eval.Row, drawn []int) []eval.Row {
+	var rows []eval.Row
+	for _, k := range drawn {
+		rows = append(rows, byCluster[k]...)
+	}
+	return rows
+}
+
+// withRows leaves out clusters without rows in any of the lists, which are not
+// there to be drawn.
+func withRows(lists ...[][]eval.Row) [][][]eval.Row {
+	kept := make([][][]eval.Row, len(lists))
+	for k := range lists[0] {
+		if slices.ContainsFunc(lists, func(list [][]eval.Row) bool { return len(list[k]) > 0 }) {
+			for i, list := range lists {
+				kept[i] = append(kept[i], list[k])
+			}
+		}
+	}
+	return kept
+}
+
+// estimateRows estimates a metric that has an estimator: its value on all rows,
+// and the BCa interval of a bootstrap over clusters of items.
+func (c *Collector) estimateRows(arm string, metric int, s selection, q Question, level float64) (Estimate, error) {
+	m := c.suite.Metrics[metric]
+	a := c.armIdx[arm]
+	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined(), Num: Undefined(), Den: Undefined()}
+	if s.stratum == nil {
+		for _, n := range c.columns[a][metric].unscored {
+			e.Unscored += n
+		}
+	}
+	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s))
+	clusters := withRows(all)[0]
+	e.Items, e.Clusters = items, len(clusters)
+	e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
+	if items == 0 {
+		e.Warnings = append(e.Warnings, "no item has a value")
+		return e, nil
+	}
+	b, err := stats.BootstrapClusters(len(clusters), func(drawn []int) float64 { return m.Estimate(gather(clusters, drawn)) }, stats.BootstrapOptions{
+		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
+	if err != nil {
+		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
+	}
+	e.Value, e.Warnings = Number(b.Estimate), b.Warnings
+	switch {
+	case b.Undefined != "":
+		e.Warnings = append(e.Warnings, b.Undefined)
+	case !b.Degenerate:
+		ci := b.BCa.Clamp(m.Min, m.Max)
+		e.Low, e.High = Number(ci.Low), Number(ci.High)
+	}
+	return e, nil
+}
+
+// compareRows compares two arms by a metric that has an estimator, on the items
+// for which both have rows. The interval of the difference resamples clusters,
+// the same for both arms; the p-value exchanges the arms within clusters.
+func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester) error {
+	m := c.suite.Metrics[k.metric]
+	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]
+	hasA, hasB := c.itemsWithRows(armA, k.metric, s), c.itemsWithRows(armB, k.metric, s)
+	both := make([]bool, len(c.items))
+	for i := range both {
+		both[i] = hasA[i] && hasB[i]
+		switch {
+		case both[i]:
+			r.Pairs++
+		case hasA[i] || hasB[i]:
+			r.Unpaired++
+		}
+	}
+	if r.Unpaired > 0 {
+		r.warn(fmt.Sprintf("%d items have a value for one arm only and are left out", r.Unpaired))
+	}
+	if r.Pairs == 0 {
+		r.warn("no item has a value for both arms")
+		return nil
+	}
+	allA, _ := c.clustersOfRows(armA, k.metric, both)
+	allB, _ := c.clustersOfRows(armB, k.metric, both)
+	kept := withRows(allA, allB)
+	a, b := kept[0], kept[1]
+	difference := func(drawn []int) float64 { return m.Estimate(gather(a, drawn)) - m.Estimate(gather(b, drawn)) }
+	o := stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)}
+	boot, err := stats.BootstrapClusters(len(a), difference, o)
+	if err != nil {
+		return err
+	}
+	every := make([]int, len(a))
+	for i := range every {
+		every[i] = i
+	}
+	r.MeanA, r.MeanB, r.Diff = Number(m.Estimate(gather(a, every))), Number(m.Estimate(gather(b, every))), Number(boot.Estimate)
+	r.Method = fmt.Sprintf("cluster bootstrap of the difference, BCa of %d resamples; p by exchanging arms within %d clusters", t.q.Study.Resamples, len(a))
+	r.warn(boot.Warnings...)
+	if boot.Undefined != "" || boot.Degenerate {
+		r.note(boot.Undefined, len(a))
+		return nil
+	}
+	r.Low, r.High = Number(boot.BCa.Low), Number(boot.BCa.High)
+	r.within(m.Max - m.Min)
+	o.Level = t.equivalence()
+	if boot, err = stats.BootstrapClusters(len(a), difference, o); err != nil {
+		return err
+	}
+	r.EquivLow, r.EquivHigh = Number(boot.BCa.Low), Number(boot.BCa.High)
+	r.P = Number(stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
+		var x, y []eval.Row
+		for i, swap := range exchanged {
+			if swap {
+				x, y = append(x, b[i]...), append(y, a[i]...)
+			} else {
+				x, y = append(x, a[i]...), append(y, b[i]...)
+			}
+		}
+		return m.Estimate(x) - m.Estimate(y)
+	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0)))
+	r.note("", len(a))
+	return nil
+}
