@@ -12,9 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
-	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -27,83 +26,48 @@ of rules. A change of gold is recorded in the history of the run.`, cobra.ExactA
 }
 
 func (a *app) score(ctx context.Context, arg string) error {
-	l, err := a.loadFor(ctx, arg)
+	x, from, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	if err := a.preflight(l); err != nil {
+	defer x.Close()
+	if err := x.CheckScorer(); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, a.storeFor(l.file.Path))
+	db, err := store.Open(ctx, from.store)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	r, err := a.lookUp(ctx, db, arg)
+	found, err := from.find(ctx, db)
 	if err != nil {
 		return err
 	}
-	if err := l.setPlan(ctx, db, r); err != nil {
-		return err
-	}
-	if err := a.acceptGold(ctx, db, r, l); err != nil {
-		return err
-	}
-	return a.conclude(ctx, db, r, l)
-}
-
-// setPlan holds a run to the study's plan.
-func (l *loaded) setPlan(ctx context.Context, db *store.DB, r *store.Run) error {
-	if err := db.SetPlan(ctx, r, l.plan); err != nil {
-		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
-	}
-	return nil
-}
-
-// acceptGold notes a change of gold in the run's history. A change of what
-// arms were given cannot be scored.
-func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loaded) error {
-	was, err := db.Items(ctx, r)
+	r, err := x.Attach(ctx, db, found)
 	if err != nil {
 		return err
 	}
-	input, gold := plan.Changes(was, l.bench.Items())
-	if len(input) > 0 {
-		return exit(exitNotAllowed, fmt.Errorf("the data of run %s changed: %s: its answers are to other inputs; undo the change, or start another run with `scruple run --new`",
-			r.ID, strings.Join(plan.Shorten(input, 5), ", ")))
-	}
-	if len(gold) == 0 {
-		return nil
-	}
-	note := fmt.Sprintf("scored against changed gold of %d items: %s", len(gold), strings.Join(plan.Shorten(gold, 20), ", "))
-	a.say("%s", note)
-	if err := db.AddEvent(ctx, r, store.Event{At: time.Now(), What: "gold changed", Note: note}); err != nil {
+	change, err := r.AcceptGold(ctx)
+	if err != nil {
 		return err
 	}
-	changed := map[string]bool{}
-	for _, id := range gold {
-		changed[id] = true
-	}
-	var items []eval.Item
-	for _, it := range l.bench.Items() {
-		if changed[it.ID] {
-			items = append(items, it)
+	if change != nil {
+		a.say("%s", change.Note)
+		if change.Rejudge {
+			a.say("the judge has to be asked again about them: `scruple run %s`", x.File.Path)
 		}
 	}
-	var fromGold []string
-	for _, arm := range l.bench.Arms() {
-		if arm.Role == eval.RoleCalibration {
-			fromGold = append(fromGold, arm.ID)
-		}
+	return a.conclude(ctx, db, r)
+}
+
+// keptFor reads back what was kept of the run an argument stands for.
+func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error) {
+	db, r, err := a.findRun(ctx, arg)
+	if err != nil {
+		return experiment.Result{}, err
 	}
-	if err := db.SetGold(ctx, r, items, fromGold); err != nil {
-		return err
-	}
-	if l.study.JudgeModel != "" {
-		a.say("the judge has to be asked again about them: `scruple run %s`", l.file.Path)
-	}
-	return nil
+	defer db.Close()
+	return experiment.Kept(ctx, db, r)
 }
 
 func reportVerb(a *app) *cobra.Command {
@@ -115,7 +79,7 @@ nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error 
 		if err != nil {
 			return err
 		}
-		return a.render(result, to)
+		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to)
 	})
 	to.flags(c)
 	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
@@ -208,26 +172,18 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		return err
 	}
 	defer db.Close()
-	result, basis, err := keptOn(ctx, db, r)
+	result, err := experiment.Kept(ctx, db, r)
 	if err != nil {
 		return err
 	}
 	if isStudyFile(arg) {
-		l, err := a.load(arg)
+		x, _, err := a.loadFor(ctx, arg)
 		if err != nil {
 			return err
 		}
-		defer l.close()
-		if err := sameStudy(ctx, db, r, l); err != nil {
+		defer x.Close()
+		if result, err = x.Decide(ctx, db, r, result); err != nil {
 			return err
-		}
-		if basis != l.basis() {
-			return exit(exitNotAllowed, fmt.Errorf("the study says something else of metrics, comparisons or statistics than when run %s was analysed: analyse it again with `scruple score %s`, which asks nothing", r.ID, arg))
-		}
-		result.Verdict = nil
-		if !l.rules.Empty() {
-			v := l.rules.Decide(result.Analysis)
-			result.Verdict = &v
 		}
 	}
 	if result.Verdict == nil {
@@ -259,63 +215,13 @@ out. Nothing is changed; it can be used while a run is under way.`, cobra.Maximu
 		})
 }
 
-type runStatus struct {
-	Run         string        `json:"run"`
-	Study       string        `json:"study"`
-	Suite       string        `json:"suite"`
-	File        string        `json:"study_file"`
-	CreatedAt   string        `json:"created_at"`
-	State       string        `json:"state"` // started | success | error
-	Trials      int           `json:"trials"`
-	Done        int           `json:"done"`
-	Failed      int           `json:"failed"`
-	ToJudge     int           `json:"to_judge"`     // trials that wait to be judged
-	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
-	Calls       int           `json:"calls"`
-	Tokens      int           `json:"tokens"`
-	CostUSD     float64       `json:"cost_usd"`
-	Events      []store.Event `json:"events,omitempty"`
-}
-
-func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error) {
-	s := runStatus{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339), Trials: r.Trials}
-	p, err := db.Progress(ctx, r)
-	if err != nil {
-		return s, err
-	}
-	for seq := range p.Done {
-		if p.Done[seq] {
-			s.Done++
-		}
-		if p.Failed[seq] {
-			s.Failed++
-		}
-	}
-	s.Calls, s.Tokens, s.CostUSD = p.Calls, p.Tokens, p.Cost
-	for _, part := range r.Treatment {
-		if part.Name == "judge_model" {
-			s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
-		}
-	}
-	switch {
-	case s.Done < s.Trials || s.ToJudge > 0:
-		s.State = "started"
-	case s.Failed > 0 || s.JudgeFailed > 0:
-		s.State = "error"
-	default:
-		s.State = "success"
-	}
-	s.Events, err = db.Events(ctx, r)
-	return s, err
-}
-
 func (a *app) status(ctx context.Context, arg string) error {
 	db, r, err := a.findRun(ctx, arg)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	s, err := statusOf(ctx, db, r)
+	s, err := experiment.StatusOf(ctx, db, r)
 	if err != nil {
 		return err
 	}
@@ -347,17 +253,9 @@ func (a *app) allRuns(ctx context.Context) error {
 		return err
 	}
 	defer db.Close()
-	runs, err := db.Runs(ctx)
+	list, err := experiment.Statuses(ctx, db)
 	if err != nil {
 		return err
-	}
-	list := []runStatus{}
-	for _, r := range runs {
-		s, err := statusOf(ctx, db, r)
-		if err != nil {
-			return err
-		}
-		list = append(list, s)
 	}
 	if a.json {
 		return printJSON(a.out, list)

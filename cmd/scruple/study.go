@@ -8,10 +8,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites"
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
 )
 
 func initVerb(a *app) *cobra.Command {
@@ -43,26 +42,26 @@ func validateVerb(a *app) *cobra.Command {
 Reads the study, its data, gold, schemas and prompts, checks the rules, and
 runs the suite's pre-flight cases. Nothing is asked and nothing is written. All
 findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		l, err := a.loadFor(c.Context(), args[0])
+		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		defer l.close()
-		if err := errors.Join(a.preflight(l), a.tryPipelines(l)); err != nil {
+		defer x.Close()
+		if err := errors.Join(x.CheckScorer(), a.tryPipelines(x)); err != nil {
 			return err
 		}
-		summary := map[string]any{"study": l.study.Name, "suite": l.study.Suite, "items": len(l.bench.Items()), "arms": armIDs(l), "trials": l.plan.Len()}
-		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(l.bench.Items()), len(l.bench.Arms()), strings.Join(armIDs(l), ", "), l.plan.Len())
-		if w, ok := l.bench.(suites.Warner); ok {
+		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
+		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(x.Bench.Items()), len(x.Bench.Arms()), strings.Join(x.ArmIDs(), ", "), x.Plan.Len())
+		if list := x.Facts(); list != nil {
 			facts := map[string]int{}
 			var words []string
-			for _, f := range w.Facts() {
+			for _, f := range list {
 				facts[f.Name] = f.N
 				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
 			}
 			a.say("%s", strings.Join(words, ", "))
-			summary["facts"], summary["warnings"] = facts, append([]string{}, w.Warnings()...)
-			for _, text := range w.Warnings() {
+			summary["facts"], summary["warnings"] = facts, append([]string{}, x.Warnings()...)
+			for _, text := range x.Warnings() {
 				a.say("warning: %s", report.PlainLine(text))
 			}
 		}
@@ -71,14 +70,6 @@ findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func
 		}
 		return nil
 	})
-}
-
-func armIDs(l *loaded) []string {
-	var ids []string
-	for _, arm := range l.bench.Arms() {
-		ids = append(ids, arm.ID)
-	}
-	return ids
 }
 
 func schemaVerb(a *app) *cobra.Command {
@@ -102,12 +93,12 @@ func preflightVerb(a *app) *cobra.Command {
 	return verb("preflight STUDY|RUN", "run the suite's scorer on cases whose score is known", `
 The same check runs before every run; one wrong case stops it before a call is
 spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		l, err := a.loadFor(c.Context(), args[0])
+		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		defer l.close()
-		results, err := l.preflight()
+		defer x.Close()
+		results, err := x.Preflight()
 		if err != nil {
 			return err
 		}
@@ -122,37 +113,8 @@ spent. Cases of your own go into the folder preflight beside the study.`, cobra.
 				a.say("         %s", w)
 			}
 		}
-		return wrongCases(results)
+		return experiment.CheckCases(results)
 	})
-}
-
-func (l *loaded) preflight() ([]preflight.Result, error) {
-	if l.entry.Preflight == nil {
-		return nil, nil
-	}
-	return l.entry.Preflight(l.file.Resolve("preflight"))
-}
-
-// preflight stops everything when the scorer is wrong about a known case.
-func (a *app) preflight(l *loaded) error {
-	results, err := l.preflight()
-	if err != nil {
-		return err
-	}
-	return wrongCases(results)
-}
-
-func wrongCases(results []preflight.Result) error {
-	var wrong []string
-	for _, r := range results {
-		if !r.OK() {
-			wrong = append(wrong, r.Name+": "+strings.Join(r.Wrong, ", "))
-		}
-	}
-	if len(wrong) > 0 {
-		return exit(exitNotAllowed, fmt.Errorf("the scorer is wrong about %d of %d pre-flight cases; nothing was asked:\n  %s", len(wrong), len(results), strings.Join(wrong, "\n  ")))
-	}
-	return nil
 }
 
 func importVerb(a *app) *cobra.Command {
