@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -100,26 +99,4 @@ func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown re
 		files = append(files, path)
 	}
 	return files, nil
-}
-
-// writeFile replaces a file at once, so that a reader or a crash never meets
-// half of it.
-func writeFile(path string, data []byte) error {
-	if err := replaceFile(path, data); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
-}
-
-func replaceFile(path string, data []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	_, err = tmp.Write(data)
-	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(tmp.Name(), path)
 }

@@ -63,11 +63,12 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer db.Close()
-	start := func() (*experiment.Run, error) { return x.StartOrResume(ctx, db, from.run) }
+	var r *experiment.Run
 	if opt.fresh {
-		start = func() (*experiment.Run, error) { return x.Start(ctx, db) }
+		r, err = x.Start(ctx, db)
+	} else {
+		r, err = x.StartOrResume(ctx, db, from.run)
 	}
-	r, err := start()
 	if err != nil {
 		return err
 	}
