@@ -1,9 +1,10 @@
 // Command scruple answers whether a prompt, model, method or pipeline is
 // really better than another one, and whether it may be shipped.
 //
-// The package holds verbs, each in a file of its own, and wiring: providers.go
-// names the providers, wire.go makes models and pipelines, load.go finds the
-// study and the store. What verbs do is in package experiment.
+// The package holds verbs, each in a file of its own, and what they share:
+// providers.go names the providers, wire.go makes models and pipelines, load.go
+// names the suites and finds studies and stores, observe.go shows progress, and
+// results.go prints and writes reports. What verbs do is in package experiment.
 package main
 
 import (

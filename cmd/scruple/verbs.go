@@ -31,6 +31,14 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
+// open opens a file to read, or standard input where it is -.
+func (a *app) open(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	return os.Open(file)
+}
+
 // writeFile replaces a file at once, so that a reader or a crash never meets
 // half of it.
 func writeFile(path string, data []byte) error {

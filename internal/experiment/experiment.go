@@ -16,6 +16,7 @@
 // suites, prices, models, observers, the clock and the stop signal are
 // arguments. Errors are typed where callers treat them differently:
 // [NotAllowedError], [TooManyFailedError], and those of packages run and store.
+// Messages name the scruple command that helps, as everywhere in the program.
 package experiment
 
 import (
