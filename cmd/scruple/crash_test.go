@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/scruple-eval/scruple/internal/experiment"
 )
 
 // invoices writes a study of n documents that one kernel is tried on.
@@ -213,7 +215,7 @@ func TestRetryFailed(t *testing.T) {
 	if c.ProcessState.ExitCode() != exitInfrastructure {
 		t.Fatalf("exit code %d (%v), want 4: half of the trials failed\n%s", c.ProcessState.ExitCode(), err, out)
 	}
-	var status runStatus
+	var status experiment.Status
 	if err := json.Unmarshal([]byte(output(t, scruple, "status", path, "--json")), &status); err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +226,7 @@ func TestRetryFailed(t *testing.T) {
 		c := exec.Command(scruple, "run", "--retry-failed", path)
 		_ = c.Run()
 		if c.ProcessState.ExitCode() == exitOK {
-			var after runStatus
+			var after experiment.Status
 			if err := json.Unmarshal([]byte(output(t, scruple, "status", path, "--json")), &after); err != nil {
 				t.Fatal(err)
 			}

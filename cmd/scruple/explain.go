@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 )
 
@@ -24,22 +25,26 @@ this folder.`, cobra.RangeArgs(1, 3),
 			if len(args) < 2 || len(args) > 3 {
 				return fmt.Errorf("explain: want a study or the id of a run, an item, and perhaps one of what is asked about it; or an item alone where %s is in this folder", defaultStudy)
 			}
-			path, err := a.studyPath(c.Context(), args[0])
+			from, err := a.locate(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			r, err := a.read(path)
+			file, own, _, err := experiment.Read(from.path, from.overrides, experimentEnv())
 			if err != nil {
 				return err
 			}
-			if r.entry.Explain == nil {
-				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", r.entry.Suite.Name)
+			entry, err := suiteCalled(own.Common().Suite)
+			if err != nil {
+				return err
+			}
+			if entry.Explain == nil {
+				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", entry.Suite.Name)
 			}
 			of := ""
 			if len(args) > 2 {
 				of = args[2]
 			}
-			truth, err := r.entry.Explain(r.file, r.own, args[1], of)
+			truth, err := entry.Explain(file, own, args[1], of)
 			if err != nil {
 				return err
 			}

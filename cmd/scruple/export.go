@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
@@ -32,7 +33,7 @@ results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json.`, cobra.ExactAr
 		}
 		defer db.Close()
 		if format == "trec" || format == "files" {
-			path, err := a.studyPath(c.Context(), args[0])
+			from, err := a.locate(c.Context(), args[0])
 			if err != nil {
 				return err
 			}
@@ -40,9 +41,9 @@ results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json.`, cobra.ExactAr
 				return fmt.Errorf("--format %s writes several files: name a folder for them with --out", format)
 			}
 			if format == "files" {
-				return a.exportFiles(c.Context(), db, r, path, output)
+				return a.exportFiles(c.Context(), db, r, from, output)
 			}
-			return a.exportTREC(c.Context(), db, r, path, output)
+			return a.exportTREC(c.Context(), db, r, from, output)
 		}
 		if output == "" {
 			return exportTable(c.Context(), a.out, db, r, table, format)
@@ -185,9 +186,19 @@ func rowCell(row eval.Row) []eval.Number {
 	return cells
 }
 
+func mapped[A, B any](seq iter.Seq2[A, error], f func(A) B) iter.Seq2[B, error] {
+	return func(yield func(B, error) bool) {
+		for a, err := range seq {
+			if !yield(f(a), err) {
+				return
+			}
+		}
+	}
+}
+
 func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, error] {
 	return func(yield func(row, error) bool) {
-		result, err := kept(ctx, db, r)
+		result, err := experiment.Kept(ctx, db, r)
 		if err != nil {
 			yield(nil, err)
 			return

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
 )
@@ -51,13 +52,13 @@ type usageLine struct {
 // exportFiles lays a run out as files for people who work with folders:
 // config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json,
 // in a numbered folder below dir.
-func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path, dir string) error {
-	l, ranker, err := a.ranked(ctx, db, r, path, "files")
+func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, from source, dir string) error {
+	l, ranker, err := a.ranked(ctx, db, r, from, "files")
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	into, err := numbered(dir, l.study.Name)
+	defer l.Close()
+	into, err := numbered(dir, l.Study.Name)
 	if err != nil {
 		return fmt.Errorf("exporting files: %w", err)
 	}
@@ -66,7 +67,7 @@ func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path,
 		return err
 	}
 	levels := map[string][]eval.Level{}
-	for _, arm := range l.bench.Arms() {
+	for _, arm := range l.Bench.Arms() {
 		levels[arm.ID] = arm.Levels
 	}
 	w := folder{dir: into, files: map[string]*openFile{}}
@@ -104,12 +105,12 @@ func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, path,
 }
 
 // summaries writes what the run was and how it scales.
-func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *loaded, ranker suites.Ranker, w *folder) error {
-	kept, err := kept(ctx, db, r)
+func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *experiment.Experiment, ranker suites.Ranker, w *folder) error {
+	kept, err := experiment.Kept(ctx, db, r)
 	if err != nil {
 		return err
 	}
-	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(r.StudyJSON), "overrides": r.Overrides, "seed": l.study.Execution.Seed, "data": ranker.DataHashes(),
+	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(r.StudyJSON), "overrides": r.Overrides, "seed": l.Study.Execution.Seed, "data": ranker.DataHashes(),
 		"started": r.CreatedAt.UTC().Format(time.RFC3339), "scruple": r.Version, "exported_by": version(), "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
 	type point struct {
 		Arm    string       `json:"arm"`

@@ -1,8 +1,10 @@
 // Command scruple answers whether a prompt, model, method or pipeline is
 // really better than another one, and whether it may be shipped.
 //
-// The package only wires: providers.go names the providers, wire.go suites and
-// stores, and each verb has a file of its own.
+// The package holds verbs, each in a file of its own, and what they share:
+// providers.go names the providers, wire.go makes models and pipelines, load.go
+// names the suites and finds studies and stores, observe.go shows progress, and
+// results.go prints and writes reports. What verbs do is in package experiment.
 package main
 
 import (
@@ -16,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -84,18 +87,20 @@ func exit(code int, err error) error { return &exitError{code, err} }
 // errors count as bad input.
 func exitCode(err error) int {
 	var e *exitError
+	var notAllowed *experiment.NotAllowedError
+	var tooMany *experiment.TooManyFailedError
 	var call *run.CallError
 	var broken *store.Error
 	switch {
 	case errors.Is(err, errInterrupted):
 		return exitInterrupted
-	case errors.Is(err, run.ErrStopped):
+	case errors.Is(err, run.ErrStopped), errors.As(err, &notAllowed):
 		return exitNotAllowed
 	case errors.As(err, &e):
 		return e.code
 	case errors.Is(err, store.ErrNotFound):
 		return exitUsage
-	case errors.As(err, &call), errors.As(err, &broken):
+	case errors.As(err, &tooMany), errors.As(err, &call), errors.As(err, &broken):
 		return exitInfrastructure
 	}
 	return exitUsage

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -28,6 +29,8 @@ func TestExitCodes(t *testing.T) {
 		{fmt.Errorf("%w: the budget is used up", run.ErrStopped), exitNotAllowed},
 		{errors.Join(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted), exit(exitInfrastructure, nil)), exitInterrupted},
 		{fmt.Errorf("gate: %w", exit(exitFail, nil)), exitFail},
+		{fmt.Errorf("run r: %w", &experiment.NotAllowedError{Err: store.ErrNotFound}), exitNotAllowed},
+		{fmt.Errorf("run r: %w", &experiment.TooManyFailedError{}), exitInfrastructure},
 	}
 	for _, tt := range tests {
 		if got := exitCode(tt.err); got != tt.want {

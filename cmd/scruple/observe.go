@@ -18,7 +18,7 @@ import (
 
 // observer picks how a run is shown: JSON events, bars on a terminal, plain
 // lines elsewhere.
-func (a *app) observer(l *loaded) (run.Observer, func()) {
+func (a *app) observer() (run.Observer, func()) {
 	switch {
 	case a.json:
 		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}

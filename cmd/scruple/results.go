@@ -3,123 +3,107 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/analyse"
-	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/gate"
-	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-func scoreVerb(a *app) *cobra.Command {
-	return verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
-No model is asked. Use it after a change of gold, of metrics, of comparisons or
-of rules. A change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0]) })
+// samplesPerArm is how many of the best and of the worst trials of an arm a
+// report shows; of many arms it is one.
+func samplesPerArm(arms int) int {
+	if arms > report.Crowd {
+		return 1
+	}
+	return 3
 }
 
-func (a *app) score(ctx context.Context, arg string) error {
-	l, err := a.loadFor(ctx, arg)
+// conclude scores and analyses a run from what is stored, writes the report
+// files and prints the report.
+func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run) error {
+	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	if err := a.preflight(l); err != nil {
-		return err
-	}
-	db, err := store.Open(ctx, a.storeFor(l.file.Path))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	r, err := a.lookUp(ctx, db, arg)
-	if err != nil {
-		return err
-	}
-	if err := l.setPlan(ctx, db, r); err != nil {
-		return err
-	}
-	if err := a.acceptGold(ctx, db, r, l); err != nil {
-		return err
-	}
-	return a.conclude(ctx, db, r, l)
-}
-
-// setPlan holds a run to the study's plan.
-func (l *loaded) setPlan(ctx context.Context, db *store.DB, r *store.Run) error {
-	if err := db.SetPlan(ctx, r, l.plan); err != nil {
-		return exit(exitNotAllowed, fmt.Errorf("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err))
-	}
-	return nil
-}
-
-// acceptGold notes a change of gold in the run's history. A change of what
-// arms were given cannot be scored.
-func (a *app) acceptGold(ctx context.Context, db *store.DB, r *store.Run, l *loaded) error {
-	was, err := db.Items(ctx, r)
-	if err != nil {
-		return err
-	}
-	input, gold := plan.Changes(was, l.bench.Items())
-	if len(input) > 0 {
-		return exit(exitNotAllowed, fmt.Errorf("the data of run %s changed: %s: its answers are to other inputs; undo the change, or start another run with `scruple run --new`",
-			r.ID, strings.Join(plan.Shorten(input, 5), ", ")))
-	}
-	if len(gold) == 0 {
-		return nil
-	}
-	note := fmt.Sprintf("scored against changed gold of %d items: %s", len(gold), strings.Join(plan.Shorten(gold, 20), ", "))
-	a.say("%s", note)
-	if err := db.AddEvent(ctx, r, store.Event{At: time.Now(), What: "gold changed", Note: note}); err != nil {
-		return err
-	}
-	changed := map[string]bool{}
-	for _, id := range gold {
-		changed[id] = true
-	}
-	var items []eval.Item
-	for _, it := range l.bench.Items() {
-		if changed[it.ID] {
-			items = append(items, it)
-		}
-	}
-	var fromGold []string
-	for _, arm := range l.bench.Arms() {
-		if arm.Role == eval.RoleCalibration {
-			fromGold = append(fromGold, arm.ID)
-		}
-	}
-	if err := db.SetGold(ctx, r, items, fromGold); err != nil {
-		return err
-	}
-	if len(l.judges()) > 0 {
-		a.say("the judge has to be asked again about them: `scruple run %s`", l.file.Path)
-	}
-	return nil
-}
-
-func reportVerb(a *app) *cobra.Command {
-	var to rendering
-	c := verb("report STUDY|RUN", "show the report of a run", `
-Formats: terminal (default), markdown, json, and html, one file that needs
-nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		result, err := a.keptFor(c.Context(), args[0])
-		if err != nil {
+	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
+	if !a.json {
+		if err := report.Terminal(a.out, shown, a.terminal()); err != nil {
 			return err
 		}
-		return a.render(result, to)
-	})
-	to.flags(c)
-	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
-	return c
+	}
+	files, err := writeReports(ctx, db, r, shown)
+	if err != nil {
+		return exit(exitInfrastructure, err)
+	}
+	if a.json {
+		if err := json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.Record.ID, "files": files,
+			"analysis": result.Analysis, "verdict": result.Verdict}); err != nil {
+			return err
+		}
+	}
+	for _, f := range files {
+		a.say("wrote %s", f)
+	}
+	return r.CheckFailures(result)
+}
+
+// resultsDir is where a study's report files go.
+func resultsDir(x *experiment.Experiment) string {
+	if dir := x.Study.Output.ResultsDir; dir != "" && dir != "results" {
+		return x.File.Resolve(dir)
+	}
+	return x.File.Resolve(filepath.Join("results", x.Study.Name))
+}
+
+// writeReports writes the report in every file format, and the raw answers if
+// the study wants them.
+func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown report.Report) ([]string, error) {
+	if g := r.Study.Output.GenerateReport; g != nil && !*g {
+		return nil, nil
+	}
+	dir := resultsDir(r.Experiment)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, fmt.Errorf("making the results folder: %w", err)
+	}
+	var files []string
+	for _, f := range report.Formats() {
+		if f.Name == "terminal" {
+			continue
+		}
+		path := filepath.Join(dir, "report"+f.Ext)
+		var b bytes.Buffer
+		if err := f.Render(&b, shown); err != nil {
+			return nil, fmt.Errorf("rendering %s: %w", path, err)
+		}
+		if err := writeFile(path, b.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	if !r.Study.Output.SaveRaw {
+		return files, nil
+	}
+	for _, table := range []string{"outcomes", "scores"} {
+		path := filepath.Join(dir, table+".jsonl")
+		var b bytes.Buffer
+		if err := exportTable(ctx, &b, db, r.Record, table, "jsonl"); err != nil {
+			return nil, err
+		}
+		if err := writeFile(path, b.Bytes()); err != nil {
+			return nil, err
+		}
+		files = append(files, path)
+	}
+	return files, nil
 }
 
 // A rendering is how and where a report is written.
@@ -165,208 +149,12 @@ func (a *app) render(result report.Report, to rendering) error {
 	return err
 }
 
-func compareVerb(a *app) *cobra.Command {
-	var metric string
-	c := verb("compare STUDY|RUN", "show the comparisons of a run, one a line", `
-The pairs and metrics are those the study names.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
-		result, err := a.keptFor(c.Context(), args[0])
-		if err != nil {
-			return err
-		}
-		shown := []analyse.Comparison{}
-		for _, k := range result.Analysis.Comparisons {
-			if metric == "" || k.Metric == metric {
-				shown = append(shown, k)
-			}
-		}
-		if a.json {
-			return printJSON(a.out, shown)
-		}
-		only := *result.Analysis
-		only.Comparisons = shown
-		return report.Comparisons(a.out, &only, a.terminal())
-	})
-	c.Flags().StringVar(&metric, "metric", "", "only this metric")
-	return c
-}
-
-func gateVerb(a *app) *cobra.Command {
-	return verb("gate STUDY|RUN", "decide by the rules of the study, with an exit code", `
-Prints every condition with the values it used, and exits 0 when the gate
-passed, 1 when it failed, 3 when the results cannot decide, and 4 when more
-trials failed than the study allows. Rules are expressions over named results:
-
-`+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error { return a.gate(c.Context(), args[0]) })
-}
-
-// gate applies the rules as they stand now: in a study file they may have
-// changed since the run, and deciding again costs nothing. Asked by run id it
-// gives the verdict that was kept.
-func (a *app) gate(ctx context.Context, arg string) error {
+// keptFor reads back what was kept of the run an argument stands for.
+func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error) {
 	db, r, err := a.findRun(ctx, arg)
 	if err != nil {
-		return err
+		return experiment.Result{}, err
 	}
 	defer db.Close()
-	result, basis, err := keptOn(ctx, db, r)
-	if err != nil {
-		return err
-	}
-	if isStudyFile(arg) {
-		l, err := a.load(arg)
-		if err != nil {
-			return err
-		}
-		defer l.close()
-		if err := sameStudy(ctx, db, r, l); err != nil {
-			return err
-		}
-		if basis != l.basis() {
-			return exit(exitNotAllowed, fmt.Errorf("the study says something else of metrics, comparisons or statistics than when run %s was analysed: analyse it again with `scruple score %s`, which asks nothing", r.ID, arg))
-		}
-		result.Verdict = nil
-		if !l.rules.Empty() {
-			v := l.rules.Decide(result.Analysis)
-			result.Verdict = &v
-		}
-	}
-	if result.Verdict == nil {
-		return fmt.Errorf("the study has no rules to decide by: add `decide:` to it (see `scruple gate --help`)")
-	}
-	if a.json {
-		err = printJSON(a.out, result.Verdict)
-	} else {
-		err = report.Gate(a.out, result.Verdict, a.terminal())
-	}
-	if err != nil {
-		return err
-	}
-	if code := result.Verdict.ExitCode(); code != exitOK {
-		return exit(code, nil)
-	}
-	return nil
-}
-
-func statusVerb(a *app) *cobra.Command {
-	return verb("status [STUDY|RUN]", "show where a run stands, or all runs of a store", `
-Says what is done, what failed and what it cost, and how the run was carried
-out. Nothing is changed; it can be used while a run is under way.`, cobra.MaximumNArgs(1),
-		func(c *cobra.Command, args []string) error {
-			if len(args) == 0 {
-				return a.allRuns(c.Context())
-			}
-			return a.status(c.Context(), args[0])
-		})
-}
-
-type runStatus struct {
-	Run         string        `json:"run"`
-	Study       string        `json:"study"`
-	Suite       string        `json:"suite"`
-	File        string        `json:"study_file"`
-	CreatedAt   string        `json:"created_at"`
-	State       string        `json:"state"` // started | success | error
-	Trials      int           `json:"trials"`
-	Done        int           `json:"done"`
-	Failed      int           `json:"failed"`
-	ToJudge     int           `json:"to_judge"`     // trials that wait to be judged
-	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
-	Calls       int           `json:"calls"`
-	Tokens      int           `json:"tokens"`
-	CostUSD     float64       `json:"cost_usd"`
-	Events      []store.Event `json:"events,omitempty"`
-}
-
-func statusOf(ctx context.Context, db *store.DB, r *store.Run) (runStatus, error) {
-	s := runStatus{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339), Trials: r.Trials}
-	p, err := db.Progress(ctx, r)
-	if err != nil {
-		return s, err
-	}
-	for seq := range p.Done {
-		if p.Done[seq] {
-			s.Done++
-		}
-		if p.Failed[seq] {
-			s.Failed++
-		}
-	}
-	s.Calls, s.Tokens, s.CostUSD = p.Calls, p.Tokens, p.Cost
-	for _, part := range r.Treatment {
-		if part.Name == plan.JudgeModelPart || part.Name == plan.JudgesPart {
-			s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
-		}
-	}
-	switch {
-	case s.Done < s.Trials || s.ToJudge > 0:
-		s.State = "started"
-	case s.Failed > 0 || s.JudgeFailed > 0:
-		s.State = "error"
-	default:
-		s.State = "success"
-	}
-	s.Events, err = db.Events(ctx, r)
-	return s, err
-}
-
-func (a *app) status(ctx context.Context, arg string) error {
-	db, r, err := a.findRun(ctx, arg)
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	s, err := statusOf(ctx, db, r)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		return printJSON(a.out, s)
-	}
-	a.say("run      %s (%s), begun %s", s.Run, s.Suite, s.CreatedAt)
-	a.say("study    %s", s.File)
-	a.say("state    %s: %d of %d trials done, %d failed", s.State, s.Done, s.Trials, s.Failed)
-	if s.ToJudge+s.JudgeFailed > 0 {
-		a.say("judging  %d trials wait, %d failed", s.ToJudge, s.JudgeFailed)
-	}
-	a.say("spent    %d calls, %d tokens, $%.4f", s.Calls, s.Tokens, s.CostUSD)
-	for _, e := range s.Events {
-		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
-	}
-	switch s.State {
-	case "started":
-		a.say("continue with `scruple run %s`", arg)
-	case "error":
-		a.say("try the failed ones again with `scruple run --retry-failed %s`", arg)
-	}
-	return nil
-}
-
-func (a *app) allRuns(ctx context.Context) error {
-	db, err := store.OpenRead(ctx, a.storeFor(""))
-	if err != nil {
-		return err
-	}
-	defer db.Close()
-	runs, err := db.Runs(ctx)
-	if err != nil {
-		return err
-	}
-	list := []runStatus{}
-	for _, r := range runs {
-		s, err := statusOf(ctx, db, r)
-		if err != nil {
-			return err
-		}
-		list = append(list, s)
-	}
-	if a.json {
-		return printJSON(a.out, list)
-	}
-	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %d calls, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, s.Calls, s.CostUSD, s.CreatedAt)
-	}
-	if len(list) == 0 {
-		a.say("no runs yet")
-	}
-	return nil
+	return experiment.Kept(ctx, db, r)
 }

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
@@ -102,13 +100,6 @@ func (a *app) runCase(file string) (any, error) {
 		return nil, err
 	}
 	return c.Run()
-}
-
-func (a *app) open(file string) (io.ReadCloser, error) {
-	if file == "-" {
-		return io.NopCloser(a.in), nil
-	}
-	return os.Open(file)
 }
 
 func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {

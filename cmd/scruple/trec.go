@@ -9,6 +9,7 @@ import (
 	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
 )
@@ -19,18 +20,18 @@ const noPrediction = "NO_PREDICTION"
 
 // ranked opens a run whose outcomes are rankings, with the study it was made
 // from: a study that has other items or arms by now is refused.
-func (a *app) ranked(ctx context.Context, db *store.DB, r *store.Run, path, format string) (*loaded, suites.Ranker, error) {
-	l, err := a.load(path)
+func (a *app) ranked(ctx context.Context, db *store.DB, r *store.Run, from source, format string) (*experiment.Experiment, suites.Ranker, error) {
+	l, err := from.load()
 	if err != nil {
 		return nil, nil, err
 	}
-	ranker, ok := l.bench.(suites.Ranker)
+	ranker, ok := l.Bench.(suites.Ranker)
 	if !ok {
-		l.close()
-		return nil, nil, fmt.Errorf("--format %s: suite %s ranks nothing; `--table` has lines of every suite", format, l.study.Suite)
+		l.Close()
+		return nil, nil, fmt.Errorf("--format %s: suite %s ranks nothing; `--table` has lines of every suite", format, l.Study.Suite)
 	}
-	if err := l.setPlan(ctx, db, r); err != nil {
-		l.close()
+	if _, err := l.Attach(ctx, db, r); err != nil {
+		l.Close()
 		return nil, nil, err
 	}
 	return l, ranker, nil
@@ -38,13 +39,13 @@ func (a *app) ranked(ctx context.Context, db *store.DB, r *store.Run, path, form
 
 // exportTREC writes a run's rankings as trec_eval reads them: one run file an
 // arm and replicate, and judgements in which the right item alone is relevant.
-func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, path, dir string) error {
-	l, ranker, err := a.ranked(ctx, db, r, path, "trec")
+func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, from source, dir string) error {
+	l, ranker, err := a.ranked(ctx, db, r, from, "trec")
 	if err != nil {
 		return err
 	}
-	defer l.close()
-	names, err := runNames(l.bench.Arms(), l.study.Execution.Replicates)
+	defer l.Close()
+	names, err := runNames(l.Bench.Arms(), l.Study.Execution.Replicates)
 	if err != nil {
 		return err
 	}

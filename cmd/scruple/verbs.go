@@ -2,8 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 )
@@ -26,4 +29,34 @@ func (a *app) say(format string, args ...any) {
 	if !a.json {
 		fmt.Fprintf(a.out, format+"\n", args...)
 	}
+}
+
+// open opens a file to read, or standard input where it is -.
+func (a *app) open(file string) (io.ReadCloser, error) {
+	if file == "-" {
+		return io.NopCloser(a.in), nil
+	}
+	return os.Open(file)
+}
+
+// writeFile replaces a file at once, so that a reader or a crash never meets
+// half of it.
+func writeFile(path string, data []byte) error {
+	if err := replaceFile(path, data); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
+}
+
+func replaceFile(path string, data []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(0o644), tmp.Close()); err != nil {
+		return err
+	}
+	return os.Rename(tmp.Name(), path)
 }

@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"math"
 	"net/http"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/outputs"
 	"github.com/scruple-eval/scruple/internal/model/price"
@@ -25,7 +24,7 @@ import (
 // models makes a client for every model and pipeline the study's arms and
 // judge ask. With record, what is sent and answered is written to that
 // cassette, keys taken out. The function it returns ends what they hold open.
-func (a *app) models(l *loaded, record string) (models map[string]*run.Model, closeAll func() error, err error) {
+func (a *app) models(x *experiment.Experiment, record string) (models map[string]*run.Model, closeAll func() error, err error) {
 	var open []io.Closer
 	shut := func() error {
 		var errs []error
@@ -39,39 +38,40 @@ func (a *app) models(l *loaded, record string) (models map[string]*run.Model, cl
 			shut()
 		}
 	}()
-	getenv, err := study.DotEnv(filepath.Join(l.file.Dir, ".env"), a.getenv)
+	getenv, err := study.DotEnv(filepath.Join(x.File.Dir, ".env"), a.getenv)
 	if err != nil {
 		return nil, nil, err
 	}
-	base := model.NewTransport(l.study.Execution.Concurrency)
+	base := model.NewTransport(x.Study.Execution.Concurrency)
 	var transport http.RoundTripper = base
 	if record != "" {
-		recorder, err := recorded.Record(record, base, l.secrets(getenv)...)
+		recorder, err := recorded.Record(record, base, secrets(x, getenv)...)
 		if err != nil {
 			return nil, nil, err
 		}
 		transport, open = recorder, append(open, recorder)
 	}
 	models = map[string]*run.Model{}
-	used := l.usedModels()
+	used := x.UsedModels()
 	var problems []error
-	for i, m := range l.study.Models {
+	for i, m := range x.Study.Models {
 		if !used[m.ID] {
 			continue
 		}
 		if m.Cassette != "" {
-			m.Cassette = l.file.Resolve(m.Cassette)
+			m.Cassette = x.File.Resolve(m.Cassette)
 		}
 		client, wire, err := newClient(m, getenv, transport)
 		if err != nil {
-			problems = append(problems, l.file.Errorf(fmt.Sprintf("models[%d]", i), "%v", err))
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%v", err))
 			continue
 		}
+		cost, _ := costOf(m)
 		models[m.ID] = &run.Model{Client: client, Group: wire + " " + m.BaseURL + " " + m.Name, Concurrency: m.Limits.Concurrency,
-			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: costOf(m)}
+			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost}
 	}
-	for _, p := range l.bench.Pipelines() {
-		client, err := a.pipeline(p, l, transport)
+	for _, p := range x.Bench.Pipelines() {
+		client, err := a.pipeline(p, x, transport)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -86,11 +86,11 @@ func (a *app) models(l *loaded, record string) (models map[string]*run.Model, cl
 
 // tryPipelines opens what outside programs and files the arms ask, and asks
 // nothing.
-func (a *app) tryPipelines(l *loaded) error {
+func (a *app) tryPipelines(x *experiment.Experiment) error {
 	var problems []error
-	transport := model.NewTransport(l.study.Execution.Concurrency)
-	for _, p := range l.bench.Pipelines() {
-		client, err := a.pipeline(p, l, transport)
+	transport := model.NewTransport(x.Study.Execution.Concurrency)
+	for _, p := range x.Bench.Pipelines() {
+		client, err := a.pipeline(p, x, transport)
 		if c, ok := client.(io.Closer); ok && err == nil {
 			err = c.Close()
 		}
@@ -101,9 +101,9 @@ func (a *app) tryPipelines(l *loaded) error {
 
 // secrets are the keys the study's models may use, so that they can be taken
 // out of a recording.
-func (l *loaded) secrets(getenv func(string) string) []string {
+func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
-	for _, m := range l.study.Models {
+	for _, m := range x.Study.Models {
 		names := []string{m.APIKeyEnv}
 		if p, ok := findPreset(m.Provider); ok {
 			names = append(names, p.keyEnv)
@@ -117,36 +117,13 @@ func (l *loaded) secrets(getenv func(string) string) []string {
 	return list
 }
 
-// usedModels are the ids of the models that arms and the judge ask.
-func (l *loaded) usedModels() map[string]bool {
-	used := map[string]bool{}
-	for _, arm := range l.bench.Arms() {
-		used[arm.Model] = true
-		for _, judge := range arm.Judges {
-			used[judge] = true
-		}
-	}
-	return used
-}
-
-// judges are the judges of all arms, sorted.
-func (l *loaded) judges() []string {
-	all := map[string]bool{}
-	for _, arm := range l.bench.Arms() {
-		for _, judge := range arm.Judges {
-			all[judge] = true
-		}
-	}
-	return slices.Sorted(maps.Keys(all))
-}
-
 // pipeline makes the client of an arm that something outside answers for.
-func (a *app) pipeline(p eval.Pipeline, l *loaded, transport http.RoundTripper) (model.Client, error) {
+func (a *app) pipeline(p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
-		return a.answers(p, l)
+		return a.answers(p, x)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: l.file.Dir})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir})
 	case "http":
 		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
 	}
@@ -155,23 +132,23 @@ func (a *app) pipeline(p eval.Pipeline, l *loaded, transport http.RoundTripper) 
 
 // answers opens a file of answers made elsewhere and says how it fits the
 // study: an item without an answer will count as a failed trial.
-func (a *app) answers(p eval.Pipeline, l *loaded) (model.Client, error) {
+func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, error) {
 	client, err := outputs.Open(p.Target)
 	if err != nil {
 		return nil, err
 	}
 	var items []string
-	for _, it := range l.bench.Items() {
+	for _, it := range x.Bench.Items() {
 		items = append(items, it.ID)
 	}
-	missing, unknown := client.Missing(items, l.study.Execution.Replicates), client.Unknown(items)
-	if len(missing) == l.plan.Replicates()*len(items) {
+	missing, unknown := client.Missing(items, x.Study.Execution.Replicates), client.Unknown(items)
+	if len(missing) == x.Plan.Replicates()*len(items) {
 		client.Close()
 		return nil, fmt.Errorf("%s has no answer for any of the %d items of the study: its items are %s …", p.Target, len(items), strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(a.err, "%s: no answer for %d of %d trials (%s); they will fail\n", p.Target, len(missing),
-			l.plan.Replicates()*len(items), strings.Join(plan.Shorten(missing, 3), ", "))
+			x.Plan.Replicates()*len(items), strings.Join(plan.Shorten(missing, 3), ", "))
 	}
 	if len(unknown) > 0 {
 		fmt.Fprintf(a.err, "%s: %d answers are to items the study does not have (%s); they are not used\n", p.Target, len(unknown),
@@ -180,15 +157,14 @@ func (a *app) answers(p eval.Pipeline, l *loaded) (model.Client, error) {
 	return client, nil
 }
 
-// costOf prices a model's answers: by the study, else by the shipped list.
-func costOf(m study.Model) func(eval.Usage) float64 {
+// costOf prices a model's answers, and tells whether the price is known: by the
+// study, else by the shipped list.
+func costOf(m study.Model) (func(eval.Usage) float64, bool) {
 	p, known := priceOf(m)
-	return func(u eval.Usage) float64 {
-		if !known {
-			return math.NaN()
-		}
-		return p.Cost(u)
+	if !known {
+		return func(eval.Usage) float64 { return math.NaN() }, false
 	}
+	return p.Cost, true
 }
 
 func priceOf(m study.Model) (price.Price, bool) {
@@ -199,18 +175,4 @@ func priceOf(m study.Model) (price.Price, bool) {
 		return price.Price{}, true
 	}
 	return price.Lookup(m.Provider, m.Name)
-}
-
-// pricer prices what a plan foresees.
-func (l *loaded) pricer() plan.Pricer {
-	costs := map[string]func(eval.Usage) float64{}
-	for _, m := range l.study.Models {
-		costs[m.ID] = costOf(m)
-	}
-	return func(id string, u eval.Usage) float64 {
-		if cost, ok := costs[id]; ok {
-			return cost(u)
-		}
-		return 0 // a pipeline outside is the user's own
-	}
 }

@@ -1,4 +1,4 @@
-package main
+package experiment
 
 import (
 	"context"
@@ -9,30 +9,12 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// callsAbout are the calls of the trials of an item, by arm and step.
-func callsAbout(ctx context.Context, db *store.DB, r *store.Run, item string, replicate int) (map[string]map[string]eval.Call, error) {
-	calls := map[string]map[string]eval.Call{}
-	for c, err := range db.Calls(ctx, r) {
-		if err != nil {
-			return nil, err
-		}
-		if t := c.Trial; t.Item == item && t.Replicate == replicate && c.Stage == eval.StageRun {
-			if calls[t.Arm] == nil {
-				calls[t.Arm] = map[string]eval.Call{}
-			}
-			calls[t.Arm][c.Step] = c
-		}
-	}
-	return calls, nil
-}
-
-// prompts puts before the steps of a trial what models were asked in them. The
-// journal keeps hashes of it; the trial is performed again with the journal's
-// answers, and what it asks must have those hashes.
-func prompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[string]eval.Call, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
+// withPrompts adds to the steps of a trial what models were asked in them. The
+// journal keeps only hashes of requests, so the trial is performed again with
+// the journal's answers, and its requests must have those hashes.
+func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[string]eval.Call, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
 	again := &replay{trial: t, calls: calls, asked: map[string]string{}}
 	if _, err := bench.Perform(ctx, t, again); err != nil {
 		return nil, fmt.Errorf("making the prompts of %v again: %w", t, err)

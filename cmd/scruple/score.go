@@ -1,0 +1,51 @@
+package main
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func scoreVerb(a *app) *cobra.Command {
+	return verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
+No model is asked. Use it after a change of gold, of metrics, of comparisons or
+of rules. A change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0]) })
+}
+
+func (a *app) score(ctx context.Context, arg string) error {
+	x, from, err := a.loadFor(ctx, arg)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := x.CheckScorer(); err != nil {
+		return err
+	}
+	db, err := store.Open(ctx, from.store)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	found, err := from.find(ctx, db)
+	if err != nil {
+		return err
+	}
+	r, err := x.Attach(ctx, db, found)
+	if err != nil {
+		return err
+	}
+	change, err := r.AcceptGold(ctx)
+	if err != nil {
+		return err
+	}
+	if change != nil {
+		a.say("%s", change.Note)
+		if change.Rejudge {
+			a.say("the judge has to be asked again about them: `scruple run %s`", x.File.Path)
+		}
+	}
+	return a.conclude(ctx, db, r)
+}

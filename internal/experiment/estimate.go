@@ -1,0 +1,146 @@
+package experiment
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// An Estimate is what a run would ask and cost, and which effects it could show.
+type Estimate struct {
+	Study      string `json:"study"`
+	Items      int    `json:"items"`
+	Arms       int    `json:"arms"`
+	Replicates int    `json:"replicates"`
+	Quantities
+	PerArm     []ArmEstimate `json:"per_arm"`
+	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null: nothing is compared
+}
+
+// Quantities are what an arm, or all of them, would ask. Margins are null where
+// the sample does not show them, and costs where a price is missing.
+type Quantities struct {
+	Trials      int      `json:"trials"`
+	Calls       int      `json:"calls"`
+	Input       int      `json:"input_tokens"`
+	InputMargin *float64 `json:"input_tokens_margin"`
+	Output      int      `json:"max_output_tokens"`
+	CostUSD     *float64 `json:"max_cost_usd"`
+	CostMargin  *float64 `json:"max_cost_usd_margin"`
+}
+
+func quantitiesOf(e plan.Estimate) Quantities {
+	return Quantities{e.Trials, e.Calls, e.InputTokens, known(e.InputMargin), e.OutputTokens, known(e.CostUSD), known(e.CostMargin)}
+}
+
+func known(v float64) *float64 {
+	if math.IsNaN(v) {
+		return nil
+	}
+	return &v
+}
+
+// An ArmEstimate is that of one arm, from a sample of its trials.
+type ArmEstimate struct {
+	Arm string `json:"arm"`
+	Quantities
+	Sampled int `json:"sampled"`
+}
+
+// Detectable is the smallest effect that a study will show.
+type Detectable struct {
+	Clusters int     `json:"clusters"` // independent units: items, or clusters of them
+	Tests    int     `json:"tests"`    // in the family that is corrected for
+	Alpha    float64 `json:"alpha"`    // of one test, after the correction
+	Power    float64 `json:"power"`
+	DZ       float64 `json:"d_z"`
+}
+
+// Estimate tries a sample of trials without a model and counts tokens with the
+// counter.
+func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimate, error) {
+	estimator := plan.Estimator{Bench: x.Bench, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
+	for _, arm := range x.Bench.Arms() {
+		if arm.Role == eval.RoleCalibration {
+			estimator.Gold = arm.ID
+		}
+	}
+	perArm, all, err := estimator.Estimates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	e := &Estimate{Study: x.Study.Name, Items: len(x.Bench.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
+		PerArm: []ArmEstimate{}}
+	for _, arm := range perArm {
+		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled})
+	}
+	e.Detectable, err = x.detectable()
+	return e, err
+}
+
+// pricer prices what a plan expects. Pipelines outside cost nothing here: they
+// are the user's own.
+func (x *Experiment) pricer() plan.Pricer {
+	costs := map[string]func(eval.Usage) float64{}
+	for _, m := range x.Study.Models {
+		costs[m.ID], _ = x.env.Price(m)
+	}
+	return func(id string, u eval.Usage) float64 {
+		if cost, ok := costs[id]; ok {
+			return cost(u)
+		}
+		return 0
+	}
+}
+
+// plannedPower is the power that detectable effects are stated for.
+const plannedPower = 0.8
+
+// detectable is by the paired t-test, which the other tests come close to. Where
+// a correction depends on the p-values (Holm and those like it), the level is
+// that of its first step; false discovery rates are not corrected for, because
+// their level depends on how many effects there are.
+func (x *Experiment) detectable() (*Detectable, error) {
+	d := &Detectable{Clusters: x.clusters(), Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
+	if len(x.Pairs) == 0 || d.Clusters < 2 {
+		return nil, nil
+	}
+	switch x.Study.Statistics.Correction {
+	case "bonferroni", "holm", "hochberg":
+		d.Alpha /= float64(max(1, d.Tests))
+	}
+	var err error
+	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
+	return d, err
+}
+
+// clusters counts the independent units of the data.
+func (x *Experiment) clusters() int {
+	ids := map[string]bool{}
+	for _, it := range x.Bench.Items() {
+		id := "item " + it.ID
+		if it.Cluster != "" {
+			id = "cluster " + it.Cluster
+		}
+		ids[id] = true
+	}
+	return len(ids)
+}
+
+func (x *Experiment) primaryTests() (n int) {
+	for _, p := range x.Pairs {
+		if !p.Primary {
+			continue
+		}
+		for _, m := range x.Primary {
+			if len(p.Metrics) == 0 || slices.Contains(p.Metrics, m) {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -1,0 +1,385 @@
+package experiment_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/model/outputs"
+	"github.com/scruple-eval/scruple/internal/model/simulated"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/rerank"
+)
+
+// env knows two suites and no price but that of simulated models.
+func env() experiment.Env {
+	known := map[string]experiment.Suite{
+		"rerank": {Suite: rerank.Suite(), Primary: rerank.Primary(), Secondary: rerank.Secondary(), Preflight: rerank.Preflight,
+			NewStudy: func() study.Any { return new(rerank.Study) },
+			Open: func(f *study.File, own study.Any) (experiment.Bench, error) {
+				return rerank.Open(f, own.(*rerank.Study))
+			}},
+		"extraction": {Suite: extraction.Suite(), Primary: extraction.Primary(), Secondary: extraction.Secondary(), Preflight: extraction.Preflight,
+			NewStudy: func() study.Any { return new(extraction.Study) },
+			Open: func(f *study.File, own study.Any) (experiment.Bench, error) {
+				return extraction.Open(f, own.(*extraction.Study))
+			}},
+	}
+	return experiment.Env{
+		Suite: func(name string) (experiment.Suite, error) {
+			if s, ok := known[name]; ok {
+				return s, nil
+			}
+			return experiment.Suite{}, errors.New("unknown suite " + name)
+		},
+		Price: func(m study.Model) (func(eval.Usage) float64, bool) {
+			return func(eval.Usage) float64 { return 0 }, m.Provider == "simulated"
+		},
+		Now:     func() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) },
+		Version: "test",
+	}
+}
+
+// A counter counts how often each request is sent, and stops the run after some:
+// later calls are answered when the run is stopping.
+type counter struct {
+	model.Client
+	after    int
+	stop     chan error
+	stopping chan struct{}
+
+	mu   sync.Mutex
+	sent map[string]int
+	all  int
+}
+
+var errEnough = errors.New("enough")
+
+func (c *counter) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
+	c.mu.Lock()
+	c.sent[r.Key()]++
+	c.all++
+	if c.all == c.after {
+		c.stop <- errEnough
+	}
+	wait := c.all >= c.after
+	c.mu.Unlock()
+	if wait {
+		<-c.stopping
+	}
+	return c.Client.Complete(ctx, r)
+}
+
+func (c *counter) Event(e run.Event) {
+	if e.Kind == "stopping" {
+		close(c.stopping)
+	}
+}
+
+func (c *counter) Progress(run.Progress) {}
+
+const ranking = `name: ranks
+suite: rerank
+data: {items: data/items.jsonl, reviews: data/reviews.jsonl, users: data/users.jsonl, requests: data/requests.jsonl}
+candidates: {sizes: [10]}
+methods: [{name: random}, {name: bm25}, {name: listwise}]
+models: [{id: sim, provider: simulated, name: sim, max_tokens: 1024}]
+execution: {concurrency: 4}
+comparisons: [{a: bm25/n10, b: random/n10, primary: true}]
+decide: {require: [{name: better than chance, that: "diff_low('bm25/n10', 'random/n10', 'hits_1') > 0"}]}
+`
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func load(t *testing.T, path string, overrides ...string) *experiment.Experiment {
+	t.Helper()
+	x, err := experiment.Load(path, overrides, env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+func openStore(t *testing.T, dir string) *store.DB {
+	t.Helper()
+	db, err := store.Open(t.Context(), filepath.Join(dir, "runs.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+func start(t *testing.T, x *experiment.Experiment, db *store.DB) *experiment.Run {
+	t.Helper()
+	r, err := x.StartOrResume(t.Context(), db, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func left(t *testing.T, r *experiment.Run, retryFailed bool) *experiment.Left {
+	t.Helper()
+	l, err := r.Left(t.Context(), retryFailed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+func rescore(t *testing.T, r *experiment.Run) experiment.Result {
+	t.Helper()
+	result, err := r.Rescore(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+func encoded(t *testing.T, v any) string {
+	t.Helper()
+	b, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+func wantNotAllowed(t *testing.T, err error, words string) {
+	t.Helper()
+	var refused *experiment.NotAllowedError
+	if !errors.As(err, &refused) || !strings.Contains(err.Error(), words) {
+		t.Errorf("error %v (%T), want a NotAllowedError that says %q", err, err, words)
+	}
+}
+
+// A run that is stopped and resumed asks every request once, and its results
+// are those that were kept.
+func TestStopAndResume(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := rerank.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path, ctx := write(t, filepath.Join(dir, "study.yaml"), ranking), t.Context()
+	db := openStore(t, dir)
+	x := load(t, path)
+	if err := x.CheckScorer(); err != nil {
+		t.Fatal(err)
+	}
+	r := start(t, x, db)
+	if n := left(t, r, false).Trials; n != x.Plan.Len() {
+		t.Errorf("%d trials left of a new run, want %d", n, x.Plan.Len())
+	}
+	client := &counter{Client: simulated.New(simulated.Skill{}, 1), after: 20, stop: make(chan error, 1), stopping: make(chan struct{}), sent: map[string]int{}}
+	asking := experiment.Asking{Models: map[string]*run.Model{"sim": {Client: client, Group: "sim"}}, Observer: client, Stop: client.stop}
+	if err := r.Ask(ctx, left(t, r, false), asking); !errors.Is(err, run.ErrStopped) || !errors.Is(err, errEnough) {
+		t.Fatalf("stopped run: error %v", err)
+	}
+	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || s.State != "started" || s.Done == 0 || s.Done == s.Trials {
+		t.Errorf("status of a stopped run: %+v, %v", s, err)
+	}
+
+	x = load(t, path) // as another process would
+	first := r.Record.ID
+	r = start(t, x, db)
+	if r.Record.ID != first {
+		t.Fatalf("resumed run %s, want %s", r.Record.ID, first)
+	}
+	if err := r.Ask(ctx, left(t, r, false), asking); err != nil {
+		t.Fatal(err)
+	}
+	if l := left(t, r, false); !l.None() {
+		t.Errorf("%d trials left of a finished run", l.Trials)
+	}
+	if n := len(x.Bench.Items()); client.all != n || len(client.sent) != n {
+		t.Errorf("%d requests sent, %d distinct, want %d", client.all, len(client.sent), n)
+	}
+	if s, err := experiment.Statuses(ctx, db); err != nil || len(s) != 1 || s[0].State != "success" || s[0].Calls != client.all {
+		t.Errorf("status of a finished run: %+v, %v", s, err)
+	}
+
+	result := rescore(t, r)
+	if v := result.Verdict; v == nil || v.State != gate.Pass {
+		t.Errorf("verdict %+v", v)
+	}
+	if again := rescore(t, r); encoded(t, again) != encoded(t, result) {
+		t.Error("scoring again gives another result")
+	}
+	kept, err := experiment.Kept(ctx, db, r.Record)
+	if err != nil || encoded(t, kept) != encoded(t, result) {
+		t.Errorf("the kept result differs (%v)", err)
+	}
+	t.Run("decide", func(t *testing.T) { decides(t, path, db, r, kept) })
+	t.Run("show", func(t *testing.T) { shows(t, r) })
+}
+
+// Rules may change after a run. What is asked, and what an analysis rests on,
+// may not.
+func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept experiment.Result) {
+	ctx := t.Context()
+	stricter := load(t, path, "decide.require[0].that=diff_low('bm25/n10', 'random/n10', 'hits_1') > 0.99")
+	result, err := stricter.Decide(ctx, db, r.Record, kept)
+	if err != nil || result.Verdict.State != gate.Fail {
+		t.Errorf("a stricter rule: verdict %+v, %v", result.Verdict, err)
+	}
+	_, err = load(t, path, "statistics.alpha=0.01").Decide(ctx, db, r.Record, kept)
+	wantNotAllowed(t, err, "analyse it again")
+	_, err = load(t, path, "execution.seed=7").StartOrResume(ctx, db, "")
+	wantNotAllowed(t, err, "asked something else")
+	_, err = load(t, path, "execution.replicates=2").Attach(ctx, db, r.Record)
+	wantNotAllowed(t, err, "other items, arms or replicates")
+
+	other, err := stricter.Start(ctx, db)
+	if err != nil || other.Record.ID == r.Record.ID {
+		t.Fatalf("a new run: %+v, %v", other, err)
+	}
+	if last, err := experiment.LastRun(ctx, db, path, nil); err != nil || last.ID != other.Record.ID {
+		t.Errorf("the last run is %+v, %v", last, err)
+	}
+	if _, err := experiment.Kept(ctx, db, other.Record); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("the result of a run that asked nothing: %v", err)
+	}
+	if again, err := stricter.StartOrResume(ctx, db, r.Record.ID); err != nil || again.Record.ID != r.Record.ID {
+		t.Errorf("resumed by id: %+v, %v", again, err)
+	}
+}
+
+func shows(t *testing.T, r *experiment.Run) {
+	item := r.Bench.Items()[0].ID
+	shown, err := r.Show(t.Context(), experiment.Selection{Item: item, Replicate: 1, Prompts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(shown.Samples) != 3 || !strings.Contains(encoded(t, shown.Samples), " asked") {
+		t.Errorf("%d samples, want 3 with what models were asked:\n%s", len(shown.Samples), encoded(t, shown.Samples))
+	}
+	for _, s := range []experiment.Selection{{Item: "nothing", Replicate: 1}, {Item: item, Arms: []string{"nobody"}, Replicate: 1}, {Item: item, Replicate: 2}} {
+		if _, err := r.Show(t.Context(), s); err == nil {
+			t.Errorf("%+v is shown", s)
+		}
+	}
+}
+
+// Loading reports what is wrong with metrics and budgets together.
+func TestLoadReportsAll(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := rerank.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
+	_, err := experiment.Load(path, []string{"metrics.primary=[nope]", "metrics.secondary=[neither]", "execution.max_cost=1", "models[sim].provider=openai"}, env())
+	for _, words := range []string{`"nope"`, `"neither"`, "no price is known for model sim"} {
+		if err == nil || !strings.Contains(err.Error(), words) {
+			t.Errorf("%q is missing in: %v", words, err)
+		}
+	}
+	e, err := load(t, path).Estimate(t.Context(), func(text string) int { return len(text) })
+	if err != nil || e.Calls != e.Items || e.Input == 0 || e.Detectable == nil || e.Detectable.Tests == 0 {
+		t.Errorf("estimate %+v, %v", e, err)
+	}
+}
+
+const judging = `name: judged
+suite: extraction
+documents: {source: jsonl, path: documents.jsonl}
+models: [{id: judge, provider: openai, name: any}]
+judge_model: judge
+kernels: [{name: good, outputs: good.jsonl}]
+execution: {retries: []}
+`
+
+const documents = `{"document_id": "d1", "text": "---PAGE 1---\nInvoice Number: A-17\n", "schema": "invoice", "ground_truth": [{"field": "invoice_number", "exists_in_document": true, "is_ambiguous": false, "correct_value": "A-17", "evidence_quote": "A-17", "page": 1}]}
+{"document_id": "d2", "text": "---PAGE 1---\nnothing here\n", "schema": "invoice", "ground_truth": [{"field": "invoice_number", "exists_in_document": false, "is_ambiguous": false}]}
+`
+
+const answers = `{"item": "d1", "output": {"extractions": [{"field": "invoice_number", "value": "A-17", "evidence": {"quote": "Invoice Number: A-17", "page": 1}, "status": "ok", "confidence": "high", "candidates": []}]}}
+{"item": "d2", "output": "nothing"}
+`
+
+// down is a model that never answers.
+type down struct{}
+
+func (down) Complete(context.Context, *eval.Request) (eval.Response, error) {
+	return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Status: 500}
+}
+
+// A judge that fails leaves judgments to retry and decides nothing; changed gold
+// is recorded, and asks for judging again.
+func TestJudgeAndGold(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	path := write(t, filepath.Join(dir, "study.yaml"), judging)
+	data := write(t, filepath.Join(dir, "documents.jsonl"), documents)
+	answered, err := outputs.Open(write(t, filepath.Join(dir, "good.jsonl"), answers))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answered.Close()
+	db, x := openStore(t, dir), load(t, path)
+	r := start(t, x, db)
+	asking := experiment.Asking{Models: map[string]*run.Model{"judge": {Client: down{}, Group: "judge"}}}
+	for _, p := range x.Bench.Pipelines() {
+		asking.Models[p.Model] = &run.Model{Client: answered, Group: p.Model}
+	}
+	if err := r.Ask(ctx, left(t, r, false), asking); err != nil {
+		t.Fatal(err)
+	}
+	if l := left(t, r, false); !l.None() {
+		t.Errorf("left without retries: %+v", l)
+	}
+	if l := left(t, r, true); l.Trials != 0 || l.Judgments == 0 {
+		t.Errorf("left with retries: %d trials, %d judgments", l.Trials, l.Judgments)
+	}
+	var tooMany *experiment.TooManyFailedError
+	if err := r.CheckFailures(rescore(t, r)); !errors.As(err, &tooMany) || tooMany.Study != path {
+		t.Errorf("error %v, want a TooManyFailedError", err)
+	}
+	if change, err := r.AcceptGold(ctx); change != nil || err != nil {
+		t.Errorf("unchanged gold: %+v, %v", change, err)
+	}
+
+	write(t, data, strings.Replace(documents, `"correct_value": "A-17"`, `"correct_value": "A-18"`, 1))
+	changed := load(t, path)
+	_, err = changed.StartOrResume(ctx, db, "")
+	wantNotAllowed(t, err, "the gold of 1 items changed")
+	if r, err = changed.Attach(ctx, db, r.Record); err != nil {
+		t.Fatal(err)
+	}
+	change, err := r.AcceptGold(ctx)
+	if err != nil || change == nil || !change.Rejudge || !strings.Contains(change.Note, "d1") {
+		t.Fatalf("changed gold: %+v, %v", change, err)
+	}
+	if l := left(t, r, false); l.None() {
+		t.Error("nothing is left to judge after gold changed")
+	}
+	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || len(s.Events) != 1 || s.Events[0].Note != change.Note {
+		t.Errorf("history %+v, %v", s.Events, err)
+	}
+
+	write(t, data, strings.Replace(documents, "Invoice Number: A-17", "Invoice Number: A-17.", 1))
+	if r, err = load(t, path).Attach(ctx, db, r.Record); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.AcceptGold(ctx)
+	wantNotAllowed(t, err, "its answers are to other inputs")
+}

@@ -1,0 +1,134 @@
+package experiment
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/plan"
+)
+
+// resolve checks what the study says of arms and metrics against the suite.
+func (x *Experiment) resolve() error {
+	s, arms := x.Study, x.Bench.Arms()
+	var problems []error
+	var err error
+	if x.Plan, err = plan.New(x.Bench.Items(), arms, s.Execution.Replicates, s.Execution.Seed); err != nil {
+		problems = append(problems, err)
+	}
+	problems = append(problems, x.resolveMetrics()...)
+	x.Pairs, err = analyse.Pairs(s.Comparisons, arms)
+	var unpaired *analyse.PairError
+	if errors.As(err, &unpaired) {
+		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
+	}
+	x.addContrasts()
+	if len(problems) == 0 {
+		problems = x.compileRules()
+	}
+	if err := x.checkBudget(); err != nil {
+		problems = append(problems, err)
+	}
+	x.treatment = plan.Treatment(s, arms)
+	return errors.Join(problems...)
+}
+
+// resolveMetrics picks the metrics to report and checks every name.
+func (x *Experiment) resolveMetrics() []error {
+	m := x.Study.Metrics
+	x.Primary, x.Secondary = m.Primary, m.Secondary
+	if len(x.Primary) == 0 {
+		x.Primary = x.Suite.Primary
+	}
+	if len(x.Secondary) == 0 {
+		x.Secondary = x.Suite.Secondary
+	}
+	problems := append(x.checkMetrics("metrics.primary", m.Primary), x.checkMetrics("metrics.secondary", m.Secondary)...)
+	for i, c := range x.Study.Comparisons {
+		problems = append(problems, x.checkMetrics(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics)...)
+	}
+	return problems
+}
+
+// checkMetrics finds the names in a list of the study that are not metrics.
+func (x *Experiment) checkMetrics(path string, names []string) []error {
+	var known []string
+	for _, m := range x.Suite.Metrics {
+		known = append(known, m.Name)
+	}
+	var problems []error
+	for i, name := range names {
+		if !slices.Contains(known, name) {
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "no metric is called %q; the metrics are %s", name, strings.Join(known, ", ")))
+		}
+	}
+	return problems
+}
+
+// addContrasts adds the pairs that the suite wants compared to the study's.
+func (x *Experiment) addContrasts() {
+	c, ok := x.Bench.(eval.Contraster)
+	if !ok {
+		return
+	}
+	for _, k := range c.Contrasts() {
+		if !slices.ContainsFunc(x.Pairs, func(p analyse.Pair) bool { return samePair(p, k.A, k.B) }) {
+			x.Pairs = append(x.Pairs, analyse.Pair{A: k.A, B: k.B, Metrics: k.Metrics, Contrast: true})
+		}
+	}
+}
+
+func samePair(p analyse.Pair, a, b string) bool {
+	return p.A == a && p.B == b || p.A == b && p.B == a
+}
+
+func (x *Experiment) compileRules() []error {
+	names := gate.Names{Metrics: x.Suite.Metrics, Compared: x.compared}
+	for _, a := range x.Bench.Arms() {
+		if a.Role != eval.RoleCalibration {
+			names.Arms = append(names.Arms, a.ID)
+		}
+	}
+	rules, wrong := gate.Compile(x.Study.Decide, names)
+	x.rules = rules
+	var problems []error
+	for _, w := range wrong {
+		problems = append(problems, x.File.Errorf(w.At, "%v", w))
+	}
+	return problems
+}
+
+// compared reports whether the analysis will compare two arms on a metric.
+func (x *Experiment) compared(a, b, metric string) bool {
+	for _, p := range x.Pairs {
+		if !samePair(p, a, b) {
+			continue
+		}
+		metrics := p.Metrics
+		if len(metrics) == 0 {
+			metrics = slices.Concat(x.Primary, x.Secondary)
+		}
+		if slices.Contains(metrics, metric) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkBudget refuses a limit on cost that cannot be kept for want of a price.
+func (x *Experiment) checkBudget() error {
+	if x.Study.Execution.MaxCost <= 0 {
+		return nil
+	}
+	used := x.UsedModels()
+	for _, m := range x.Study.Models {
+		if _, known := x.env.Price(m); used[m.ID] && !known {
+			return x.File.Errorf("execution.max_cost", "no price is known for model %s (%s %s), so its cost cannot be bounded: give it one with price: {input, output}, in US dollars per million tokens", m.ID, m.Provider, m.Name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,214 @@
+package experiment
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/score"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// A Result is what a run showed. Verdict is nil for a study without rules.
+type Result struct {
+	Analysis *analyse.Analysis
+	Verdict  *gate.Verdict
+
+	basis string
+}
+
+// Rescore turns outcomes into scores, scores into an analysis and the analysis
+// into a verdict, and keeps all three. It asks no model. The analysis holds that
+// many of the best and of the worst trials of each arm as samples.
+func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
+	scorer, calibration, err := r.calibrate(ctx)
+	if err != nil {
+		return Result{}, err
+	}
+	collector, err := r.score(ctx, scorer)
+	if err != nil {
+		return Result{}, err
+	}
+	progress, err := r.db.Progress(ctx, r.Record)
+	if err != nil {
+		return Result{}, err
+	}
+	from, err := r.sources(ctx, scorer)
+	if err != nil {
+		return Result{}, err
+	}
+	q := r.question(progress)
+	q.Calibration, q.Samples = calibration, samples
+	analysis, err := collector.Analyse(q, from)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{analysis, r.decide(analysis), r.basis()}
+	return result, r.keep(ctx, result)
+}
+
+// calibrate measures the judge first, where scoring depends on how good it is.
+func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
+	bench, ok := r.Bench.(eval.Calibrator)
+	if !ok {
+		return r.Bench, nil, nil
+	}
+	calibrates := r.calibrationArms()
+	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
+		for c, err := range r.db.Cases(ctx, r.Record) {
+			if (err != nil || calibrates[c.Arm]) && !yield(c, err) {
+				return
+			}
+		}
+	})
+	return scorer, &calibration, err
+}
+
+// score scores every case, stores the scores and collects them.
+func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector, error) {
+	collector := analyse.NewCollector(&r.Suite.Suite, r.Bench.Items(), r.Bench.Arms(), r.Plan)
+	return collector, r.db.ReplaceScores(ctx, r.Record, func(yield func(eval.Scored, error) bool) {
+		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
+			if err == nil {
+				collector.Add(s)
+				err = collector.Err() // the store then keeps nothing
+			}
+			if !yield(s, err) {
+				return
+			}
+		}
+	})
+}
+
+// question is what the study asks of the numbers.
+func (r *Run) question(progress *store.Progress) analyse.Question {
+	s := r.Study
+	q := analyse.Question{
+		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: r.Suite.Title, Description: s.Description,
+			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction,
+			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
+		Run: analyse.Run{ID: r.Record.ID, Version: r.env.Version, Items: len(r.Bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+			Planned: r.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
+		Primary: r.Primary, Secondary: r.Secondary, Comparisons: r.Pairs,
+	}
+	if r.HasJudge() {
+		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)
+	}
+	return q
+}
+
+// sources are what an analysis needs beyond scores.
+func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sources, err error) {
+	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
+		c, err := r.db.Case(ctx, r.Record, t)
+		if err != nil {
+			return eval.Exhibit{}, err
+		}
+		return scorer.Show(c)
+	}
+	from.Cases = r.db.Cases(ctx, r.Record)
+	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
+		return from, err
+	}
+	if from.Versions, err = r.db.Versions(ctx, r.Record); err != nil {
+		return from, err
+	}
+	if r.Study.Output.Latency {
+		from.Latencies, err = r.db.Latencies(ctx, r.Record)
+	}
+	if b, ok := r.Bench.(eval.Reporter); ok {
+		from.Report = b.Report
+	}
+	return from, err
+}
+
+// decide applies the study's rules. It gives nil where there are none.
+func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
+	if x.rules.Empty() {
+		return nil
+	}
+	v := x.rules.Decide(a)
+	return &v
+}
+
+func (r *Run) keep(ctx context.Context, result Result) error {
+	analysis, err := json.Marshal(result.Analysis)
+	if err != nil {
+		return err
+	}
+	var verdict []byte
+	if result.Verdict != nil {
+		if verdict, err = json.Marshal(result.Verdict); err != nil {
+			return err
+		}
+	}
+	return r.db.SaveAnalysis(ctx, r.Record, analysis, verdict, result.basis)
+}
+
+// Kept reads back the analysis and the verdict of a run.
+func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
+	analysis, verdict, basis, err := db.Analysis(ctx, r)
+	if err != nil {
+		return Result{}, err
+	}
+	result := Result{basis: basis}
+	if err := json.Unmarshal(analysis, &result.Analysis); err != nil {
+		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
+	}
+	if found := result.Analysis.Format; found != analyse.Format {
+		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): `scruple score` analyses it again, for nothing", r.ID, found, analyse.Format)
+	}
+	if verdict == nil {
+		return result, nil
+	}
+	result.Verdict = new(gate.Verdict)
+	if err := json.Unmarshal(verdict, result.Verdict); err != nil {
+		return Result{}, fmt.Errorf("reading the verdict on run %s: %w", r.ID, err)
+	}
+	return result, nil
+}
+
+// Decide applies the study's rules as they are now to the kept analysis of a
+// run. It refuses an analysis that was made of another study, other metrics or
+// other statistics. Verdict is nil for a study without rules.
+func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
+	if err := x.checkSame(ctx, db, r); err != nil {
+		return Result{}, err
+	}
+	if kept.basis != x.basis() {
+		return Result{}, notAllowed("the study says something else of metrics, comparisons or statistics than when run %s was analysed: analyse it again with `scruple score %s`, which asks nothing", r.ID, x.File.Path)
+	}
+	kept.Verdict = x.decide(kept.Analysis)
+	return kept, nil
+}
+
+// basis is a hash of what the study says of scoring and analysis: an analysis
+// made on another basis cannot decide.
+func (x *Experiment) basis() string {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
+		panic("experiment: the canonical study is not an object: " + err.Error()) // package study wrote it
+	}
+	var execution struct {
+		MaxFailed json.RawMessage `json:"max_failed"`
+	}
+	_ = json.Unmarshal(keys["execution"], &execution)
+	parts := []eval.Part{{Name: "max_failed", Value: string(execution.MaxFailed)}}
+	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
+		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
+	}
+	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // as stores have it
+}
+
+// CheckFailures gives a [TooManyFailedError] where more trials failed than the
+// study allows.
+func (r *Run) CheckFailures(result Result) error {
+	share, of := result.Analysis.WorstFailures()
+	if share <= result.Analysis.Run.MaxFailed {
+		return nil
+	}
+	return &TooManyFailedError{share, of, result.Analysis.Run.MaxFailed, r.File.Path}
+}

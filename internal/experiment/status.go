@@ -1,0 +1,79 @@
+package experiment
+
+import (
+	"context"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// A Status is where a run stands and how it was carried out.
+type Status struct {
+	Run         string        `json:"run"`
+	Study       string        `json:"study"`
+	Suite       string        `json:"suite"`
+	File        string        `json:"study_file"`
+	CreatedAt   string        `json:"created_at"`
+	State       string        `json:"state"` // started | success | error
+	Trials      int           `json:"trials"`
+	Done        int           `json:"done"`
+	Failed      int           `json:"failed"`
+	ToJudge     int           `json:"to_judge"`     // trials whose judging is pending
+	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
+	Calls       int           `json:"calls"`
+	Tokens      int           `json:"tokens"`
+	CostUSD     float64       `json:"cost_usd"`
+	Events      []store.Event `json:"events,omitempty"`
+}
+
+// StatusOf reads the status of a run. It needs no study file, and can be used
+// while the run is carried out.
+func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
+	p, err := db.Progress(ctx, r)
+	if err != nil {
+		return Status{}, err
+	}
+	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
+		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost}
+	if wasJudged(r) {
+		s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
+	}
+	switch {
+	case s.Done < s.Trials || s.ToJudge > 0:
+		s.State = "started"
+	case s.Failed > 0 || s.JudgeFailed > 0:
+		s.State = "error"
+	default:
+		s.State = "success"
+	}
+	s.Events, err = db.Events(ctx, r)
+	return s, err
+}
+
+// Statuses reads the status of every run of a store, oldest first.
+func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
+	runs, err := db.Runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := []Status{}
+	for _, r := range runs {
+		s, err := StatusOf(ctx, db, r)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, s)
+	}
+	return list, nil
+}
+
+// wasJudged reports whether the study a run was made from has a judge.
+func wasJudged(r *store.Run) bool {
+	for _, part := range r.Treatment {
+		if part.Name == plan.JudgeModelPart || part.Name == plan.JudgesPart {
+			return true
+		}
+	}
+	return false
+}
