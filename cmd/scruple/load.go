@@ -17,14 +17,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A loaded study is a study file that was found to be right, with its data.
 type loaded struct {
 	file      *study.File
 	study     *study.Study
-	entry     suites.Entry
-	bench     suites.Bench
+	entry     kit.Suite
+	bench     kit.Bench
 	plan      *plan.Plan
 	rules     *gate.Rules
 	pairs     []analyse.Pair
@@ -67,7 +68,7 @@ func (a *app) load(path string) (*loaded, error) {
 // A readStudy is a study file whose data were not looked at yet.
 type readStudy struct {
 	file  *study.File
-	entry suites.Entry
+	entry kit.Suite
 	own   study.Any
 }
 
@@ -80,7 +81,7 @@ func (a *app) read(path string) (readStudy, error) {
 	if err != nil {
 		return readStudy{}, fmt.Errorf("%s: suite: %w", path, err)
 	}
-	own := entry.NewStudy()
+	own := entry.Study()
 	file, err := study.Load(path, a.overrides, own)
 	return readStudy{file, entry, own}, err
 }
@@ -88,7 +89,7 @@ func (a *app) read(path string) (readStudy, error) {
 // warnOf says on standard error what the data of a study have that may be
 // meant: the first few, and how many more there are.
 func (a *app) warnOf(l *loaded) {
-	w, ok := l.bench.(suites.Warner)
+	w, ok := l.bench.(kit.Warner)
 	if !ok {
 		return
 	}
@@ -209,7 +210,7 @@ func (l *loaded) compared(a, b, metric string) bool {
 	return false
 }
 
-func suiteCalled(name string) (suites.Entry, error) {
+func suiteCalled(name string) (kit.Suite, error) {
 	var known []string
 	for _, e := range suites.All() {
 		if e.Suite.Name == name {
@@ -217,7 +218,7 @@ func suiteCalled(name string) (suites.Entry, error) {
 		}
 		known = append(known, e.Suite.Name)
 	}
-	return suites.Entry{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
+	return kit.Suite{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
 }
 
 // storeFor is the store of a study file: --store, or .scruple/scruple.db in

@@ -10,8 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites"
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 func initVerb(a *app) *cobra.Command {
@@ -28,7 +27,7 @@ your own data and models stands in it.`, cobra.ExactArgs(2), func(_ *cobra.Comma
 			return err
 		}
 		if a.json {
-			return printJSON(a.out, map[string]any{"suite": entry.Suite.Name, "files": files})
+			return printJSON(a.out, map[string]any{"suite": entry.Name, "files": files})
 		}
 		for _, f := range files {
 			a.say("wrote %s", f)
@@ -53,7 +52,7 @@ findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func
 		}
 		summary := map[string]any{"study": l.study.Name, "suite": l.study.Suite, "items": len(l.bench.Items()), "arms": armIDs(l), "trials": l.plan.Len()}
 		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(l.bench.Items()), len(l.bench.Arms()), strings.Join(armIDs(l), ", "), l.plan.Len())
-		if w, ok := l.bench.(suites.Warner); ok {
+		if w, ok := l.bench.(kit.Warner); ok {
 			facts := map[string]int{}
 			var words []string
 			for _, f := range w.Facts() {
@@ -89,7 +88,7 @@ For editors: save it, and begin the study file with
 		if err != nil {
 			return err
 		}
-		b, err := study.Schema(entry.NewStudy(), "https://scruple.invalid/schema/"+entry.Suite.Name+".json", "Scruple study: "+entry.Suite.Title)
+		b, err := study.Schema(entry.Study(), "https://scruple.invalid/schema/"+entry.Name+".json", "Scruple study: "+entry.Title)
 		if err != nil {
 			return err
 		}
@@ -126,10 +125,7 @@ spent. Cases of your own go into the folder preflight beside the study.`, cobra.
 	})
 }
 
-func (l *loaded) preflight() ([]preflight.Result, error) {
-	if l.entry.Preflight == nil {
-		return nil, nil
-	}
+func (l *loaded) preflight() ([]kit.Result, error) {
 	return l.entry.Preflight(l.file.Resolve("preflight"))
 }
 
@@ -142,7 +138,7 @@ func (a *app) preflight(l *loaded) error {
 	return wrongCases(results)
 }
 
-func wrongCases(results []preflight.Result) error {
+func wrongCases(results []kit.Result) error {
 	var wrong []string
 	for _, r := range results {
 		if !r.OK() {

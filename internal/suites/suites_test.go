@@ -43,7 +43,7 @@ func TestEntries(t *testing.T) {
 			if _, err := e.Init(dir); err == nil {
 				t.Error("the starter study is written over itself")
 			}
-			mine := e.NewStudy()
+			mine := e.Study()
 			f, err := study.Load(files[0], nil, mine)
 			if err != nil {
 				t.Fatal(err)
@@ -94,7 +94,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := e.NewStudy()
+	own := e.Study()
 	f, err := study.Load(files[0], []string{"kernels[heuristic].builtin=", "kernels[heuristic].exec=cat -"}, own)
 	if err != nil {
 		t.Fatal(err)

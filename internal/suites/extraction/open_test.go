@@ -358,7 +358,8 @@ func TestOwnSchemaComesFirst(t *testing.T) {
 // The starter study is good as it is, and is never written over another.
 func TestInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my study")
-	files, err := Init(dir)
+	suite := Suite()
+	files, err := suite.Init(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +376,7 @@ func TestInit(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(dir); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := suite.Init(dir); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("written over another: %v", err)
 	}
 	if _, err := os.Stat(files[0]); err == nil {
