@@ -3,6 +3,8 @@ package extraction
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -141,12 +143,19 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// checkWeights holds the weights of the composite to its components.
+// checkWeights checks that the weights of the composite are those of its
+// components and sum to 1.
 func checkWeights(s *Study, fault func(key, format string, args ...any)) {
+	given := s.Metrics.CompositeWeights
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
-	for name := range s.Metrics.CompositeWeights {
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		sum += given[name]
 		if !slices.Contains(components, name) {
 			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, didYouMean(name, components), joined(components))
 		}
+	}
+	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
+		fault("metrics.composite_weights", "the weights sum to %.10g: they must sum to 1", sum)
 	}
 }

@@ -1,6 +1,8 @@
 package extraction
 
 import (
+	"github.com/invopop/jsonschema"
+
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -11,6 +13,26 @@ type Study struct {
 	Documents Documents `json:"documents" jsonschema:"required,description=Where the documents and their gold are"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
 	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	Metrics   Metrics   `json:"metrics,omitempty"`
+}
+
+// Metrics says what is reported first and how the composite is weighed.
+type Metrics struct {
+	study.Metrics
+	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they sum to 1"`
+}
+
+// Common is the part that every study has.
+func (s *Study) Common() *study.Study {
+	s.Study.Metrics = s.Metrics.Metrics
+	return &s.Study
+}
+
+// JSONSchemaExtend keeps weights from being negative.
+func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
+	if p, ok := s.Properties.Get("composite_weights"); ok {
+		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
+	}
 }
 
 // Documents says where documents come from.
@@ -46,8 +68,8 @@ type Kernel struct {
 
 func (k *Kernel) enabled() bool { return k.Enabled == nil || *k.Enabled }
 
-// weights are the study's weights of the composite. The loader has checked
-// that they are not negative and sum to 1.
+// weights are the study's weights of the composite. The schema keeps them from
+// being negative, [checkWeights] checks their sum.
 func (s *Study) weights() Weights {
 	given := s.Metrics.CompositeWeights
 	if len(given) == 0 {
