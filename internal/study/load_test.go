@@ -89,7 +89,7 @@ func TestLoadReadsAStudy(t *testing.T) {
 				Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
 			Comparisons: []Compare{{A: "ctn", B: "h", Primary: true}},
 			Metrics:     Metrics{Primary: []string{"composite"}},
-			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
+			Statistics:  Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
 			Decide: Decide{Require: []Condition{{Name: "better", That: "diff('ctn', 'h', 'composite') >= 0.05"}},
 				Outcomes: []Class{{Name: "A", When: "p < 0.05", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}},
 			Output: Output{ResultsDir: "results", GenerateReport: &yes},
