@@ -98,13 +98,13 @@ func TestOpenFindsEverything(t *testing.T) {
   - {name: r, outputs: nothere.jsonl}
   - {name: s, path: docs.jsonl}
 `), []string{
-			`study.yaml:8:5: kernels[0]: kernel "k" is nothing yet`,
-			`kernels[1].name: kernel name "k" is there twice`,
+			`study.yaml:8:5: kernels[0]: kernel "k" has no source: kernels/k.txt does not exist`,
+			`kernels[1].name: duplicate kernel name "k"`,
 			`kernels[1]: kernel "k" has path and exec: want exactly one`,
 			`kernels[2].name: kernel name "a b": want letters`,
 			`kernels[2].path: reading the kernel:`,
 			`kernels[3].models[0]: there is no model "c"`,
-			`kernels[3].models[2]: model "a" is there twice`,
+			`kernels[3].models[2]: duplicate model "a"`,
 			`kernels[4].models: kernel "m" asks no model`,
 			`kernels[5].of: there is no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
 			`kernels[6].remove: of needs remove`,
@@ -117,7 +117,7 @@ func TestOpenFindsEverything(t *testing.T) {
 		{"no model", map[string]string{
 			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: k, builtin: idiomatic}]\n",
 			"docs.jsonl": invoiceLine("1", 100)},
-			[]string{`kernel "k" is a prompt and the study has no models`}},
+			[]string{`kernel "k" needs a model and the study has none`}},
 		{"weights", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.5, evidnce: 0.5}}\n"),
 			[]string{`the composite has no component "evidnce": did you mean "evidence"?`}},
 		{"weights that sum to less", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.3}}\n"),

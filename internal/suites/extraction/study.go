@@ -4,6 +4,7 @@ import (
 	"github.com/invopop/jsonschema"
 
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A Study is a study file of this suite: the keys every suite shares, and its
@@ -54,11 +55,9 @@ type Part struct {
 // A Kernel is one thing under test. Exactly one of Path, Outputs, Exec, HTTP,
 // Builtin and Of says what it is.
 type Kernel struct {
-	Name    string   `json:"name" jsonschema:"required,description=What the arm is called"`
-	Path    string   `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
-	Outputs string   `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Name string `json:"name" jsonschema:"required,description=What the arm is called"`
+	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
+	kit.Outside
 	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`

@@ -199,7 +199,7 @@ func TestOpenRefuses(t *testing.T) {
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "leave nothing to rank",
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
 		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
-		"methods: [{name: bm25}, {name: bm25}]\n":                                                 "there twice",
+		"methods: [{name: bm25}, {name: bm25}]\n":                                                 `duplicate method name "bm25"`,
 		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
 		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a study of its own",
 		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
