@@ -33,7 +33,7 @@ func suiteVerbs(a *app) []*cobra.Command {
 // suiteVerb is what the commands of suites are listed under. It runs only where
 // the suite that is named has no such command.
 func suiteVerb(own kit.Command) *cobra.Command {
-	return verb(own.Name+" SUITE", own.Short, "A command of the suites listed here.", nil, func(c *cobra.Command, args []string) error {
+	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has arguments and flags of its own.", nil, func(c *cobra.Command, args []string) error {
 		var have []string
 		for _, s := range c.Commands() {
 			have = append(have, s.Name())

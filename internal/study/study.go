@@ -82,7 +82,7 @@ type Skill struct {
 	Miss      float64 `json:"miss,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is called missing"`
 	Wrong     float64 `json:"wrong,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is read wrong"`
 	Invent    float64 `json:"invent,omitempty" jsonschema:"minimum=0,maximum=1,description=A value is given where there is none"`
-	Fabricate float64 `json:"fabricate,omitempty" jsonschema:"minimum=0,maximum=1,description=Evidence is made up"`
+	Fabricate float64 `json:"fabricate,omitempty" jsonschema:"minimum=0,maximum=1,description=Evidence is fabricated"`
 	Malformed float64 `json:"malformed,omitempty" jsonschema:"minimum=0,maximum=1,description=The answer cannot be read"`
 }
 

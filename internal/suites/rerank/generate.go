@@ -20,15 +20,15 @@ func generateCommand() kit.Command {
 and checks it. Nothing in it is real but what --from gives: a file of items
 (JSON Lines), for which reviews, people and requests are then generated.`,
 		New: func(f *flag.FlagSet) func(args []string) (fmt.Stringer, error) {
-			var m making
-			f.Uint64Var(&m.Seed, "seed", 42, "of everything that is drawn")
-			f.IntVar(&m.Items, "items", 0, "items (default 100, or all of --from)")
-			f.IntVar(&m.Reviews, "reviews", 0, "reviews (default 12 an item)")
-			f.IntVar(&m.Users, "users", 0, "people (default a tenth of the reviews)")
-			f.IntVar(&m.Requests, "requests", 60, "requests")
-			f.StringVar(&m.From, "from", "", "file of items to build upon")
+			var size dataSize
+			f.Uint64Var(&size.Seed, "seed", 42, "of everything that is drawn")
+			f.IntVar(&size.Items, "items", 0, "items (default 100, or all of --from)")
+			f.IntVar(&size.Reviews, "reviews", 0, "reviews (default 12 an item)")
+			f.IntVar(&size.Users, "users", 0, "people (default a tenth of the reviews)")
+			f.IntVar(&size.Requests, "requests", 60, "requests")
+			f.StringVar(&size.From, "from", "", "file of items to build upon")
 			return func(args []string) (fmt.Stringer, error) {
-				d, notes, err := makeData(m)
+				d, notes, err := generateData(size)
 				if err != nil {
 					return nil, err
 				}
@@ -39,39 +39,38 @@ and checks it. Nothing in it is real but what --from gives: a file of items
 	}
 }
 
-// A making says what data set to generate.
-type making struct {
+// A dataSize says what data set to generate; 0 stands for the default.
+type dataSize struct {
 	Seed                            uint64
 	Items, Reviews, Users, Requests int
-	// From is a file of items to take instead of generating them.
-	From string
+	From                            string // file of items to take instead of generating them
 }
 
-// makeData generates a data set. The notes say what of real items could not be
+// generateData generates a data set. The notes say what of real items could not be
 // read.
-func makeData(m making) (d *generate.Data, notes []string, err error) {
+func generateData(size dataSize) (d *generate.Data, notes []string, err error) {
 	var base []*catalog.Item
 	source := ""
-	if m.From != "" {
-		if base, notes, err = given(m.From); err != nil {
+	if size.From != "" {
+		if base, notes, err = given(size.From); err != nil {
 			return nil, nil, err
 		}
-		source = filepath.Base(m.From)
-	} else if m.Items == 0 {
-		m.Items = 100
+		source = filepath.Base(size.From)
+	} else if size.Items == 0 {
+		size.Items = 100
 	}
-	if m.Reviews == 0 {
-		m.Reviews = 12 * m.Items
-		if m.Items == 0 {
-			m.Reviews = 12 * len(base)
+	if size.Reviews == 0 {
+		size.Reviews = 12 * size.Items
+		if size.Items == 0 {
+			size.Reviews = 12 * len(base)
 		}
 	}
-	d, err = generate.Generate(generate.Options{Seed: m.Seed, Items: m.Items, Reviews: m.Reviews, Users: m.Users, Requests: m.Requests, Base: base, Source: source})
+	d, err = generate.Generate(generate.Options{Seed: size.Seed, Items: size.Items, Reviews: size.Reviews, Users: size.Users, Requests: size.Requests, Base: base, Source: source})
 	if err != nil {
-		return nil, notes, fmt.Errorf("making data: %w", err)
+		return nil, notes, fmt.Errorf("generating data: %w", err)
 	}
 	if d.Repeated > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d requests repeat another: there are not enough different ones for so few items", d.Repeated, m.Requests))
+		notes = append(notes, fmt.Sprintf("%d of %d requests repeat another: there are not enough different ones for so few items", d.Repeated, size.Requests))
 	}
 	return d, notes, nil
 }

@@ -52,7 +52,7 @@ func starterFiles() ([]kit.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, _, err := makeData(making{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
+	d, _, err := generateData(dataSize{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
 	if err != nil {
 		return nil, err
 	}
