@@ -48,11 +48,7 @@ func newPlanner(s *Study, resolve func(string) string, fault func(key, format st
 // plan makes the arms: every kernel on each of its models, the null baseline
 // in any case, and with a judge the arm that calibrates it.
 func (p *planner) plan() []*arm {
-	var names []string
-	for _, k := range p.study.Kernels {
-		names = append(names, k.Name)
-	}
-	p.Names(names)
+	kit.CheckNames(&p.Planner, p.study.Kernels, func(k Kernel) string { return k.Name })
 	for i := range p.study.Kernels {
 		p.kernel(i)
 	}

@@ -111,15 +111,18 @@ var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 // ValidName reports whether an arm may be called so.
 func ValidName(name string) bool { return entryName.MatchString(name) }
 
-// Names checks the names of all entries.
-func (p *Planner) Names(names []string) {
-	for i, name := range names {
+// CheckNames checks the names of all entries.
+func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
+	var names []string
+	for i, e := range entries {
+		name := nameOf(e)
 		if !ValidName(name) {
 			p.fault(i, ".name", "name %q: want letters, digits, dots, dashes and underscores", name)
 		}
-		if slices.Contains(names[:i], name) {
+		if slices.Contains(names, name) {
 			p.Fault(p.Key(i)+".name", "duplicate %s name %q", p.Noun, name)
 		}
+		names = append(names, name)
 	}
 }
 

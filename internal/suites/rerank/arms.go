@@ -70,11 +70,7 @@ func (p *planner) plan() []*arm {
 		}
 	}
 	p.attacks = p.chosenAttacks()
-	var names []string
-	for _, m := range p.study.Methods {
-		names = append(names, m.Name)
-	}
-	p.Names(names)
+	kit.CheckNames(&p.Planner, p.study.Methods, func(m Method) string { return m.Name })
 	for i := range p.study.Methods {
 		p.method(i)
 	}
