@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
 	"slices"
 	"strings"
 
@@ -142,9 +143,9 @@ func (b *Bench) settle() {
 		}
 		truths = append(truths, r.ID, r.Gold, string(structure))
 		b.items = append(b.items, eval.Item{ID: r.ID, Strata: []eval.Level{{Name: "group", Value: r.Group}},
-			Input: kit.Hash(data, r.ID, r.Text), Gold: kit.Hash(r.Gold, string(structure))})
+			Input: hashed(data, r.ID, r.Text), Gold: hashed(r.Gold, string(structure))})
 	}
-	truth := fmt.Sprint(kit.Hash(truths...))
+	truth := fmt.Sprint(hashed(truths...))
 	for _, a := range b.arms {
 		settings, err := json.Marshal(struct {
 			Candidates Candidates
@@ -161,11 +162,19 @@ func (b *Bench) settle() {
 			r := kit.RequestTo(a.Settings)
 			model = r.Key()
 		}
-		parts := append([]string{a.ID, string(settings), model, a.Hash}, a.does()...) // the planner has hashed what a pipeline is
+		parts := append([]string{a.ID, string(settings), model, a.Target}, a.does()...)
 		if a.knowsTruth() {
 			parts = append(parts, truth)
 		}
-		a.Hash = kit.Hash(parts...).String()
+		a.Hash = hashed(parts...).String()
 	}
 	b.byArm = kit.ByID(b.arms)
+}
+
+func hashed(parts ...string) eval.Hash {
+	h := fnv.New64a()
+	for _, p := range parts {
+		fmt.Fprintf(h, "%d:%s", len(p), p)
+	}
+	return eval.Hash(h.Sum64())
 }
