@@ -10,14 +10,14 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 func explainVerb(a *app) *cobra.Command {
 	return verb("explain [STUDY|RUN] ITEM [OF]", "show what is true for an item, and why", `
-For suites whose truth is computed. In rerank ITEM is a request: its truth
-table over the candidates' data. With OF, one of those, it shows what was looked
-at and found there, condition by condition. Without a study it is study.yaml in
-this folder.`, cobra.RangeArgs(1, 3),
+For suites whose truth is computed. Without a study it is study.yaml in this
+folder.
+`+explained(), cobra.RangeArgs(1, 3),
 		func(c *cobra.Command, args []string) error {
 			if _, err := os.Stat(defaultStudy); err == nil && !a.isStudyOrRun(c.Context(), args[0]) {
 				args = append([]string{defaultStudy}, args...)
@@ -29,22 +29,18 @@ this folder.`, cobra.RangeArgs(1, 3),
 			if err != nil {
 				return err
 			}
-			file, own, _, err := experiment.Read(from.path, from.overrides, experimentEnv())
+			file, own, suite, err := experiment.Read(from.path, from.overrides, experimentEnv())
 			if err != nil {
 				return err
 			}
-			entry, err := suiteCalled(own.Common().Suite)
-			if err != nil {
-				return err
-			}
-			if entry.Explain == nil {
-				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", entry.Suite.Name)
+			if suite.Explain == nil {
+				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", suite.Name)
 			}
 			of := ""
 			if len(args) > 2 {
 				of = args[2]
 			}
-			truth, err := entry.Explain(file, own, args[1], of)
+			truth, err := suite.Explain.Show(file, own, args[1], of)
 			if err != nil {
 				return err
 			}
@@ -56,6 +52,17 @@ this folder.`, cobra.RangeArgs(1, 3),
 			}
 			return nil
 		})
+}
+
+// explained says for each suite that explains what its items are.
+func explained() string {
+	var b strings.Builder
+	for _, s := range suites.All() {
+		if s.Explain != nil {
+			fmt.Fprintf(&b, "\nIn %s %s\n", s.Name, s.Explain.Doc)
+		}
+	}
+	return b.String()
 }
 
 // defaultStudy is the study of a folder where none is named.

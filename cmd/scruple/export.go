@@ -10,12 +10,16 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 func exportVerb(a *app) *cobra.Command {
@@ -23,27 +27,23 @@ func exportVerb(a *app) *cobra.Command {
 	c := verb("export STUDY|RUN", "print what a run holds, for other programs", `
 Tables: calls (one line a request), outcomes (a line a trial), scores (a line
 a fraction) and summary (a line an estimate). Lines come in the order of the
-plan, which is the same for the same study and seed. Format trec writes the
-rankings of a rerank run into a folder: a run file an arm, and the judgements.
-Format files writes such a run into a numbered folder: config.json,
-results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+plan, which is the same for the same study and seed. Suites have formats of
+their own, which write several files into the folder that --out names:
+`+suiteFormats(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		db, r, err := a.findRun(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		defer db.Close()
-		if format == "trec" || format == "files" {
-			from, err := a.locate(c.Context(), args[0])
+		if format != "jsonl" && format != "csv" {
+			e, err := exportCalled(r.Suite, format)
 			if err != nil {
 				return err
 			}
 			if output == "" {
 				return fmt.Errorf("--format %s writes several files: name a folder for them with --out", format)
 			}
-			if format == "files" {
-				return a.exportFiles(c.Context(), db, r, from, output)
-			}
-			return a.exportTREC(c.Context(), db, r, from, output)
+			return a.exportOwn(c.Context(), db, r, args[0], e, output)
 		}
 		if output == "" {
 			return exportTable(c.Context(), a.out, db, r, table, format)
@@ -59,9 +59,91 @@ results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json.`, cobra.ExactAr
 		return f.Close()
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary")
-	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv | trec | files")
-	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for trec and files")
+	c.Flags().StringVar(&format, "format", "jsonl", "jsonl | csv, or a format of the suite")
+	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output); a folder for a format of the suite")
 	return c
+}
+
+// suiteFormats lists the formats of suites, for help.
+func suiteFormats() string {
+	var b strings.Builder
+	for _, s := range suites.All() {
+		for _, e := range s.Exports {
+			fmt.Fprintf(&b, "\n  %-6s (%s)  %s", e.Name, s.Name, e.Doc)
+		}
+	}
+	return b.String()
+}
+
+// exportCalled finds a format of a suite by name.
+func exportCalled(suite, format string) (kit.Export, error) {
+	s, err := suiteCalled(suite)
+	if err != nil {
+		return kit.Export{}, err
+	}
+	formats := []string{"jsonl", "csv"}
+	for _, e := range s.Exports {
+		if e.Name == format {
+			return e, nil
+		}
+		formats = append(formats, e.Name)
+	}
+	last := len(formats) - 1
+	return kit.Export{}, fmt.Errorf("--format %q: the formats are %s and %s", format, strings.Join(formats[:last], ", "), formats[last])
+}
+
+// exportOwn writes a run in a format of its suite. The study must still have
+// the items and arms the run was made from.
+func (a *app) exportOwn(ctx context.Context, db *store.DB, r *store.Run, arg string, e kit.Export, dir string) error {
+	x, _, err := a.loadFor(ctx, arg)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if _, err := x.Attach(ctx, db, r); err != nil {
+		return err
+	}
+	wrote, err := e.Write(x.Bench, keptRun{ctx, db, r, x.Study}, dir)
+	if err != nil {
+		return err
+	}
+	a.say("wrote %s", wrote)
+	return nil
+}
+
+// A keptRun gives exports of suites what is stored of a run.
+type keptRun struct {
+	ctx   context.Context
+	db    *store.DB
+	run   *store.Run
+	study *study.Study
+}
+
+func (k keptRun) Outcomes() iter.Seq2[eval.Judged, error] { return k.db.Outcomes(k.ctx, k.run) }
+func (k keptRun) Calls() iter.Seq2[eval.Call, error]      { return k.db.Calls(k.ctx, k.run) }
+
+func (k keptRun) Run() kit.Run {
+	return kit.Run{ID: k.run.ID, Study: k.study.Name, StudyJSON: k.run.StudyJSON, Overrides: k.run.Overrides,
+		Seed: k.study.Execution.Seed, Replicates: k.study.Execution.Replicates,
+		Created: k.run.CreatedAt.UTC().Format(time.RFC3339), Version: k.run.Version,
+		Exported: time.Now().UTC().Format(time.RFC3339), ExportedBy: version()}
+}
+
+func (k keptRun) Estimates(metrics ...string) ([]kit.Estimate, error) {
+	result, err := experiment.Kept(k.ctx, k.db, k.run)
+	if err != nil {
+		return nil, err
+	}
+	var list []kit.Estimate
+	for _, arm := range result.Analysis.Arms {
+		for _, metric := range metrics {
+			if e, ok := result.Analysis.Estimate(arm.ID, metric); ok {
+				list = append(list, kit.Estimate{Arm: arm.ID, Levels: arm.Levels, Metric: metric,
+					Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}})
+			}
+		}
+	}
+	return list, nil
 }
 
 // A row is one line of an exported table: values in column order.
@@ -93,7 +175,7 @@ func exportTable(ctx context.Context, w io.Writer, db *store.DB, r *store.Run, t
 	case "csv":
 		write, flush = csvLines(w, t.columns)
 	default:
-		return fmt.Errorf("--format %q: the formats are jsonl and csv, and trec and files for rankings", format)
+		panic("scruple: no table format " + format) // checked before
 	}
 	for row, err := range t.rows(ctx, db, r) {
 		if err != nil {

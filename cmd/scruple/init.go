@@ -18,7 +18,7 @@ your own data and models stands in it.`, cobra.ExactArgs(2), func(_ *cobra.Comma
 			return err
 		}
 		if a.json {
-			return printJSON(a.out, map[string]any{"suite": entry.Suite.Name, "files": files})
+			return printJSON(a.out, map[string]any{"suite": entry.Name, "files": files})
 		}
 		for _, f := range files {
 			a.say("wrote %s", f)

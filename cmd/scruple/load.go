@@ -13,38 +13,29 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // experimentEnv is what experiments need from this program.
 func experimentEnv() experiment.Env {
 	return experiment.Env{
-		Suite: func(name string) (experiment.Suite, error) {
-			entry, err := suiteCalled(name)
-			return suiteOf(entry), err
-		},
+		Suite:   suiteCalled,
 		Price:   costOf,
 		Now:     time.Now,
 		Version: version(),
 	}
 }
 
-// suiteOf gives an experiment what it needs of a suite.
-func suiteOf(e suites.Entry) experiment.Suite {
-	return experiment.Suite{Suite: e.Suite, Primary: e.Primary, Secondary: e.Secondary, NewStudy: e.NewStudy, Preflight: e.Preflight,
-		Open: func(f *study.File, own study.Any) (experiment.Bench, error) { return e.Open(f, own) }}
-}
-
-func suiteCalled(name string) (suites.Entry, error) {
+func suiteCalled(name string) (kit.Suite, error) {
 	var known []string
 	for _, e := range suites.All() {
-		if e.Suite.Name == name {
+		if e.Name == name {
 			return e, nil
 		}
-		known = append(known, e.Suite.Name)
+		known = append(known, e.Name)
 	}
-	return suites.Entry{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
+	return kit.Suite{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
 }
 
 // A source is the study that an argument STUDY|RUN stands for.

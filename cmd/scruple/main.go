@@ -21,6 +21,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites"
 )
 
 func main() {
@@ -121,11 +122,11 @@ func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "scruple",
 		Short: "is it really better, and may we ship it?",
-		Long: `Scruple compares prompts, models, methods and pipelines the way a published
+		Long: fmt.Sprintf(`Scruple compares prompts, models, methods and pipelines the way a published
 experiment would: every answer is kept, every number has its interval, and the
 rules that decide are in the study file.
 
-Start with:  scruple init extraction my-study && scruple run my-study/study.yaml`,
+Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suites.All()[0].Name),
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -139,12 +140,19 @@ Start with:  scruple init extraction my-study && scruple run my-study/study.yaml
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), measureVerb(a), explainVerb(a), showVerb(a), generateVerb(a),
+		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), measureVerb(a), explainVerb(a), showVerb(a),
 	)
-	for _, c := range root.Commands() {
-		c.Long = strings.TrimSpace(c.Long) + "\n" + exitStatus
-	}
+	root.AddCommand(suiteVerbs(a)...)
+	addExitStatus(root)
 	return root
+}
+
+// addExitStatus ends the help of every command with the exit codes.
+func addExitStatus(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		sub.Long = strings.TrimSpace(sub.Long) + "\n" + exitStatus
+		addExitStatus(sub)
+	}
 }
 
 // version names the build: the tag or the commit that Go recorded in it, or

@@ -17,7 +17,7 @@ For editors: save it, and begin the study file with
 		if err != nil {
 			return err
 		}
-		b, err := study.Schema(entry.NewStudy(), "https://scruple.invalid/schema/"+entry.Suite.Name+".json", "Scruple study: "+entry.Suite.Title)
+		b, err := study.Schema(entry.Study(), "https://scruple.invalid/schema/"+entry.Name+".json", "Scruple study: "+entry.Title)
 		if err != nil {
 			return err
 		}

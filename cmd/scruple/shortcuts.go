@@ -7,18 +7,27 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
+
+// commonShortcuts are those that every study has.
+func commonShortcuts() []kit.Shortcut {
+	return []kit.Shortcut{
+		{Flag: "seed", Key: "execution.seed", Doc: "seed of everything that is drawn"},
+		{Flag: "temperature", Key: "models[*].temperature", Doc: "temperature of every model"},
+	}
+}
 
 // addShortcuts gives every verb the flags that stand for one key of a study.
 // They come before what -o sets, so that -o has the last word.
 func (a *app) addShortcuts(root *cobra.Command) {
-	list := suites.Shortcuts()
+	list := commonShortcuts()
 	for i := range list {
 		list[i].Doc = fmt.Sprintf("%s (-o %s)", list[i].Doc, list[i].Key)
 	}
 	for _, e := range suites.All() {
 		for _, s := range e.Shortcuts {
-			s.Doc = fmt.Sprintf("%s: %s (-o %s)", e.Suite.Name, s.Doc, s.Key)
+			s.Doc = fmt.Sprintf("%s: %s (-o %s)", e.Name, s.Doc, s.Key)
 			list = append(list, s)
 		}
 	}

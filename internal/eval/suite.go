@@ -11,6 +11,8 @@ type Suite struct {
 	Title   string
 	Doc     string
 	Metrics []Metric
+	// Primary and Secondary are the metrics reported where a study names none.
+	Primary, Secondary []string
 }
 
 // Metric finds a metric by name.
@@ -122,15 +124,6 @@ type Pipeline struct {
 type Fact struct {
 	Name string
 	N    int
-}
-
-// A Placement is how a trial that ranks ended, in places from 1.
-type Placement struct {
-	Gold       int    // where gold stood among the candidates
-	Prediction int    // what was ranked first; 0 for no prediction
-	Rank       int    // of gold; N+1 where it was not ranked
-	N          int    // candidates
-	Trace      string // what the method did
 }
 
 // A Calibration is how well a judge did on cases whose answer is known, and

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A NotAllowedError refuses what would mix two experiments or decide by numbers
@@ -35,7 +35,7 @@ func (e *TooManyFailedError) Error() string {
 
 // CheckCases gives a [NotAllowedError] that names the pre-flight cases the
 // scorer is wrong about, if any.
-func CheckCases(results []preflight.Result) error {
+func CheckCases(results []kit.Result) error {
 	var wrong []string
 	for _, r := range results {
 		if !r.OK() {

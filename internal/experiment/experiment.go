@@ -29,42 +29,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
-
-// A Suite is what an experiment needs of an evaluation suite.
-type Suite struct {
-	eval.Suite
-	// Primary and Secondary are the metrics reported where a study names none.
-	Primary, Secondary []string
-	// NewStudy makes an empty study of the suite's own type to load a file into.
-	NewStudy func() study.Any
-	// Open binds the suite to a study that NewStudy made.
-	Open func(*study.File, study.Any) (Bench, error)
-	// Preflight scores cases whose score is known: the suite's, and those of a
-	// folder, which need not exist. Nil for suites without cases.
-	Preflight func(dir string) ([]preflight.Result, error)
-}
-
-// A Bench is a suite bound to a study, with the pipelines that its arms ask. It
-// holds files open until it is closed.
-type Bench interface {
-	eval.Bench
-	Pipelines() []eval.Pipeline
-	Close() error
-}
-
-// A Warner is a bench whose data look wrong in places but are legal. Facts are
-// counts of the data.
-type Warner interface {
-	Warnings() []string
-	Facts() []eval.Fact
-}
 
 // An Env is what experiments need from the program they run in.
 type Env struct {
 	// Suite finds a suite by name.
-	Suite func(name string) (Suite, error)
+	Suite func(name string) (kit.Suite, error)
 	// Price gives what answers of a model cost in US dollars, and whether that is
 	// known. Unknown costs are NaN.
 	Price   func(study.Model) (cost func(eval.Usage) float64, known bool)
@@ -76,8 +47,8 @@ type Env struct {
 type Experiment struct {
 	File      *study.File
 	Study     *study.Study
-	Suite     Suite
-	Bench     Bench
+	Suite     kit.Suite
+	Bench     kit.Bench
 	Plan      *plan.Plan
 	Pairs     []analyse.Pair
 	Primary   []string
@@ -110,16 +81,16 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 }
 
 // Read reads a study file in the type of its suite and does not open its data.
-func Read(path string, overrides []string, env Env) (*study.File, study.Any, Suite, error) {
+func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit.Suite, error) {
 	name, err := study.Suite(path, overrides)
 	if err != nil {
-		return nil, nil, Suite{}, err
+		return nil, nil, kit.Suite{}, err
 	}
 	suite, err := env.Suite(name)
 	if err != nil {
-		return nil, nil, Suite{}, fmt.Errorf("%s: suite: %w", path, err)
+		return nil, nil, kit.Suite{}, fmt.Errorf("%s: suite: %w", path, err)
 	}
-	own := suite.NewStudy()
+	own := suite.Study()
 	file, err := study.Load(path, overrides, own)
 	return file, own, suite, err
 }
@@ -129,7 +100,7 @@ func (x *Experiment) Close() error { return x.Bench.Close() }
 
 // Warnings lists data that look wrong but are legal.
 func (x *Experiment) Warnings() []string {
-	if w, ok := x.Bench.(Warner); ok {
+	if w, ok := x.Bench.(kit.Warner); ok {
 		return w.Warnings()
 	}
 	return nil
@@ -137,7 +108,7 @@ func (x *Experiment) Warnings() []string {
 
 // Facts are counts of the data. They are nil where the suite has none.
 func (x *Experiment) Facts() []eval.Fact {
-	if w, ok := x.Bench.(Warner); ok {
+	if w, ok := x.Bench.(kit.Warner); ok {
 		return w.Facts()
 	}
 	return nil
@@ -184,10 +155,7 @@ func (x *Experiment) calibrationArms() map[string]bool {
 
 // Preflight scores the suite's cases and those in the folder preflight beside
 // the study.
-func (x *Experiment) Preflight() ([]preflight.Result, error) {
-	if x.Suite.Preflight == nil {
-		return nil, nil
-	}
+func (x *Experiment) Preflight() ([]kit.Result, error) {
 	return x.Suite.Preflight(x.File.Resolve("preflight"))
 }
 

@@ -21,29 +21,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
 // env knows two suites and no price but that of simulated models.
 func env() experiment.Env {
-	known := map[string]experiment.Suite{
-		"rerank": {Suite: rerank.Suite(), Primary: rerank.Primary(), Secondary: rerank.Secondary(), Preflight: rerank.Preflight,
-			NewStudy: func() study.Any { return new(rerank.Study) },
-			Open: func(f *study.File, own study.Any) (experiment.Bench, error) {
-				return rerank.Open(f, own.(*rerank.Study))
-			}},
-		"extraction": {Suite: extraction.Suite(), Primary: extraction.Primary(), Secondary: extraction.Secondary(), Preflight: extraction.Preflight,
-			NewStudy: func() study.Any { return new(extraction.Study) },
-			Open: func(f *study.File, own study.Any) (experiment.Bench, error) {
-				return extraction.Open(f, own.(*extraction.Study))
-			}},
-	}
 	return experiment.Env{
-		Suite: func(name string) (experiment.Suite, error) {
-			if s, ok := known[name]; ok {
-				return s, nil
+		Suite: func(name string) (kit.Suite, error) {
+			for _, s := range []kit.Suite{extraction.Suite(), rerank.Suite()} {
+				if s.Name == name {
+					return s, nil
+				}
 			}
-			return experiment.Suite{}, errors.New("unknown suite " + name)
+			return kit.Suite{}, errors.New("unknown suite " + name)
 		},
 		Price: func(m study.Model) (func(eval.Usage) float64, bool) {
 			return func(eval.Usage) float64 { return 0 }, m.Provider == "simulated"
@@ -178,7 +169,8 @@ func wantNotAllowed(t *testing.T, err error, words string) {
 // are those that were kept.
 func TestStopAndResume(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := rerank.Init(dir); err != nil {
+	suite := rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	path, ctx := write(t, filepath.Join(dir, "study.yaml"), ranking), t.Context()
@@ -284,7 +276,8 @@ func shows(t *testing.T, r *experiment.Run) {
 // Loading reports what is wrong with metrics and budgets together.
 func TestLoadReportsAll(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := rerank.Init(dir); err != nil {
+	suite := rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	path := write(t, filepath.Join(dir, "study.yaml"), ranking)

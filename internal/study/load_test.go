@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/invopop/jsonschema"
 )
 
 // A contracts study is what a suite makes of [Study]: keys of its own beside
@@ -17,6 +18,24 @@ type contracts struct {
 	Documents documents `json:"documents,omitzero"`
 	Schemas   string    `json:"schemas" jsonschema:"default=schemas"`
 	Kernels   []kernel  `json:"kernels,omitempty"`
+	Metrics   metrics   `json:"metrics,omitempty"`
+}
+
+// metrics is a section that the suite has added a key to.
+type metrics struct {
+	Metrics
+	CompositeWeights map[string]float64 `json:"composite_weights,omitempty"`
+}
+
+func (c *contracts) Common() *Study {
+	c.Study.Metrics = c.Metrics.Metrics
+	return &c.Study
+}
+
+func (metrics) JSONSchemaExtend(s *jsonschema.Schema) {
+	if p, ok := s.Properties.Get("composite_weights"); ok {
+		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
+	}
 }
 
 type documents struct {
@@ -69,9 +88,8 @@ func TestLoadReadsAStudy(t *testing.T) {
 			Execution: Execution{Concurrency: 64, Retries: []Duration{Duration(10 * time.Second), Duration(30 * time.Second), Duration(90 * time.Second)},
 				Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
 			Comparisons: []Compare{{A: "ctn", B: "h", Primary: true}},
-			Metrics: Metrics{Primary: []string{"composite"},
-				CompositeWeights: map[string]float64{"value": 0.3, "evidence": 0.3, "page": 0.1, "status": 0.2, "schema": 0.1}},
-			Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000, Intervals: "analytic"},
+			Metrics:     Metrics{Primary: []string{"composite"}},
+			Statistics:  Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
 			Decide: Decide{Require: []Condition{{Name: "better", That: "diff('ctn', 'h', 'composite') >= 0.05"}},
 				Outcomes: []Class{{Name: "A", When: "p < 0.05", Verdict: "pass"}, {Name: "B", Verdict: "fail"}}},
 			Output: Output{ResultsDir: "results", GenerateReport: &yes},
@@ -79,6 +97,8 @@ func TestLoadReadsAStudy(t *testing.T) {
 		Documents: documents{Source: "jsonl", Path: "data/contracts.jsonl"},
 		Schemas:   "schemas",
 		Kernels:   []kernel{{Name: "ctn", Path: "kernels/ctn.txt", Models: []string{"fake"}}, {Name: "h", Builtin: "heuristic"}},
+		Metrics: metrics{Metrics{Primary: []string{"composite"}},
+			map[string]float64{"value": 0.3, "evidence": 0.3, "page": 0.1, "status": 0.2, "schema": 0.1}},
 	}
 	if diff := cmp.Diff(want, c); diff != "" {
 		t.Errorf("study differs (-want +got):\n%s", diff)
@@ -92,7 +112,7 @@ func TestDefaults(t *testing.T) {
 		Name: "n", Suite: "s",
 		Execution: Execution{Concurrency: 16, Retries: []Duration{Duration(10 * time.Second), Duration(30 * time.Second), Duration(90 * time.Second)},
 			Timeout: Duration(time.Minute), Replicates: 1, Seed: 42, MaxFailed: &tolerated},
-		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", ClusterBy: "document", Resamples: 10000, Intervals: "analytic"},
+		Statistics: Statistics{Method: "paired_ttest", Alpha: 0.05, Correction: "none", Resamples: 10000, Intervals: "analytic"},
 		Output:     Output{ResultsDir: "results", GenerateReport: &yes},
 	}
 	tests := []struct {
@@ -169,7 +189,7 @@ func TestCanonical(t *testing.T) {
 	}
 	want := `{"decide":{},"execution":{"concurrency":8,"max_failed":0.05,"replicates":1,"retries":["10s","30s","1m30s"],"seed":42,"timeout":"1m0s"},` +
 		`"metrics":{},"name":"n","output":{"generate_report":true,"results_dir":"results"},"schemas":"<a&b>",` +
-		`"statistics":{"alpha":0.05,"cluster_by":"document","correction":"none","intervals":"analytic","method":"paired_ttest","resamples":10000},"suite":"s"}`
+		`"statistics":{"alpha":0.05,"correction":"none","intervals":"analytic","method":"paired_ttest","resamples":10000},"suite":"s"}`
 	for _, yaml := range []string{
 		"name: n\nsuite: s\nschemas: <a&b>\nexecution: {concurrency: 8}\n",
 		"suite: 's'\nschemas: \"<a&b>\"\nexecution:\n  timeout: 60\n  concurrency: 8.0\n  seed: 0x2a\nname: n\n",

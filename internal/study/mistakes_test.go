@@ -149,10 +149,8 @@ func TestMistakes(t *testing.T) {
 		// Values that depend on others.
 		{"an arm against itself", minimal("comparisons: [{a: x, b: y}, {a: x, b: x}]"),
 			`study.yaml:3:29: comparisons[1]: a and b are both "x": a comparison needs two arms`},
-		{"weights that sum to less", minimal("metrics: {composite_weights: {value: 0.6, page: 0.3}}"),
-			`study.yaml:3:11: metrics.composite_weights: the weights sum to 0.9: they must sum to 1`},
-		{"weights just off", minimal("metrics: {composite_weights: {value: 0.6, page: 0.40000001}}"),
-			`study.yaml:3:11: metrics.composite_weights: the weights sum to 1.00000001: they must sum to 1`},
+		{"a key that was dropped", minimal("statistics: {cluster_by: document}"),
+			`study.yaml:3:14: unknown key "cluster_by" in statistics: want one of alpha, correction, intervals, method, random, resamples`},
 		{"a negative weight", minimal("metrics: {composite_weights: {value: 1.5, page: -0.5}}"),
 			`study.yaml:3:43: metrics.composite_weights.page: want at least 0, got -0.5`},
 		{"a condition named twice", minimal("decide: {require: [{name: a, that: x}, {name: a, that: y}]}"),
@@ -198,12 +196,10 @@ study.yaml:9:1: unknown key "kernals" in study: did you mean "kernels"?
 	_, _, err = loadText(minimal(`models: [{id: a, provider: p}, {id: a, provider: p}]
 judge_model: b
 comparisons: [{a: x, b: x}]
-metrics: {composite_weights: {value: 2}}
 `))
 	wantError(t, "types are right, meaning is wrong", err, `study.yaml:3:33: models[1].id: "a" is the id of models[0] already: ids must differ in more than case
 study.yaml:4:1: judge_model: no model has the id "b": want a
-study.yaml:5:15: comparisons[0]: a and b are both "x": a comparison needs two arms
-study.yaml:6:11: metrics.composite_weights: the weights sum to 2: they must sum to 1`)
+study.yaml:5:15: comparisons[0]: a and b are both "x": a comparison needs two arms`)
 }
 
 // Hundreds of findings do not scroll the first ones away.

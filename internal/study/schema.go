@@ -56,13 +56,6 @@ func (Execution) JSONSchemaExtend(s *jsonschema.Schema) {
 	}
 }
 
-// JSONSchemaExtend keeps weights from being negative.
-func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
-	if p, ok := s.Properties.Get("composite_weights"); ok {
-		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
-	}
-}
-
 // document is the schema as plain JSON values.
 func document(s *jsonschema.Schema) map[string]any {
 	data, err := json.Marshal(s)

@@ -18,7 +18,7 @@ package study
 type Study struct {
 	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study; results are filed under it" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
 	Version     string     `json:"version,omitempty" jsonschema:"description=Version of the study file\\, for your own records"`
-	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Which suite evaluates: extraction"`
+	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Name of the suite that evaluates"`
 	Description string     `json:"description,omitempty" jsonschema:"description=What is asked and why\\, for the report"`
 	Models      []Model    `json:"models,omitempty" jsonschema:"description=The models arms can ask"`
 	JudgeModel  string     `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; none means the deterministic judge"`
@@ -31,7 +31,9 @@ type Study struct {
 }
 
 // Any is a study in the type of its suite: a pointer to a struct that embeds
-// [Study].
+// [Study]. A suite that adds keys to a section declares that section again,
+// embedding the one here, and gives Common a method of its own that copies what
+// is shared into the [Study].
 type Any interface{ Common() *Study }
 
 // Common is the part that every study has.
@@ -75,12 +77,12 @@ type Price struct {
 }
 
 // A Skill says how often a simulated model errs, and in which way. All rates
-// are probabilities of one unit (a field) or one answer.
+// are probabilities of one unit or one answer.
 type Skill struct {
 	Miss      float64 `json:"miss,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is called missing"`
 	Wrong     float64 `json:"wrong,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is read wrong"`
 	Invent    float64 `json:"invent,omitempty" jsonschema:"minimum=0,maximum=1,description=A value is given where there is none"`
-	Fabricate float64 `json:"fabricate,omitempty" jsonschema:"minimum=0,maximum=1,description=A quote is made up"`
+	Fabricate float64 `json:"fabricate,omitempty" jsonschema:"minimum=0,maximum=1,description=Evidence is fabricated"`
 	Malformed float64 `json:"malformed,omitempty" jsonschema:"minimum=0,maximum=1,description=The answer cannot be read"`
 }
 
@@ -99,8 +101,8 @@ type Execution struct {
 	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the results are not used to decide (default 0.05)"`
 }
 
-// A Compare names two arms. Names of kernels (or methods …) stand for every
-// arm made of them: with several models the pair is compared within each.
+// A Compare names two arms. The name of what a suite compares stands for every
+// arm made of it: with several models the pair is compared within each.
 type Compare struct {
 	A       string   `json:"a" jsonschema:"required,minLength=1"`
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
@@ -108,11 +110,10 @@ type Compare struct {
 	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
 }
 
-// Metrics says what is reported first and how a composite is weighed.
+// Metrics says what is reported first.
 type Metrics struct {
-	Primary          []string           `json:"primary,omitempty"`
-	Secondary        []string           `json:"secondary,omitempty"`
-	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they sum to 1"`
+	Primary   []string `json:"primary,omitempty"`
+	Secondary []string `json:"secondary,omitempty"`
 }
 
 // Statistics says how estimates and comparisons are made.
@@ -120,7 +121,6 @@ type Statistics struct {
 	Method     string   `json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
 	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
 	Correction string   `json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
-	ClusterBy  string   `json:"cluster_by,omitempty" jsonschema:"enum=document,default=document,description=Unit of resampling (default document)"`
 	Resamples  int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps and of permutation where it cannot enumerate (default 10000)"`
 	Intervals  string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for yes-or-no metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
 	Random     []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts beside the item (default all)"`
@@ -137,7 +137,7 @@ type Decide struct {
 // A Condition is one boolean expression over named results.
 type Condition struct {
 	Name string `json:"name" jsonschema:"required,minLength=1"`
-	That string `json:"that" jsonschema:"required,minLength=1,description=Expression such as diff('ctn'\\, 'idiomatic'\\, 'composite') >= 0.05"`
+	That string `json:"that" jsonschema:"required,minLength=1,description=Expression such as diff('new'\\, 'old'\\, 'accuracy') >= 0.05"`
 }
 
 // A Class is one possible outcome of a study.

@@ -2,8 +2,6 @@ package study
 
 import (
 	"fmt"
-	"maps"
-	"math"
 	"net/url"
 	"slices"
 	"strings"
@@ -17,7 +15,6 @@ func (f *File) validate(s *Study) error {
 	v.models(s.Models)
 	v.judge(s)
 	v.comparisons(s.Comparisons)
-	v.weights(s.Metrics.CompositeWeights)
 	v.conditions(s.Decide.Require)
 	v.outcomes(s.Decide.Outcomes)
 	return v.errs.Err()
@@ -91,19 +88,6 @@ func (v *validator) comparisons(comparisons []Compare) {
 		if c.A == c.B {
 			v.errorf(path, "a and b are both %s: a comparison needs two arms", quote(c.A))
 		}
-	}
-}
-
-func (v *validator) weights(weights map[string]float64) {
-	if len(weights) == 0 {
-		return
-	}
-	sum := 0.0
-	for _, name := range slices.Sorted(maps.Keys(weights)) {
-		sum += weights[name]
-	}
-	if math.Abs(sum-1) > 1e-9 {
-		v.errorf("metrics.composite_weights", "the weights sum to %s: they must sum to 1", decimal(sum))
 	}
 }
 

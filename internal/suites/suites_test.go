@@ -1,6 +1,7 @@
 package suites
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -43,7 +44,7 @@ func TestEntries(t *testing.T) {
 			if _, err := e.Init(dir); err == nil {
 				t.Error("the starter study is written over itself")
 			}
-			mine := e.NewStudy()
+			mine := e.Study()
 			f, err := study.Load(files[0], nil, mine)
 			if err != nil {
 				t.Fatal(err)
@@ -92,7 +93,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	own := e.NewStudy()
+	own := e.Study()
 	f, err := study.Load(files[0], []string{"kernels[heuristic].builtin=", "kernels[heuristic].exec=cat -"}, own)
 	if err != nil {
 		t.Fatal(err)
@@ -104,5 +105,20 @@ func TestPipelinesComeThrough(t *testing.T) {
 	defer b.Close()
 	if p := b.Pipelines(); len(p) != 1 || p[0] != (eval.Pipeline{Model: "arm:heuristic", Kind: "exec", Target: "cat -"}) {
 		t.Errorf("%+v", p)
+	}
+}
+
+// A key of one suite is unknown to another, and the error says where it stands.
+func TestKeysOfOneSuite(t *testing.T) {
+	for _, s := range All() {
+		path := filepath.Join(t.TempDir(), "study.yaml")
+		if err := os.WriteFile(path, []byte("name: n\nsuite: s\nmetrics: {composite_weights: {value: 1}}\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		_, err := study.Load(path, nil, s.Study())
+		unknown := err != nil && strings.Contains(err.Error(), `study.yaml:3:11: unknown key "composite_weights" in metrics`)
+		if unknown == (s.Name == "extraction") {
+			t.Errorf("%s: %v", s.Name, err)
+		}
 	}
 }

@@ -2,12 +2,12 @@ package extraction
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -42,24 +42,10 @@ func (b *Bench) Items() []eval.Item { return b.items }
 
 // Arms are the kernels on their models, the null baseline, and with a judge
 // the arm that calibrates it.
-func (b *Bench) Arms() []eval.Arm {
-	list := make([]eval.Arm, len(b.arms))
-	for i, a := range b.arms {
-		list[i] = a.Arm
-	}
-	return list
-}
+func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
 // Pipelines are the outside pipelines that arms ask.
-func (b *Bench) Pipelines() []eval.Pipeline {
-	var list []eval.Pipeline
-	for _, a := range b.arms {
-		if a.pipeline != nil {
-			list = append(list, *a.pipeline)
-		}
-	}
-	return list
-}
+func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
 // Close closes the documents' files.
 func (b *Bench) Close() error { return b.corpus.close() }
@@ -146,7 +132,10 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		}
 		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil // what we wrote ourselves can be read
 	}
-	r := a.request(d)
+	r, err := a.request(d)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
 	response, err := ask.Ask(ctx, "extract", r)
 	if err != nil {
 		return eval.Outcome{}, err
@@ -177,46 +166,31 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 }
 
 // request is what the arm asks about a document.
-func (a *arm) request(d *prepared) eval.Request {
-	if a.pipeline != nil {
-		return a.pipelineRequest(d)
+func (a *arm) request(d *prepared) (eval.Request, error) {
+	if a.Pipeline != nil {
+		return a.RequestOutside(d.ID, func() any { return payload{d.ID, d.Text, d.schema.Name, d.schema.Fields} })
 	}
 	r := a.modelRequest(d.schema, d.Text)
 	r.Item = d.ID
 	if a.Simulated {
 		r.Payload = answerSheet(d.ready())
 	}
-	return r
+	return r, nil
 }
 
 // modelRequest asks a model: the rendered kernel is the system prompt, the
 // document the one message, byte for byte.
 func (a *arm) modelRequest(s *Schema, document string) eval.Request {
-	r, prompt := requestTo(a.model), a.prompts[s]
+	r, prompt := kit.RequestTo(a.Settings), a.prompts[s]
 	r.System = prompt.system
 	r.Messages = []eval.Message{{Role: "user", Content: document}}
-	switch a.model.Structured {
-	case "schema":
-		r.Schema = &eval.Schema{Name: "extractions", Strict: true, JSON: prompt.answer}
-	case "tool":
-		r.Tools = []eval.Tool{{Name: toolName, Description: "Reports the fields extracted from the document.", Parameters: prompt.answer}}
-		r.Force = toolName
-	}
+	kit.Structure(&r, a.Settings, eval.Schema{Name: "extractions", Strict: true, JSON: prompt.answer},
+		eval.Tool{Name: toolName, Description: "Reports the fields extracted from the document."})
 	return r
 }
 
 // toolName is the tool that models answer with where tools are asked for.
 const toolName = "report_extractions"
-
-// requestTo begins a request to a model with its settings.
-func requestTo(m *study.Model) eval.Request {
-	return eval.Request{
-		Model: m.ID, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name,
-		Sampling:  eval.Sampling{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed},
-		MaxTokens: m.MaxTokens, Allowance: m.Reasoning.Allowance,
-		Reasoning: eval.Reasoning{Effort: m.Reasoning.Effort, Budget: m.Reasoning.Budget},
-	}
-}
 
 // A payload is what a pipeline outside is given.
 type payload struct {
@@ -224,19 +198,6 @@ type payload struct {
 	Text       string  `json:"text"`
 	Schema     string  `json:"schema"`
 	Fields     []Field `json:"fields"`
-}
-
-func (a *arm) pipelineRequest(d *prepared) eval.Request {
-	r := eval.Request{Model: a.pipeline.Model, Provider: a.pipeline.Kind, Endpoint: a.target, Name: a.ID, Item: d.ID}
-	if a.pipeline.Kind == "outputs" {
-		return r // the answer is there already; who it is for is enough
-	}
-	b, err := json.Marshal(payload{d.ID, d.Text, d.schema.Name, d.schema.Fields})
-	if err != nil {
-		panic("extraction: " + err.Error()) // strings always marshal
-	}
-	r.Payload = b
-	return r
 }
 
 // Score turns the outcomes of a case into fractions. It is pure: it reads the

@@ -76,7 +76,8 @@ func mustOpen(t testing.TB, files map[string]string) *Bench {
 func starterBench(t testing.TB) *Bench {
 	t.Helper()
 	dir := t.TempDir()
-	if _, err := Init(dir); err != nil {
+	suite := Suite()
+	if _, err := suite.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	b, err := open(t, dir)

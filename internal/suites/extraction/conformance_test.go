@@ -11,7 +11,8 @@ import (
 // Every arm there is, with a judge, over the documents of the starter study.
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Init(dir); err != nil {
+	suite := Suite()
+	if _, err := suite.Init(dir); err != nil {
 		t.Fatal(err)
 	}
 	write(t, dir, map[string]string{
@@ -46,7 +47,7 @@ kernels:
 		}
 		answers[it.ID] = heuristicAnswer(d)
 	}
-	suitetest.Bench(t, Suite(), b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
+	suitetest.Bench(t, suite.Suite, b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
 		if stage == eval.StageJudge {
 			_, quote, _ := strings.Cut(r.Messages[0].Content, "Text: ")
 			return eval.Response{Text: quote, Stop: eval.StopEnd}, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -95,7 +96,7 @@ func (d *Document) check(s *Schema) error {
 			name = fmt.Sprintf("ground_truth[%d]", i)
 			fault("%s has no field name", name)
 		} else if s.field(name) < 0 {
-			fault("field %q: schema %s has no such field%s", name, s.Name, didYouMean(name, s.names()))
+			fault("field %q: schema %s has no such field%s", name, s.Name, kit.DidYouMean(name, s.names()))
 		} else if slices.ContainsFunc(d.Truth[:i], func(o Gold) bool { return o.Field == name }) {
 			fault("field %q: there is gold for it twice", name)
 		}
@@ -189,34 +190,24 @@ func distinct(t text.Type, values []literal) int {
 // inputHash covers what an arm is given of the document, goldHash what answers
 // are scored against, whatever the order of keys or the spacing in the file.
 func (d *Document) inputHash() eval.Hash {
-	return eval.HashOf(appendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
+	return eval.HashOf(kit.AppendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
 }
 
 func (d *Document) goldHash() eval.Hash {
 	b := make([]byte, 0, 1024)
 	for i := range d.Truth {
 		g := &d.Truth[i]
-		b = appendParts(b, g.Field, strconv.FormatBool(g.missing()), strconv.FormatBool(g.Ambiguous),
+		b = kit.AppendParts(b, g.Field, strconv.FormatBool(g.missing()), strconv.FormatBool(g.Ambiguous),
 			string(g.Correct), g.Quote, g.Contains, strconv.Itoa(g.Page), g.Note)
-		b = appendParts(b, strconv.Itoa(len(g.Acceptable)), strconv.Itoa(len(g.Candidates)))
+		b = kit.AppendParts(b, strconv.Itoa(len(g.Acceptable)), strconv.Itoa(len(g.Candidates)))
 		for _, v := range g.Acceptable {
-			b = appendParts(b, string(v))
+			b = kit.AppendParts(b, string(v))
 		}
 		for _, v := range g.Candidates {
-			b = appendParts(b, string(v))
+			b = kit.AppendParts(b, string(v))
 		}
 	}
 	return eval.HashOf(b)
-}
-
-// appendParts adds texts with their lengths, so that their borders count.
-func appendParts(b []byte, parts ...string) []byte {
-	for _, p := range parts {
-		b = strconv.AppendInt(b, int64(len(p)), 10)
-		b = append(b, ':')
-		b = append(b, p...)
-	}
-	return b
 }
 
 // clip shortens a text for an error message.

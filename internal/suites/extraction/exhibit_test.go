@@ -129,7 +129,7 @@ func TestSuiteDocumentsItself(t *testing.T) {
 		}
 		seen[m.Name] = true
 	}
-	for _, name := range append(Primary(), Secondary()...) {
+	for _, name := range append(s.Primary, s.Secondary...) {
 		if m, ok := s.Metric(name); !ok || m.Kind != eval.Scoring {
 			t.Errorf("%s is reported first and is no scoring metric", name)
 		}

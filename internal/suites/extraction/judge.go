@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -33,7 +34,7 @@ type question struct {
 // the name, so that equal quotes are one question, and other gold, or another
 // answer, asks in a step of its own.
 func (p *point) step(quote string) string {
-	return "judge/" + p.field.Name + "/" + hashOf(text.Minimal(quote))[:8]
+	return "judge/" + p.field.Name + "/" + kit.Hash(text.Minimal(quote)).String()[:8]
 }
 
 // questions lists what the judge has to be asked about an outcome: the quotes
@@ -97,11 +98,11 @@ func spared(err error) bool {
 // judgeRequest shows the judge the field's name and the quote, and nothing
 // that would tell it what was claimed.
 func (b *Bench) judgeRequest(document string, q question) eval.Request {
-	r := requestTo(b.judgeModel)
+	r := kit.RequestTo(b.judgeModel)
 	r.Item = document
 	r.Messages = []eval.Message{{Role: "user", Content: "What is the " + q.field.Name + " in the following text? " +
 		"Answer with the value alone, as it is written there.\n\nText: " + q.quote}}
-	if b.judgeModel.Provider == simulatedProvider {
+	if b.judgeModel.Provider == kit.SimulatedProvider {
 		r.Payload = judgeSheet(q)
 	}
 	return r

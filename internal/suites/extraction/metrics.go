@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -41,32 +42,13 @@ const (
 
 const planSource = "CTN structured extraction evaluation plan v2"
 
-// Suite describes the suite: its metrics are what help, reports and gates are
-// made from.
-func Suite() eval.Suite {
-	var metrics []eval.Metric
-	metrics = append(metrics, componentMetrics()...)
-	metrics = append(metrics, rateMetrics()...)
-	metrics = append(metrics, analysisMetrics()...)
+func metrics() []eval.Metric {
+	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics())
 	for _, m := range modes {
-		metrics = append(metrics, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
+		list = append(list, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
 			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums})
 	}
-	return eval.Suite{
-		Name:    "extraction",
-		Title:   "Structured extraction with evidence",
-		Doc:     "Which prompt kernel, model or pipeline extracts the fields of a schema from documents better, when every value must be shown to stand in the document?",
-		Metrics: metrics,
-	}
-}
-
-// Primary are the metrics a study of this suite reports first unless it says
-// otherwise.
-func Primary() []string { return []string{metricComposite} }
-
-// Secondary are those it reports beside them.
-func Secondary() []string {
-	return []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication}
+	return list
 }
 
 // componentMetrics are the scores of a field; a document scores their mean.

@@ -3,12 +3,15 @@ package extraction
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // The splits of a corpus.
@@ -23,10 +26,9 @@ const (
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
-	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{}, byArm: map[string]*arm{},
+	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{},
 		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache(), buffers: new(sync.Pool)}
-	p := planner{study: s, resolve: f.Resolve, fault: fault}
-	b.arms = p.plan()
+	b.arms = newPlanner(s, f.Resolve, fault).plan()
 	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
 	b.load(&errs)
@@ -36,9 +38,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	}
 	b.index, b.byID = eval.IndexItems(b.items), nil
 	renderAll(b.arms, b.schemas.used())
-	for _, a := range b.arms {
-		b.byArm[a.ID] = a
-	}
+	b.byArm = kit.ByID(b.arms)
 	if s.JudgeModel != "" {
 		at := slices.IndexFunc(s.Models, func(m study.Model) bool { return m.ID == s.JudgeModel }) // the loader knows it is there
 		b.judgeModel = &s.Models[at]
@@ -141,12 +141,19 @@ func unjoin(err error) []error {
 	return []error{err}
 }
 
-// checkWeights holds the weights of the composite to its components.
+// checkWeights checks that the weights of the composite are those of its
+// components and sum to 1.
 func checkWeights(s *Study, fault func(key, format string, args ...any)) {
+	given := s.Metrics.CompositeWeights
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
-	for name := range s.Metrics.CompositeWeights {
+	sum := 0.0
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		sum += given[name]
 		if !slices.Contains(components, name) {
-			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, didYouMean(name, components), joined(components))
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, kit.DidYouMean(name, components), joined(components))
 		}
+	}
+	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
+		fault("metrics.composite_weights", "the weights sum to %.10g: they must sum to 1", sum)
 	}
 }

@@ -98,13 +98,13 @@ func TestOpenFindsEverything(t *testing.T) {
   - {name: r, outputs: nothere.jsonl}
   - {name: s, path: docs.jsonl}
 `), []string{
-			`study.yaml:8:5: kernels[0]: kernel "k" is nothing yet`,
-			`kernels[1].name: kernel name "k" is there twice`,
+			`study.yaml:8:5: kernels[0]: kernel "k" has no source: kernels/k.txt does not exist`,
+			`kernels[1].name: duplicate kernel name "k"`,
 			`kernels[1]: kernel "k" has path and exec: want exactly one`,
 			`kernels[2].name: kernel name "a b": want letters`,
 			`kernels[2].path: reading the kernel:`,
 			`kernels[3].models[0]: there is no model "c"`,
-			`kernels[3].models[2]: model "a" is there twice`,
+			`kernels[3].models[2]: duplicate model "a"`,
 			`kernels[4].models: kernel "m" asks no model`,
 			`kernels[5].of: there is no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
 			`kernels[6].remove: of needs remove`,
@@ -117,9 +117,13 @@ func TestOpenFindsEverything(t *testing.T) {
 		{"no model", map[string]string{
 			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: k, builtin: idiomatic}]\n",
 			"docs.jsonl": invoiceLine("1", 100)},
-			[]string{`kernel "k" is a prompt and the study has no models`}},
+			[]string{`kernel "k" needs a model and the study has none`}},
 		{"weights", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.5, evidnce: 0.5}}\n"),
 			[]string{`the composite has no component "evidnce": did you mean "evidence"?`}},
+		{"weights that sum to less", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.3}}\n"),
+			[]string{`metrics.composite_weights: the weights sum to 0.9: they must sum to 1`}},
+		{"weights just off", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.40000001}}\n"),
+			[]string{`the weights sum to 1.00000001: they must sum to 1`}},
 		{"synthetic", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: h, builtin: heuristic}]\n"},
 			[]string{"source synthetic is announced and not there yet: use jsonl, directory or mixed"}},
 		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
@@ -358,7 +362,8 @@ func TestOwnSchemaComesFirst(t *testing.T) {
 // The starter study is good as it is, and is never written over another.
 func TestInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my study")
-	files, err := Init(dir)
+	suite := Suite()
+	files, err := suite.Init(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -375,7 +380,7 @@ func TestInit(t *testing.T) {
 	if err := os.Remove(files[0]); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Init(dir); err == nil || !strings.Contains(err.Error(), "is there already") {
+	if _, err := suite.Init(dir); err == nil || !strings.Contains(err.Error(), "already exists") {
 		t.Errorf("written over another: %v", err)
 	}
 	if _, err := os.Stat(files[0]); err == nil {

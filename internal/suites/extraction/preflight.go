@@ -11,7 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 //go:embed preflight/*.json
@@ -32,28 +32,22 @@ type preflightCase struct {
 	Most   map[string]float64 `json:"expect_max,omitempty"` // metric → highest score allowed
 }
 
-// Preflight puts the shipped cases, and those of a folder of the user's own,
-// through reader and scorer.
-func Preflight(own string) ([]preflight.Result, error) {
-	return preflight.Run(shippedPreflight, own, checkCase)
-}
-
-func checkCase(data []byte) (preflight.Result, error) {
+func checkCase(data []byte) (kit.Result, error) {
 	var c preflightCase
 	if err := dataset.DecodeStrict(data, &c); err != nil {
-		return preflight.Result{}, err
+		return kit.Result{}, err
 	}
 	d := &prepared{Document: Document{ID: "preflight", Text: c.Document, Schema: c.Schema.Name, Truth: c.Gold}, schema: &c.Schema}
 	switch {
 	case len(c.Expect)+len(c.Most) == 0:
-		return preflight.Result{}, errors.New("the case expects nothing: give expect or expect_max")
+		return kit.Result{}, errors.New("the case expects nothing: give expect or expect_max")
 	case len(c.Answer) == 0:
-		return preflight.Result{}, errors.New("answer is not given")
+		return kit.Result{}, errors.New("answer is not given")
 	}
 	var errs []error
 	c.Schema.check(func(format string, args ...any) { errs = append(errs, fmt.Errorf("schema: "+format, args...)) })
 	if err := errors.Join(append(errs, d.check(&c.Schema))...); err != nil {
-		return preflight.Result{}, err
+		return kit.Result{}, err
 	}
 	if c.Field == "" {
 		c.Field = c.Gold[0].Field
@@ -61,13 +55,13 @@ func checkCase(data []byte) (preflight.Result, error) {
 	answer := string(c.Answer)
 	if answer[0] == '"' {
 		if err := json.Unmarshal(c.Answer, &answer); err != nil {
-			return preflight.Result{}, err
+			return kit.Result{}, err
 		}
 	}
 	b := &Bench{weights: DefaultWeights, mix: trustedJudge}
 	o := outcomeOf(answer, eval.StopEnd)
 	scores := b.score(nil, d.ready(), &o, nil, eval.RoleArm)
-	return preflight.Result{Wrong: c.compare(scores)}, nil
+	return kit.Result{Wrong: c.compare(scores)}, nil
 }
 
 // sameScore is how far a score may be from what was worked out on paper.

@@ -8,7 +8,8 @@ import (
 )
 
 func TestPreflight(t *testing.T) {
-	results, err := Preflight("")
+	suite := Suite()
+	results, err := suite.Preflight("")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +41,7 @@ const ownCase = `{
 // Cases of the user's own run after the shipped ones; one that is wrong says
 // what it is about, and a file that is no case is an error with its name.
 func TestOwnPreflightCases(t *testing.T) {
+	suite := Suite()
 	dir := t.TempDir()
 	write(t, dir, map[string]string{
 		"a.json":   ownCase,
@@ -47,7 +49,7 @@ func TestOwnPreflightCases(t *testing.T) {
 		"c.json":   strings.Replace(ownCase, `"expect"`, `"field": "day", "expect"`, 1),
 		"note.txt": "not a case",
 	})
-	results, err := Preflight(dir)
+	results, err := suite.Preflight(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,12 +78,12 @@ func TestOwnPreflightCases(t *testing.T) {
 	} {
 		bad := t.TempDir()
 		write(t, bad, map[string]string{"bad.json": strings.Replace(ownCase, change[0], change[1], 1)})
-		_, err := Preflight(bad)
+		_, err := suite.Preflight(bad)
 		if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "bad.json")) {
 			t.Errorf("%v: %v, want %q", change, err, want)
 		}
 	}
-	if results, err := Preflight(dir + "/nowhere"); err != nil || len(results) != 10 {
+	if results, err := suite.Preflight(dir + "/nowhere"); err != nil || len(results) != 10 {
 		t.Errorf("a folder that is not there: %d results, %v", len(results), err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -140,7 +141,7 @@ func (c *schemas) load(name string) (*Schema, error) {
 		file = "schemas/" + name + ".json"
 		if data, err = shippedSchemas.ReadFile(file); err != nil {
 			return nil, fmt.Errorf("schema %q: there is no %s, and it is not one of the shipped ones (%s)%s",
-				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), didYouMean(name, shippedSchemaNames()))
+				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), kit.DidYouMean(name, shippedSchemaNames()))
 		}
 	}
 	if err != nil {

@@ -9,9 +9,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// simulatedProvider is the provider of models that are simulated.
-const simulatedProvider = "simulated"
-
 // unreadable is what a simulated model writes when it loses the format.
 const unreadable = "I have read the document. Please tell me which of its fields you need."
 

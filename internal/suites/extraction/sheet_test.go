@@ -8,11 +8,12 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // simulate lets a simulated model answer a document.
 func simulate(t interface{ Fatalf(string, ...any) }, d *prepared, skill simulated.Skill, item string) string {
-	r := eval.Request{Model: "sim", Provider: simulatedProvider, Item: item, Payload: answerSheet(d)}
+	r := eval.Request{Model: "sim", Provider: kit.SimulatedProvider, Item: item, Payload: answerSheet(d)}
 	response, err := simulated.New(skill, 1).Complete(testContext, &r)
 	if err != nil {
 		t.Fatalf("%v", err)
@@ -99,7 +100,7 @@ func TestJudgeSheet(t *testing.T) {
 		skill simulated.Skill
 		want  string
 	}{{q, simulated.Skill{}, "2024-03-15"}, {q, simulated.Skill{Wrong: 1}, "unclear"}, {none, simulated.Skill{}, "not stated"}} {
-		r := eval.Request{Model: "j", Provider: simulatedProvider, Payload: judgeSheet(tt.q)}
+		r := eval.Request{Model: "j", Provider: kit.SimulatedProvider, Payload: judgeSheet(tt.q)}
 		response, err := simulated.New(tt.skill, 1).Complete(testContext, &r)
 		if err != nil || response.Text != tt.want {
 			t.Errorf("%q, %v, want %q", response.Text, err, tt.want)

@@ -1,7 +1,10 @@
 package extraction
 
 import (
+	"github.com/invopop/jsonschema"
+
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A Study is a study file of this suite: the keys every suite shares, and its
@@ -11,6 +14,26 @@ type Study struct {
 	Documents Documents `json:"documents" jsonschema:"required,description=Where the documents and their gold are"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
 	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	Metrics   Metrics   `json:"metrics,omitempty"`
+}
+
+// Metrics says what is reported first and how the composite is weighed.
+type Metrics struct {
+	study.Metrics
+	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they sum to 1"`
+}
+
+// Common is the part that every study has.
+func (s *Study) Common() *study.Study {
+	s.Study.Metrics = s.Metrics.Metrics
+	return &s.Study
+}
+
+// JSONSchemaExtend keeps weights from being negative.
+func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
+	if p, ok := s.Properties.Get("composite_weights"); ok {
+		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
+	}
 }
 
 // Documents says where documents come from.
@@ -32,11 +55,9 @@ type Part struct {
 // A Kernel is one thing under test. Exactly one of Path, Outputs, Exec, HTTP,
 // Builtin and Of says what it is.
 type Kernel struct {
-	Name    string   `json:"name" jsonschema:"required,description=What the arm is called"`
-	Path    string   `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
-	Outputs string   `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Name string `json:"name" jsonschema:"required,description=What the arm is called"`
+	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
+	kit.Outside
 	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`
@@ -46,8 +67,8 @@ type Kernel struct {
 
 func (k *Kernel) enabled() bool { return k.Enabled == nil || *k.Enabled }
 
-// weights are the study's weights of the composite. The loader has checked
-// that they are not negative and sum to 1.
+// weights are the study's weights of the composite. The schema keeps them from
+// being negative, [checkWeights] checks their sum.
 func (s *Study) weights() Weights {
 	given := s.Metrics.CompositeWeights
 	if len(given) == 0 {

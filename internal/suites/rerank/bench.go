@@ -11,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -48,24 +49,10 @@ type Bench struct {
 func (b *Bench) Items() []eval.Item { return b.items }
 
 // Arms are the methods on their models, at every size, under every attack.
-func (b *Bench) Arms() []eval.Arm {
-	list := make([]eval.Arm, len(b.arms))
-	for i, a := range b.arms {
-		list[i] = a.Arm
-	}
-	return list
-}
+func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
 // Pipelines are the outside pipelines that arms ask.
-func (b *Bench) Pipelines() []eval.Pipeline {
-	var list []eval.Pipeline
-	for _, a := range b.arms {
-		if a.pipeline != nil {
-			list = append(list, *a.pipeline)
-		}
-	}
-	return list
-}
+func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
 // Close has nothing to close: the data are in memory.
 func (b *Bench) Close() error { return nil }
@@ -158,7 +145,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	task, rec := b.scene(r, a)
 	var result method.Result
 	var failed atomic.Int64
-	if a.pipeline != nil {
+	if a.Pipeline != nil {
 		result, err = b.askPipeline(ctx, a, r, task, ask)
 	} else {
 		result, err = a.method.Rank(ctx, task, b.asker(a, r, ask, &failed))
@@ -210,15 +197,10 @@ func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
 // those that the method went on without an answer to.
 func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic.Int64) method.Asker {
 	return func(ctx context.Context, step string, p method.Prompt) (method.Answer, error) {
-		q := requestTo(a.model)
+		q := kit.RequestTo(a.Settings)
 		q.Item, q.System, q.Messages = r.ID, p.System, p.Messages
-		switch {
-		case p.Schema == nil:
-		case a.model.Structured == "schema":
-			q.Schema = p.Schema
-		case a.model.Structured == "tool":
-			q.Tools = []eval.Tool{{Name: "answer", Description: "Gives the answer.", Parameters: p.Schema.JSON}}
-			q.Force = "answer"
+		if p.Schema != nil {
+			kit.Structure(&q, a.Settings, *p.Schema, eval.Tool{Name: "answer", Description: "Gives the answer."})
 		}
 		if a.Simulated {
 			q.Payload = sheet(p)
@@ -289,16 +271,15 @@ type payloadReview struct {
 }
 
 func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
-	q := eval.Request{Model: a.pipeline.Model, Provider: a.pipeline.Kind, Endpoint: a.target, Name: a.ID, Item: r.ID}
-	if a.pipeline.Kind != "outputs" {
+	q, err := a.RequestOutside(r.ID, func() any {
 		p := payload{RequestID: r.ID, Text: r.Text, K: t.K, Defence: t.Defence, People: b.people(t)}
 		for _, c := range t.Candidates {
 			p.Candidates = append(p.Candidates, shown(c))
 		}
-		var err error
-		if q.Payload, err = json.Marshal(p); err != nil {
-			return method.Result{}, fmt.Errorf("rerank: asking %s about %s: %w", a.ID, r.ID, err)
-		}
+		return p
+	})
+	if err != nil {
+		return method.Result{}, err
 	}
 	response, err := ask.Ask(ctx, "rank", q)
 	if err != nil {

@@ -22,7 +22,8 @@ var starterData = sync.OnceValues(func() (map[string][]byte, error) {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	paths, err := Init(filepath.Join(dir, "s"))
+	suite := Suite()
+	paths, err := suite.Init(filepath.Join(dir, "s"))
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +97,7 @@ attacks: {names: [inject_hidden], defence: both}
 		t.Fatal(err)
 	}
 	b.items = b.items[:3]
-	suitetest.Bench(t, Suite(), b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
+	suitetest.Bench(t, Suite().Suite, b, func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
 		return eval.Response{Text: "Ranking: 2, 1", Stop: eval.StopEnd}, nil
 	})
 }
@@ -198,7 +199,7 @@ func TestOpenRefuses(t *testing.T) {
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "leave nothing to rank",
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
 		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
-		"methods: [{name: bm25}, {name: bm25}]\n":                                                 "there twice",
+		"methods: [{name: bm25}, {name: bm25}]\n":                                                 `duplicate method name "bm25"`,
 		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
 		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a study of its own",
 		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
@@ -228,7 +229,8 @@ func TestBadData(t *testing.T) {
 }
 
 func TestPreflightPasses(t *testing.T) {
-	results, err := Preflight("")
+	suite := Suite()
+	results, err := suite.Preflight("")
 	if err != nil || len(results) < 5 {
 		t.Fatal(len(results), err)
 	}

@@ -49,8 +49,8 @@ type lineKey struct {
 
 func (a *arm) key() lineKey {
 	k := lineKey{name: a.name, defended: a.defended, size: a.size, attack: "clean"}
-	if a.model != nil {
-		k.model = a.model.ID
+	if a.Settings != nil {
+		k.model = a.Model
 	}
 	if a.attack != nil {
 		k.attack = a.attack.Name

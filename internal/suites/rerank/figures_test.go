@@ -23,7 +23,7 @@ func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
 
 func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
 	x, y := r.b.byArm[a], r.b.byArm[b]
-	ok := y.attack == nil && x.size == y.size && x.defended == y.defended && x.name == y.name && x.model == y.model && metric == hits(1)
+	ok := y.attack == nil && x.size == y.size && x.defended == y.defended && x.name == y.name && x.Settings == y.Settings && metric == hits(1)
 	return eval.Measured{Value: -0.5}, ok
 }
 

@@ -29,11 +29,10 @@ func hitsIn(third string) string { return "hits_1_" + third }
 
 const source = "methodology of constraint-satisfying reranking"
 
-// Suite describes the suite.
-func Suite() eval.Suite {
-	var metrics []eval.Metric
+func metrics() []eval.Metric {
+	var list []eval.Metric
 	for _, k := range hitsAt {
-		metrics = append(metrics, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
+		list = append(list, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
 			Doc:     fmt.Sprintf("Whether the right candidate is among the first %d. No prediction is no hit, and neither is what lies beyond the end of a shorter list.", k),
 			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true})
 	}
@@ -43,7 +42,7 @@ func Suite() eval.Suite {
 	rate := func(name, title, doc, formula string, better bool, kind eval.Kind) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums, Binary: name != metricShown}
 	}
-	metrics = append(metrics,
+	list = append(list,
 		ranked(metricMRR, "MRR", "Reciprocal of the rank of the right candidate over the list that was returned; 0 where it is not in it. Methods that rank all candidates have an edge over those that return k places.", "1/rank", "trec_eval recip_rank"),
 		ranked(metricNDCG5, "nDCG@5", "Discounted gain of the right candidate, if it is among the first five.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_5"),
 		ranked(metricNDCG10, "nDCG@10", "Discounted gain of the right candidate, if it is among the first ten.", "1/log₂(rank + 1)", "Järvelin & Kekäläinen (2002); trec_eval ndcg_cut_10"),
@@ -51,19 +50,10 @@ func Suite() eval.Suite {
 		rate(metricPromoted, "Attack success", "Share of injected requests in which the candidate that the injection speaks for is ranked first.", "promoted first / injected requests", false, eval.Scoring),
 	)
 	for _, t := range thirds {
-		metrics = append(metrics, rate(hitsIn(t), "Hits@1, gold in the "+t+" third",
+		list = append(list, rate(hitsIn(t), "Hits@1, gold in the "+t+" third",
 			"Hits@1 of the requests whose right candidate stood in the "+t+" third of the list: a method without position bias has the same in all three.", "hits / requests with gold there", true, eval.Analysis))
 	}
-	metrics = append(metrics, rate(metricShown, "Reviews shown", "Share of the candidates' reviews that the budget of text let through.", "reviews shown / reviews", true, eval.Analysis))
-	metrics = append(metrics, rate(metricApplied, "Attack applied", "Share of attacked requests in which the attack found something to change; elsewhere the prompt is the clean one.", "requests with a changed candidate / attacked requests", true, eval.Analysis))
-	return eval.Suite{
-		Name:    "rerank",
-		Title:   "Constraint-satisfying reranking",
-		Doc:     "Which method puts the one candidate first that satisfies a request, at every number of candidates and under attack?",
-		Metrics: metrics,
-	}
+	list = append(list, rate(metricShown, "Reviews shown", "Share of the candidates' reviews that the budget of text let through.", "reviews shown / reviews", true, eval.Analysis))
+	list = append(list, rate(metricApplied, "Attack applied", "Share of attacked requests in which the attack found something to change; elsewhere the prompt is the clean one.", "requests with a changed candidate / attacked requests", true, eval.Analysis))
+	return list
 }
-
-// Primary and Secondary are the metrics reported where a study names none.
-func Primary() []string   { return []string{hits(1)} }
-func Secondary() []string { return []string{hits(5), metricMRR, metricInvalid} }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
@@ -23,11 +24,11 @@ import (
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
-	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, byArm: map[string]*arm{}, statuses: map[string]int{}}
+	b := &Bench{study: s, seed: uint64(s.Execution.Seed), k: s.Candidates.K, byID: map[string]int{}, statuses: map[string]int{}}
 	if b.k == 0 {
 		b.k = 5
 	}
-	p := planner{study: s, resolve: f.Resolve, fault: fault}
+	p := newPlanner(s, f.Resolve, fault)
 	b.arms, b.sizes = p.plan(), p.sizes
 	d, err := readData(f, s.Data)
 	if err != nil {
@@ -157,17 +158,17 @@ func (b *Bench) settle() {
 			panic("rerank: " + err.Error()) // numbers and texts always marshal
 		}
 		model := ""
-		if a.model != nil {
-			r := requestTo(a.model)
+		if a.Settings != nil {
+			r := kit.RequestTo(a.Settings)
 			model = r.Key()
 		}
-		parts := append([]string{a.ID, string(settings), model, a.target}, a.does()...)
+		parts := append([]string{a.ID, string(settings), model, a.Target}, a.does()...)
 		if a.knowsTruth() {
 			parts = append(parts, truth)
 		}
 		a.Hash = hashed(parts...).String()
-		b.byArm[a.ID] = a
 	}
+	b.byArm = kit.ByID(b.arms)
 }
 
 func hashed(parts ...string) eval.Hash {
@@ -176,14 +177,4 @@ func hashed(parts ...string) eval.Hash {
 		fmt.Fprintf(h, "%d:%s", len(p), p)
 	}
 	return eval.Hash(h.Sum64())
-}
-
-// requestTo begins a request to a model with its settings.
-func requestTo(m *study.Model) eval.Request {
-	return eval.Request{
-		Model: m.ID, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name,
-		Sampling:  eval.Sampling{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed},
-		MaxTokens: m.MaxTokens, Allowance: m.Reasoning.Allowance,
-		Reasoning: eval.Reasoning{Effort: m.Reasoning.Effort, Budget: m.Reasoning.Budget},
-	}
 }

@@ -11,7 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/preflight"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
 
@@ -28,16 +28,12 @@ type preflightCase struct {
 	Expected   map[string]float64 `json:"expected"`
 }
 
-// Preflight puts the shipped cases, and those of a folder of the user's own,
-// through reader and scorer.
-func Preflight(own string) ([]preflight.Result, error) {
-	return preflight.Run(shippedPreflight, own, func(data []byte) (preflight.Result, error) {
-		var c preflightCase
-		if err := dataset.DecodeStrict(data, &c); err != nil {
-			return preflight.Result{}, err
-		}
-		return preflight.Result{Name: c.Case, Wrong: c.check()}, nil
-	})
+func checkCase(data []byte) (kit.Result, error) {
+	var c preflightCase
+	if err := dataset.DecodeStrict(data, &c); err != nil {
+		return kit.Result{}, err
+	}
+	return kit.Result{Name: c.Case, Wrong: c.check()}, nil
 }
 
 func (c *preflightCase) check() []string {
@@ -63,7 +59,7 @@ func (c *preflightCase) check() []string {
 		got[s.Metric] = s.Num / s.Den
 	}
 	var wrong []string
-	suite := Suite()
+	suite := eval.Suite{Metrics: metrics()}
 	for _, m := range suite.Metrics {
 		want, asked := c.Expected[m.Name]
 		if !asked {

@@ -134,26 +134,6 @@ func (t TruthTable) String() string {
 	return s.String()
 }
 
-// Ranking is a trial's ranking as ids, and the id of gold; false where there is
-// no prediction.
-func (b *Bench) Ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool) {
-	_, r, err := b.find(t)
-	if err != nil {
-		return nil, "", false
-	}
-	rec, found := read(&o)
-	if !found || o.Kind != eval.OK {
-		return nil, r.Gold, false
-	}
-	for _, place := range rec.Ranking {
-		if place < 1 || place > len(rec.Candidates) {
-			return nil, r.Gold, false
-		}
-		ids = append(ids, rec.Candidates[place-1])
-	}
-	return ids, r.Gold, true
-}
-
 // Warnings are what the data have that may be meant.
 func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
 
@@ -167,28 +147,3 @@ func (b *Bench) Facts() []eval.Fact {
 	}
 	return append(list, eval.Fact{Name: "rivals", N: len(b.requests) * (len(b.catalog.Items) - 1)}, eval.Fact{Name: "unknown rivals", N: b.rivals})
 }
-
-// Placement reads how a trial ended; of one that failed, where it would have
-// been.
-func (b *Bench) Placement(t eval.Trial, o eval.Outcome) (eval.Placement, error) {
-	a, r, err := b.find(t)
-	if err != nil {
-		return eval.Placement{}, err
-	}
-	rec, ok := read(&o)
-	if !ok {
-		rec = record{Candidates: b.shown(r, a)}
-	}
-	gold := rec.placeOf(r.Gold)
-	p := eval.Placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
-	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
-		p.Prediction = rec.Ranking[0]
-		if at := rec.rankOf(gold); at > 0 {
-			p.Rank = at
-		}
-	}
-	return p, nil
-}
-
-// DataHashes are those of the data: [Hashes].
-func (b *Bench) DataHashes() any { return b.hashes }

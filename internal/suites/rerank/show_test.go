@@ -109,7 +109,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	if x, err := b.Show(eval.CaseOf(trial, o, nil)); err != nil || x.Table.Rows[1][len(x.Table.Rows[1])-1] != "gold" || x.Table.Rows[0][0] != "1" {
 		t.Errorf("the exhibit does not mark it: %v %+v", err, x.Table.Rows)
 	}
-	if p, err := b.Placement(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
+	if p, err := b.placement(trial, o); err != nil || p.Rank != 2 || p.Gold != rec.Ranking[1] {
 		t.Errorf("it is placed at %+v, %v", p, err)
 	}
 	outside := ""
@@ -135,15 +135,15 @@ func TestWithoutPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, gold, ok := b.Ranking(trial, o); !ok || len(ids) == 0 || gold != b.requests[0].Gold {
+	if ids, gold, ok := b.ranking(trial, o); !ok || len(ids) == 0 || gold != b.requests[0].Gold {
 		t.Errorf("%v %s %v", ids, gold, ok)
 	}
 	o.Kind = eval.Malformed
-	if ids, gold, ok := b.Ranking(trial, o); ok || len(ids) > 0 || gold != b.requests[0].Gold {
+	if ids, gold, ok := b.ranking(trial, o); ok || len(ids) > 0 || gold != b.requests[0].Gold {
 		t.Errorf("an answer that could not be read is exported as %v (gold %s)", ids, gold)
 	}
 	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
-		p, err := b.Placement(trial, o)
+		p, err := b.placement(trial, o)
 		if err != nil || p.N != 10 || p.Rank != 11 || p.Gold < 1 || p.Gold > 10 || p.Prediction != 0 {
 			t.Errorf("%s is placed at %+v, %v", o.Kind, p, err)
 		}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
@@ -45,12 +46,10 @@ type Budget struct {
 // A Method is one thing under test: a built-in method on its models, or a
 // pipeline outside.
 type Method struct {
-	Name    string   `json:"name" jsonschema:"required,description=What the arm is called; the name of a built-in method where nothing else says what it is"`
-	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A method that ships with the suite"`
-	Outputs string   `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string   `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string   `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
-	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+	Name    string `json:"name" jsonschema:"required,description=What the arm is called; the name of a built-in method where nothing else says what it is"`
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=random,enum=bm25,enum=oracle,enum=cot,enum=ps,enum=plan_act,enum=listwise,enum=weaver,enum=anot,description=A method that ships with the suite"`
+	kit.Outside
+	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
 }
 
 // Attacks says which attacks are run beside the clean data, and with which

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -43,7 +44,7 @@ var smallData = sync.OnceValue(func() *Data {
 func TestGeneratedDataAreValid(t *testing.T) {
 	for _, o := range []Options{small, {Seed: 7, Items: 60, Reviews: 700, Requests: 50}, {Seed: 1, Items: 1000, Reviews: 8000, Users: 500, Requests: 100}} {
 		dir := t.TempDir()
-		if _, err := generate(t, o).Write(dir); err != nil {
+		if _, err := kit.WriteFiles(dir, generate(t, o).Files()); err != nil {
 			t.Fatal(err)
 		}
 		c, findings, err := catalog.Load(catalog.Files{Items: filepath.Join(dir, ItemsFile), Reviews: filepath.Join(dir, ReviewsFile), Users: filepath.Join(dir, UsersFile)})
@@ -159,7 +160,7 @@ func TestRepeatsAreCounted(t *testing.T) {
 		t.Errorf("%d requests are repeated, and %d said to be", repeated, d.Repeated)
 	}
 	dir := t.TempDir()
-	if _, err := d.Write(dir); err != nil {
+	if _, err := kit.WriteFiles(dir, d.Files()); err != nil {
 		t.Fatal(err)
 	}
 	if readme, _ := os.ReadFile(filepath.Join(dir, ReadmeFile)); !strings.Contains(string(readme), fmt.Sprintf("%d of the requests repeat another", repeated)) {
@@ -280,7 +281,7 @@ func TestFriendsOfFriendsAreNeeded(t *testing.T) {
 func TestTheSameSeedGivesTheSameBytes(t *testing.T) {
 	write := func(o Options) map[string][]byte {
 		dir, files := t.TempDir(), map[string][]byte{}
-		paths, err := generate(t, o).Write(dir)
+		paths, err := kit.WriteFiles(dir, generate(t, o).Files())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -312,7 +313,7 @@ func TestWriteOverwritesNothing(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, UsersFile), []byte("mine"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := smallData().Write(dir); err == nil {
+	if _, err := kit.WriteFiles(dir, smallData().Files()); err == nil {
 		t.Error("a file that was there was overwritten")
 	}
 	if b, _ := os.ReadFile(filepath.Join(dir, UsersFile)); string(b) != "mine" {
@@ -396,7 +397,7 @@ func TestRealItems(t *testing.T) {
 		}
 	}
 	dir := t.TempDir()
-	if _, err := d.Write(dir); err != nil {
+	if _, err := kit.WriteFiles(dir, d.Files()); err != nil {
 		t.Fatal(err)
 	}
 	readme, err := os.ReadFile(filepath.Join(dir, ReadmeFile))

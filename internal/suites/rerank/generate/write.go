@@ -1,15 +1,12 @@
 package generate
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
@@ -23,55 +20,15 @@ const (
 	ReadmeFile   = "README.md"
 )
 
-// Write writes a data set into a folder, which is made if it is not there, and
-// lists the files. A file that is there already is an error: nothing is
-// overwritten, and nothing written.
-func (d *Data) Write(dir string) ([]string, error) {
-	if err := os.MkdirAll(dir, 0o777); err != nil {
-		return nil, fmt.Errorf("making folder: %w", err)
+// Files are the data set's, as they are written.
+func (d *Data) Files() []kit.File {
+	return []kit.File{
+		{Path: ItemsFile, Write: func(w io.Writer) error { return writeLines(w, d.Catalog.Items, (*catalog.Item).Marshal) }},
+		{Path: ReviewsFile, Write: func(w io.Writer) error { return writeLines(w, d.reviews(), (*catalog.Review).Marshal) }},
+		{Path: UsersFile, Write: func(w io.Writer) error { return writeLines(w, d.users(), (*catalog.User).Marshal) }},
+		{Path: RequestsFile, Write: func(w io.Writer) error { return writeLines(w, d.Requests, request.Marshal) }},
+		{Path: ReadmeFile, Write: d.writeReadme},
 	}
-	files := []struct {
-		name  string
-		write func(w io.Writer) error
-	}{
-		{ItemsFile, func(w io.Writer) error { return writeLines(w, d.Catalog.Items, (*catalog.Item).Marshal) }},
-		{ReviewsFile, func(w io.Writer) error { return writeLines(w, d.reviews(), (*catalog.Review).Marshal) }},
-		{UsersFile, func(w io.Writer) error { return writeLines(w, d.users(), (*catalog.User).Marshal) }},
-		{RequestsFile, func(w io.Writer) error { return writeLines(w, d.Requests, request.Marshal) }},
-		{ReadmeFile, d.writeReadme},
-	}
-	for _, f := range files {
-		if path := filepath.Join(dir, f.name); exists(path) {
-			return nil, fmt.Errorf("writing data: %s is there already, and nothing is overwritten: name another folder", path)
-		}
-	}
-	var paths []string
-	for _, f := range files {
-		path := filepath.Join(dir, f.name)
-		if err := writeFile(path, f.write); err != nil {
-			return paths, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// exists reports that something is there, be it a link to nothing.
-func exists(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-func writeFile(path string, write func(w io.Writer) error) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return fmt.Errorf("writing data: %w", err)
-	}
-	w := bufio.NewWriter(f)
-	if err := errors.Join(write(w), w.Flush(), f.Close()); err != nil {
-		return fmt.Errorf("writing %s: %w", path, err)
-	}
-	return nil
 }
 
 func writeLines[T any](w io.Writer, list []T, marshal func(T) ([]byte, error)) error {

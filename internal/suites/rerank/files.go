@@ -1,8 +1,7 @@
-package main
+package rerank
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,12 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A resultLine is a trial in results_{n}.jsonl, n its replicate. Places count
@@ -49,38 +45,35 @@ type usageLine struct {
 	CostUSD   *float64 `json:"cost_usd"` // null where no price is known
 }
 
-// exportFiles lays a run out as files for people who work with folders:
-// config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json,
-// in a numbered folder below dir.
-func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, from source, dir string) error {
-	l, ranker, err := a.ranked(ctx, db, r, from, "files")
+// filesExport lays a run out as files for people who work with folders, in a
+// numbered folder below dir.
+func filesExport() kit.Export {
+	return kit.Export{Name: "files", Doc: "a numbered folder: config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json",
+		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
+			return writeRun(bench.(*Bench), k, dir)
+		}}
+}
+
+func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
+	into, err := numbered(dir, k.Run().Study)
 	if err != nil {
-		return err
+		return "", fmt.Errorf("exporting files: %w", err)
 	}
-	defer l.Close()
-	into, err := numbered(dir, l.Study.Name)
+	trials, usage, err := tally(k)
 	if err != nil {
-		return fmt.Errorf("exporting files: %w", err)
-	}
-	trials, usage, err := tally(ctx, db, r)
-	if err != nil {
-		return err
-	}
-	levels := map[string][]eval.Level{}
-	for _, arm := range l.Bench.Arms() {
-		levels[arm.ID] = arm.Levels
+		return "", err
 	}
 	w := folder{dir: into, files: map[string]*openFile{}}
-	for j, err := range db.Outcomes(ctx, r) {
+	for j, err := range k.Outcomes() {
 		if err != nil {
-			return errors.Join(err, w.close())
+			return "", errors.Join(err, w.close())
 		}
 		t := j.Trial
-		p, err := ranker.Placement(t, j.Outcome)
+		p, err := b.placement(t, j.Outcome)
 		if err != nil {
-			return errors.Join(err, w.close())
+			return "", errors.Join(err, w.close())
 		}
-		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: levels[t.Arm], Candidates: p.N, Gold: p.Gold, Rank: p.Rank,
+		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: b.byArm[t.Arm].Levels, Candidates: p.N, Gold: p.Gold, Rank: p.Rank,
 			Hit1: p.Rank == 1, Hit5: p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
 		if p.Prediction > 0 {
 			line.Prediction = &p.Prediction
@@ -94,68 +87,95 @@ func (a *app) exportFiles(ctx context.Context, db *store.DB, r *store.Run, from 
 	for _, u := range usage {
 		w.json("usage.jsonl", u)
 	}
-	if err := a.summaries(ctx, db, r, l, ranker, &w); err != nil {
-		return errors.Join(err, w.close())
+	if err := b.summaries(k, &w); err != nil {
+		return "", errors.Join(err, w.close())
 	}
 	if err := w.close(); err != nil {
-		return fmt.Errorf("exporting files: %w", err)
+		return "", fmt.Errorf("exporting files: %w", err)
 	}
-	a.say("wrote %s", into)
-	return nil
+	return into, nil
+}
+
+// A placement is how a trial ended, in places from 1.
+type placement struct {
+	Gold       int    // where gold stood among the candidates
+	Prediction int    // what was ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 where it was not ranked
+	N          int    // candidates
+	Trace      string // what the method did
+}
+
+// placement reads how a trial ended; of one that failed, where it would have
+// been.
+func (b *Bench) placement(t eval.Trial, o eval.Outcome) (placement, error) {
+	a, r, err := b.find(t)
+	if err != nil {
+		return placement{}, err
+	}
+	rec, ok := read(&o)
+	if !ok {
+		rec = record{Candidates: b.shown(r, a)}
+	}
+	gold := rec.placeOf(r.Gold)
+	p := placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
+	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
+		p.Prediction = rec.Ranking[0]
+		if at := rec.rankOf(gold); at > 0 {
+			p.Rank = at
+		}
+	}
+	return p, nil
 }
 
 // summaries writes what the run was and how it scales.
-func (a *app) summaries(ctx context.Context, db *store.DB, r *store.Run, l *experiment.Experiment, ranker suites.Ranker, w *folder) error {
-	kept, err := experiment.Kept(ctx, db, r)
+func (b *Bench) summaries(k kit.Kept, w *folder) error {
+	estimates, err := k.Estimates(hits(1), hits(5), metricMRR)
 	if err != nil {
 		return err
 	}
-	w.json("config.json", map[string]any{"run": r.ID, "study": json.RawMessage(r.StudyJSON), "overrides": r.Overrides, "seed": l.Study.Execution.Seed, "data": ranker.DataHashes(),
-		"started": r.CreatedAt.UTC().Format(time.RFC3339), "scruple": r.Version, "exported_by": version(), "exported": time.Now().UTC().Format(time.RFC3339), "places": "counted from 1"})
+	r := k.Run()
+	w.json("config.json", map[string]any{"run": r.ID, "study": r.StudyJSON, "overrides": r.Overrides, "seed": r.Seed, "data": b.hashes,
+		"started": r.Created, "scruple": r.Version, "exported_by": r.ExportedBy, "exported": r.Exported, "places": "counted from 1"})
 	type point struct {
 		Arm    string       `json:"arm"`
 		Levels []eval.Level `json:"levels"`
 		Metric string       `json:"metric"`
-		Value  any          `json:"value"`
-		Low    any          `json:"low"`
-		High   any          `json:"high"`
+		Value  eval.Number  `json:"value"`
+		Low    eval.Number  `json:"low"`
+		High   eval.Number  `json:"high"`
 		Items  int          `json:"n"`
 	}
 	var points []point
-	for _, arm := range kept.Analysis.Arms {
-		for _, metric := range []string{"hits_1", "hits_5", "mrr"} {
-			if e, ok := kept.Analysis.Estimate(arm.ID, metric); ok {
-				points = append(points, point{arm.ID, arm.Levels, metric, e.Value, e.Low, e.High, e.Items})
-			}
-		}
+	for _, e := range estimates {
+		points = append(points, point{e.Arm, e.Levels, e.Metric, e.Value, e.Low, e.High, e.N})
 	}
 	w.json("scaling_summary.json", points)
 	return nil
 }
 
 // tally adds up what trials and arms asked.
-func tally(ctx context.Context, db *store.DB, r *store.Run) (map[eval.Trial]*usageLine, []*usageLine, error) {
+func tally(k kit.Kept) (map[eval.Trial]*usageLine, []*usageLine, error) {
 	type key struct {
 		arm string
 		run int
 	}
 	trials, byArm := map[eval.Trial]*usageLine{}, map[key]*usageLine{}
 	var list []*usageLine
-	for c, err := range db.Calls(ctx, r) {
+	for c, err := range k.Calls() {
 		if err != nil {
 			return nil, nil, err
 		}
-		k := key{c.Trial.Arm, c.Trial.Replicate}
-		if byArm[k] == nil {
+		of := key{c.Trial.Arm, c.Trial.Replicate}
+		if byArm[of] == nil {
 			zero := 0.0
-			byArm[k] = &usageLine{Run: c.Trial.Replicate, Arm: c.Trial.Arm, CostUSD: &zero}
-			list = append(list, byArm[k])
+			byArm[of] = &usageLine{Run: c.Trial.Replicate, Arm: c.Trial.Arm, CostUSD: &zero}
+			list = append(list, byArm[of])
 		}
 		if trials[c.Trial] == nil {
 			trials[c.Trial] = &usageLine{}
 		}
 		cost, known := c.KnownCost()
-		for _, u := range []*usageLine{byArm[k], trials[c.Trial]} {
+		for _, u := range []*usageLine{byArm[of], trials[c.Trial]} {
 			u.Calls++
 			u.TokensIn += c.Response.Usage.TotalInput()
 			u.TokensOut += c.Response.Usage.TotalOutput()

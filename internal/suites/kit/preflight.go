@@ -1,7 +1,4 @@
-// Package preflight puts answers whose scores are known through a suite's
-// reader and scorer before a cent is spent. It knows where cases are; what a
-// case holds, and whether it scores as it must, is the suite's to say.
-package preflight
+package kit
 
 import (
 	"errors"
@@ -12,7 +9,8 @@ import (
 	"strings"
 )
 
-// A Result is what became of one case.
+// A Result is what one pre-flight case came to: an answer whose scores are
+// known is put through a suite's reader and scorer before a cent is spent.
 type Result struct {
 	Name  string   `json:"name"`            // of its file, without .json, unless the case has one
 	Wrong []string `json:"wrong,omitempty"` // what is not as expected; none when the case passed
@@ -21,26 +19,26 @@ type Result struct {
 // OK reports that nothing was wrong.
 func (r Result) OK() bool { return len(r.Wrong) == 0 }
 
-// Run checks the cases that ship with a suite, in its folder preflight, and
-// those of a folder of the user's own, which need not exist. An error is about
-// a case that cannot be read, not about one that failed.
-func Run(shipped fs.FS, own string, check func(data []byte) (Result, error)) ([]Result, error) {
-	shipped, err := fs.Sub(shipped, "preflight")
+// Preflight checks the cases that ship with the suite, and those of a folder of
+// the user's own, which need not exist. An error is about a case that cannot be
+// read, not about one that failed.
+func (s *Suite) Preflight(own string) ([]Result, error) {
+	shipped, err := fs.Sub(s.Cases, "preflight")
 	if err != nil {
 		return nil, err
 	}
-	results, err := runAll(shipped, "preflight", check)
+	results, err := checkAll(shipped, "preflight", s.Check)
 	if err != nil || own == "" {
 		return results, err
 	}
 	if _, err := os.Stat(own); errors.Is(err, fs.ErrNotExist) {
 		return results, nil
 	}
-	more, err := runAll(os.DirFS(own), own, check)
+	more, err := checkAll(os.DirFS(own), own, s.Check)
 	return append(results, more...), err
 }
 
-func runAll(dir fs.FS, name string, check func(data []byte) (Result, error)) ([]Result, error) {
+func checkAll(dir fs.FS, name string, check func(data []byte) (Result, error)) ([]Result, error) {
 	files, err := fs.Glob(dir, "*.json")
 	if err != nil {
 		return nil, fmt.Errorf("listing pre-flight cases: %w", err)

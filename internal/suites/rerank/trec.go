@@ -1,7 +1,6 @@
-package main
+package rerank
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,56 +8,37 @@ import (
 	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/suites"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // noPrediction stands in a run file for an answer without a ranking, so that
 // the query counts as answered wrongly and is not left out.
 const noPrediction = "NO_PREDICTION"
 
-// ranked opens a run whose outcomes are rankings, with the study it was made
-// from: a study that has other items or arms by now is refused.
-func (a *app) ranked(ctx context.Context, db *store.DB, r *store.Run, from source, format string) (*experiment.Experiment, suites.Ranker, error) {
-	l, err := from.load()
-	if err != nil {
-		return nil, nil, err
-	}
-	ranker, ok := l.Bench.(suites.Ranker)
-	if !ok {
-		l.Close()
-		return nil, nil, fmt.Errorf("--format %s: suite %s ranks nothing; `--table` has lines of every suite", format, l.Study.Suite)
-	}
-	if _, err := l.Attach(ctx, db, r); err != nil {
-		l.Close()
-		return nil, nil, err
-	}
-	return l, ranker, nil
+// trecExport writes a run's rankings as trec_eval reads them: one run file an
+// arm and replicate, and judgements in which the right item alone is relevant.
+func trecExport() kit.Export {
+	return kit.Export{Name: "trec", Doc: "the rankings as trec_eval reads them: a run file an arm, and the judgements",
+		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
+			return writeTREC(bench.(*Bench), k, dir)
+		}}
 }
 
-// exportTREC writes a run's rankings as trec_eval reads them: one run file an
-// arm and replicate, and judgements in which the right item alone is relevant.
-func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, from source, dir string) error {
-	l, ranker, err := a.ranked(ctx, db, r, from, "trec")
+func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
+	names, err := runNames(b.Arms(), k.Run().Replicates)
 	if err != nil {
-		return err
-	}
-	defer l.Close()
-	names, err := runNames(l.Bench.Arms(), l.Study.Execution.Replicates)
-	if err != nil {
-		return err
+		return "", err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("exporting runs: %w", err)
+		return "", fmt.Errorf("exporting runs: %w", err)
 	}
 	w := folder{dir: dir, files: map[string]*openFile{}}
 	judged := map[string]bool{}
-	for j, err := range db.Outcomes(ctx, r) {
+	for j, err := range k.Outcomes() {
 		if err != nil {
-			return errors.Join(err, w.close())
+			return "", errors.Join(err, w.close())
 		}
-		ids, gold, ranked := ranker.Ranking(j.Trial, j.Outcome)
+		ids, gold, ranked := b.ranking(j.Trial, j.Outcome)
 		query := trecID(j.Trial.Item)
 		if gold != "" && !judged[query] {
 			judged[query] = true
@@ -73,10 +53,29 @@ func (a *app) exportTREC(ctx context.Context, db *store.DB, r *store.Run, from s
 		}
 	}
 	if err := w.close(); err != nil {
-		return fmt.Errorf("exporting runs: %w", err)
+		return "", fmt.Errorf("exporting runs: %w", err)
 	}
-	a.say("wrote %d files to %s", len(w.files), dir)
-	return nil
+	return fmt.Sprintf("%d files to %s", len(w.files), dir), nil
+}
+
+// ranking is a trial's ranking as ids, and the id of gold; false where there is
+// no prediction.
+func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool) {
+	_, r, err := b.find(t)
+	if err != nil {
+		return nil, "", false
+	}
+	rec, found := read(&o)
+	if !found || o.Kind != eval.OK {
+		return nil, r.Gold, false
+	}
+	for _, place := range rec.Ranking {
+		if place < 1 || place > len(rec.Candidates) {
+			return nil, r.Gold, false
+		}
+		ids = append(ids, rec.Candidates[place-1])
+	}
+	return ids, r.Gold, true
 }
 
 type replicateOf struct {

@@ -1,0 +1,43 @@
+package extraction
+
+import (
+	"embed"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+//go:embed template
+var template embed.FS
+
+// Suite is the suite as a value.
+func Suite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{
+			Name:      "extraction",
+			Title:     "Structured extraction with evidence",
+			Doc:       "Which prompt kernel, model or pipeline extracts the fields of a schema from documents better, when every value must be shown to stand in the document?",
+			Metrics:   metrics(),
+			Primary:   []string{metricComposite},
+			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
+		},
+		Study:   func() study.Any { return new(Study) },
+		Open:    kit.Opener(Open),
+		Starter: starterFiles,
+		Cases:   shippedPreflight,
+		Check:   checkCase,
+	}
+}
+
+// starterFiles are a study, its documents and schema, and the shipped kernels.
+func starterFiles() ([]kit.File, error) {
+	files, err := kit.Template(template, "template")
+	if err != nil {
+		return nil, err
+	}
+	for _, k := range shippedKernelNames {
+		files = append(files, kit.Bytes("kernels/"+k+".txt", []byte(shippedKernel(k))))
+	}
+	return files, nil
+}

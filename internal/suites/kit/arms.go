@@ -1,0 +1,234 @@
+package kit
+
+import (
+	"fmt"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// SimulatedProvider is the provider of models that are simulated.
+const SimulatedProvider = "simulated"
+
+// The kinds of pipeline, which are also the keys of a study.
+const (
+	kindOutputs = "outputs"
+	kindExec    = "exec"
+	kindHTTP    = "http"
+)
+
+// Outside are the keys of an arm that is a pipeline outside the program.
+type Outside struct {
+	Outputs string `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
+	Exec    string `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
+	HTTP    string `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+}
+
+// given lists the ways that have a value.
+func (o Outside) given() []Way {
+	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}}
+}
+
+// An Arm is an arm with what it asks: a model, a pipeline or neither.
+type Arm struct {
+	eval.Arm
+	Settings *study.Model   // of the model; nil for arms that ask none
+	Pipeline *eval.Pipeline // nil for arms that ask none
+	Target   string         // of the pipeline, as the study writes it
+}
+
+func (a *Arm) shared() *Arm { return a }
+
+// Rename gives the arm an id, under which its pipeline is asked.
+func (a *Arm) Rename(id string) {
+	a.ID = id
+	if a.Pipeline != nil {
+		own := *a.Pipeline // arms of one entry of a study begin with the same
+		own.Model = eval.PipelinePrefix + id
+		a.Pipeline, a.Model = &own, own.Model
+	}
+}
+
+// Armed is a suite's own type of arm: a pointer to a struct that embeds [Arm].
+type Armed interface{ shared() *Arm }
+
+// Arms lists arms without what only the suite knows of them.
+func Arms[A Armed](arms []A) []eval.Arm {
+	list := make([]eval.Arm, len(arms))
+	for i, a := range arms {
+		list[i] = a.shared().Arm
+	}
+	return list
+}
+
+// Pipelines lists the pipelines that arms ask.
+func Pipelines[A Armed](arms []A) []eval.Pipeline {
+	var list []eval.Pipeline
+	for _, a := range arms {
+		if p := a.shared().Pipeline; p != nil {
+			list = append(list, *p)
+		}
+	}
+	return list
+}
+
+// ByID finds arms by id.
+func ByID[A Armed](arms []A) map[string]A {
+	m := make(map[string]A, len(arms))
+	for _, a := range arms {
+		m[a.shared().ID] = a
+	}
+	return m
+}
+
+// A Planner turns the entries of a list of the study into arms and gathers
+// findings. Entries are numbered from 0.
+type Planner struct {
+	Noun    string        // what the suite calls an entry, such as "method"
+	Models  []study.Model // of the study
+	Skip    string        // id of a model that is asked only where an entry names it
+	Offline string        // how to try the suite without a model, to follow "or"
+	Resolve func(path string) string
+	Fault   func(key, format string, args ...any)
+}
+
+// Key is the path of an entry in the study.
+func (p *Planner) Key(i int) string { return fmt.Sprintf("%ss[%d]", p.Noun, i) }
+
+func (p *Planner) fault(i int, key, format string, args ...any) {
+	p.Fault(p.Key(i)+key, p.Noun+" "+format, args...)
+}
+
+// entryName is what an arm may be called: names end up in commands, file names
+// and tables.
+var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+// ValidName reports whether an arm may be called so.
+func ValidName(name string) bool { return entryName.MatchString(name) }
+
+// CheckNames checks the names of all entries.
+func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
+	var names []string
+	for i, e := range entries {
+		name := nameOf(e)
+		if !ValidName(name) {
+			p.fault(i, ".name", "name %q: want letters, digits, dots, dashes and underscores", name)
+		}
+		if slices.Contains(names, name) {
+			p.Fault(p.Key(i)+".name", "duplicate %s name %q", p.Noun, name)
+		}
+		names = append(names, name)
+	}
+}
+
+// A Way is a key that says what an entry is, with its value.
+type Way struct{ Key, Value string }
+
+// Given lists the keys that have a value, those of a pipeline last.
+func Given(o Outside, ways ...Way) []string {
+	var given []string
+	for _, w := range append(ways, o.given()...) {
+		if w.Value != "" {
+			given = append(given, w.Key)
+		}
+	}
+	return given
+}
+
+// One checks that at most one of the keys that say what an entry is was given.
+func (p *Planner) One(i int, name string, given []string) bool {
+	if len(given) > 1 {
+		p.fault(i, "", "%q has %s: want exactly one of them", name, strings.Join(given, " and "))
+	}
+	return len(given) <= 1
+}
+
+// NoModels refuses models for an entry that asks none of the study's.
+func (p *Planner) NoModels(i int, name string, models []string) {
+	if len(models) > 0 {
+		p.fault(i, ".models", "%q asks no model of the study: leave models out", name)
+	}
+}
+
+// OnModels makes an arm for each model of an entry: those it names, else all.
+func (p *Planner) OnModels(i int, name string, ids []string) []Arm {
+	models := p.models(i, name, ids)
+	arms := make([]Arm, len(models))
+	for k, m := range models {
+		id := name
+		if len(models) > 1 {
+			id += "@" + m.ID
+		}
+		arms[k] = Arm{Settings: m, Arm: eval.Arm{ID: id, Model: m.ID, Simulated: m.Provider == SimulatedProvider}}
+	}
+	return arms
+}
+
+func (p *Planner) models(i int, name string, ids []string) []*study.Model {
+	var list []*study.Model
+	for k, id := range ids {
+		at := slices.IndexFunc(p.Models, func(m study.Model) bool { return m.ID == id })
+		key := fmt.Sprintf("%s.models[%d]", p.Key(i), k)
+		switch {
+		case at < 0:
+			var known []string
+			for _, m := range p.Models {
+				known = append(known, m.ID)
+			}
+			p.Fault(key, "there is no model %q%s", id, DidYouMean(id, known))
+		case slices.Contains(ids[:k], id):
+			p.Fault(key, "duplicate model %q", id)
+		default:
+			list = append(list, &p.Models[at])
+		}
+	}
+	if len(ids) > 0 {
+		return list
+	}
+	for k := range p.Models {
+		if p.Models[k].ID != p.Skip {
+			list = append(list, &p.Models[k])
+		}
+	}
+	if len(list) == 0 {
+		p.fault(i, "", "%q needs a model and the study has none: add one under models, or %s", name, p.Offline)
+	}
+	return list
+}
+
+// Pipeline makes the arm of an entry that is a pipeline. Its hash is of the
+// command or address, or of what the file of answers holds.
+func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
+	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
+	a := Arm{Target: way.Value, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
+	content := way.Value
+	if way.Key == kindOutputs {
+		a.Pipeline.Target = p.Resolve(way.Value)
+		answers, err := os.ReadFile(a.Pipeline.Target)
+		if err != nil {
+			p.Fault(p.Key(i)+"."+kindOutputs, "reading answers: %v", err)
+			return Arm{}, false
+		}
+		content = eval.HashOf(answers).String()
+	}
+	a.Hash = Hash(way.Key, content).String()
+	a.Rename(name)
+	return a, true
+}
+
+// Answered reports a pipeline whose answers exist before the run.
+func (a *Arm) Answered() bool { return a.Pipeline != nil && a.Pipeline.Kind == kindOutputs }
+
+// DidYouMean names the known name nearest to one that is unknown, as the end of
+// an error text, or is empty when none is near.
+func DidYouMean(name string, known []string) string {
+	if k, ok := text.Nearest(name, known); ok {
+		return fmt.Sprintf(": did you mean %q?", k)
+	}
+	return ""
+}

@@ -1,0 +1,35 @@
+package kit
+
+import (
+	"flag"
+	"fmt"
+)
+
+// A Command is a verb of a suite's own: scruple NAME SUITE ARGUMENTS.
+type Command struct {
+	Name  string   // of the verb
+	Args  []string // names of its arguments, all of which are required
+	Short string   // one line, without a full stop
+	Long  string
+	// New declares the flags and returns what runs once they are parsed. The
+	// result is printed as text, or as JSON.
+	New func(flags *flag.FlagSet) func(args []string) (fmt.Stringer, error)
+}
+
+// Written is the result of a command that writes files.
+type Written struct {
+	Files []string `json:"files"`
+	Notes []string `json:"notes"`
+}
+
+// String is a line for each note and each file.
+func (w Written) String() string {
+	var s string
+	for _, n := range w.Notes {
+		s += "note: " + n + "\n"
+	}
+	for _, f := range w.Files {
+		s += "wrote " + f + "\n"
+	}
+	return s
+}

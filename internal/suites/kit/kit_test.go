@@ -1,0 +1,166 @@
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+func starterOf(fsys fstest.MapFS) *Suite {
+	return &Suite{Suite: eval.Suite{Name: "fake"}, Starter: func() ([]File, error) { return Template(fsys, "template") }}
+}
+
+// The study file comes first and is named after its folder; nothing is written
+// where one file exists.
+func TestInit(t *testing.T) {
+	s := starterOf(fstest.MapFS{
+		"template/data/a.txt": {Data: []byte("NAME")},
+		"template/study.yaml": {Data: []byte("name: NAME # NAME")},
+	})
+	for folder, name := range map[string]string{"my study": "my-study", "日本": "fake", ".x.": "x"} {
+		dir := filepath.Join(t.TempDir(), folder)
+		paths, err := s.Init(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := []string{filepath.Join(dir, "study.yaml"), filepath.Join(dir, "data", "a.txt")}; !slices.Equal(paths, want) {
+			t.Errorf("wrote %v, want %v", paths, want)
+		}
+		for i, want := range []string{"name: " + name + " # NAME", "NAME"} {
+			if got, _ := os.ReadFile(paths[i]); string(got) != want {
+				t.Errorf("%s holds %q, want %q", paths[i], got, want)
+			}
+		}
+		if err := os.Remove(paths[0]); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Init(dir); err == nil || !strings.Contains(err.Error(), "a.txt already exists") {
+			t.Errorf("written over another: %v", err)
+		}
+		if _, err := os.Lstat(paths[0]); err == nil {
+			t.Error("written in part")
+		}
+	}
+}
+
+// plannerOf is a planner of two models, with its findings.
+func plannerOf(t *testing.T) (*Planner, *[]string) {
+	var found []string
+	return &Planner{Noun: "thing", Models: []study.Model{{ID: "a"}, {ID: "judge", Provider: SimulatedProvider}}, Skip: "judge", Offline: "take none",
+		Resolve: func(path string) string { return filepath.Join(t.TempDir(), path) },
+		Fault:   func(key, format string, args ...any) { found = append(found, key+": "+fmt.Sprintf(format, args...)) }}, &found
+}
+
+func TestPlannerFindings(t *testing.T) {
+	for want, do := range map[string]func(p *Planner){
+		`things[1].name: duplicate thing name "x"`:                                                      func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
+		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`:          func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
+		`things[2]: thing "x" has path and exec: want exactly one of them`:                              func(p *Planner) { p.One(2, "x", Given(Outside{Exec: "e"}, Way{"path", "p"}, Way{"of", ""})) },
+		`things[0].models: thing "x" asks no model of the study: leave models out`:                      func(p *Planner) { p.NoModels(0, "x", []string{"a"}) },
+		`things[0].models[0]: there is no model "juge": did you mean "judge"?`:                          func(p *Planner) { p.OnModels(0, "x", []string{"juge"}) },
+		`things[0].models[1]: duplicate model "a"`:                                                      func(p *Planner) { p.OnModels(0, "x", []string{"a", "a"}) },
+		`things[0]: thing "x" needs a model and the study has none: add one under models, or take none`: func(p *Planner) { p.Models = nil; p.OnModels(0, "x", nil) },
+	} {
+		p, found := plannerOf(t)
+		do(p)
+		if len(*found) != 1 || (*found)[0] != want {
+			t.Errorf("found %q, want %q", *found, want)
+		}
+	}
+	p, found := plannerOf(t)
+	if _, ok := p.Pipeline(0, "x", Outside{Outputs: "nowhere"}); ok || len(*found) != 1 || !strings.HasPrefix((*found)[0], "things[0].outputs: reading answers: ") {
+		t.Errorf("found %q", *found)
+	}
+}
+
+func TestArmsOnModels(t *testing.T) {
+	p, found := plannerOf(t)
+	if arms := p.OnModels(0, "x", nil); len(arms) != 1 || arms[0].ID != "x" || arms[0].Model != "a" || arms[0].Simulated {
+		t.Errorf("on all models: %+v", arms)
+	}
+	if arms := p.OnModels(0, "x", []string{"judge", "a"}); len(arms) != 2 || arms[0].ID != "x@judge" || !arms[0].Simulated || arms[1].Settings != &p.Models[0] {
+		t.Errorf("on named models: %+v", arms)
+	}
+	if len(*found) > 0 {
+		t.Errorf("found %q", *found)
+	}
+}
+
+// A pipeline is asked under the arm's id, a file of answers by its item alone,
+// and other answers are another arm.
+func TestPipelines(t *testing.T) {
+	p, _ := plannerOf(t)
+	command, _ := p.Pipeline(0, "x", Outside{Exec: "cat"})
+	renamed := command
+	renamed.Rename("x/n10")
+	if command.Pipeline.Model != "arm:x" || renamed.Pipeline.Model != "arm:x/n10" || renamed.Model != "arm:x/n10" {
+		t.Errorf("asked under %+v and %+v", command.Pipeline, renamed.Pipeline)
+	}
+	r, err := command.RequestOutside("i", func() any { return map[string]int{"n": 1} })
+	if want := (eval.Request{Model: "arm:x", Provider: "exec", Endpoint: "cat", Name: "x", Item: "i", Payload: json.RawMessage(`{"n":1}`)}); err != nil || r.Key() != want.Key() {
+		t.Errorf("asks %+v, %v", r, err)
+	}
+	path := filepath.Join(t.TempDir(), "answers")
+	p.Resolve = func(string) string { return path }
+	hashes := map[string]bool{}
+	for _, content := range []string{"1", "2"} {
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		a, ok := p.Pipeline(0, "x", Outside{Outputs: "answers"})
+		if !ok || !a.Answered() || a.Target != "answers" || a.Pipeline.Target != path {
+			t.Errorf("%+v", a)
+		}
+		hashes[a.Hash] = true
+		if r, err := a.RequestOutside("i", func() any { t.Error("a payload is made"); return nil }); err != nil || r.Payload != nil {
+			t.Errorf("asks %+v, %v", r, err)
+		}
+	}
+	if len(hashes) != 2 {
+		t.Error("other answers have the same hash")
+	}
+}
+
+func TestStructure(t *testing.T) {
+	schema, tool := eval.Schema{Name: "s", JSON: json.RawMessage(`{}`)}, eval.Tool{Name: "t"}
+	for how, want := range map[string][2]bool{"": {}, "none": {}, "schema": {true, false}, "tool": {false, true}} {
+		var r eval.Request
+		Structure(&r, &study.Model{Structured: how}, schema, tool)
+		if got := [2]bool{r.Schema != nil, r.Force == "t" && len(r.Tools) == 1 && string(r.Tools[0].Parameters) == "{}"}; got != want {
+			t.Errorf("%q: %+v", how, r)
+		}
+	}
+}
+
+// Cases of the user's own run after the shipped ones; a folder that does not
+// exist has none, and a case that cannot be read is an error.
+func TestPreflight(t *testing.T) {
+	s := &Suite{Cases: fstest.MapFS{"preflight/a.json": {Data: []byte("ok")}},
+		Check: func(data []byte) (Result, error) {
+			if string(data) != "ok" {
+				return Result{}, fmt.Errorf("not ok")
+			}
+			return Result{Wrong: []string{"w"}}, nil
+		}}
+	dir := t.TempDir()
+	for _, own := range []string{"", filepath.Join(dir, "nowhere"), dir} {
+		results, err := s.Preflight(own)
+		if err != nil || len(results) != 1 || results[0].Name != "a" || results[0].OK() {
+			t.Errorf("%q: %+v, %v", own, results, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "b.json"), []byte("bad"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Preflight(dir); err == nil || !strings.Contains(err.Error(), "b.json: not ok") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,47 @@
+package kit
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// RequestTo begins a request to a model with its settings.
+func RequestTo(m *study.Model) eval.Request {
+	return eval.Request{
+		Model: m.ID, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name,
+		Sampling:  eval.Sampling{Temperature: m.Temperature, TopP: m.TopP, Seed: m.Seed},
+		MaxTokens: m.MaxTokens, Allowance: m.Reasoning.Allowance,
+		Reasoning: eval.Reasoning{Effort: m.Reasoning.Effort, Budget: m.Reasoning.Budget},
+	}
+}
+
+// Structure asks for a structured answer in the way that the model's settings
+// choose: by the schema, by a call of the tool with the schema as parameters,
+// or not at all.
+func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.Tool) {
+	switch m.Structured {
+	case "schema":
+		r.Schema = &schema
+	case "tool":
+		tool.Parameters = schema.JSON
+		r.Tools, r.Force = []eval.Tool{tool}, tool.Name
+	}
+}
+
+// RequestOutside asks the arm's pipeline about an item. The payload is called
+// only for pipelines that are given one: where answers exist already, the item
+// is enough.
+func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, error) {
+	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Item: item}
+	if a.Answered() {
+		return r, nil
+	}
+	var err error
+	if r.Payload, err = json.Marshal(payload()); err != nil {
+		return r, fmt.Errorf("asking %s about %s: %w", a.ID, item, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,129 @@
+package kit
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// studyFile is the name of the study in its folder.
+const studyFile = "study.yaml"
+
+// A File is one to be written. Its path has slashes and is relative to the
+// folder.
+type File struct {
+	Path  string
+	Write func(io.Writer) error
+}
+
+// Bytes is a file of that content.
+func Bytes(path string, data []byte) File {
+	return File{path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	}}
+}
+
+// Template lists the files below a folder of an embedded file system, the study
+// file first.
+func Template(fsys fs.FS, folder string) ([]File, error) {
+	var files []File
+	err := fs.WalkDir(fsys, folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := fs.ReadFile(fsys, path)
+		if err != nil {
+			return err
+		}
+		file := Bytes(strings.TrimPrefix(path, folder+"/"), data)
+		if file.Path == studyFile {
+			files = append([]File{file}, files...)
+		} else {
+			files = append(files, file)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the template: %w", err)
+	}
+	return files, nil
+}
+
+// WriteFiles writes files into a folder and lists their paths. A file that
+// already exists is an error, and then nothing is written.
+func WriteFiles(dir string, files []File) ([]string, error) {
+	var errs []error
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if _, err := os.Lstat(path); err == nil { // also a link to nothing
+			errs = append(errs, fmt.Errorf("%s already exists: choose another folder or move it", path))
+		} else if !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	var paths []string
+	for _, f := range files {
+		path := filepath.Join(dir, filepath.FromSlash(f.Path))
+		if err := writeNew(path, f.Write); err != nil {
+			return paths, fmt.Errorf("writing %s: %w", path, err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+func writeNew(path string, write func(io.Writer) error) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	w := bufio.NewWriter(f)
+	return errors.Join(write(w), w.Flush(), f.Close())
+}
+
+// Init writes a study that runs into a folder and lists the files, the study
+// file first. It overwrites nothing.
+func (s *Suite) Init(dir string) ([]string, error) {
+	files, err := s.Starter()
+	if err != nil {
+		return nil, err
+	}
+	write := files[0].Write
+	files[0].Write = func(w io.Writer) error {
+		var text bytes.Buffer
+		if err := write(&text); err != nil {
+			return err
+		}
+		_, err := w.Write(bytes.Replace(text.Bytes(), []byte("NAME"), []byte(s.studyName(dir)), 1))
+		return err
+	}
+	return WriteFiles(dir, files)
+}
+
+var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
+
+// studyName makes a study's name of the folder it is written to, or of the
+// suite where the folder's name has no character that a study's may have.
+func (s *Suite) studyName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	if name := strings.Trim(unsafeName.ReplaceAllString(filepath.Base(dir), "-"), "-."); name != "" {
+		return name
+	}
+	return s.Name
+}

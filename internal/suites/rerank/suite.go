@@ -1,0 +1,64 @@
+package rerank
+
+import (
+	"embed"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+//go:embed template
+var template embed.FS
+
+// Suite is the suite as a value.
+func Suite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{
+			Name:      "rerank",
+			Title:     "Constraint-satisfying reranking",
+			Doc:       "Which method puts the one candidate first that satisfies a request, at every number of candidates and under attack?",
+			Metrics:   metrics(),
+			Primary:   []string{hits(1)},
+			Secondary: []string{hits(5), metricMRR, metricInvalid},
+		},
+		Study:   func() study.Any { return new(Study) },
+		Open:    kit.Opener(Open),
+		Starter: starterFiles,
+		Cases:   shippedPreflight,
+		Check:   checkCase,
+		Explain: &kit.Explain{
+			Doc: `ITEM is a request: its truth table over the candidates' data.
+With OF, one of those, it shows what was looked at and found there, condition by
+condition.`,
+			Show: func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error) {
+				return Explain(f, own.(*Study), item, of)
+			},
+		},
+		Shortcuts: []kit.Shortcut{
+			{Flag: "attack", Key: "attacks.names", List: true, Doc: "none, all, or names of attacks"},
+			{Flag: "defence", Key: "attacks.defence", Doc: "off, on or both"},
+			{Flag: "shuffle", Key: "candidates.shuffle", Doc: "balanced, none, middle or random"},
+		},
+		Commands: []kit.Command{generateCommand()},
+		Exports:  []kit.Export{trecExport(), filesExport()},
+	}
+}
+
+// starterFiles are a study and a generated data set.
+func starterFiles() ([]kit.File, error) {
+	files, err := kit.Template(template, "template")
+	if err != nil {
+		return nil, err
+	}
+	d, _, err := generateData(dataSize{Seed: 42, Items: 80, Reviews: 960, Requests: 60})
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range d.Files() {
+		f.Path = "data/" + f.Path
+		files = append(files, f)
+	}
+	return files, nil
+}
