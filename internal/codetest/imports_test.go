@@ -42,7 +42,7 @@ var rules = []struct {
 		"clients know the vocabulary and whom they ask; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
-	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study"}, []string{"net", "database", "time"},
+	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"what every suite needs is written once and knows no suite, provider or store"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
 		[]string{"net", "database", "time"},

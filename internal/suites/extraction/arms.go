@@ -163,7 +163,7 @@ func (p *planner) text(key string, k *Kernel) (string, bool) {
 	if err == nil {
 		err = checkKernel(text)
 	}
-	for _, e := range unjoin(err) {
+	for _, e := range kit.Unjoin(err) {
 		p.Fault(key+where, "%v", e)
 	}
 	return text, err == nil

@@ -2,7 +2,6 @@ package extraction
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
 	"maps"
@@ -69,7 +68,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 		v := eval.Verdict{Step: q.step, Source: eval.ByModel, By: b.judgeModel.ID}
 		response, err := asker.Ask(ctx, q.step, b.judgeRequest(d.ID, q))
 		switch {
-		case err != nil && !spared(err):
+		case err != nil && !kit.OfOneCall(err):
 			return nil, err
 		case err != nil:
 			v.Err = err.Error()
@@ -83,16 +82,6 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 		verdicts = append(verdicts, v)
 	}
 	return verdicts, nil
-}
-
-// spared reports an error of one call that leaves the run alone. The engine's
-// errors say so themselves; of any other the run has to know.
-func spared(err error) bool {
-	var call interface {
-		error
-		Fatal() bool
-	}
-	return errors.As(err, &call) && !call.Fatal()
 }
 
 // judgeRequest shows the judge the field's name and the quote, and nothing

@@ -63,7 +63,7 @@ func (b *Bench) load(errs *study.Errors) {
 			at := place{uint32(i), uint32(r)}
 			d = Document{Truth: d.Truth[:0]}
 			if buf, err = b.corpus.read(at, buf, &d, true); err != nil {
-				addAll(errs, err)
+				kit.AddAll(errs, err)
 				continue
 			}
 			b.admit(at, &d, p.name, strata, errs)
@@ -88,7 +88,7 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 		return
 	}
 	if err := d.check(s); err != nil {
-		for _, e := range unjoin(err) {
+		for _, e := range kit.Unjoin(err) {
 			fault("%w", e)
 		}
 	}
@@ -123,23 +123,6 @@ func strataOf(docType, difficulty, part string) []eval.Level {
 
 // errHere stands for a document in the text of another error.
 var errHere = errors.New("this document")
-
-// addAll adds an error, or the errors that were joined to it, one by one.
-func addAll(errs *study.Errors, err error) {
-	for _, e := range unjoin(err) {
-		errs.Add(e)
-	}
-}
-
-func unjoin(err error) []error {
-	if err == nil {
-		return nil
-	}
-	if joined, ok := err.(interface{ Unwrap() []error }); ok {
-		return joined.Unwrap()
-	}
-	return []error{err}
-}
 
 // checkWeights checks that the weights of the composite are those of its
 // components and sum to 1.

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // A source is where documents are read from, by number. It is safe for
@@ -133,7 +134,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		src, err := openSource(kind, path, resolve)
 		switch {
 		case err != nil:
-			for _, e := range unjoin(err) {
+			for _, e := range kit.Unjoin(err) {
 				fault(key, "%v", e)
 			}
 			if src != nil {
