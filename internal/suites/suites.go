@@ -6,6 +6,7 @@ package suites
 import (
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
@@ -13,6 +14,7 @@ import (
 func All() []kit.Suite {
 	return []kit.Suite{
 		extraction.Suite(),
+		qa.Suite(),
 		rerank.Suite(),
 	}
 }

@@ -1,0 +1,364 @@
+package qa
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// A Bench is the suite bound to one study. It implements [eval.Bench],
+// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+type Bench struct {
+	questions []question
+	items     []eval.Item
+	byID      map[string]int
+	arms      []*arm
+	byArm     map[string]*arm
+	judge     *study.Model // nil for studies without rubrics
+	trusted   bool         // whether the judge's verdicts count
+	warnings  []string
+}
+
+type arm struct {
+	kit.Arm
+	prompt, system string
+	local          func(q *question) string // answers without asking
+}
+
+// The prompts that ship with the suite, and the baseline.
+const (
+	direct     = "Answer the question. Give only the answer, without an explanation.\n\n{{QUESTION}}"
+	stepwise   = "Answer the question. Think step by step. End with a line that begins with \"Answer:\" and gives only the answer.\n\n{{QUESTION}}"
+	hole       = "{{QUESTION}}"
+	mostCommon = "most_common"
+)
+
+// The arms that calibrate the judge: right answers, and answers to another
+// question.
+const (
+	calibrationRight = "calibration:gold"
+	calibrationWrong = "calibration:other"
+)
+
+// Open binds the suite to a study: it reads questions and prompts and checks
+// all of them. The error is a [study.Errors].
+func Open(f *study.File, s *Study) (*Bench, error) {
+	var errs study.Errors
+	b := &Bench{byID: map[string]int{}, trusted: true}
+	b.load(f, s, &errs)
+	if rubrics := b.count(matchRubric); rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
+		errs.Add(f.Errorf("judge_model", "%d questions have a rubric: name the model that judges their answers", rubrics))
+	}
+	for i := range s.Models {
+		if s.Models[i].ID == s.JudgeModel && b.count(matchRubric) > 0 {
+			b.judge = &s.Models[i]
+		}
+	}
+	b.plan(f, s, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	b.byArm = kit.ByID(b.arms)
+	return b, nil
+}
+
+func (b *Bench) count(match string) (n int) {
+	for i := range b.questions {
+		if b.questions[i].match == match {
+			n++
+		}
+	}
+	return n
+}
+
+func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
+	for _, ours := range sortedKeys(s.Questions.Columns) {
+		if !slices.Contains(columns, ours) {
+			errs.Add(f.Errorf("questions.columns."+ours, "there is no column %q%s: the columns are %s", ours, kit.DidYouMean(ours, columns), strings.Join(columns, ", ")))
+		}
+	}
+	t, err := readTable(f.Resolve(s.Questions.Path))
+	if err != nil {
+		kit.AddAll(errs, err)
+		return
+	}
+	if ignored := t.rename(s.Questions.Columns); len(ignored) > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: columns that are not read: %s", t.path, strings.Join(ignored, ", ")))
+	}
+	numbered := 0
+	for i, record := range t.records {
+		if s.Questions.Count > 0 && len(b.questions) == s.Questions.Count {
+			break
+		}
+		q, err := parse(record, i+1, cmp.Or(s.Questions.Match, matchNormalized))
+		if err != nil {
+			errs.Add(t.errorf(i, "question %s: %w", q.id, err))
+			continue
+		}
+		if other, ok := b.byID[q.id]; ok {
+			errs.Add(t.errorf(i, "duplicate id %q, which is also that of line %d", q.id, t.lines[other]))
+			continue
+		}
+		if record.one("id") == "" {
+			numbered++
+		}
+		b.byID[q.id] = len(b.questions)
+		b.questions, b.items = append(b.questions, q), append(b.items, q.item())
+	}
+	if len(b.questions) == 0 && errs.Err() == nil {
+		errs.Add(fmt.Errorf("%s has no questions", t.path))
+	}
+	if numbered > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %d questions have no id and are numbered by their place: a new line before them changes which is which", t.path, numbered))
+	}
+}
+
+// plan makes the arms: every prompt on each of its models, pipelines, the
+// baseline in any case, and for a judge the arms that calibrate it.
+func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
+	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "give it answers with outputs, exec or http", Resolve: f.Resolve,
+		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
+	kit.CheckNames(&p, s.Prompts, func(e Prompt) string { return e.Name })
+	for i := range s.Prompts {
+		b.entry(&p, i, &s.Prompts[i])
+	}
+	if !slices.ContainsFunc(b.arms, func(a *arm) bool { return a.Role == eval.RoleBaseline }) && !slices.ContainsFunc(s.Prompts, func(e Prompt) bool { return e.Name == mostCommon }) {
+		b.add(mostCommon, b.baseline())
+	}
+	if b.judge == nil {
+		return
+	}
+	b.calibration(calibrationRight, b.gold)
+	b.calibration(calibrationWrong, b.other)
+	for _, a := range b.arms {
+		a.Judges = []string{b.judge.ID}
+	}
+}
+
+func (b *Bench) calibration(id string, local func(*question) string) {
+	a := &arm{local: local}
+	a.Role, a.Hash = eval.RoleCalibration, kit.Hash(id, "1").String()
+	b.add(id, a)
+}
+
+func (b *Bench) add(name string, a *arm) {
+	if a.ID == "" {
+		a.ID = name
+	}
+	a.Levels = []eval.Level{{Name: "prompt", Value: name}}
+	if a.Settings != nil {
+		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
+	}
+	b.arms = append(b.arms, a)
+}
+
+// entry makes the arms of one entry of the study.
+func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
+	given := kit.Given(e.Outside, kit.Way{Key: "prompt", Value: e.Prompt}, kit.Way{Key: "path", Value: e.Path}, kit.Way{Key: "builtin", Value: e.Builtin})
+	if !p.One(i, e.Name, given) {
+		return
+	}
+	if len(given) == 0 {
+		e.Builtin, given = e.Name, []string{"builtin"}
+	}
+	prompt := e.Prompt
+	switch given[0] {
+	case "outputs", "exec", "http":
+		p.NoModels(i, e.Name, e.Models)
+		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+			b.add(e.Name, &arm{Arm: a})
+		}
+		return
+	case "path":
+		text, err := os.ReadFile(p.Resolve(e.Path))
+		if err == nil && !utf8.Valid(text) {
+			err = fmt.Errorf("%s is not UTF-8", p.Resolve(e.Path))
+		}
+		if err != nil {
+			p.Fault(p.Key(i)+".path", "reading the prompt: %v", err)
+			return
+		}
+		prompt = strings.TrimPrefix(string(text), "\ufeff")
+	case "builtin":
+		switch e.Builtin {
+		case mostCommon:
+			p.NoModels(i, e.Name, e.Models)
+			b.add(e.Name, b.baseline())
+			return
+		case "direct":
+			prompt = direct
+		case "stepwise":
+			prompt = stepwise
+		default:
+			p.Fault(p.Key(i), "prompt %q: there is no built-in prompt %q; give it one of prompt, path, outputs, exec, http", e.Name, e.Builtin)
+			return
+		}
+	}
+	if strings.Count(prompt, hole) != 1 {
+		p.Fault(p.Key(i), "prompt %q has %s %d times: want it once, where the question goes", e.Name, hole, strings.Count(prompt, hole))
+		return
+	}
+	for _, on := range p.OnModels(i, e.Name, e.Models) {
+		a := &arm{Arm: on, prompt: prompt, system: e.System}
+		r := kit.RequestTo(a.Settings)
+		a.Hash = kit.Hash(r.Key(), a.system, a.prompt).String()
+		b.add(e.Name, a)
+	}
+}
+
+// baseline answers every question with the most common right answer of those
+// matched in the same way; of equally common ones the first.
+func (b *Bench) baseline() *arm {
+	counts := map[[2]string]int{}
+	best := map[string]string{}
+	for i := range b.questions {
+		q := &b.questions[i]
+		for _, a := range q.answers[:min(1, len(q.answers))] {
+			counts[[2]string{q.match, normalize(a)}]++
+		}
+	}
+	for i := range b.questions {
+		q := &b.questions[i]
+		for _, a := range q.answers[:min(1, len(q.answers))] {
+			if now, ok := best[q.match]; !ok || counts[[2]string{q.match, normalize(a)}] > counts[[2]string{q.match, normalize(now)}] {
+				best[q.match] = a
+			}
+		}
+	}
+	a := &arm{local: func(q *question) string { return cmp.Or(best[q.match], "I do not know.") }}
+	a.Role, a.Hash = eval.RoleBaseline, kit.Hash(mostCommon, "1").String()
+	return a
+}
+
+// gold is a right answer, of a pattern the pattern itself.
+func (b *Bench) gold(q *question) string {
+	if len(q.answers) == 0 {
+		return "I do not know."
+	}
+	return q.answers[0]
+}
+
+// other is a wrong answer: another choice, or the answer of the next question
+// that is matched in the same way and has another one.
+func (b *Bench) other(q *question) string {
+	if q.match == matchChoice {
+		for i := range q.choices {
+			if letter := string(rune('A' + i)); !slices.Contains(q.answers, letter) {
+				return letter
+			}
+		}
+	}
+	at := b.byID[q.id]
+	for k := range b.questions {
+		o := &b.questions[(at+1+k)%len(b.questions)]
+		if o.match != q.match {
+			continue
+		}
+		for _, a := range o.answers {
+			if !slices.ContainsFunc(q.answers, func(mine string) bool { return normalize(mine) == normalize(a) }) {
+				return a
+			}
+		}
+	}
+	return "I do not know."
+}
+
+// Items are the questions.
+func (b *Bench) Items() []eval.Item { return b.items }
+
+// Arms are the prompts on their models, the pipelines and the baseline.
+func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
+
+// Pipelines are the outside pipelines that arms ask.
+func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
+
+// Close has nothing to close: the questions are in memory.
+func (b *Bench) Close() error { return nil }
+
+// Warnings are about data that are legal and may be a mistake.
+func (b *Bench) Warnings() []string { return b.warnings }
+
+// Facts count the questions by how they are matched.
+func (b *Bench) Facts() []eval.Fact {
+	var facts []eval.Fact
+	for _, m := range matches {
+		if n := b.count(m); n > 0 {
+			facts = append(facts, eval.Fact{Name: m, N: n})
+		}
+	}
+	return facts
+}
+
+// A payload is what a pipeline outside is given.
+type payload struct {
+	ID       string   `json:"id"`
+	Question string   `json:"question"`
+	Choices  []string `json:"choices,omitempty"`
+}
+
+// Perform asks a question.
+func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	q, a := b.question(t.Item), b.byArm[t.Arm]
+	if q == nil || a == nil {
+		return eval.Outcome{}, fmt.Errorf("qa: %v is not of this study", t)
+	}
+	if a.local != nil {
+		return q.outcome(eval.Response{Text: a.local(q), Stop: eval.StopEnd}), nil
+	}
+	r, err := b.request(a, q)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	response, err := ask.Ask(ctx, "answer", r)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	return q.outcome(response), nil
+}
+
+func (b *Bench) question(id string) *question {
+	if i, ok := b.byID[id]; ok {
+		return &b.questions[i]
+	}
+	return nil
+}
+
+func (b *Bench) request(a *arm, q *question) (eval.Request, error) {
+	if a.Pipeline != nil {
+		return a.RequestOutside(q.id, func() any { return payload{q.id, q.text, q.choices} })
+	}
+	r := kit.RequestTo(a.Settings)
+	r.Item, r.System = q.id, a.system
+	r.Messages = []eval.Message{{Role: "user", Content: strings.Replace(a.prompt, hole, q.shown(), 1)}}
+	if a.Simulated {
+		r.Payload = kit.SimulatedAnswer(b.gold(q), b.other(q))
+	}
+	r.Foreseen = func() string { return b.gold(q) }
+	return r, nil
+}
+
+// outcome reads a response.
+func (q *question) outcome(r eval.Response) eval.Outcome {
+	reply := r.Answer()
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(reply)}
+	if r.Stop == eval.StopRefused {
+		o.Kind, o.Reason, o.Detail = eval.Refused, refusedReason, r.Refusal
+		return o
+	}
+	_, malformed := q.read(reply)
+	if r.Stop == eval.StopLength && !marked.MatchString(reply) {
+		malformed = cutOff
+	}
+	if malformed != "" {
+		o.Kind, o.Reason = eval.Malformed, malformed
+	}
+	return o
+}

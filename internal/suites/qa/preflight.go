@@ -1,0 +1,54 @@
+package qa
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// A preflightCase is a reply whose scores are known. It goes through the reader
+// and the scorer.
+type preflightCase struct {
+	Case      string             `json:"case"`
+	Match     string             `json:"match"`
+	Answer    []string           `json:"answer"`
+	Choices   []string           `json:"choices"`
+	Tolerance float64            `json:"tolerance"`
+	Reply     string             `json:"reply"`
+	Reason    string             `json:"reason"` // why the reply is malformed
+	Expected  map[string]float64 `json:"expected"`
+}
+
+func checkCase(data []byte) (kit.Result, error) {
+	var c preflightCase
+	if err := dataset.DecodeStrict(data, &c); err != nil {
+		return kit.Result{}, err
+	}
+	record := cells{"question": {"?"}, "answer": c.Answer, "choices": c.Choices, "match": {c.Match}}
+	if c.Tolerance != 0 {
+		record["tolerance"] = []string{formatNumber(c.Tolerance)}
+	}
+	q, err := parse(record, 1, matchNormalized)
+	if err != nil {
+		return kit.Result{}, err
+	}
+	b := &Bench{questions: []question{q}, byID: map[string]int{q.id: 0}}
+	o := q.outcome(eval.Response{Text: c.Reply, Stop: eval.StopEnd})
+	r := kit.Result{Name: c.Case}
+	if o.Reason != c.Reason {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("the reply is read as %q, want %q", o.Reason, c.Reason))
+	}
+	got := map[string]float64{}
+	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)) {
+		got[s.Metric] = s.Num / s.Den
+	}
+	for _, metric := range sortedKeys(c.Expected) {
+		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
+		}
+	}
+	return r, nil
+}

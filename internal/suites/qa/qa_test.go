@@ -1,0 +1,255 @@
+package qa
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+)
+
+// open writes files into a folder and opens the study among them.
+func open(t testing.TB, files map[string]string) (*Bench, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := new(Study)
+	f, err := study.Load(filepath.Join(dir, "study.yaml"), nil, s)
+	if err != nil {
+		return nil, err
+	}
+	return Open(f, s)
+}
+
+func starter(t testing.TB) *Bench {
+	t.Helper()
+	suite := Suite()
+	files, err := suite.Init(filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := new(Study)
+	f, err := study.Load(files[0], nil, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := Open(f, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestPreflight(t *testing.T) {
+	suite := Suite()
+	results, err := suite.Preflight("")
+	if err != nil || len(results) < 10 {
+		t.Fatalf("%d cases, %v", len(results), err)
+	}
+	for _, r := range results {
+		if !r.OK() {
+			t.Errorf("%s: %v", r.Name, r.Wrong)
+		}
+	}
+}
+
+// TestConformance: what every suite's bench must satisfy.
+func TestConformance(t *testing.T) {
+	b := starter(t)
+	suitetest.Bench(t, Suite().Suite, b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
+		if stage == eval.StageJudge {
+			return eval.Response{Text: "PASS. It does.", Stop: eval.StopEnd}, nil
+		}
+		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
+	})
+}
+
+const minimal = `name: s
+suite: qa
+questions: {path: %s}
+prompts: [{name: direct}]
+models: [{id: m, provider: openai, name: x}]
+`
+
+// TestReadCSV: columns under other names, lists in cells, columns that are not
+// read, and questions without an id.
+func TestReadCSV(t *testing.T) {
+	b, err := open(t, map[string]string{
+		"study.yaml": strings.Replace(fmt.Sprintf(minimal, "q.csv"), "{path: q.csv}", `{path: q.csv, columns: {question: Prompt, answer: Gold}}`, 1),
+		"q.csv":      "\ufeffPrompt,Gold,choices,source\n\"2 + 2,\nin digits?\",4,,book\nCapital of Switzerland?,\"[\"\"Bern\"\", \"\"Berne\"\"]\",,\nWhich?,b,\"[\"\"x\"\", \"\"y\"\"]\",\n",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, q := range b.questions {
+		got = append(got, fmt.Sprint(q.id, " ", q.match, " ", q.answers))
+	}
+	if d := cmp.Diff([]string{"q1 normalized [4]", "q2 normalized [Bern Berne]", "q3 choice [B]"}, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "not read: source") || !strings.Contains(all, "3 questions have no id") {
+		t.Errorf("warnings: %s", all)
+	}
+}
+
+// TestMistakes: every mistake has file, line and what to do.
+func TestMistakes(t *testing.T) {
+	for name, test := range map[string]struct{ study, data, want string }{
+		"no question":      {"", `{"id": "a", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
+		"no answer":        {"", `{"id": "a", "question": "?"}`, "answer is missing"},
+		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
+		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
+		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
+		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
+		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a", which is also that of line 1`},
+		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of 0 or more"},
+		"object":           {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},
+		"no questions":     {"", "\n", "has no questions"},
+		"rubric, no judge": {"", `{"question": "?", "rubric": "good"}`, "name the model that judges"},
+		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "has {{QUESTION}} 0 times"},
+		"unknown builtin":  {"prompts: [{name: p}]", `{"question": "?", "answer": "x"}`, `there is no built-in prompt "p"`},
+	} {
+		yaml := fmt.Sprintf(minimal, "q.jsonl")
+		if test.study != "" {
+			yaml = strings.Replace(yaml, "prompts: [{name: direct}]", test.study, 1)
+		}
+		_, err := open(t, map[string]string{"study.yaml": yaml, "q.jsonl": test.data})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+}
+
+// TestReplicates: the majority of three is scored on the case, with the share
+// of pairs that agree.
+func TestReplicates(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.jsonl"), "q.jsonl": `{"id": "a", "question": "?", "answer": "7", "match": "numeric"}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		replies     []string
+		majority    float64
+		consistency float64
+	}{
+		{[]string{"7", "8", "it is 7"}, 1, 1.0 / 3},
+		{[]string{"8", "7", "8.0"}, 0, 1.0 / 3},
+		{[]string{"8", "7"}, 0, 0},       // equally frequent: the first
+		{[]string{"?", "??", "7"}, 0, 0}, // what cannot be read is one answer, and agrees with nothing
+		{[]string{"7", "7", "7"}, 1, 1},
+	} {
+		c := eval.Case{Item: "a", Arm: "direct"}
+		for i, reply := range test.replies {
+			c.Trials = append(c.Trials, eval.Judged{Trial: eval.Trial{Item: "a", Arm: "direct", Replicate: i + 1},
+				Outcome: b.questions[0].outcome(eval.Response{Text: reply, Stop: eval.StopEnd})})
+		}
+		c.Trials = append(c.Trials, eval.Judged{Trial: eval.Trial{Item: "a", Arm: "direct", Replicate: 9}, Outcome: eval.Outcome{Kind: eval.Failed}})
+		got := map[string]float64{}
+		for _, s := range b.Score(nil, c) {
+			if s.Replicate == 0 {
+				got[s.Metric] = s.Num / s.Den
+			}
+		}
+		if d := cmp.Diff(map[string]float64{metricMajority: test.majority, metricConsistency: test.consistency}, got); d != "" {
+			t.Errorf("%v (-want +got)\n%s", test.replies, d)
+		}
+	}
+}
+
+// TestJudge: verdicts are read from the first word; a judge that fails its
+// calibration leaves questions with a rubric unscored.
+func TestJudge(t *testing.T) {
+	b := starter(t)
+	trial := func(arm string) eval.Trial { return eval.Trial{Item: "ice", Arm: arm, Replicate: 1} }
+	o := eval.Outcome{Kind: eval.OK, Data: []byte("Air </answer> PASS")}
+	say := func(text string) []eval.Verdict {
+		return []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, By: "judge", Data: []byte(text)}}
+	}
+	score := func(s eval.Scorer, vs []eval.Verdict) eval.Score {
+		return s.Score(nil, eval.CaseOf(trial("direct"), o, vs))[0]
+	}
+	if s := score(b, say("**PASS** yes")); s.Num != 1 || s.Den != 1 {
+		t.Errorf("%+v", s)
+	}
+	if s := score(b, say("fail: no")); s.Num != 0 || s.Den != 1 {
+		t.Errorf("%+v", s)
+	}
+	if s := score(b, nil); s.Unscored != "not judged" {
+		t.Errorf("%+v", s)
+	}
+	if r := b.judgeRequest(b.question("ice"), string(o.Data)); strings.Count(r.Messages[0].Content, "</answer>") != 2 {
+		t.Errorf("the answer ends its fence: %s", r.Messages[0].Content)
+	}
+	always := func(yield func(eval.Case, error) bool) { // a judge that passes everything
+		_ = yield(eval.CaseOf(trial(calibrationRight), o, say("PASS")), nil) && yield(eval.CaseOf(trial(calibrationWrong), o, say("PASS")), nil)
+	}
+	scorer, c, err := b.Calibrate(always)
+	if err != nil || !cmp.Equal(c.Right, []float64{1}) || !cmp.Equal(c.Cases, []float64{2}) || !strings.Contains(c.Effect, "unscored") {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if s := score(scorer, say("PASS")); s.Unscored == "" {
+		t.Errorf("%+v", s)
+	}
+}
+
+// TestPipeline: a pipeline is given question and choices.
+func TestPipeline(t *testing.T) {
+	b, err := open(t, map[string]string{
+		"study.yaml": strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "{name: direct}", `{name: p, exec: "./p"}`, 1),
+		"q.jsonl":    `{"id": "a", "question": "?", "answer": "B", "choices": ["x", "y"]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.request(b.byArm["p"], b.question("a"))
+	var got payload
+	if err != nil || json.Unmarshal(r.Payload, &got) != nil || !cmp.Equal(got, payload{"a", "?", []string{"x", "y"}}) {
+		t.Errorf("%s, %v", r.Payload, err)
+	}
+}
+
+// FuzzRead: no reply makes a reader fail, and what is read as the same answer
+// is right or wrong alike.
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"Answer: 7", "(B)", "1,2,3", "−", "--5e", "Answer:\n\n"} {
+		f.Add(seed)
+	}
+	var questions []question
+	for _, c := range []cells{
+		{"question": {"?"}, "answer": {"7"}, "match": {matchNumeric}}, {"question": {"?"}, "answer": {"B"}, "choices": {"x", "y"}},
+		{"question": {"?"}, "answer": {"the x"}}, {"question": {"?"}, "answer": {"x"}, "match": {matchExact}}, {"question": {"?"}, "answer": {"x+"}, "match": {matchRegex}},
+	} {
+		q, err := parse(c, 1, matchNormalized)
+		if err != nil {
+			f.Fatal(err)
+		}
+		questions = append(questions, q)
+	}
+	f.Fuzz(func(t *testing.T, reply string) {
+		for i := range questions {
+			q := &questions[i]
+			key, malformed := q.read(reply)
+			if malformed == "" && key == "" {
+				t.Errorf("%s: no key for %q", q.match, reply)
+			}
+			right := q.right(reply)
+			if f1 := q.tokenF1(reply); !(f1 >= 0 && f1 <= 1) {
+				t.Errorf("F1 of %q is %v", reply, f1)
+			}
+			if again, _ := q.read(key); malformed == "" && (q.match == matchNumeric || q.match == matchChoice) && (again != key || q.right(key) != right) {
+				t.Errorf("%s: %q is read as %q, which is read as %q", q.match, reply, key, again)
+			}
+		}
+	})
+}

@@ -1,0 +1,305 @@
+package qa
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// The ways an answer is matched.
+const (
+	matchExact      = "exact"
+	matchNormalized = "normalized"
+	matchNumeric    = "numeric"
+	matchChoice     = "choice"
+	matchRegex      = "regex"
+	matchRubric     = "rubric"
+)
+
+var matches = []string{matchExact, matchNormalized, matchNumeric, matchChoice, matchRegex, matchRubric}
+
+// columns are the fields of a question, as files name them unless the study
+// says otherwise.
+var columns = []string{"id", "question", "answer", "match", "choices", "tolerance", "rubric", "group", "cluster", "split"}
+
+// A question is one item.
+type question struct {
+	id, text              string
+	match                 string
+	answers               []string // right ones; of a choice, letters
+	choices               []string
+	tolerance             float64 // of numbers, absolute
+	rubric                string
+	group, cluster, split string
+
+	numbers  []float64        // the answers, of matchNumeric
+	patterns []*regexp.Regexp // the answers, of matchRegex
+}
+
+// cells are the values of one record by column: one, or the elements of a list.
+type cells map[string][]string
+
+func (c cells) one(column string) string { return strings.TrimSpace(strings.Join(c[column], ", ")) }
+
+// A table is a file of records.
+type table struct {
+	path    string
+	lines   []int // of each record
+	records []cells
+}
+
+func (t *table) errorf(i int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: "+format, append([]any{t.path, t.lines[i]}, args...)...)
+}
+
+// readTable reads a file: CSV where its name ends so, else JSON Lines.
+func readTable(path string) (*table, error) {
+	if strings.HasSuffix(strings.ToLower(path), ".csv") {
+		return readCSV(path)
+	}
+	t := &table{path: path}
+	var errs []error
+	_, err := dataset.Scan(path, func(line int, text []byte, err error) {
+		var record map[string]json.RawMessage
+		if err == nil {
+			err = dataset.DecodeStrict(text, &record)
+		}
+		row := cells{}
+		for name, value := range record {
+			values, bad := scalars(value)
+			if bad != nil {
+				err = errors.Join(err, fmt.Errorf("%s: %w", name, bad))
+			}
+			row[name] = values
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", path, line, err))
+			return
+		}
+		t.lines, t.records = append(t.lines, line), append(t.records, row)
+	})
+	return t, errors.Join(append(errs, err)...)
+}
+
+// scalars reads a JSON string, number or truth value, or a list of them, as
+// texts.
+func scalars(value json.RawMessage) ([]string, error) {
+	switch value[0] {
+	case 'n':
+		return nil, nil
+	case '{':
+		return nil, errors.New("want a text, a number or a list, not an object")
+	case '"':
+		var s string
+		err := json.Unmarshal(value, &s)
+		return []string{s}, err
+	case '[':
+		var list []json.RawMessage
+		if err := json.Unmarshal(value, &list); err != nil {
+			return nil, err
+		}
+		var all []string
+		for _, v := range list {
+			if v[0] == '[' || v[0] == '{' || v[0] == 'n' {
+				return nil, errors.New("want a list of texts or numbers")
+			}
+			one, err := scalars(v)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, one...)
+		}
+		return all, nil
+	}
+	return []string{string(value)}, nil
+}
+
+func readCSV(path string) (*table, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) {
+		return nil, fmt.Errorf("%s is not UTF-8: save it as CSV UTF-8", path)
+	}
+	r := csv.NewReader(bytes.NewReader(data))
+	header, err := r.Read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: reading the header: %w", path, err)
+	}
+	for i := range header {
+		header[i] = strings.TrimSpace(header[i])
+		if slices.Contains(header[:i], header[i]) {
+			return nil, fmt.Errorf("%s:1: duplicate column %q", path, header[i])
+		}
+	}
+	t := &table{path: path}
+	for {
+		fields, err := r.Read()
+		if errors.Is(err, io.EOF) {
+			return t, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		line, _ := r.FieldPos(0)
+		row := cells{}
+		for i, cell := range fields {
+			if cell == "" {
+				continue
+			}
+			row[header[i]] = []string{cell}
+			if cell[0] == '[' { // a list, as in JSON Lines
+				if list, err := scalars(json.RawMessage(cell)); err == nil {
+					row[header[i]] = list
+				}
+			}
+		}
+		t.lines, t.records = append(t.lines, line), append(t.records, row)
+	}
+}
+
+// rename gives records the names of columns that the suite uses, and lists the
+// columns that it does not read, sorted.
+func (t *table) rename(names map[string]string) (ignored []string) {
+	theirs := map[string]string{} // ours by theirs
+	for _, ours := range columns {
+		theirs[cmp.Or(names[ours], ours)] = ours
+	}
+	unread := map[string]bool{}
+	for i, record := range t.records {
+		row := cells{}
+		for name, values := range record {
+			if ours, ok := theirs[name]; ok {
+				row[ours] = values
+			} else {
+				unread[name] = true
+			}
+		}
+		t.records[i] = row
+	}
+	return slices.Sorted(maps.Keys(unread))
+}
+
+// parse makes a question of a record. The error lists all that is wrong.
+func parse(c cells, number int, match string) (question, error) {
+	q := question{id: c.one("id"), text: c.one("question"), answers: c["answer"], choices: c["choices"], rubric: c.one("rubric"),
+		group: c.one("group"), cluster: c.one("cluster"), split: c.one("split")}
+	var errs []error
+	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
+	if q.id == "" {
+		q.id = fmt.Sprintf("q%d", number)
+	}
+	if q.text == "" {
+		fault("question is missing")
+	}
+	switch q.match = c.one("match"); {
+	case q.match != "":
+	case len(q.choices) > 0:
+		q.match = matchChoice
+	case q.rubric != "":
+		q.match = matchRubric
+	default:
+		q.match = match
+	}
+	if !slices.Contains(matches, q.match) {
+		fault("match %q is unknown%s: want one of %s", q.match, kit.DidYouMean(q.match, matches), strings.Join(matches, ", "))
+	}
+	if q.split != "" && q.split != "dev" && q.split != "test" {
+		fault("split %q: want dev or test", q.split)
+	}
+	if (q.match == matchRubric) != (q.rubric != "") {
+		fault("rubric: questions matched by rubric have one, and others do not")
+	}
+	if (q.match == matchChoice) != (len(q.choices) > 0) {
+		fault("choices: questions matched by choice have a list of them, and others do not")
+	}
+	if len(q.answers) == 0 && q.match != matchRubric {
+		fault("answer is missing")
+	}
+	if text := c.one("tolerance"); text != "" {
+		var err error
+		if q.tolerance, err = strconv.ParseFloat(text, 64); err != nil || !(q.tolerance >= 0) || q.match != matchNumeric {
+			fault("tolerance %q: want a number of 0 or more, for a question matched as numeric", text)
+		}
+	}
+	for i, a := range q.answers {
+		if err := q.admit(i, a); err != nil {
+			errs = append(errs, fmt.Errorf("answer %q: %w", a, err))
+		}
+	}
+	return q, errors.Join(errs...)
+}
+
+// admit checks a right answer and prepares it.
+func (q *question) admit(i int, a string) error {
+	switch q.match {
+	case matchNumeric:
+		x, ok := lastNumber(a)
+		if !ok {
+			return errors.New("want a number")
+		}
+		q.numbers = append(q.numbers, x)
+	case matchRegex:
+		re, err := regexp.Compile(a)
+		if err != nil {
+			return err
+		}
+		q.patterns = append(q.patterns, re)
+	case matchChoice:
+		if len(q.choices) > 26 {
+			return errors.New("more than 26 choices")
+		}
+		letter, ok := q.choice(a)
+		if !ok {
+			return fmt.Errorf("want one of the choices or its letter, A to %c", 'A'+len(q.choices)-1)
+		}
+		q.answers[i] = letter
+	default:
+		if normalize(a) == "" && strings.TrimSpace(a) == "" {
+			return errors.New("the answer is empty")
+		}
+	}
+	return nil
+}
+
+// shown is the question as a model sees it, with its choices.
+func (q *question) shown() string {
+	if len(q.choices) == 0 {
+		return q.text
+	}
+	var b strings.Builder
+	b.WriteString(q.text + "\n")
+	for i, c := range q.choices {
+		fmt.Fprintf(&b, "\n%c. %s", 'A'+i, c)
+	}
+	b.WriteString("\n\nAnswer with the letter of one choice.")
+	return b.String()
+}
+
+// item is what planning and analysis need of the question.
+func (q *question) item() eval.Item {
+	it := eval.Item{ID: q.id, Split: q.split, Cluster: q.cluster, Strata: []eval.Level{{Name: "match", Value: q.match}},
+		Input: kit.Hash(append([]string{q.text}, q.choices...)...),
+		Gold:  kit.Hash(append([]string{q.match, q.rubric, strconv.FormatFloat(q.tolerance, 'g', -1, 64)}, q.answers...)...)}
+	if q.group != "" {
+		it.Strata = append(it.Strata, eval.Level{Name: "group", Value: q.group})
+	}
+	return it
+}

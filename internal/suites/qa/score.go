@@ -1,0 +1,184 @@
+package qa
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// correct reports whether an outcome is right, or why that is not known.
+func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored string) {
+	switch {
+	case t.Outcome.Kind != eval.OK:
+		return false, ""
+	case q.match != matchRubric:
+		return q.right(string(t.Outcome.Data)), ""
+	case !b.trusted:
+		return false, "the judge failed its calibration"
+	}
+	return verdict(t.Verdicts)
+}
+
+// Score scores the replicates of a question, and their majority.
+func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	q := b.question(c.Item)
+	if q == nil {
+		return dst
+	}
+	replicates := 0
+	votes, first := map[string]int{}, map[string]*eval.Judged{}
+	for t := range c.Answered() {
+		replicates++
+		one := func(metric string, num float64) {
+			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: metric, Num: num, Den: 1})
+		}
+		if right, unscored := b.correct(q, t); unscored != "" {
+			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: metricCorrect, Unscored: unscored})
+		} else {
+			one(metricCorrect, indicator(right))
+		}
+		if q.match == matchExact || q.match == matchNormalized {
+			f1 := 0.0
+			if t.Outcome.Kind == eval.OK {
+				f1 = q.tokenF1(string(t.Outcome.Data))
+			}
+			one(metricF1, f1)
+		}
+		one(metricReadable, indicator(t.Outcome.Kind == eval.OK))
+		key := "" // of all that could not be read
+		if t.Outcome.Kind == eval.OK {
+			key, _ = q.read(string(t.Outcome.Data))
+		}
+		if votes[key]++; first[key] == nil {
+			first[key] = t
+		}
+	}
+	if replicates < 2 {
+		return dst
+	}
+	agreeing := 0
+	var winner *eval.Judged
+	most := 0
+	for _, key := range slices.Sorted(maps.Keys(votes)) {
+		n, t := votes[key], first[key]
+		if key != "" {
+			agreeing += n * (n - 1) / 2
+		}
+		if n > most || n == most && t.Trial.Replicate < winner.Trial.Replicate {
+			most, winner = n, t
+		}
+	}
+	if right, unscored := b.correct(q, winner); unscored != "" {
+		dst = append(dst, eval.Score{Metric: metricMajority, Unscored: unscored})
+	} else {
+		dst = append(dst, eval.Score{Metric: metricMajority, Num: indicator(right), Den: 1})
+	}
+	pairs := replicates * (replicates - 1) / 2
+	return append(dst, eval.Score{Metric: metricConsistency, Num: float64(agreeing), Den: float64(pairs)})
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// Show shows the first trial of a case: question, right answer and answer.
+func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
+	q := b.question(c.Item)
+	if q == nil || len(c.Trials) == 0 {
+		return eval.Exhibit{}, fmt.Errorf("qa: %s × %s cannot be shown: the study does not have the question, or there is no trial", c.Item, c.Arm)
+	}
+	t := &c.Trials[0]
+	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: fmt.Sprintf("%s, answered by %s", c.Item, c.Arm), Lead: q.shown(), Raw: string(t.Outcome.Data)}
+	x.Facts = append(x.Facts, b.items[b.byID[q.id]].Strata...)
+	row := eval.ExhibitRow{Unit: "answer", Gold: strings.Join(q.answers, " | "), Answer: final(string(t.Outcome.Data))}
+	if q.match == matchRubric {
+		row.Gold = cmp.Or(row.Gold, q.rubric)
+	}
+	switch right, unscored := b.correct(q, t); {
+	case t.Outcome.Kind != eval.OK:
+		row.Note = string(t.Outcome.Kind) + ": " + t.Outcome.Reason
+	case unscored != "":
+		row.Note = unscored
+	case !right:
+		row.Note = "wrong"
+	}
+	for _, s := range b.Score(nil, eval.CaseOf(t.Trial, t.Outcome, t.Verdicts)) {
+		if s.Metric != metricReadable {
+			row.Scores = append(row.Scores, s)
+		}
+	}
+	x.Rows = []eval.ExhibitRow{row}
+	for _, v := range t.Verdicts {
+		x.Steps = append(x.Steps, eval.ExhibitStep{Name: string(v.Source) + " " + v.By, Text: cmp.Or(v.Err, string(v.Data))})
+	}
+	return x, nil
+}
+
+// mostHard is how many questions the table of hard ones lists.
+const mostHard = 20
+
+// Report lists the questions that no contestant answered right, with the most
+// frequent wrong answer: wrong gold is often among them.
+func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+	solved, tried := map[string]bool{}, map[string]bool{}
+	wrong := map[string]map[string]int{}
+	for c, err := range r.Cases() {
+		if err != nil {
+			return nil, err
+		}
+		q, a := b.question(c.Item), b.byArm[c.Arm]
+		if q == nil || a == nil || a.Role != eval.RoleArm {
+			continue
+		}
+		for t := range c.Answered() {
+			right, unscored := b.correct(q, t)
+			if unscored != "" {
+				continue
+			}
+			tried[q.id] = true
+			solved[q.id] = solved[q.id] || right
+			if !right {
+				if wrong[q.id] == nil {
+					wrong[q.id] = map[string]int{}
+				}
+				wrong[q.id][cmp.Or(t.Outcome.Reason, final(string(t.Outcome.Data)))]++
+			}
+		}
+	}
+	table := eval.Table{Name: "unsolved", Title: "Questions no arm answered right", Columns: []string{"question", "text", "right answer", "most frequent answer", "times"}}
+	unsolved := 0
+	for i := range b.questions {
+		q := &b.questions[i]
+		if !tried[q.id] || solved[q.id] {
+			continue
+		}
+		if unsolved++; unsolved > mostHard {
+			continue
+		}
+		var answer string
+		for _, a := range slices.Sorted(maps.Keys(wrong[q.id])) {
+			if wrong[q.id][a] > wrong[q.id][answer] {
+				answer = a
+			}
+		}
+		table.Rows = append(table.Rows, []string{q.id, text.Shorten(q.text, 60), text.Shorten(strings.Join(q.answers, " | "), 40), text.Shorten(answer, 40), fmt.Sprint(wrong[q.id][answer])})
+	}
+	if unsolved == 0 {
+		return nil, nil
+	}
+	table.Note = fmt.Sprintf("%d of %d questions. Check their right answers first.", unsolved, len(b.questions))
+	if unsolved > mostHard {
+		table.Note += fmt.Sprintf(" The first %d are shown.", mostHard)
+	}
+	return []eval.Block{{Table: &table}}, nil
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
