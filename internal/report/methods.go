@@ -135,7 +135,7 @@ func (b *builder) provenance() []string {
 	return []string{
 		study + ", suite " + b.a.Study.Suite + ".",
 		"Run " + b.a.Run.ID + ", seed " + strconv.FormatInt(b.a.Run.Seed, 10) + ", scruple " + b.a.Run.Version + ", format " + b.a.Format + ".",
-		"STUDY.yaml stands for the study's file. Only run and judge ask models; the other commands work on what is stored and cost nothing.",
+		"STUDY.yaml stands for the study's file. Only run asks models; the other commands work on what is stored and cost nothing.",
 	}
 }
 
@@ -144,7 +144,6 @@ func (b *builder) commands() []string {
 		"scruple validate STUDY.yaml",
 		"scruple plan STUDY.yaml",
 		"scruple run STUDY.yaml",
-		"scruple judge STUDY.yaml",
 		"scruple score STUDY.yaml",
 		"scruple gate STUDY.yaml",
 		"scruple report STUDY.yaml",
