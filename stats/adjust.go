@@ -92,7 +92,7 @@ func Adjust(method string, p []float64) ([]float64, error) {
 	case "by":
 		return BY(p), nil
 	}
-	return nil, fmt.Errorf("stats: no correction is called %q; there are none, bonferroni, holm, hochberg, bh and by", method)
+	return nil, fmt.Errorf("stats: unknown correction %q: want none, bonferroni, holm, hochberg, bh or by", method)
 }
 
 // definedOrder lists the indices of defined p-values, smallest first.

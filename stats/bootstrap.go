@@ -41,7 +41,7 @@ type BootstrapOptions struct {
 	Resamples int
 	Level     float64
 	Seed      uint64
-	Workers   int // goroutines; the result does not depend on it
+	Workers   int // number of goroutines; does not change the result
 }
 
 // ClusterBootstrap resamples clusters for an interval of Σnum/Σden: a rate, a
@@ -147,7 +147,7 @@ func newRatioClusters(num, den []float64) (c ratioClusters, err error) {
 		return c, errEmpty
 	}
 	if len(num) > math.MaxInt32 {
-		return c, fmt.Errorf("stats: %d clusters are more than can be drawn from", len(num))
+		return c, fmt.Errorf("stats: %d clusters are too many to resample", len(num))
 	}
 	if err := checkFinite("num", num); err != nil {
 		return c, err
@@ -309,19 +309,19 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 		return b
 	}
 	if b.Clusters < 2 {
-		b.Undefined = "one cluster has no spread"
+		b.Undefined = "one cluster has no variation between clusters"
 		return b
 	}
 	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
 	if lost := len(replicates) - len(kept); lost > 0 {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no %s and are left out", lost, len(replicates), c.missing()))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("%d of %d resamples had no %s and are excluded", lost, len(replicates), c.missing()))
 	}
 	if len(kept) == 0 {
 		b.Undefined = "no resample had a " + c.missing()
 		return b
 	}
 	if b.Clusters < FewClusters {
-		b.Warnings = append(b.Warnings, fmt.Sprintf("%d clusters: intervals from fewer than %d are rough", b.Clusters, FewClusters))
+		b.Warnings = append(b.Warnings, fmt.Sprintf("only %d clusters: below %d, intervals are rough", b.Clusters, FewClusters))
 	}
 	slices.Sort(kept)
 	b.intervals(c, kept)
@@ -340,7 +340,7 @@ func (b *Bootstrap) intervals(c resampler, sorted []float64) {
 	if spread := sorted[len(sorted)-1] - sorted[0]; spread <= 1e-12*c.scale() {
 		b.Degenerate = true
 		b.SD = 0
-		b.Warnings = append(b.Warnings, "all resamples give the same value: there is no BCa interval")
+		b.Warnings = append(b.Warnings, "all resamples have the same value: no BCa interval")
 		return
 	}
 	b.jackknife(c)
@@ -404,7 +404,7 @@ func (b *Bootstrap) bca(sorted []float64, tail, rounding float64) {
 		}
 		b.Z0 = math.NaN()
 		b.BCa = b.Percentile
-		b.Warnings = append(b.Warnings, reason+": the percentile interval stands in for BCa")
+		b.Warnings = append(b.Warnings, reason+": the percentile interval replaces BCa")
 		return
 	}
 	for k, p := range [2]float64{tail, 1 - tail} {

@@ -44,7 +44,7 @@ func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCount
 		return Calibration{}, err
 	}
 	if bins < 1 || bins > 10000 {
-		return Calibration{}, fmt.Errorf("stats: a reliability curve has 1 to 10000 bins, got %d", bins)
+		return Calibration{}, fmt.Errorf("stats: a reliability curve needs 1 to 10000 bins, got %d", bins)
 	}
 	order := make([]int, len(confidence))
 	for i, c := range confidence {
@@ -178,7 +178,7 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 	}
 	r := AUROC{Positives: len(pos), Negatives: len(neg), Value: math.NaN(), SE: math.NaN(), CI: undefinedInterval(level)}
 	if len(pos) == 0 || len(neg) == 0 {
-		r.Undefined = "all cases are of one kind"
+		r.Undefined = "all cases are of one class"
 		return r, nil
 	}
 	all, _ := averageRanks(append(slices.Clone(pos), neg...))
@@ -193,7 +193,7 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 	}
 	r.Value = mean(r.positive)
 	if len(pos) < 2 || len(neg) < 2 {
-		r.Warnings = append(r.Warnings, "one case of a kind has no spread: no interval")
+		r.Warnings = append(r.Warnings, "only one case of a class: no interval")
 		return r, nil
 	}
 	r.SE = math.Sqrt(sumSquares(r.positive, r.Value)/(m-1)/m + sumSquares(r.negative, mean(r.negative))/(n-1)/n)
@@ -203,7 +203,7 @@ func ROC(scores []float64, positive []bool, level float64) (AUROC, error) {
 		r.Warnings = append(r.Warnings, "all scores are the same: no interval")
 		return r, nil
 	default:
-		r.Warnings = append(r.Warnings, "the kinds are separated perfectly: no interval")
+		r.Warnings = append(r.Warnings, "perfect separation: no interval")
 		return r, nil
 	}
 	half := zQuantile((1-level)/2) * r.SE
@@ -240,7 +240,7 @@ func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, erro
 		return d, nil
 	}
 	if ra.Positives < 2 || ra.Negatives < 2 {
-		d.Undefined = "one case of a kind has no spread"
+		d.Undefined = "only one case of a class"
 		return d, nil
 	}
 	variance := func(x, y []float64) float64 {
@@ -250,7 +250,7 @@ func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, erro
 	}
 	d.SE = math.Sqrt(variance(ra.positive, rb.positive) + variance(ra.negative, rb.negative))
 	if negligible(d.SE, 1) {
-		d.Undefined = "both scores rank the cases alike"
+		d.Undefined = "both scores rank the cases identically"
 		return d, nil
 	}
 	d.Z = d.Diff / d.SE

@@ -108,10 +108,10 @@ func TestROCAtTheEdge(t *testing.T) {
 		undefined bool
 		warning   string
 	}{
-		"separated":    {[]float64{3, 4, 1, 2}, kinds, 1, false, "the kinds are separated perfectly: no interval"},
-		"turned round": {[]float64{1, 2, 3, 4}, kinds, 0, false, "the kinds are separated perfectly: no interval"},
+		"separated":    {[]float64{3, 4, 1, 2}, kinds, 1, false, "perfect separation: no interval"},
+		"turned round": {[]float64{1, 2, 3, 4}, kinds, 0, false, "perfect separation: no interval"},
 		"all tied":     {[]float64{7, 7, 7, 7}, kinds, 0.5, false, "all scores are the same: no interval"},
-		"one positive": {[]float64{2, 1, 3}, []bool{true, false, false}, 0.5, false, "one case of a kind has no spread: no interval"},
+		"one positive": {[]float64{2, 1, 3}, []bool{true, false, false}, 0.5, false, "only one case of a class: no interval"},
 		"one kind":     {[]float64{1, 2}, []bool{true, true}, math.NaN(), true, ""},
 	} {
 		r, err := stats.ROC(c.scores, c.kind, 0.95)

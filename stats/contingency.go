@@ -56,7 +56,7 @@ func ChiSquared(table [][]int, continuity bool) (Independence, error) {
 	}
 	for _, total := range append(append([]float64{}, rows...), cols...) {
 		if total == 0 {
-			r.Undefined = "a row or column has no counts"
+			r.Undefined = "a row or column is empty"
 			return r, nil
 		}
 	}

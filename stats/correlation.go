@@ -34,7 +34,7 @@ func Pearson(a, b []float64, level float64) (Correlation, error) {
 	ssA, ssB := sumSquares(a, ma), sumSquares(b, mb)
 	switch {
 	case len(a) < 3:
-		r.Undefined = fmt.Sprintf("%d pairs have no correlation", len(a))
+		r.Undefined = fmt.Sprintf("%d pairs are too few for a correlation", len(a))
 		return r, nil
 	case negligible(math.Sqrt(ssA/n), ma), negligible(math.Sqrt(ssB/n), mb):
 		r.Undefined = "one side is constant"
@@ -45,13 +45,13 @@ func Pearson(a, b []float64, level float64) (Correlation, error) {
 	}
 	r.R = coefficient(a, b, ma, mb, ssA, ssB)
 	if math.Abs(r.R) == 1 {
-		r.Warnings = append(r.Warnings, "a perfect correlation has no test and no interval")
+		r.Warnings = append(r.Warnings, "no test and no interval for a perfect correlation")
 		return r, nil
 	}
 	r.T = r.R * math.Sqrt(r.DF/(1-r.R*r.R))
 	r.P = 2 * tCDF(-math.Abs(r.T), r.DF)
 	if len(a) < 4 {
-		r.Warnings = append(r.Warnings, "3 pairs have no interval of their correlation")
+		r.Warnings = append(r.Warnings, "no interval for the correlation of 3 pairs")
 		return r, nil
 	}
 	half := zQuantile((1-level)/2) / math.Sqrt(n-3)
@@ -76,7 +76,7 @@ func covariation(a, b []float64, ma, mb float64) float64 {
 }
 
 // tooLarge is why nothing can be said of numbers around 1e200.
-const tooLarge = "the squares of these numbers are larger than a float64 holds"
+const tooLarge = "the squares of these numbers overflow float64"
 
 // Spearman is the correlation of ranks, ties by average ranks; its p-value is
 // that of the t approximation, its interval Fisher's z on ranks, which is

@@ -44,7 +44,7 @@ func newDesignMatrix(f *Frame, fixed []string) (*designMatrix, error) {
 				return nil, err
 			}
 			if len(factor.Levels) < 2 {
-				return nil, fmt.Errorf("stats: factor %s has the one level %q: there is nothing to compare", name, strings.Join(factor.Levels, ""))
+				return nil, fmt.Errorf("stats: factor %s has only the level %q: nothing to compare", name, strings.Join(factor.Levels, ""))
 			}
 			t.Factor = &factor
 			for _, level := range factor.Levels[1:] {

@@ -31,7 +31,7 @@ func TOST(estimate, se, df, low, high, alpha float64) (Equivalence, error) {
 	case !(alpha > 0 && alpha < 0.5):
 		return Equivalence{}, fmt.Errorf("stats: alpha of an equivalence test must lie between 0 and 0.5, got %v", alpha)
 	case !(low < high) || math.IsInf(low, 1) || math.IsInf(high, -1) || (math.IsInf(low, -1) && math.IsInf(high, 1)):
-		return Equivalence{}, fmt.Errorf("stats: limits of equivalence must be apart and one of them finite, got %v and %v", low, high)
+		return Equivalence{}, fmt.Errorf("stats: equivalence limits must differ and one must be finite, got %v and %v", low, high)
 	case math.IsNaN(estimate) || math.IsInf(estimate, 0):
 		return Equivalence{}, fmt.Errorf("stats: the estimate is %v", estimate)
 	}

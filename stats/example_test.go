@@ -92,7 +92,7 @@ func ExampleRatioOfSums() {
 	fmt.Println(r.Warnings[0])
 	// Output:
 	// 37 of 46: 0.804, 95% interval 0.554 to 1.054
-	// 6 clusters: intervals from fewer than 20 are rough
+	// only 6 clusters: below 20, intervals are rough
 }
 
 func ExampleRatioDifference() {

@@ -28,7 +28,7 @@ func exact(table [][]int, limit int) (float64, error) {
 		return math.NaN(), err
 	}
 	if len(rows) != 2 {
-		return math.NaN(), fmt.Errorf("stats: Fisher's exact test is of two rows, got %d", len(rows))
+		return math.NaN(), fmt.Errorf("stats: Fisher's exact test needs two rows, got %d", len(rows))
 	}
 	if rows[0] == 0 || rows[1] == 0 {
 		return 1, nil // the only table

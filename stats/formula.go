@@ -105,7 +105,7 @@ func (p *formulaParser) term(f *Formula) error {
 		return err
 	}
 	if slices.Contains(f.Fixed, name) {
-		return fmt.Errorf("%s is named twice", name)
+		return fmt.Errorf("duplicate %s", name)
 	}
 	f.Fixed = append(f.Fixed, name)
 	return nil
@@ -150,7 +150,7 @@ func (p *formulaParser) random(f *Formula) error {
 	}
 	for _, g := range groups {
 		if slices.Contains(f.Random, g) {
-			return fmt.Errorf("(1|%s) is named twice", g)
+			return fmt.Errorf("duplicate (1|%s)", g)
 		}
 		f.Random = append(f.Random, g)
 	}
@@ -159,7 +159,7 @@ func (p *formulaParser) random(f *Formula) error {
 
 func (p *formulaParser) slopes() error {
 	inner, _, _ := strings.Cut(p.rest, ")")
-	return fmt.Errorf("(%s): only random intercepts, (1|group), are supported, no random slopes", inner)
+	return fmt.Errorf("(%s): only random intercepts, (1|group), are supported, not random slopes", inner)
 }
 
 var bareName = regexp.MustCompile(`^[\p{L}.][\p{L}\p{N}._]*`)
@@ -169,7 +169,7 @@ func (p *formulaParser) name() (string, error) {
 	if quoted, ok := strings.CutPrefix(p.rest, "`"); ok {
 		name, rest, closed := strings.Cut(quoted, "`")
 		if !closed || name == "" || strings.Contains(name, ":") {
-			return "", fmt.Errorf("a backquoted name must be closed, not empty and without %q", ":")
+			return "", fmt.Errorf("a backquoted name must be closed, nonempty and without %q", ":")
 		}
 		p.rest = rest
 		return name, nil
@@ -182,7 +182,7 @@ func (p *formulaParser) name() (string, error) {
 	p.space()
 	if p.rest != "" && strings.ContainsRune("*:^(", rune(p.rest[0])) {
 		if p.rest[0] != ':' || !p.inGroup() {
-			return "", fmt.Errorf("%q after %s: interactions and transformations of fixed effects are not supported; make a column of it", p.rest[:1], name)
+			return "", fmt.Errorf("%q after %s: interactions and transformations of fixed effects are not supported; add a column for it", p.rest[:1], name)
 		}
 	}
 	return name, nil

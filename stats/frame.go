@@ -40,7 +40,7 @@ func (f *Frame) AddNumbers(name string, xs []float64) error {
 
 // AddFactor adds a column of labels. The first of levels is the reference of
 // contrasts; a label that is not among them is refused, a level that no row
-// has is dropped. Without levels they are those found, sorted, numbers by
+// has is dropped. Without levels they are sorted labels found in the data, numbers by
 // value.
 func (f *Frame) AddFactor(name string, labels, levels []string) error {
 	if err := f.addable(name, len(labels)); err != nil {
@@ -51,7 +51,7 @@ func (f *Frame) AddFactor(name string, labels, levels []string) error {
 	if given {
 		for _, l := range levels {
 			if _, twice := index[l]; twice {
-				return fmt.Errorf("stats: factor %s: level %q is listed twice", name, l)
+				return fmt.Errorf("stats: factor %s: duplicate level %q", name, l)
 			}
 			index[l] = int32(len(index))
 		}
@@ -62,7 +62,7 @@ func (f *Frame) AddFactor(name string, labels, levels []string) error {
 		c, ok := index[l]
 		if !ok {
 			if given {
-				return fmt.Errorf("stats: factor %s: row %d has %q, which is none of its levels %q", name, i, l, levels)
+				return fmt.Errorf("stats: factor %s: row %d has %q, want one of the levels %q", name, i, l, levels)
 			}
 			c = int32(len(index))
 			index[l] = c
@@ -81,7 +81,7 @@ func (f *Frame) addable(name string, n int) error {
 	case n != f.n:
 		return fmt.Errorf("stats: column %s has %d rows, the frame has %d", name, n, f.n)
 	case f.has(name):
-		return fmt.Errorf("stats: two columns are called %s", name)
+		return fmt.Errorf("stats: duplicate column %s", name)
 	}
 	return nil
 }

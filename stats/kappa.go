@@ -44,7 +44,7 @@ func KappaTable(a, b, labels []string) ([][]int, error) {
 	index := make(map[string]int, len(labels))
 	for i, l := range labels {
 		if _, twice := index[l]; twice {
-			return nil, fmt.Errorf("stats: label %q is listed twice", l)
+			return nil, fmt.Errorf("stats: duplicate label %q", l)
 		}
 		index[l] = i
 	}
@@ -56,7 +56,7 @@ func KappaTable(a, b, labels []string) ([][]int, error) {
 		x, okA := index[a[i]]
 		y, okB := index[b[i]]
 		if !okA || !okB {
-			return nil, fmt.Errorf("stats: unit %d is labelled %q and %q, which are not both among %q", i, a[i], b[i], labels)
+			return nil, fmt.Errorf("stats: unit %d is labelled %q and %q, want labels from %q", i, a[i], b[i], labels)
 		}
 		table[x][y]++
 	}
@@ -105,7 +105,7 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	}
 	r.Agreement = same
 	if chance == 0 {
-		r.Undefined = "both raters give one label only: chance agreement is 1"
+		r.Undefined = "both raters give only one label: chance agreement is 1"
 		return r, nil
 	}
 	r.Max = 1 - least/differ
@@ -225,7 +225,7 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 		f.Randolph = (f.PBar - 1/k) / (1 - 1/k)
 	}
 	if pq == 0 {
-		f.Undefined = "every rater gives one category: chance agreement is 1"
+		f.Undefined = "all ratings are in one category: chance agreement is 1"
 		return f, nil
 	}
 	f.Kappa = (f.PBar - f.PE) / (1 - f.PE)

@@ -72,7 +72,7 @@ type laplace struct {
 func newLaplace(f *Frame, formula Formula) (*laplace, error) {
 	y, ok := f.numbers[formula.Response]
 	if !ok {
-		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
+		return nil, fmt.Errorf("stats: the response %s is not a numeric column", formula.Response)
 	}
 	var passes int
 	for i, v := range y {
@@ -100,7 +100,7 @@ func newLaplace(f *Frame, formula Formula) (*laplace, error) {
 		l.q += len(t.Levels)
 	}
 	if l.q-len(terms[0].Levels) > maxDense {
-		return nil, fmt.Errorf("stats: crossed grouping factors with more than %d levels hang together: leave the smaller one out", maxDense)
+		return nil, fmt.Errorf("stats: crossed grouping factors with more than %d connected levels: remove the smaller one", maxDense)
 	}
 	l.u = make([]float64, l.q)
 	return l, nil
@@ -273,18 +273,18 @@ func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Log
 		}
 	}
 	for _, name := range r.Dropped {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s is made up of earlier ones and was dropped", name))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("column %s is a linear combination of earlier ones and was dropped", name))
 	}
 	p := len(r.Beta)
 	r.SE, r.Z, r.P = undefinedNumbers(p), undefinedNumbers(p), undefinedNumbers(p)
 	if slices.ContainsFunc(r.Beta, func(b float64) bool { return math.Abs(b) > separated }) {
-		r.Undefined = "an effect separates passes from fails: its estimate has no limit"
+		r.Undefined = "complete separation: the estimate of an effect diverges"
 		r.Warnings = append(r.Warnings, r.Undefined)
 		return r
 	}
 	cov, ok := l.covariance(x)
 	if !ok {
-		r.Undefined = "the likelihood has no peak in every direction"
+		r.Undefined = "the likelihood has no maximum in some direction"
 		return r
 	}
 	for c := range p {
@@ -345,7 +345,7 @@ func (l *Logistic) WithoutFixed(name string) (LikelihoodRatio, error) {
 	null := l.Formula
 	null.Fixed = slices.DeleteFunc(slices.Clone(null.Fixed), func(t string) bool { return t == name })
 	if len(null.Fixed) == len(l.Formula.Fixed) {
-		return LikelihoodRatio{}, fmt.Errorf("stats: %s is no fixed effect of the model", name)
+		return LikelihoodRatio{}, fmt.Errorf("stats: %s is not a fixed effect of the model", name)
 	}
 	less, err := FitLogistic(l.frame, null)
 	if err != nil {

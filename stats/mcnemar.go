@@ -83,7 +83,7 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)
 	if r.Discordant == 0 {
 		r.PExact = 1
-		r.Undefined = "no item is passed by one arm alone"
+		r.Undefined = "no item is passed by only one arm"
 		return r, nil
 	}
 	chi := dist.ChiSquared{DF: 1}

@@ -78,14 +78,14 @@ func FitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	y, ok := f.numbers[formula.Response]
 	if !ok {
-		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
+		return nil, fmt.Errorf("stats: the response %s is not a numeric column", formula.Response)
 	}
 	design, err := newDesignMatrix(f, formula.Fixed)
 	if err != nil {
 		return nil, err
 	}
 	if f.n <= design.columns() {
-		return nil, fmt.Errorf("stats: %d rows for %d fixed effects: nothing is left to estimate a variance from", f.n, design.columns())
+		return nil, fmt.Errorf("stats: %d rows for %d fixed effects: too few to estimate a variance", f.n, design.columns())
 	}
 	terms, order, err := groupings(f, formula.Random)
 	if err != nil {
@@ -99,7 +99,7 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 		frame: f, design: design, scaled: scaled, order: order}
 	m.system = newSystem(f.n, terms, scaled, func(int) float64 { return 1 }, scaled.response(y))
 	if m.system.m > maxDense {
-		return nil, fmt.Errorf("stats: crossed grouping factors make %d equations that hang together, more than %d: aggregate, or leave the smaller one out", m.system.m, maxDense)
+		return nil, fmt.Errorf("stats: crossed grouping factors make %d coupled equations, more than %d: aggregate, or remove the smaller one", m.system.m, maxDense)
 	}
 	m.system.allocate()
 	m.system.gatherDense()
@@ -122,13 +122,13 @@ func groupings(f *Frame, names []string) ([]Factor, []int, error) {
 		}
 		switch {
 		case len(v.Levels) < 2:
-			return nil, nil, fmt.Errorf("stats: grouping factor %s has one level (%s): its variance is not identified; leave it out", name, strings.Join(v.Levels, ""))
+			return nil, nil, fmt.Errorf("stats: grouping factor %s has one level (%s): its variance is not identified; remove it", name, strings.Join(v.Levels, ""))
 		case len(v.Levels) >= f.n:
 			return nil, nil, fmt.Errorf("stats: grouping factor %s has as many levels as there are rows (%d): its variance and the residual one are confounded", name, f.n)
 		}
 		for other := range k {
 			if len(factors[other].Levels) == len(v.Levels) && len(crossed(factors[other], v).Levels) == len(v.Levels) {
-				return nil, nil, fmt.Errorf("stats: grouping factors %s and %s group the rows alike: leave one out", names[other], name)
+				return nil, nil, fmt.Errorf("stats: grouping factors %s and %s group the rows identically: remove one", names[other], name)
 			}
 		}
 		factors[k] = v
@@ -344,7 +344,7 @@ func sandwich(b, m [][]float64, w float64) [][]float64 {
 
 func (m *Mixed) warn() {
 	for _, name := range m.Dropped {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("column %s is made up of earlier ones and was dropped", name))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("column %s is a linear combination of earlier ones and was dropped", name))
 	}
 	for _, t := range m.Random {
 		if t.Theta >= singularTheta {
@@ -352,12 +352,12 @@ func (m *Mixed) warn() {
 		}
 		w := fmt.Sprintf("the variance of %s is estimated as 0 (singular fit)", t.Name)
 		if len(t.Levels) <= fewLevels {
-			w += fmt.Sprintf(": %d levels can hardly show one; consider it as a fixed effect", len(t.Levels))
+			w += fmt.Sprintf(": %d levels are few for a variance; consider a fixed effect", len(t.Levels))
 		}
 		m.Warnings = append(m.Warnings, w)
 	}
 	if off := m.rounding(); off > 1e-5 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("the residual standard deviation is %.1g of the response's: next to nothing is left beside the random effects, and −2 log-likelihood is off by up to %.0g", m.Sigma/m.scaled.ySD, off))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("the residual standard deviation is %.1g of the response's: the random effects explain nearly everything, and −2 log-likelihood has an error of up to %.0g", m.Sigma/m.scaled.ySD, off))
 	}
 	m.warnReplicated()
 }

@@ -362,10 +362,10 @@ func (m *Mixed) IsFactor(name string) bool {
 func (m *Mixed) term(factor string) (*designTerm, error) {
 	k := slices.IndexFunc(m.design.Terms, func(t designTerm) bool { return t.Name == factor })
 	if k < 0 || m.design.Terms[k].Factor == nil {
-		return nil, fmt.Errorf("stats: %s is no factor among the fixed effects", factor)
+		return nil, fmt.Errorf("stats: %s is not a factor among the fixed effects", factor)
 	}
 	if len(m.Dropped) > 0 {
-		return nil, fmt.Errorf("stats: means of %s cannot be estimated: %v made up of other columns", factor, m.Dropped)
+		return nil, fmt.Errorf("stats: means of %s cannot be estimated: %v linear combinations of other columns", factor, m.Dropped)
 	}
 	return &m.design.Terms[k], nil
 }
@@ -403,7 +403,7 @@ func (m *Mixed) WithoutFixed(name string) (LikelihoodRatio, error) {
 	null := m.Formula
 	null.Fixed = slices.DeleteFunc(slices.Clone(null.Fixed), func(t string) bool { return t == name })
 	if len(null.Fixed) == len(m.Formula.Fixed) {
-		return LikelihoodRatio{}, fmt.Errorf("stats: %s is no fixed effect of the model", name)
+		return LikelihoodRatio{}, fmt.Errorf("stats: %s is not a fixed effect of the model", name)
 	}
 	less, err := m.refit(null, false)
 	if err != nil {
@@ -419,7 +419,7 @@ func (m *Mixed) WithoutRandom(name string) (LikelihoodRatio, error) {
 	null := m.Formula
 	null.Random = slices.DeleteFunc(slices.Clone(null.Random), func(t string) bool { return t == name })
 	if len(null.Random) == len(m.Formula.Random) {
-		return LikelihoodRatio{}, fmt.Errorf("stats: (1|%s) is no random term of the model", name)
+		return LikelihoodRatio{}, fmt.Errorf("stats: (1|%s) is not a random term of the model", name)
 	}
 	less, err := m.refit(null, m.REML)
 	if err != nil {

@@ -163,7 +163,7 @@ func TestMixedNextToNoResidual(t *testing.T) {
 		terms, _, err := groupings(f, formula.Random)
 		check(t, err)
 		off := math.Abs(m.Criterion - denseCriterion(m, m.theta, terms, y))
-		says := slices.ContainsFunc(m.Warnings, func(w string) bool { return strings.Contains(w, "next to nothing") })
+		says := slices.ContainsFunc(m.Warnings, func(w string) bool { return strings.Contains(w, "explain nearly everything") })
 		if off > m.rounding() || says != warned {
 			t.Errorf("noise %v: off by %v, up to %v expected; %q", noise, off, m.rounding(), m.Warnings)
 		}
@@ -308,13 +308,13 @@ func TestMixedRefuses(t *testing.T) {
 		{"no random term", frame(12, thirds, wave), "y ~ 1", "needs a random term"},
 		{"one level", frame(12, func(int) string { return "a" }, wave), "y ~ 1 + (1|doc)", "has one level"},
 		{"a level a row", frame(12, strconv.Itoa, wave), "y ~ 1 + (1|doc)", "as many levels as there are rows"},
-		{"twins", frame(12, thirds, wave), "y ~ 1 + (1|doc) + (1|twin)", "group the rows alike"},
+		{"twins", frame(12, thirds, wave), "y ~ 1 + (1|doc) + (1|twin)", "group the rows identically"},
 		{"constant", frame(12, thirds, func(int) float64 { return 0.3 }), "y ~ 1 + (1|doc)", "constant"},
 		{"exact fit", frame(12, thirds, func(i int) float64 { return float64(i / 3) }), "y ~ doc + (1|twin)", "fits the response exactly"},
 		{"constant in groups", frame(12, thirds, func(i int) float64 { return math.Sin(float64(i / 3)) }), "y ~ 1 + (1|doc)", "fits the response exactly"},
 		{"no such column", frame(12, thirds, wave), "y ~ 1 + (1|nobody)", "no column nobody"},
-		{"no such response", frame(12, thirds, wave), "z ~ 1 + (1|doc)", "z is no column of numbers"},
-		{"numbers cannot group", frame(12, thirds, wave), "doc ~ 1 + (1|y)", "doc is no column of numbers"},
+		{"no such response", frame(12, thirds, wave), "z ~ 1 + (1|doc)", "z is not a numeric column"},
+		{"numbers cannot group", frame(12, thirds, wave), "doc ~ 1 + (1|y)", "doc is not a numeric column"},
 		{"too few rows", frame(4, func(i int) string { return strconv.Itoa(i % 4) }, wave), "y ~ doc + (1|twin)", "4 rows for 4 fixed effects"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

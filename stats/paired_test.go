@@ -242,7 +242,7 @@ func TestHodgesLehmannInterval(t *testing.T) {
 	}
 	// Four differences: no rank sum is rarer than 1/16 on either side.
 	r, err := stats.WilcoxonSignedRank([]float64{1, 2, 4, 8}, make([]float64, 4), stats.TwoSided, 0.95)
-	if err != nil || r.HLCI.Low != 1 || r.HLCI.High != 8 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "covers 0.875 at most") {
+	if err != nil || r.HLCI.Low != 1 || r.HLCI.High != 8 || len(r.Warnings) != 1 || !strings.Contains(r.Warnings[0], "a coverage of at most 0.875") {
 		t.Errorf("%+v, %v", r, err)
 	}
 }

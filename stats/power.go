@@ -53,7 +53,7 @@ func PairedSize(dz, power, alpha float64, alternative Alternative) (float64, err
 		return 0, err
 	}
 	if dz == 0 || math.IsNaN(dz) || math.IsInf(dz, 0) || (alternative == Greater && dz < 0) || (alternative == Less && dz > 0) {
-		return 0, fmt.Errorf("stats: no number of pairs shows an effect of %v", dz)
+		return 0, fmt.Errorf("stats: no number of pairs can detect an effect of %v", dz)
 	}
 	excess := func(n float64) float64 {
 		p, _ := pairedPower(n, dz, alpha, alternative)
@@ -83,7 +83,7 @@ func PairedEffect(n, power, alpha float64, alternative Alternative) (float64, er
 		return 0, err
 	}
 	if !(n >= minPairs) || math.IsInf(n, 0) {
-		return 0, fmt.Errorf("stats: an effect shows in 2 pairs or more, got %v", n)
+		return 0, fmt.Errorf("stats: want at least 2 pairs, got %v", n)
 	}
 	sign := 1.0
 	if alternative == Less {
@@ -96,7 +96,7 @@ func PairedEffect(n, power, alpha float64, alternative Alternative) (float64, er
 	high := 10 / math.Sqrt(n)
 	for excess(high) < 0 {
 		if high *= 4; high > 1e9 {
-			return 0, fmt.Errorf("stats: no effect shows in %v pairs with a power of %v", n, power)
+			return 0, fmt.Errorf("stats: %v pairs cannot detect any effect with a power of %v", n, power)
 		}
 	}
 	dz, ok := root.Find(excess, 0, high)
@@ -148,7 +148,7 @@ func (d McNemarDesign) Size(power float64) (float64, error) {
 	}
 	sum, diff := d.P10+d.P01, d.P10-d.P01
 	if diff == 0 {
-		return 0, fmt.Errorf("stats: no number of items shows a difference of 0")
+		return 0, fmt.Errorf("stats: no number of items can detect a difference of 0")
 	}
 	root := zQuantile(d.Alpha/2)*math.Sqrt(sum) + zQuantile(1-power)*math.Sqrt(sum-diff*diff)
 	return root * root / (diff * diff), nil

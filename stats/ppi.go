@@ -164,7 +164,7 @@ func (s labelled) estimate(level float64) (PPI, error) {
 	}
 	r.JudgeMean, r.Judge = judge.Value, judge.CI
 	if len(s.y) < 2 {
-		r.Undefined = fmt.Sprintf("%d human labels cannot correct a judge", len(s.y))
+		r.Undefined = fmt.Sprintf("%d human labels are too few to correct a judge", len(s.y))
 		return r, nil
 	}
 	own, err := s.ratio(s.y, s.ofY, level)
@@ -193,7 +193,7 @@ func (s labelled) estimate(level float64) (PPI, error) {
 		if r.Clusters < len(s.y) {
 			what = "clusters with human labels"
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d %s: fewer than %d are a rough correction", r.Clusters, what, FewClusters))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("only %d %s: below %d, the correction is rough", r.Clusters, what, FewClusters))
 	}
 	r.Lambda = s.weight()
 	r.correct(s, own.SE, level)
@@ -209,7 +209,7 @@ func (r *PPI) correct(s labelled, alone, level float64) {
 		r.DF--
 	}
 	if r.DF < 1 {
-		r.Undefined = fmt.Sprintf("%d clusters with human labels have too little spread to go by", r.Clusters)
+		r.Undefined = fmt.Sprintf("%d clusters with human labels vary too little for a correction", r.Clusters)
 		r.DF = math.NaN()
 		return
 	}

@@ -36,7 +36,7 @@ func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, erro
 	}
 	for _, c := range [][2]int{{x1, n1}, {x2, n2}} {
 		if c[1] < 1 || c[0] < 0 || c[0] > c[1] {
-			return TwoProportions{}, fmt.Errorf("stats: %d of %d is no proportion", c[0], c[1])
+			return TwoProportions{}, fmt.Errorf("stats: %d of %d is not a proportion", c[0], c[1])
 		}
 	}
 	nan := math.NaN()

@@ -68,7 +68,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	}
 	r.Value = r.Num / r.Den
 	if r.Clusters == 1 {
-		r.Undefined = "one cluster has no spread"
+		r.Undefined = "one cluster has no variation between clusters"
 		return r, nil
 	}
 	k := float64(r.Clusters)
@@ -114,7 +114,7 @@ func boundary(r Ratio, level float64) Ratio {
 		return r
 	}
 	r.Method = "Wilson over clusters"
-	r.Warnings = append(r.Warnings, "no spread: the interval counts each cluster as one observation")
+	r.Warnings = append(r.Warnings, "no variation between clusters: interval from the number of clusters alone")
 	return r
 }
 
@@ -137,7 +137,7 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 	}
 	k := float64(r.Clusters)
 	if !(r.Value >= 0 && r.Value <= 1) || !(outcomes >= k) || math.IsInf(outcomes, 0) {
-		return Ratio{}, fmt.Errorf("stats: a proportion of %v in %v outcomes of %v clusters: want one between 0 and 1, and an outcome a cluster or more", r.Value, outcomes, k)
+		return Ratio{}, fmt.Errorf("stats: a proportion of %v in %v outcomes of %v clusters: want a proportion from 0 to 1 and at least one outcome per cluster", r.Value, outcomes, k)
 	}
 	r.Undefined, r.Warnings = "", nil
 	if outcomes == k {
@@ -150,7 +150,7 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 		t := tQuantile((1-level)/2, outcomes-1) / tQuantile((1-level)/2, k-1)
 		n *= t * t
 	} else {
-		r.Warnings = append(r.Warnings, "no spread: the interval counts each cluster as one observation")
+		r.Warnings = append(r.Warnings, "no variation between clusters: interval from the number of clusters alone")
 	}
 	r.CI, r.Method = wilson(r.Value, n, level), "Wilson at the effective number of outcomes"
 	if r.Clusters < FewClusters {
@@ -160,7 +160,7 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 }
 
 func fewClusters(n int) string {
-	return fmt.Sprintf("%d clusters: intervals from fewer than %d are rough", n, FewClusters)
+	return fmt.Sprintf("only %d clusters: below %d, intervals are rough", n, FewClusters)
 }
 
 // RatioDiff is the difference of two ratios of sums over the same clusters.
@@ -210,7 +210,7 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		s += e * e
 	}
 	if d.Clusters < 2 {
-		d.Undefined = "one cluster has no spread"
+		d.Undefined = "one cluster has no variation between clusters"
 		return d, nil
 	}
 	k := float64(d.Clusters)

@@ -44,7 +44,7 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 	}
 	y, ok := f.numbers[formula.Response]
 	if !ok {
-		return nil, fmt.Errorf("stats: the response %s is no column of numbers", formula.Response)
+		return nil, fmt.Errorf("stats: the response %s is not a numeric column", formula.Response)
 	}
 	design, err := newDesignMatrix(f, formula.Fixed)
 	if err != nil {
@@ -55,10 +55,10 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 		return nil, err
 	}
 	if len(groups.Levels) < 2 {
-		return nil, fmt.Errorf("stats: one cluster (%s) has no spread between clusters", groups.Levels[0])
+		return nil, fmt.Errorf("stats: one cluster (%s) has no variation between clusters", groups.Levels[0])
 	}
 	if f.n <= design.columns() {
-		return nil, fmt.Errorf("stats: %d rows for %d columns: nothing is left to estimate a variance from", f.n, design.columns())
+		return nil, fmt.Errorf("stats: %d rows for %d columns: too few to estimate a variance", f.n, design.columns())
 	}
 	r := regression{design: design, y: y, groups: groups, p: design.columns()}
 	return r.fit()
@@ -120,7 +120,7 @@ func (r *regression) fit() (*Robust, error) {
 	}
 	r.tests(out, corrections)
 	for _, name := range out.Dropped {
-		out.Warnings = append(out.Warnings, fmt.Sprintf("column %s is made up of earlier ones and was dropped", name))
+		out.Warnings = append(out.Warnings, fmt.Sprintf("column %s is a linear combination of earlier ones and was dropped", name))
 	}
 	if out.Clusters < FewClusters {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%d clusters: trust CR2 with its degrees of freedom, not the others", out.Clusters))

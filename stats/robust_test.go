@@ -309,10 +309,10 @@ func TestRobustRefuses(t *testing.T) {
 				d.y[i] = 3 + 0.1*d.x[i]
 			}
 		}},
-		{"a response that overflows", "y ~ k", "larger than a float64 holds", func(d *regressed) { d.y[0] = 1e200 }},
+		{"a response that overflows", "y ~ k", "overflow float64", func(d *regressed) { d.y[0] = 1e200 }},
 		{"a random term", "y ~ k + (1|cluster)", "fit a mixed model", func(*regressed) {}},
-		{"labels as response", "k ~ x", "no column of numbers", func(*regressed) {}},
-		{"too few rows", "y ~ k + x", "nothing is left", func(d *regressed) {
+		{"labels as response", "k ~ x", "not a numeric column", func(*regressed) {}},
+		{"too few rows", "y ~ k + x", "too few to estimate", func(d *regressed) {
 			*d = regressed{d.y[:4], []float64{1, 2, 3, 5}, []string{"a", "b", "c", "a"}, []string{"u", "u", "v", "v"}}
 		}},
 	} {

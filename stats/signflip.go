@@ -43,7 +43,7 @@ func SignFlipExact(diff []float64) (SignFlip, error) {
 		return r, err
 	}
 	if r.N > MaxExactFlips {
-		return r, fmt.Errorf("stats: %d differences have 2^%d patterns of signs, more than can be counted (2^%d): draw them", r.N, r.N, MaxExactFlips)
+		return r, fmt.Errorf("stats: %d differences have 2^%d patterns of signs, more than can be enumerated (2^%d): sample them", r.N, r.N, MaxExactFlips)
 	}
 	total, tie := sum(diff), r.tie(diff)
 	a, b := flips(diff[:r.N/2]), flips(diff[r.N/2:])

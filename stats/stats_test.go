@@ -46,7 +46,7 @@ func TestUndefinedHasAReason(t *testing.T) {
 		t.Errorf("squares that overflow: %+v, %v", diff, err)
 	}
 	diff, err = stats.RatioDifference([]float64{1e308, 1e308, 1e308}, ones, ones, ones, 0.95)
-	if err != nil || !math.IsNaN(diff.Diff) || diff.Undefined != "the squares of these numbers are larger than a float64 holds" {
+	if err != nil || !math.IsNaN(diff.Diff) || diff.Undefined != "the squares of these numbers overflow float64" {
 		t.Errorf("a sum that overflows: %+v, %v", diff, err)
 	}
 	diff, err = stats.RatioDifference(ones, ones, []float64{0, 0, 0}, []float64{0, 0, 0}, 0.95)

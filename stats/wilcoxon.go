@@ -91,7 +91,7 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	middle := n * (n + 1) / 2
 	r.HodgesLehmann = walsh(kept, (middle+1)/2)/2 + walsh(kept, middle/2+1)/2
 	if r.Used > maxExactRanks {
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d differences: more than %d are tested by the normal approximation alone", r.Used, maxExactRanks))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%d differences: above %d, only the normal approximation is used", r.Used, maxExactRanks))
 		return r, nil
 	}
 	sums := newRankSums(ranks)
@@ -207,7 +207,7 @@ func (r *SignedRank) shiftInterval(sorted []float64, sums rankSums, level float6
 	cut := sums.quantile((1 - level) / 2)
 	if cut == 0 {
 		cut = 1
-		r.Warnings = append(r.Warnings, fmt.Sprintf("the exact interval of %d differences covers %.4g at most", n, 1-math.Ldexp(2, -n)))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("the exact interval of %d differences has a coverage of at most %.4g", n, 1-math.Ldexp(2, -n)))
 	}
 	r.HLCI = Interval{walsh(sorted, cut), walsh(sorted, n*(n+1)/2+1-cut), level}
 }

@@ -72,7 +72,7 @@ func (l *Lines) Read(i int, buf []byte) ([]byte, error) {
 	buf = slices.Grow(buf[:0], n)[:n]
 	if _, err := l.file.ReadAt(buf, r.offset); err != nil {
 		if errors.Is(err, io.EOF) {
-			err = errors.New("the file is shorter than when it was opened: do not change data under a run")
+			err = errors.New("the file was truncated after it was opened: do not change data during a run")
 		}
 		return nil, l.Errorf(i, "reading record: %w", err)
 	}
@@ -161,7 +161,7 @@ func readLine(r *bufio.Reader, long *[]byte) ([]byte, error) {
 	for ; ; part, err = r.ReadSlice('\n') {
 		*long = append(*long, part...)
 		if len(*long) > MaxLine {
-			return nil, fmt.Errorf("the line is longer than %d MB: is this JSON Lines, one value a line?", MaxLine>>20)
+			return nil, fmt.Errorf("line longer than %d MB: the file must be JSON Lines, one value per line", MaxLine>>20)
 		}
 		if err != bufio.ErrBufferFull {
 			return *long, err

@@ -115,7 +115,7 @@ func TestOpenLinesRefuses(t *testing.T) {
 		{"Latin-1", []byte("{}\n\n{\"name\":\"M\xfcller\"}\n"), "data.jsonl:3: byte 11 of the line is not UTF-8: save the file as UTF-8"},
 		{"UTF-16", []byte("\xff\xfe{\x00}\x00"), "data.jsonl:1: byte 1 of the line is not UTF-8: save the file as UTF-8"},
 		{"Latin-1, packed", packed(t, []byte("\xe9\n")), "data.jsonl:1: byte 1 of the line is not UTF-8: save the file as UTF-8"},
-		{"no line ends", bytes.Repeat([]byte("x"), MaxLine+1), "data.jsonl:1: reading data: the line is longer than 64 MB: is this JSON Lines, one value a line?"},
+		{"no line ends", bytes.Repeat([]byte("x"), MaxLine+1), "data.jsonl:1: reading data: line longer than 64 MB: the file must be JSON Lines, one value per line"},
 		{"packed file cut off", whole[:len(whole)/2], "reading data: unexpected EOF"},
 		{"packed file damaged", append(bytes.Clone(whole[:len(whole)-8]), 1, 2, 3, 4, 5, 6, 7, 8), "reading data: gzip: invalid checksum"},
 		{"packed file that is none", []byte("\x1f\x8bnot at all a gzip file"), "data.jsonl: unpacking: gzip: invalid header"},
@@ -166,7 +166,7 @@ func TestFileThatShrank(t *testing.T) {
 	if err := os.Truncate(path, 5); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := l.Read(1, nil); err == nil || !strings.Contains(err.Error(), "data.jsonl:2: reading record: the file is shorter") {
+	if _, err := l.Read(1, nil); err == nil || !strings.Contains(err.Error(), "data.jsonl:2: reading record: the file was truncated") {
 		t.Errorf("got %v", err)
 	}
 }

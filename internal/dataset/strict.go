@@ -92,13 +92,13 @@ func explainSyntax(data []byte, t reflect.Type, e *jsontext.SyntacticError) erro
 	at := skipTo(data, int(e.ByteOffset), space)
 	switch {
 	case at == len(data) && len(bytes.TrimLeft(data, space)) == 0:
-		return faultf(data, 0, "want %s, got nothing", kindOf(t))
+		return faultf(data, 0, "want %s, got an empty line", kindOf(t))
 	case errors.Is(e.Err, io.ErrUnexpectedEOF):
-		return faultf(data, len(data), "the JSON ends too early: is the line cut off, or one value spread over several lines?")
+		return faultf(data, len(data), "unexpected end of JSON: each line must hold one complete value")
 	case errors.Is(e.Err, jsontext.ErrDuplicateName):
-		return faultf(data, at, "key %q is given twice%s", e.JSONPointer.LastToken(), within(t, e.JSONPointer.Parent()))
+		return faultf(data, at, "duplicate key %q%s", e.JSONPointer.LastToken(), within(t, e.JSONPointer.Parent()))
 	case strings.HasSuffix(e.Err.Error(), "after top-level value"):
-		return faultf(data, at, "%w: one line holds one value", e.Err)
+		return faultf(data, at, "%w: want one value per line", e.Err)
 	}
 	return faultf(data, at, "reading JSON: %w", e.Err)
 }

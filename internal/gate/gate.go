@@ -26,35 +26,35 @@ var functions = []function{
 	ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value }),
 	ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low }),
 	ofArm("high", "upper end of its interval", func(e analyse.Estimate) analyse.Number { return e.High }),
-	ofArm("n", "items it rests on", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) }),
+	ofArm("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) }),
 	ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff }),
 	ofPair("diff_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.Low }),
 	ofPair("diff_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.High }),
-	ofPair("p", "two-sided p-value, as it stands", func(c analyse.Comparison) analyse.Number { return c.P }),
-	ofPair("p_adjusted", "p-value corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted }),
+	ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P }),
+	ofPair("p_adjusted", "p-value, corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted }),
 	ofPair("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D }),
 	ofPair("d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow }),
 	ofPair("d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh }),
 	equivLow, equivHigh,
 	{name: "within", arms: 2, metrics: 1, margin: true, usage: "within('arm a', 'arm b', 'metric', margin)",
 		doc: "true where two one-sided tests (TOST) show that the arms differ by less than the margin"},
-	ofPair("pairs", "items both arms have", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
+	ofPair("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
 	ofTrials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
-	ofTrials("malformed", "share of answers that could not be read", func(a analyse.Arm) int { return a.Malformed }),
+	ofTrials("malformed", "share of answers that do not parse", func(a analyse.Arm) int { return a.Malformed }),
 	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
 }
 
 // The interval that two one-sided tests rest on; within reads it.
 var (
-	equivLow  = ofPair("equiv_low", "lower end of the interval of level 1 − 2α of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow })
-	equivHigh = ofPair("equiv_high", "upper end of it", func(c analyse.Comparison) analyse.Number { return c.EquivHigh })
+	equivLow  = ofPair("equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow })
+	equivHigh = ofPair("equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh })
 )
 
 func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function {
 	return function{name, 1, 1, false, name + "('arm', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
 		e, ok := a.Estimate(args[0], args[1])
 		if !ok {
-			return analyse.Undefined(), "there is no such estimate"
+			return analyse.Undefined(), "no such estimate"
 		}
 		return get(e), strings.Join(e.Warnings, "; ")
 	}}
@@ -64,7 +64,7 @@ func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) funct
 	return function{name, 2, 1, false, name + "('arm a', 'arm b', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
 		c, ok := a.Comparison(args[0], args[1], args[2])
 		if !ok {
-			return analyse.Undefined(), "there is no such comparison"
+			return analyse.Undefined(), "no such comparison"
 		}
 		return get(c), strings.Join(c.Warnings, "; ")
 	}}
@@ -117,11 +117,11 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	r.decideOutcome(a, &v)
 	if !a.Run.Complete() {
 		v.State = Undecided
-		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is not finished: %d of %d trials are done", a.Run.Done, a.Run.Planned))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned))
 	}
 	if share, _ := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of an arm's trials failed, the study allows %.1f %%: ask them again with `scruple run --retry-failed`",
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of an arm's trials failed, the limit is %.1f %%: retry them with `scruple run --retry-failed`",
 			100*share, 100*a.Run.MaxFailed))
 	}
 	return v
@@ -155,7 +155,7 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 		settled = true
 		if c.State == Undecided {
 			v.worsen(Undecided)
-			v.Reasons = append(v.Reasons, fmt.Sprintf("whether outcome %q applies cannot be decided: %s", class.name, c.Reason))
+			v.Reasons = append(v.Reasons, fmt.Sprintf("outcome %q cannot be decided: %s", class.name, c.Reason))
 			continue
 		}
 		v.Outcome, v.Advice = class.name, class.advice

@@ -146,18 +146,18 @@ func TestWhatCannotDecide(t *testing.T) {
 
 func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 	for that, want := range map[string]string{
-		"value('ctx','composite') > 0":          `no arm is called "ctx"; the arms are ctn, plain`,
-		"value('ctn','compsite') > 0":           `no metric is called "compsite"; the metrics are composite`,
+		"value('ctx','composite') > 0":          `unknown arm "ctx"; the arms are ctn, plain`,
+		"value('ctn','compsite') > 0":           `unknown metric "compsite"; the metrics are composite`,
 		"value('ctn','quote_words') > 0":        "cannot decide",
 		"value('ctn') > 0":                      "value takes 2 names, got 1",
-		"value(ctn, 'composite') > 0":           "names in quotes",
+		"value(ctn, 'composite') > 0":           "quoted names",
 		"diff('ctn','ctn','composite') > 0":     "add the pair to comparisons",
 		"value('ctn','composite')":              "bool",
 		"value('ctn','composite') >":            "unexpected token",
 		"nonsense('ctn') > 0":                   "nonsense",
-		"within('ctn','plain','composite')":     "the last argument is a number above 0",
-		"within('ctn','plain','composite', -1)": "the last argument is a number above 0",
-		"within('ctn','plain','compsite', 0.1)": `no metric is called "compsite"`,
+		"within('ctn','plain','composite')":     "the last argument must be a number above 0",
+		"within('ctn','plain','composite', -1)": "the last argument must be a number above 0",
+		"within('ctn','plain','compsite', 0.1)": `unknown metric "compsite"`,
 		"within('ctn','plain', 0.1)":            "within takes 3 names, got 2",
 		"value('ctn','composite') > 'a'":        "mismatched types",
 	} {

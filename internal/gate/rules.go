@@ -128,7 +128,7 @@ func (c *checker) Visit(node *ast.Node) {
 	names := call.Arguments
 	if f.margin {
 		if len(names) == 0 || !isNumber(names[len(names)-1]) {
-			c.err = fmt.Errorf("%s: the last argument is a number above 0, as in %s", name, f.usage)
+			c.err = fmt.Errorf("%s: the last argument must be a number above 0, as in %s", name, f.usage)
 			return
 		}
 		names = names[:len(names)-1]
@@ -137,7 +137,7 @@ func (c *checker) Visit(node *ast.Node) {
 	for _, a := range names {
 		s, ok := a.(*ast.StringNode)
 		if !ok {
-			c.err = fmt.Errorf("%s: arguments are names in quotes, as in %s", name, f.usage)
+			c.err = fmt.Errorf("%s: arguments must be quoted names, as in %s", name, f.usage)
 			return
 		}
 		args = append(args, s.Value)
@@ -157,11 +157,11 @@ func isNumber(node ast.Node) bool {
 
 func (c *checker) checkArgs(f function, args []string) error {
 	if len(args) != f.arms+f.metrics {
-		return fmt.Errorf("%s takes %d names, got %d: write %s", f.name, f.arms+f.metrics, len(args), f.usage)
+		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.arms+f.metrics, len(args), f.usage)
 	}
 	for _, arm := range args[:f.arms] {
 		if !slices.Contains(c.names.Arms, arm) {
-			return fmt.Errorf("%s: no arm is called %q; the arms are %s", f.name, arm, strings.Join(c.names.Arms, ", "))
+			return fmt.Errorf("%s: unknown arm %q; the arms are %s", f.name, arm, strings.Join(c.names.Arms, ", "))
 		}
 	}
 	if f.metrics == 0 {
@@ -176,7 +176,7 @@ func (c *checker) checkArgs(f function, args []string) error {
 				known = append(known, m.Name)
 			}
 		}
-		return fmt.Errorf("%s: no metric is called %q; the metrics are %s", f.name, metric, strings.Join(known, ", "))
+		return fmt.Errorf("%s: unknown metric %q; the metrics are %s", f.name, metric, strings.Join(known, ", "))
 	}
 	if c.names.Metrics[i].Kind != eval.Scoring {
 		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)

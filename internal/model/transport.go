@@ -49,7 +49,7 @@ func (e *Endpoint) Base(own string, endings ...string) (string, error) {
 	case err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https"):
 		return "", fmt.Errorf("base_url %q: not an http or https URL, such as %s", base, own)
 	case u.RawQuery != "" || u.Fragment != "":
-		return "", fmt.Errorf("base_url %q: a query or fragment would be lost; give the address up to the API's version, such as %s", base, own)
+		return "", fmt.Errorf("base_url %q: a query or fragment would be lost; use the URL up to the API version, such as %s", base, own)
 	}
 	base = strings.TrimRight(base, "/")
 	for _, ending := range endings {

@@ -135,13 +135,13 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 	body := bytes.TrimPrefix(x.Body, []byte("\ufeff"))
 	switch {
 	case kind == "text/event-stream":
-		return eval.Response{}, Malformed("the server sent an event stream, though none was asked for")
+		return eval.Response{}, Malformed("the server sent an event stream, which was not requested")
 	case kind == "text/html" || strings.HasSuffix(kind, "xml"):
 		e := Malformed("the answer is %s, not JSON: %s", kind, plainText(body))
-		e.Remedy = "check that base_url is the address of a model's API"
+		e.Remedy = "check that base_url is the URL of a model's API"
 		return eval.Response{}, e
 	case x.Header.Get("Content-Encoding") != "":
-		return eval.Response{}, Malformed("the answer is encoded as %s, though no encoding was asked for", x.Header.Get("Content-Encoding"))
+		return eval.Response{}, Malformed("the answer is encoded as %s, which was not requested", x.Header.Get("Content-Encoding"))
 	case len(bytes.TrimSpace(body)) == 0:
 		return eval.Response{}, Malformed("the answer is empty")
 	}

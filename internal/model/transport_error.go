@@ -254,11 +254,11 @@ func (c *complaint) remedy(e *Error, x *Exchange, keyEnv, name string) string {
 	case e.Kind == eval.ErrAuth && (c.unpaid() || x.Status == http.StatusPaymentRequired):
 		return "add credit to the provider's account, or raise its spending limit"
 	case e.Kind == eval.ErrAuth && keyEnv == "":
-		return "name the variable that holds a valid key in the model's api_key_env"
+		return "set the model's api_key_env to a variable with a valid key"
 	case e.Kind == eval.ErrAuth:
 		return "check that the key in " + keyEnv + " is valid and may use model " + strconv.Quote(name)
 	case x.Status >= 300 && x.Status < 400:
-		return fmt.Sprintf("the server redirects to %q: give the final address as base_url", x.Header.Get("Location"))
+		return fmt.Sprintf("the server redirects to %q: use the final URL as base_url", x.Header.Get("Location"))
 	case c.says("model_not_found") || x.Status == http.StatusNotFound:
 		return "check the model's name " + strconv.Quote(name) + " and its base_url"
 	case e.Kind == eval.ErrRateLimited:
@@ -279,13 +279,13 @@ func InBody(raw json.RawMessage) error { return &inBody{raw} }
 
 type inBody struct{ raw json.RawMessage }
 
-func (*inBody) Error() string { return "the answer holds an error" }
+func (*inBody) Error() string { return "the answer is an error" }
 
 // incomplete classes the error of an exchange without a complete answer.
 func incomplete(ctx context.Context, x *Exchange) *Error {
 	err := x.Err
 	if errors.Is(err, ErrTooLarge) {
-		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), Remedy: "check that base_url is the address of a model's API"}
+		return &Error{Kind: eval.ErrMalformed, Status: x.Status, Message: fmt.Sprintf("the answer is larger than %d MiB", MaxBody>>20), Remedy: "check that base_url is the URL of a model's API"}
 	}
 	e := FromTransport(ctx, err)
 	e.Status = x.Status
@@ -293,7 +293,7 @@ func incomplete(ctx context.Context, x *Exchange) *Error {
 	switch {
 	case e.Remedy != "":
 	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Remedy = "check that the server is running and that base_url is its address"
+		e.Remedy = "check that the server is running and that base_url is correct"
 	case errors.As(err, &lookup) && lookup.IsNotFound:
 		e.Remedy = "check the host in base_url and the network"
 	}

@@ -113,7 +113,7 @@ func TestFaults(t *testing.T) {
 		{name: "JSON that calls itself HTML", status: 200, body: `{}`, header: map[string]string{"Content-Type": "text/html"},
 			want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is text/html, not JSON: {}"}},
 		{name: "event stream though none was asked for", status: 200, body: "data: {}\n\n", header: map[string]string{"Content-Type": "text/event-stream"},
-			want: model.Error{Kind: eval.ErrMalformed, Message: "the server sent an event stream, though none was asked for"}},
+			want: model.Error{Kind: eval.ErrMalformed, Message: "the server sent an event stream, which was not requested"}},
 		{name: "empty body", status: 200, want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
 		{name: "blank body", status: 200, body: " \n\n ", want: model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}},
 		{name: "error in a success, by code", status: 200, body: `{"error":{"message":"Provider returned error","code":429}}`, want: model.Error{Kind: eval.ErrRateLimited, Message: "Provider returned error"}},

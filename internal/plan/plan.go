@@ -36,17 +36,17 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 		p.position[i] = int32(k)
 	}
 	if a, _, dup := p.index.Duplicate(); dup {
-		return nil, fmt.Errorf("two items have the id %q: ids must be unique in a study", items[a].ID)
+		return nil, fmt.Errorf("duplicate item id %q", items[a].ID)
 	}
 	for _, a := range arms {
 		if slices.Contains(p.arms, a.ID) {
-			return nil, fmt.Errorf("two arms have the id %q: rename one of them", a.ID)
+			return nil, fmt.Errorf("duplicate arm id %q: rename one", a.ID)
 		}
 		p.arms = append(p.arms, a.ID)
 	}
 	slices.Sort(p.arms)
 	if replicates < 1 {
-		return nil, fmt.Errorf("replicates is %d: an item is given to an arm at least once", replicates)
+		return nil, fmt.Errorf("replicates is %d: want at least 1", replicates)
 	}
 	return p, nil
 }

@@ -11,10 +11,10 @@ import (
 func adjust() []Procedure {
 	return []Procedure{{
 		Name: "p_adjust", Title: "Correction for multiple comparisons",
-		Summary: "What p-values of a family of tests come to when all of them were asked: Bonferroni, Holm, Hochberg (family-wise error), Benjamini-Hochberg and Benjamini-Yekutieli (false discovery rate).",
+		Summary: "Adjusted p-values of a family of tests: Bonferroni, Holm, Hochberg (family-wise error), Benjamini-Hochberg and Benjamini-Yekutieli (false discovery rate).",
 		Source:  "R stats::p.adjust",
-		Columns: []Role{{Name: "p", Doc: "p-values, one test a row; undefined ones do not count", Missing: true}},
-		Params:  []Param{{"alpha", "0.05", "level of rejection"}},
+		Columns: []Role{{Name: "p", Doc: "p-values, one test per row; undefined ones are ignored", Missing: true}},
+		Params:  []Param{{"alpha", "0.05", "significance level"}},
 		method:  typed[adjustParams, pValues]{defaults: adjustParams{Alpha: 0.05}, answer: adjusted},
 	}}
 }
@@ -29,11 +29,11 @@ type pValues struct {
 
 func adjusted(params adjustParams, in pValues) (any, error) {
 	if len(in.P) == 0 {
-		return nil, errors.New("input.p is empty: there is nothing to correct")
+		return nil, errors.New("input.p is empty: want at least one p-value")
 	}
 	for i, x := range in.P {
 		if x < 0 || x > 1 {
-			return nil, fmt.Errorf("input.p[%d] is %v, a p-value lies between 0 and 1", i, x)
+			return nil, fmt.Errorf("input.p[%d] is %v, want a p-value from 0 to 1", i, x)
 		}
 	}
 	if !(params.Alpha > 0 && params.Alpha < 1) {

@@ -15,23 +15,23 @@ import (
 func agreement() []Procedure {
 	return []Procedure{{
 		Name: "cohen_kappa", Title: "Cohen's kappa",
-		Summary: "Agreement of two raters beyond chance, unweighted and with linear and quadratic weights on the order of labels; percent agreement and the largest kappa the margins allow stand beside it.",
+		Summary: "Agreement of two raters beyond chance, unweighted and with linear and quadratic weights on the order of labels; also percent agreement and the largest kappa that the margins allow.",
 		Source:  "scikit-learn, statsmodels; Fleiss, Cohen & Everitt (1969)",
 		Columns: []Role{{Name: "rater_a", Doc: "labels of the first rater", Kind: Label}, {Name: "rater_b", Doc: "labels of the second rater", Kind: Label}},
-		Params:  []Param{{"labels", "those found, sorted", "labels in their order"}},
+		Params:  []Param{{"labels", "sorted labels found in the data", "labels in their order"}},
 		method:  typed[kappaParams, raters]{answer: kappa},
 	}, {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
 		Summary: "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
 		Source:  "statsmodels; Fleiss (1971); Randolph (2005)",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column a rater; or counts, one column a category", Kind: Label, Many: true, ByRow: true}},
-		Params:  []Param{{"columns", "raters", "what a column of a table is: raters (labels) or categories (how many raters gave it)"}},
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true}},
+		Params:  []Param{{"columns", "raters", "what the columns of a table are: raters (labels) or categories (counts)"}},
 		method:  typed[fleissParams, subjects]{defaults: fleissParams{"raters"}, answer: fleiss},
 	}, {
 		Name: "krippendorff_alpha", Title: "Krippendorff's alpha",
 		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales.",
 		Source:  "Krippendorff (2011)",
-		Columns: []Role{{Name: "ratings", Doc: "ratings, one column a rater, one unit a row; empty is missing", Kind: Either, Many: true, Missing: true}},
+		Columns: []Role{{Name: "ratings", Doc: "ratings, one column per rater, one row per unit; empty means missing", Kind: Either, Many: true, Missing: true}},
 		Params:  []Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}},
 		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{"nominal"}, answer: krippendorff},
 	}}
@@ -52,7 +52,7 @@ func kappa(p kappaParams, in raters) (any, error) {
 		labels = distinct(slices.Concat(in.A, in.B))
 	}
 	if len(labels) > 1000 {
-		return nil, fmt.Errorf("%d different labels: agreement on them is no table", len(labels))
+		return nil, fmt.Errorf("%d different labels: too many for a table", len(labels))
 	}
 	table, err := stats.KappaTable(in.A, in.B, labels)
 	if err != nil {

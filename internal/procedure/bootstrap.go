@@ -9,22 +9,22 @@ import (
 )
 
 func bootstraps() []Procedure {
-	roles := []Role{{Name: "diff", Doc: "value of each row: a difference, a score, a numerator"},
-		{Name: "cluster", Doc: "which rows hang together", Kind: Label, Optional: true}, {Name: "den", Doc: "denominators, for a ratio of sums", Optional: true}}
+	roles := []Role{{Name: "diff", Doc: "value of each row: a difference, a score or a numerator"},
+		{Name: "cluster", Doc: "cluster of each row", Kind: Label, Optional: true}, {Name: "den", Doc: "denominators, for a ratio of sums", Optional: true}}
 	return []Procedure{{
 		Name: "cluster_bootstrap_random", Title: "Cluster bootstrap",
-		Summary: "Percentile, basic and BCa interval of a pooled mean or a ratio of sums when rows come in clusters, which are drawn whole.",
+		Summary: "Percentile, basic and BCa interval of a pooled mean or a ratio of sums when rows are clustered; whole clusters are resampled.",
 		Source:  "Efron (1987); scipy.stats.bootstrap",
 		Columns: roles,
-		Params: []Param{{"resamples", "10000", "resamples drawn"}, {"conf", "0.95", "confidence level"}, {"seed", "1", "of the draws"},
-			{"workers", "1", "goroutines; the result does not depend on it"}},
+		Params: []Param{{"resamples", "10000", "resamples drawn"}, {"conf", "0.95", "confidence level"}, {"seed", "1", "random seed"},
+			{"workers", "1", "number of goroutines; does not change the result"}},
 		method: typed[bootstrapParams, clustered]{answer: bootstrapped,
 			defaults: bootstrapParams{drawParams{Resamples: 10000, Seed: 1, Workers: 1}, 0.95}},
 	}, {
 		Name: "cluster_bootstrap_fixed_resamples", Title: "Cluster bootstrap with resamples given",
-		Summary: "The same with the resamples in params.indices, by the conventions of SciPy and of R's boot.",
+		Summary: "The same with the resamples in params.indices, following SciPy and R's boot.",
 		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
-		Params:  []Param{{"indices", "", "one list of cluster indices a resample"}, {"indices_base", "0", "number of the first cluster"}, {"conf", "0.95", "confidence level"}},
+		Params:  []Param{{"indices", "", "one list of cluster indices per resample"}, {"indices_base", "0", "index of the first cluster"}, {"conf", "0.95", "confidence level"}},
 		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
 	}}
 }
@@ -128,7 +128,7 @@ func resampled(p resampleParams, in resampledInput) (any, error) {
 		draws = in.Indices
 	}
 	if draws == nil {
-		return nil, errors.New("params.indices is missing: one list of cluster indices a resample")
+		return nil, errors.New("params.indices is missing: one list of cluster indices per resample")
 	}
 	for _, draw := range draws {
 		for i := range draw {

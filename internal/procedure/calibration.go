@@ -5,16 +5,16 @@ import "github.com/scruple-eval/scruple/stats"
 func calibrations() []Procedure {
 	return []Procedure{{
 		Name: "calibration", Title: "Reliability curve and calibration error",
-		Summary: "Whether stated confidences come true as often as they say: reliability curve, expected and largest calibration error, Brier score.",
+		Summary: "Whether stated confidences match observed frequencies: reliability curve, expected and maximum calibration error, Brier score.",
 		Source:  "Guo et al. (2017); Nixon et al. (2019)",
-		Columns: []Role{{Name: "confidence", Doc: "between 0 and 1"}, {Name: "outcome", Doc: "what came true", Kind: Binary}},
-		Params:  []Param{{"bins", "10", "steps of the curve"}, {"equal_counts", "false", "bins with equally many, not equally wide"}},
+		Columns: []Role{{Name: "confidence", Doc: "between 0 and 1"}, {Name: "outcome", Doc: "observed outcome", Kind: Binary}},
+		Params:  []Param{{"bins", "10", "number of bins"}, {"equal_counts", "false", "bins of equal size instead of equal width"}},
 		method:  typed[calibrationParams, confidences]{defaults: calibrationParams{Bins: 10}, answer: calibrated},
 	}, {
 		Name: "auroc", Title: "Area under the ROC curve",
-		Summary: "How well a score tells two kinds apart, with DeLong's interval; with a second score of the same cases also their difference.",
+		Summary: "How well a score separates two classes, with DeLong's interval; with a second score of the same cases, also the difference.",
 		Source:  "DeLong et al. (1988); Sun & Xu (2014); R pROC",
-		Columns: []Role{{Name: "score", Doc: "higher for the positive kind"}, {Name: "positive", Doc: "kind of the case", Kind: Binary}, {Name: "other", Doc: "a second score", Optional: true}},
+		Columns: []Role{{Name: "score", Doc: "higher for the positive class"}, {Name: "positive", Doc: "class of the case", Kind: Binary}, {Name: "other", Doc: "a second score", Optional: true}},
 		method:  typed[none, scores]{answer: auroc},
 	}}
 }

@@ -12,7 +12,7 @@ import (
 func categorical() []Procedure {
 	return []Procedure{{
 		Name: "mcnemar", Title: "McNemar's test",
-		Summary: "Whether two arms pass equally often on the same items, from the items that one of them alone passes: exact and mid-p, χ² with and without continuity correction, odds ratio.",
+		Summary: "Whether two arms pass equally often on the same items, from the discordant items: exact and mid-p, χ² with and without continuity correction, odds ratio.",
 		Source:  "R mcnemar.test, binom.test; Fagerland et al. (2013)",
 		Columns: []Role{{Name: "a_pass", Doc: "outcomes of the first arm", Kind: Binary}, {Name: "b_pass", Doc: "outcomes of the second arm on the same items", Kind: Binary}},
 		method:  typed[none, outcomes]{answer: mcnemar},
@@ -20,18 +20,18 @@ func categorical() []Procedure {
 		Name: "cochran_q", Title: "Cochran's Q",
 		Summary: "Whether several arms pass equally often on the same items.",
 		Source:  "statsmodels cochrans_q; Cochran (1950)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes, one column an arm", Kind: Binary, Many: true, ByRow: true}},
+		Columns: []Role{{Name: "pass", Doc: "outcomes, one column per arm", Kind: Binary, Many: true, ByRow: true}},
 		method:  typed[none, arms]{answer: cochran},
 	}, {
 		Name: "chi2_independence", Title: "Chi-squared test of independence",
-		Summary: "Whether two groupings of independent observations hang together: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
+		Summary: "Whether two groupings of independent observations are associated: χ², G, residuals, Cramér's V, and all pairs of rows with Bonferroni (plain, Yates, Fisher).",
 		Source:  "R chisq.test, fisher.test",
 		Columns: []Role{{Name: "row", Doc: "one grouping", Kind: Label}, {Name: "column", Doc: "the other", Kind: Label}},
 		Params:  []Param{{"continuity", "false", "Yates' correction, for 2×2 tables"}},
 		method:  typed[chiSquaredParams, crossTable]{answer: chiSquared},
 	}, {
 		Name: "fisher_exact", Title: "Fisher's exact test",
-		Summary: "Whether a table with two rows shows any dependence, with both margins fixed.",
+		Summary: "Whether the rows and columns of a 2×k table are associated, with fixed margins.",
 		Source:  "R fisher.test",
 		Columns: []Role{{Name: "row", Doc: "one of two groups", Kind: Label}, {Name: "column", Doc: "outcome", Kind: Label}},
 		method:  typed[none, crossTable]{answer: fisher},
@@ -123,7 +123,7 @@ func (in *crossTable) count() error {
 	}
 	in.Rows, in.Columns = distinct(in.Row), distinct(in.Column)
 	if len(in.Rows)*len(in.Columns) > 1_000_000 {
-		return fmt.Errorf("%d × %d different labels are no table of counts", len(in.Rows), len(in.Columns))
+		return fmt.Errorf("%d × %d different labels: too many for a table of counts", len(in.Rows), len(in.Columns))
 	}
 	in.Table = make([][]int, len(in.Rows))
 	for i := range in.Table {
@@ -165,7 +165,7 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 		r.Rows, r.Columns = in.Rows, in.Columns
 	}
 	if len(in.Table) > maxPairs {
-		warnings = append(warnings, fmt.Sprintf("%d rows: pairs are compared up to %d", len(in.Table), maxPairs))
+		warnings = append(warnings, fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs))
 		return explain(r, test.Undefined, warnings...), nil
 	}
 	if r.Pairs, err = stats.RowPairs(in.Table); err != nil {
@@ -179,7 +179,7 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 		r.Bonferroni, r.Yates = append(r.Bonferroni, pair.PBonferroni), append(r.Yates, pair.PYatesBonferroni)
 	}
 	if left > 0 {
-		warnings = append(warnings, fmt.Sprintf("%d of %d pairs have no exact test: too many tables to enumerate", left, len(r.Pairs)))
+		warnings = append(warnings, fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(r.Pairs)))
 	}
 	return explain(r, test.Undefined, warnings...), nil
 }

@@ -123,7 +123,7 @@ func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.
 	d.ReuseRecord = true
 	header, err := d.Read()
 	if errors.Is(err, io.EOF) {
-		return nil, fmt.Errorf("%s: empty; the first line must name the columns", file)
+		return nil, fmt.Errorf("%s: empty file; the first line must name the columns", file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", file, err)
@@ -133,7 +133,7 @@ func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
 		if slices.Contains(header[:i], header[i]) {
-			return nil, fmt.Errorf("%s:1: two columns are called %q", file, header[i])
+			return nil, fmt.Errorf("%s:1: duplicate column %q", file, header[i])
 		}
 	}
 	bound, err := bind(header, file, roles, cols)
@@ -165,13 +165,13 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 				next++
 			}
 			if next == len(roles) {
-				return nil, fmt.Errorf("--cols: no use for column %q: the method takes %s", name, roleNames(roles))
+				return nil, fmt.Errorf("--cols: unexpected column %q: the method takes %s", name, roleNames(roles))
 			}
 			role = roles[next].Name
 		}
 		i := slices.IndexFunc(roles, func(r Role) bool { return r.Name == role })
 		if i < 0 {
-			return nil, fmt.Errorf("--cols: %q is no role of this method, which takes %s", role, roleNames(roles))
+			return nil, fmt.Errorf("--cols: unknown role %q: the method takes %s", role, roleNames(roles))
 		}
 		if taken[role] && !roles[i].Many {
 			return nil, fmt.Errorf("--cols: two columns for %q", role)
@@ -179,13 +179,13 @@ func bind(header []string, file string, roles []Role, cols []string) ([]binding,
 		taken[role] = true
 		k := slices.Index(header, strings.TrimSpace(name))
 		if k < 0 {
-			return nil, fmt.Errorf("%s:1: no column %q; there are %q", file, name, header)
+			return nil, fmt.Errorf("%s:1: no column %q; the columns are %q", file, name, header)
 		}
 		bound = append(bound, binding{role, k})
 	}
 	for _, r := range roles {
 		if !taken[r.Name] && !r.Optional {
-			return nil, fmt.Errorf("--cols: no column for %q (%s); the method takes %s", r.Name, r.Doc, roleNames(roles))
+			return nil, fmt.Errorf("--cols: missing column for %q (%s); the method takes %s", r.Name, r.Doc, roleNames(roles))
 		}
 	}
 	return bound, nil

@@ -46,7 +46,7 @@ func ReadCase(r io.Reader) (Case, error) {
 		return Case{}, fmt.Errorf("reading the case: %w", mistake("the case", b, reflect.TypeOf(raw), err))
 	}
 	if raw.Method == nil {
-		return Case{}, fmt.Errorf("reading the case: no \"method\"; a case is an object with method, params and input")
+		return Case{}, fmt.Errorf("reading the case: missing \"method\"; a case is an object with method, params and input")
 	}
 	return Case{*raw.Method, raw.Params, raw.Input}, nil
 }
@@ -72,10 +72,10 @@ func decodeParams(raw jsontext.Value, params any, notes bool) error {
 			continue
 		}
 		if near, ok := text.Nearest(name, known); ok {
-			return fmt.Errorf("params.%s is unknown; did you mean %q?", name, near)
+			return fmt.Errorf("unknown params.%s; did you mean %q?", name, near)
 		}
 		if !notes {
-			return fmt.Errorf("params.%s is unknown; %s", name, expectedNames(known))
+			return fmt.Errorf("unknown params.%s; %s", name, expectedNames(known))
 		}
 	}
 	return nil
@@ -187,7 +187,7 @@ func found(v jsontext.Value) string {
 		return quoted(string(s))
 	}
 	if _, err := strconv.ParseFloat(string(v), 64); errors.Is(err, strconv.ErrRange) {
-		return string(v) + " (which no float64 can hold)"
+		return string(v) + " (out of range for float64)"
 	}
 	return string(v)
 }

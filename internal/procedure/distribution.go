@@ -13,7 +13,7 @@ func distributions() []Procedure {
 		Name: "distribution_tails", Title: "Tails and quantiles of distributions",
 		Summary: "P(X > x), P(X ≤ x) and quantiles of normal (mean, sd), student_t (df), chi_squared (df), f (df1, df2), binomial (n, p), noncentral_t (df, ncp) and beta (a, b); small probabilities keep their relative accuracy.",
 		Source:  "R",
-		Params:  []Param{{"dist, params, x", "", "of each of input.cases"}, {"dist, params, p", "", "of each of input.quantiles"}},
+		Params:  []Param{{"dist, params, x", "", "for each of input.cases"}, {"dist, params, p", "", "for each of input.quantiles"}},
 		method:  typed[none, questions]{answer: answers},
 	}}
 }
@@ -44,14 +44,14 @@ func (q question) distribution() (distribution, error) {
 	n, known := size[q.Dist]
 	switch {
 	case !known:
-		return nil, fmt.Errorf("no distribution is called %q; there are normal, student_t, chi_squared, f, binomial, noncentral_t and beta", q.Dist)
+		return nil, fmt.Errorf("unknown distribution %q: want normal, student_t, chi_squared, f, binomial, noncentral_t or beta", q.Dist)
 	case len(p) != n:
 		return nil, fmt.Errorf("%s takes %d parameters, got %d", q.Dist, n, len(p))
 	}
 	switch q.Dist {
 	case "normal":
 		if !(p[1] > 0) {
-			return nil, fmt.Errorf("the sd of a normal distribution is above 0, got %v", p[1])
+			return nil, fmt.Errorf("the sd of a normal distribution must be above 0, got %v", p[1])
 		}
 		return dist.Normal{Mean: p[0], SD: p[1]}, nil
 	case "student_t":
@@ -66,14 +66,14 @@ func (q question) distribution() (distribution, error) {
 		return dist.Beta{A: p[0], B: p[1]}, nil
 	}
 	if p[0] != math.Trunc(p[0]) || math.Abs(p[0]) > 1<<53 {
-		return nil, fmt.Errorf("the trials of a binomial distribution are a whole number, got %v", p[0])
+		return nil, fmt.Errorf("the number of trials of a binomial distribution must be a whole number, got %v", p[0])
 	}
 	return dist.Binomial{N: int(p[0]), P: p[1]}, nil
 }
 
 func answers(_ none, in questions) (any, error) {
 	if in.Cases == nil && in.Quantiles == nil {
-		return nil, errors.New("input has neither cases (tails) nor quantiles")
+		return nil, errors.New("input needs cases (tails) or quantiles")
 	}
 	tails, err := each(in.Cases, "input.cases", func(q question) (Ordered, error) {
 		return q.answer("x", q.X, func(d distribution, x float64) Ordered { return Ordered{{"sf", d.Survival(x)}, {"cdf", d.CDF(x)}} })

@@ -178,13 +178,13 @@ func TestReadTableMistakes(t *testing.T) {
 	for _, c := range []struct{ text, cols, reason string }{
 		{"", "a", "x.csv: empty"},
 		{"a,b\n", "a", "no rows under the header"},
-		{"a,a\n1,2\n", "a", `two columns are called "a"`},
+		{"a,a\n1,2\n", "a", `duplicate column "a"`},
 		{"a,b\n1,2,3\n", "a", "wrong number of fields"},
 		{"a,b\n\"1,2\n", "a", "extraneous or missing"},
-		{"a,b\n1,2\n", "c", `no column "c"; there are ["a" "b"]`},
-		{"a,b\n1,2\n", "c=a", `"c" is no role of this method, which takes a,[b]`},
-		{"a,b\n1,2\n", "a,b,a", "no use for column"},
-		{"a,b\n1,2\n", "b=b", `no column for "a"`},
+		{"a,b\n1,2\n", "c", `no column "c"; the columns are ["a" "b"]`},
+		{"a,b\n1,2\n", "c=a", `unknown role "c": the method takes a,[b]`},
+		{"a,b\n1,2\n", "a,b,a", "unexpected column"},
+		{"a,b\n1,2\n", "b=b", `missing column for "a"`},
 		{"a,b\n1,2\n", "a=a,a=b", "two columns for"},
 		{"a,b\n\xff,2\n", "a", "x.csv:2: column \"a\" is not valid UTF-8"},
 	} {

@@ -16,7 +16,7 @@ func mixed() []Procedure {
 	return []Procedure{{
 		Name:  "lmm_random_intercepts",
 		Title: "Linear mixed model with random intercepts",
-		Summary: "How a score depends on fixed effects when rows hang together by document, type, annotator and the like, crossed or nested. " +
+		Summary: "How a score depends on fixed effects when rows are grouped by document, type, annotator and so on, crossed or nested. " +
 			"REML and ML, tests with Satterthwaite's degrees of freedom, marginal means and all pairwise contrasts.",
 		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns: modelColumns,
@@ -26,7 +26,7 @@ func mixed() []Procedure {
 	}, {
 		Name:  "logistic_glmm_laplace",
 		Title: "Logistic mixed model with random intercepts",
-		Summary: "How the odds of passing depend on fixed effects when outcomes hang together by fragment, document and the like. " +
+		Summary: "How the odds of passing depend on fixed effects when outcomes are grouped by fragment, document and so on. " +
 			"Maximum likelihood by Laplace's approximation, Wald tests.",
 		Source:  "R lme4 1.1-31 glmer (nAGQ = 1)",
 		Columns: modelColumns,
@@ -36,14 +36,14 @@ func mixed() []Procedure {
 }
 
 var modelColumns = []Role{
-	{Name: "columns", Doc: "the columns the formula names; those that are numbers throughout are numbers, others factors", Kind: Either, Many: true, Named: true},
+	{Name: "columns", Doc: "the columns in the formula; columns of numbers are numeric, others are factors", Kind: Either, Many: true, Named: true},
 }
 
 var modelParams = []Param{
 	{"formula", "", "such as score ~ kernel + (1|document) + (1|doc_type); or response, fixed and random_intercepts"},
 	{"factor_levels", "sorted", "levels of each factor, the first is the reference: {\"kernel\": [\"literal\", \"ctn\"]}"},
 	{"factors", "", "numeric columns to treat as factors"},
-	{"emmeans_factor", "first fixed factor", "the factor whose means and pairs are estimated"},
+	{"emmeans_factor", "first fixed factor", "the factor for marginal means and contrasts"},
 }
 
 // modelOptions are the params of a model.
@@ -75,7 +75,7 @@ func (p modelOptions) formula() (stats.Formula, error) {
 	case p.Formula != "":
 		return stats.ParseFormula(p.Formula)
 	case p.Response == "":
-		return stats.Formula{}, errors.New("params.formula is missing: what depends on what, such as score ~ kernel + (1|document)")
+		return stats.Formula{}, errors.New("params.formula is missing: want one such as score ~ kernel + (1|document)")
 	}
 	return stats.Formula{Response: p.Response, Fixed: p.Fixed, Random: p.Random}, nil
 }

@@ -9,14 +9,14 @@ import (
 )
 
 var pairColumns = []Role{
-	{Name: "a", Doc: "scores of the first arm, one item a row"},
-	{Name: "b", Doc: "scores of the second arm, of the same items"},
+	{Name: "a", Doc: "scores of the first arm, one item per row"},
+	{Name: "b", Doc: "scores of the second arm, same items"},
 }
 
 func paired() []Procedure {
 	return []Procedure{{
 		Name: "paired_t_test", Title: "Paired t-test",
-		Summary: "Whether two arms differ in their mean on the same items. Assumes that items are independent and their differences roughly normal or many. With Cohen's d for pairs and its exact interval.",
+		Summary: "Whether two arms differ in their mean on the same items. Assumes independent items, and differences that are roughly normal or many. With Cohen's d for pairs and its exact interval.",
 		Source:  "R stats::t.test, effectsize; d_z by the non-central t",
 		Columns: pairColumns, method: typed[none, pairs]{answer: pairedT},
 	}, {
@@ -26,27 +26,27 @@ func paired() []Procedure {
 		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater or less"}}, method: typed[alternativeParams, pairs]{answer: wilcoxon},
 	}, {
 		Name: "sign_flip_exact", Title: "Sign-flip permutation test, exact",
-		Summary: "Whether paired differences have the mean 0, by counting all patterns of signs; up to 40 differences. Where differences come in clusters, give one sum a cluster.",
+		Summary: "Whether paired differences have mean 0, by enumerating all patterns of signs; up to 40 differences. For clustered differences, give one sum per cluster.",
 		Source:  "Fisher (1935); enumeration",
-		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster a row"}}, method: typed[none, differences]{answer: signFlipExact},
+		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster per row"}}, method: typed[none, differences]{answer: signFlipExact},
 	}, {
-		Name: "sign_flip_montecarlo", Title: "Sign-flip permutation test, drawn",
+		Name: "sign_flip_montecarlo", Title: "Sign-flip permutation test, sampled",
 		Summary: "The same with patterns drawn at random, for any number of differences; p = (count + 1)/(resamples + 1).",
 		Source:  "Phipson & Smyth (2010)",
-		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster a row"}},
-		Params:  []Param{{"resamples", "20000", "patterns drawn"}, {"seed", "1", "of the draws"}, {"workers", "1", "goroutines; the result does not depend on it"}},
+		Columns: []Role{{Name: "diff", Doc: "differences, one item or cluster per row"}},
+		Params:  []Param{{"resamples", "20000", "patterns drawn"}, {"seed", "1", "random seed"}, {"workers", "1", "number of goroutines; does not change the result"}},
 		method:  typed[drawParams, differences]{defaults: drawParams{Resamples: 20000, Seed: 1, Workers: 1}, answer: signFlipRandom},
 	}, {
 		Name: "tost", Title: "Equivalence of paired means (TOST)",
-		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. Not finding a difference shows nothing of the kind. With the lower limit alone it is a test of non-inferiority. A case may give estimate, se and df in place of a and b.",
+		Summary: "Whether two arms differ by less than a margin on the same items: two one-sided t-tests. A nonsignificant difference does not show equivalence. With only the lower limit it is a test of non-inferiority. A case may give estimate, se and df instead of a and b.",
 		Source:  "Schuirmann (1987); R TOSTER",
 		Columns: pairColumns,
-		Params: []Param{{"margin", "", "largest difference that does not matter, either way"}, {"low", "-margin", "lower limit, where the limits are not alike; without margin and high: non-inferiority"},
+		Params: []Param{{"margin", "", "largest difference, in either direction, that does not matter"}, {"low", "-margin", "lower limit, if the limits are asymmetric; without margin and high: non-inferiority"},
 			{"high", "margin", "upper limit"}, {"alpha", "0.05", "level of each test"}},
 		method: typed[equivalenceParams, equivalenceInput]{answer: equivalence},
 	}, {
 		Name: "correlation", Title: "Correlation",
-		Summary: "How two series of numbers of the same items go together: Pearson's and Spearman's coefficients.",
+		Summary: "How two series of numbers for the same items correlate: Pearson's and Spearman's coefficients.",
 		Source:  "R stats::cor.test",
 		Columns: pairColumns, method: typed[none, pairs]{answer: correlation},
 	}}
@@ -164,7 +164,7 @@ func (p equivalenceParams) limits() (low, high float64, err error) {
 	margin := given(p.Margin, math.Inf(1))
 	low, high = given(p.Low, -margin), given(p.High, margin)
 	if math.IsInf(low, -1) && math.IsInf(high, 1) {
-		err = errors.New("params.margin is missing: equivalence is within limits")
+		err = errors.New("params.margin is missing: equivalence needs limits")
 	}
 	return low, high, err
 }
@@ -196,7 +196,7 @@ func equivalence(p equivalenceParams, in equivalenceInput) (any, error) {
 		r.N = len(in.A)
 		r.Equivalence, err = stats.PairedTOST(in.A, in.B, low, high, alpha)
 	case in.SE == nil || in.DF == nil:
-		err = errors.New("input.estimate comes with se and df, one of which is missing")
+		err = errors.New("input.estimate needs se and df")
 	default:
 		r.Equivalence, err = stats.TOST(*in.Estimate, *in.SE, *in.DF, low, high, alpha)
 	}

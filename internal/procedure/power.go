@@ -12,19 +12,19 @@ func power() []Procedure {
 		Name: "power_paired_t", Title: "Power of the paired t-test",
 		Summary: "Power, number of pairs, or smallest detectable effect (d_z); cases name what to solve for: power, n or dz. Two-sided power counts both tails.",
 		Source:  "R pwr::pwr.t.test, power.t.test(strict = TRUE)",
-		Params:  []Param{{"solve, n, dz, power, alpha, alternative", "", "of each of input.cases; what is solved for is left out"}},
+		Params:  []Param{{"solve, n, dz, power, alpha, alternative", "", "for each of input.cases; leave out what to solve for"}},
 		method:  byCase(none{}, pairedDesign.answer),
 	}, {
 		Name: "power_mcnemar", Title: "Power of McNemar's test",
-		Summary: "Number of items for a power, and power with n items, from the probabilities that an item passes with one arm alone; normal approximation and exact enumeration.",
+		Summary: "Number of items for a power, and power with n items, from the probabilities that an item passes with only one arm; normal approximation and exact enumeration.",
 		Source:  "Connor (1987)",
-		Params:  []Param{{"p10, p01, alpha, power, n", "", "of each of input.cases"}},
+		Params:  []Param{{"p10, p01, alpha, power, n", "", "for each of input.cases"}},
 		method:  byCase(none{}, mcnemarDesign.answer),
 	}, {
 		Name: "power_clustered", Title: "Power of a paired comparison in clusters",
-		Summary: "Power, detectable difference and number of clusters when differences come in clusters (fields of a document, questions of a text) that share a part of their variance.",
+		Summary: "Power, detectable difference and number of clusters when differences come in clusters (fields of a document, questions of a text) that share part of their variance.",
 		Source:  "Kish (1965) design effect; t-test of cluster means",
-		Params:  []Param{{"clusters, size, sd, icc, difference, alpha, power", "", "of each of input.cases"}},
+		Params:  []Param{{"clusters, size, sd, icc, difference, alpha, power", "", "for each of input.cases"}},
 		method:  byCase(none{}, clusteredDesign.answer),
 	}}
 }

@@ -6,19 +6,19 @@ func predictionPowered() []Procedure {
 	const source = "Angelopoulos, Duchi & Zrnic (2023), PPI++"
 	return []Procedure{{
 		Name: "ppi_mean", Title: "Prediction-powered mean",
-		Summary: "The mean human label of all items from a judge's labels of all and people's of a random sample: unbiased however bad the judge, shorter the better it is.",
+		Summary: "The mean human label of all items, from a judge's labels of all items and human labels of a random sample. Unbiased for any judge; the better the judge, the shorter the interval.",
 		Source:  source,
-		Columns: []Role{{Name: "judge", Doc: "the judge's label"}, {Name: "human", Doc: "the human label, empty where there is none", Missing: true},
-			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
+		Columns: []Role{{Name: "judge", Doc: "the judge's label"}, {Name: "human", Doc: "the human label, empty if missing", Missing: true},
+			{Name: "cluster", Doc: "cluster of each item", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
 		method: typed[level, judged]{defaults: level{0.95}, answer: poweredMean},
 	}, {
 		Name: "ppi_difference", Title: "Prediction-powered difference",
-		Summary: "The same for the mean difference of two arms on the same items; an item counts as labelled where both arms are.",
+		Summary: "The same for the mean difference of two arms on the same items; an item is labelled if both arms are.",
 		Source:  source,
 		Columns: []Role{{Name: "judge_a", Doc: "the judge's label of the first arm"}, {Name: "judge_b", Doc: "of the second"},
-			{Name: "human_a", Doc: "the human label of the first arm, empty where there is none", Missing: true}, {Name: "human_b", Doc: "of the second", Missing: true},
-			{Name: "cluster", Doc: "which items hang together", Kind: Label, Optional: true}},
+			{Name: "human_a", Doc: "the human label of the first arm, empty if missing", Missing: true}, {Name: "human_b", Doc: "of the second", Missing: true},
+			{Name: "cluster", Doc: "cluster of each item", Kind: Label, Optional: true}},
 		Params: []Param{{"conf", "0.95", "confidence level"}},
 		method: typed[level, judgedArms]{defaults: level{0.95}, answer: poweredDifference},
 	}}

@@ -180,7 +180,7 @@ func Find(name string) (Procedure, error) {
 	all := All()
 	i := slices.IndexFunc(all, func(p Procedure) bool { return p.Name == name })
 	if i < 0 {
-		return Procedure{}, fmt.Errorf("no statistical method is called %q; `scruple stats --list` names them all", name)
+		return Procedure{}, fmt.Errorf("unknown statistical method %q: see `scruple stats --list`", name)
 	}
 	return all[i], nil
 }

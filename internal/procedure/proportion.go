@@ -21,7 +21,7 @@ func proportions() []Procedure {
 		Summary: "Whether two proportions of different items differ: pooled z, Cohen's h, Wald and Newcombe interval. Outcomes on the same items belong to mcnemar.",
 		Source:  "R prop.test; Newcombe (1998)",
 		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}, {Name: "group", Doc: "which of two groups", Kind: Label}},
-		Params:  []Param{{"pooled", "true", "z by the pooled standard error (false: by that of the Wald interval, without a p for continuity)"}},
+		Params:  []Param{{"pooled", "true", "z with the pooled standard error (false: with that of the Wald interval, without a continuity-corrected p)"}},
 		method:  typed[proportionParams, twoProportions]{defaults: proportionParams{true}, answer: compared},
 	}}
 }
@@ -56,13 +56,13 @@ func (q proportion) intervals(p level) (any, error) {
 	}
 	switch {
 	case n < 0 || x < 0 || x > n:
-		return nil, fmt.Errorf("%d of %d is no proportion", x, n)
+		return nil, fmt.Errorf("%d of %d is not a proportion", x, n)
 	case !(conf > 0 && conf < 1):
 		return nil, fmt.Errorf("conf is %v, expected a level between 0 and 1", conf)
 	}
 	reason := ""
 	if n == 0 {
-		reason = "0 of 0 is no proportion"
+		reason = "0 of 0 is not a proportion"
 	}
 	return explain(struct {
 		X              int            `json:"x"`

@@ -39,7 +39,7 @@ func rankingMeasures(p rankingParams, in queries) (any, error) {
 	}
 	for _, k := range ks {
 		if k < 1 {
-			return nil, fmt.Errorf("params.ks has %d, a cut-off is at least 1", k)
+			return nil, fmt.Errorf("params.ks has %d, want a cut-off of at least 1", k)
 		}
 	}
 	if len(in.Queries) == 0 {

@@ -33,7 +33,7 @@ func Render(w io.Writer, p Procedure, result jsontext.Value) error {
 		fmt.Fprintf(w, "\nnote: %s", warning)
 	}
 	if r.cut {
-		fmt.Fprint(w, "\nnote: long lists are cut; --json has all of them")
+		fmt.Fprint(w, "\nnote: long lists are truncated; --json has them in full")
 	}
 	if len(p.Hide) > 0 {
 		fmt.Fprintf(w, "\nnote: --json also has %s", strings.Join(p.Hide, ", "))

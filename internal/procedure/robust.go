@@ -9,10 +9,10 @@ import (
 func robust() []Procedure {
 	return []Procedure{{
 		Name: "ols_clustered_se", Title: "Regression with clustered standard errors",
-		Summary: "How a score depends on fixed effects by least squares, with standard errors that respect clusters: CR0 to CR3, and tests by CR2 with Satterthwaite's degrees of freedom.",
+		Summary: "How a score depends on fixed effects, by least squares with cluster-robust standard errors: CR0 to CR3, and tests by CR2 with Satterthwaite's degrees of freedom.",
 		Source:  "R clubSandwich 0.5.8, sandwich; Bell & McCaffrey (2002)",
 		Columns: modelColumns,
-		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says which rows hang together"},
+		Params: []Param{{"formula", "", "such as score ~ kernel, or score ~ 1 for a mean"}, {"cluster", "", "the column that says cluster of each row"},
 			{"factor_levels", "sorted", "levels of each factor, the first is the reference"}, {"factors", "", "numeric columns to treat as factors"}},
 		method: typed[robustOptions, modelData]{answer: runRobust,
 			uses: func(p robustOptions) ([]string, error) {
@@ -30,7 +30,7 @@ type robustOptions struct {
 func (p robustOptions) formula() (stats.Formula, error) {
 	f, err := p.modelOptions.formula()
 	if err == nil && p.Cluster == "" {
-		err = errors.New("params.cluster is missing: the column that says which rows hang together")
+		err = errors.New("params.cluster is missing: the column that says cluster of each row")
 	}
 	return f, err
 }

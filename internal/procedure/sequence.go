@@ -9,7 +9,7 @@ import (
 func sequences() []Procedure {
 	return []Procedure{{
 		Name: "confidence_sequence", Title: "Anytime-valid confidence sequence",
-		Summary: "An interval of the mean of bounded observations after each of them, all of which hold at once: a run may be watched and stopped at any time. Rows are in the order in which they came, items in random order.",
+		Summary: "Intervals of the mean of bounded observations after each observation, simultaneously valid: a run may be monitored and stopped at any time. Rows are in the order of observation, items in random order.",
 		Source:  "Waudby-Smith & Ramdas (2023), hedged capital process",
 		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
 			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
@@ -62,9 +62,9 @@ func sequence(p sequenceParams, in differences) (any, error) {
 	r.Mean = s.Mean()
 	switch {
 	case s.Contradicted():
-		r.Warnings = []string{"every mean has been left out at some time: the observations do not have one mean"}
+		r.Warnings = []string{"every mean was excluded at some time: the observations do not have a constant mean"}
 	case r.Mean < r.CI.Low || r.Mean > r.CI.High:
-		r.Warnings = []string{"the mean of all observations lies outside of the interval: do they come in random order, and none together with the next?"}
+		r.Warnings = []string{"the mean of all observations is outside the interval: check that they are independent and in random order"}
 	}
 	return r, nil
 }

@@ -171,7 +171,7 @@ func (c *checker) report(f *jsonschema.ValidationError) {
 func wording(f *jsonschema.ValidationError, n *node, about map[string]any) string {
 	got := n.shown()
 	if about["writeOnly"] == true {
-		got = "something else (not shown, since it could be a key)"
+		got = "another value (not shown, since it could be a key)"
 	}
 	own, _ := about["errorMessage"].(string)
 	switch k := f.ErrorKind.(type) {
@@ -182,7 +182,7 @@ func wording(f *jsonschema.ValidationError, n *node, about map[string]any) strin
 	case *fault.Enum:
 		return got + " is not known: " + suggest(n.text, words(k.Want))
 	case *fault.MinLength:
-		return "it is empty"
+		return "empty value"
 	case *fault.MaxLength:
 		return fmt.Sprintf("want at most %d characters, got %d", k.Want, k.Got)
 	case *fault.Minimum:
@@ -214,7 +214,7 @@ func wording(f *jsonschema.ValidationError, n *node, about map[string]any) strin
 // mismatch words a value of the wrong type.
 func mismatch(n *node, want []string, got string) string {
 	if n.kind == nothing {
-		return "there is no value: give one or remove the key"
+		return "missing value: set one or remove the key"
 	}
 	names := make([]string, len(want))
 	for i, w := range want {

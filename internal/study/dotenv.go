@@ -42,7 +42,7 @@ func DotEnv(path string, getenv func(string) string) (func(string) string, error
 
 func parseDotEnv(path string, data []byte) (map[string]string, error) {
 	if len(data) > maxBytes {
-		return nil, fmt.Errorf("%s: more than %d bytes are too many for environment variables", path, maxBytes)
+		return nil, fmt.Errorf("%s: the file is larger than the limit of %d bytes", path, maxBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if !utf8.Valid(data) {
@@ -59,7 +59,7 @@ func parseDotEnv(path string, data []byte) (map[string]string, error) {
 		}
 		name, value, err := parseVariable(line)
 		if err == nil && lines[name] > 0 {
-			err = fmt.Errorf("the variable was set in line %d already: remove one", lines[name])
+			err = fmt.Errorf("duplicate variable: first on line %d; remove one", lines[name])
 		}
 		if err != nil {
 			errs.Add(&Error{Pos: Position{File: path, Line: number, Column: 1}, Err: err})
@@ -100,13 +100,13 @@ func unquote(value string) (string, error) {
 	m := quotedValue.FindStringSubmatch(value)
 	switch {
 	case m == nil:
-		return "", fmt.Errorf("the closing %c is missing", value[0])
+		return "", fmt.Errorf("missing closing %c", value[0])
 	case m[3] != "" && m[3][0] != '#':
-		return "", errors.New("something follows the closing quote: only a comment may")
+		return "", errors.New("unexpected text after the closing quote: only a comment may follow")
 	case value[0] == '\'':
 		return m[1], nil
 	case !escapedValue.MatchString(m[2]):
-		return "", errors.New(`in double quotes a backslash stands only in \n, \t, \", \$ and \\: use single quotes`)
+		return "", errors.New(`in double quotes only \n, \t, \", \$ and \\ are valid escapes: use single quotes`)
 	}
 	return strings.NewReplacer(`\n`, "\n", `\t`, "\t", `\"`, `"`, `\$`, `$`, `\\`, `\`).Replace(m[2]), nil
 }

@@ -49,12 +49,12 @@ func TestDotEnvMistakes(t *testing.T) {
 		"hunter2hunter2==\n1=x":      ".env:2:1: " + unshown,
 		"hunter-2=x":                 ".env:1:1: " + unshown,
 		"export A B=hunter2":         ".env:1:1: " + unshown,
-		"A='hunter2":                 ".env:1:1: the closing ' is missing",
-		`A="hunter2`:                 `.env:1:1: the closing " is missing`,
-		`A="hunter2\`:                `.env:1:1: the closing " is missing`,
-		`A="hunter2" hunter2`:        ".env:1:1: something follows the closing quote: only a comment may",
-		`A="hunter2\x"`:              `.env:1:1: in double quotes a backslash stands only in \n, \t, \", \$ and \\: use single quotes`,
-		"A=hunter2\n\nA=hunter2\n=b": ".env:3:1: the variable was set in line 1 already: remove one\n.env:4:1: " + unshown,
+		"A='hunter2":                 ".env:1:1: missing closing '",
+		`A="hunter2`:                 `.env:1:1: missing closing "`,
+		`A="hunter2\`:                `.env:1:1: missing closing "`,
+		`A="hunter2" hunter2`:        ".env:1:1: unexpected text after the closing quote: only a comment may follow",
+		`A="hunter2\x"`:              `.env:1:1: in double quotes only \n, \t, \", \$ and \\ are valid escapes: use single quotes`,
+		"A=hunter2\n\nA=hunter2\n=b": ".env:3:1: duplicate variable: first on line 1; remove one\n.env:4:1: " + unshown,
 		"A=hunter2\xff":              ".env: the file is not UTF-8: save it as UTF-8",
 	}
 	t.Chdir(t.TempDir())

@@ -61,13 +61,13 @@ func load(path string, data []byte, overrides []string, into Any) (*File, error)
 // Suite reads only which suite the study at path is for, so that the caller
 // can choose what to [Load] it into.
 func Suite(path string, overrides []string) (string, error) {
-	return peek(path, overrides, "suite", "say which suite evaluates, as in suite: NAME")
+	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
 }
 
 // Name reads only the name of the study at path, under which its results are
 // filed.
 func Name(path string, overrides []string) (string, error) {
-	return peek(path, overrides, "name", "results are filed under it, as in name: my study")
+	return peek(path, overrides, "name", "name the study, as in name: my study")
 }
 
 // peek reads one text of a study without checking the rest.
@@ -86,7 +86,7 @@ func peek(path string, overrides []string, key, remedy string) (string, error) {
 	case n.kind != str:
 		return "", Errors{f.Errorf(key, "%s", mismatch(n, []string{"string"}, n.shown()))}
 	case n.text == "":
-		return "", Errors{f.Errorf(key, "it is empty: %s", remedy)}
+		return "", Errors{f.Errorf(key, "empty value: %s", remedy)}
 	default:
 		return n.text, nil
 	}
@@ -102,7 +102,7 @@ func parse(path string, data []byte, overrides []string) (*File, error) {
 	case err != nil:
 		errs.Add(err)
 	case root == nil || root.kind == nothing:
-		errs.Add(&Error{Pos: Position{File: path}, Err: errors.New("the file holds no study: it needs at least the keys name and suite")})
+		errs.Add(&Error{Pos: Position{File: path}, Err: errors.New("the file has no study: it needs at least the keys name and suite")})
 	case root.kind != section:
 		errs.Add(&Error{Pos: root.at, Err: fmt.Errorf("a study is a section of keys such as name: and suite:, not %s", root.shown())})
 	default:
@@ -122,7 +122,7 @@ func readFile(path string, limit int64) ([]byte, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder: name the file in it", path)
+		return nil, fmt.Errorf("%s is a folder: give the path of a file in it", path)
 	}
 	return io.ReadAll(io.LimitReader(file, limit+1))
 }
@@ -138,7 +138,7 @@ func (f *File) decode(into any) error {
 		var misfit *json.UnmarshalTypeError
 		if errors.As(err, &misfit) { // a number in range of its schema, but not of its Go type
 			path := strings.TrimPrefix(misfit.Field, "Study.")
-			return Errors{f.Errorf(path, "want a value that fits into %s, got %s", misfit.Type, misfit.Value)}
+			return Errors{f.Errorf(path, "want a value of type %s, got %s", misfit.Type, misfit.Value)}
 		}
 		return Errors{f.Errorf("", "%w", err)}
 	}

@@ -235,11 +235,11 @@ func TestSuiteAndName(t *testing.T) {
 		t.Errorf("Name: got %q, %v", got, err)
 	}
 	for _, tt := range []struct{ yaml, want string }{
-		{"\n# a comment\nname: n\n", `study.yaml:3:1: "suite" is missing: say which suite evaluates, as in suite: NAME`},
-		{"suite:\n", `study.yaml:1:1: suite: there is no value: give one or remove the key`},
-		{"suite: ''\n", `study.yaml:1:1: suite: it is empty: say which suite evaluates, as in suite: NAME`},
+		{"\n# a comment\nname: n\n", `study.yaml:3:1: "suite" is missing: name the suite, as in suite: NAME`},
+		{"suite:\n", `study.yaml:1:1: suite: missing value: set one or remove the key`},
+		{"suite: ''\n", `study.yaml:1:1: suite: empty value: name the suite, as in suite: NAME`},
 		{"name: n\nsuite: [a]\n", `study.yaml:2:1: suite: want text, got a list`},
-		{"", `study.yaml: the file holds no study: it needs at least the keys name and suite`},
+		{"", `study.yaml: the file has no study: it needs at least the keys name and suite`},
 	} {
 		write(tt.yaml)
 		_, err := Suite("study.yaml", nil)
@@ -250,7 +250,7 @@ func TestSuiteAndName(t *testing.T) {
 		t.Errorf("a file that is not there: got %v", err)
 	}
 	_, err = Load(".", nil, new(Study))
-	wantError(t, "a folder", err, "reading the study: . is a folder: name the file in it")
+	wantError(t, "a folder", err, "reading the study: . is a folder: give the path of a file in it")
 }
 
 // wantError compares the whole text of an error.

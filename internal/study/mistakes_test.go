@@ -28,7 +28,7 @@ func TestMistakes(t *testing.T) {
 		{"a key one level too high in a list", minimal("models: [{id: a, provider: p, tokens_per_minute: 8}]"),
 			`study.yaml:3:31: unknown key "tokens_per_minute" in models[0]: it belongs in models[0].limits`},
 		{"a key given twice", "name: n\nsuite: s\nname: m\n",
-			`study.yaml:3:1: key "name" is given twice: the first is in line 1`},
+			`study.yaml:3:1: duplicate key "name": first on line 1`},
 		{"a key that is a list", minimal("? [a]\n: b\n"),
 			`study.yaml:4:1: found an invalid key for this map`},
 		{"missing keys", "models: [{id: a}]\n",
@@ -58,19 +58,19 @@ func TestMistakes(t *testing.T) {
 		{"an element of the wrong type", minimal("metrics:\n  primary:\n    - a\n    - 3\n"),
 			`study.yaml:6:7: metrics.primary[1]: want text, got 3: put it in quotes`},
 		{"nothing", minimal("execution:\n"),
-			`study.yaml:3:1: execution: there is no value: give one or remove the key`},
+			`study.yaml:3:1: execution: missing value: set one or remove the key`},
 		{"nothing in a list", minimal("metrics: {primary: [a, ~]}"),
-			`study.yaml:3:24: metrics.primary[1]: there is no value: give one or remove the key`},
+			`study.yaml:3:24: metrics.primary[1]: missing value: set one or remove the key`},
 		{"nothing for a duration", minimal("execution: {timeout: }"),
-			`study.yaml:3:13: execution.timeout: there is no value: give one or remove the key`},
+			`study.yaml:3:13: execution.timeout: missing value: set one or remove the key`},
 		{"a number too large for 64 bits", minimal("execution: {seed: 99999999999999999999}"),
-			`study.yaml:3:13: execution.seed: want a value that fits into int64, got number 1e+20`},
+			`study.yaml:3:13: execution.seed: want a value of type int64, got number 1e+20`},
 		{"infinity", minimal("execution: {max_cost: .inf}"),
-			`study.yaml:3:23: ".inf" is not a finite number: write one, or put it in quotes if it is text`},
+			`study.yaml:3:23: ".inf" is not a finite number: use one, or quote it if it is text`},
 		{"a number no float holds", minimal("execution: {max_cost: 1e999}"),
-			`study.yaml:3:23: "1e999" is not a finite number: write one, or put it in quotes if it is text`},
+			`study.yaml:3:23: "1e999" is not a finite number: use one, or quote it if it is text`},
 		{"decimal or octal", minimal("execution: {seed: 010}"),
-			`study.yaml:3:19: 010 can be read as decimal or octal: write it without leading zeros, or in quotes if it is text`},
+			`study.yaml:3:19: 010 is ambiguous, decimal or octal: remove the leading zeros, or quote it if it is text`},
 
 		// Ranges and words.
 		{"no calls at a time", minimal("execution: {concurrency: 0}"),
@@ -96,7 +96,7 @@ func TestMistakes(t *testing.T) {
 		{"a rate above one", minimal("models: [{id: a, provider: p, skill: {invent: 20}}]"),
 			`study.yaml:3:39: models[0].skill.invent: want at most 1, got 20`},
 		{"rates that cannot be together", minimal("models: [{id: a, provider: p, skill: {miss: 0.6, wrong: 0.5}}]"),
-			`study.yaml:3:31: models[0].skill: miss and wrong sum to 1.1: together they are at most 1, since a value is missed or read wrong`},
+			`study.yaml:3:31: models[0].skill: miss and wrong sum to 1.1: want at most 1`},
 		{"a misspelled correction", minimal("statistics: {correction: bonferoni}"),
 			`study.yaml:3:14: statistics.correction: "bonferoni" is not known: did you mean "bonferroni"?`},
 		{"an unknown correction", minimal("statistics: {correction: fdr}"),
@@ -114,33 +114,33 @@ func TestMistakes(t *testing.T) {
 			`study.yaml:3:21: kernels[0].models: elements [0] and [2] are the same: remove one`},
 
 		// Names, ids, addresses.
-		{"an empty name", "name: ''\nsuite: s\n", `study.yaml:1:1: name: it is empty`},
+		{"an empty name", "name: ''\nsuite: s\n", `study.yaml:1:1: name: empty value`},
 		{"a name that is a path", "name: ../../etc\nsuite: s\n",
 			`study.yaml:1:1: name: want a name that can be a folder: letters and digits with . _ - or spaces between, got "../../etc"`},
 		{"a name no Windows can have", "name: nul.2\nsuite: s\n",
-			`study.yaml:1:1: name: "nul.2" cannot be a folder on every system: choose another name`},
+			`study.yaml:1:1: name: "nul.2" is not a valid folder name on every system: choose another name`},
 		{"an id with an at sign", minimal("models: [{id: a@b, provider: p}]"),
 			`study.yaml:3:11: models[0].id: want an id of letters and digits with . _ or - inside, got "a@b"`},
 		{"an id given twice", minimal("models:\n  - {id: a, provider: p}\n  - {id: A, provider: p}\n"),
-			`study.yaml:5:6: models[1].id: "A" is the id of models[0] already: ids must differ in more than case`},
+			`study.yaml:5:6: models[1].id: duplicate id "A", also of models[0]: ids are compared without case`},
 		{"a model without provider", minimal("models: [{id: a, provider: ''}]"),
-			`study.yaml:3:18: models[0].provider: it is empty`},
+			`study.yaml:3:18: models[0].provider: empty value`},
 		{"a judge that is no model", minimal("models: [{id: sonnet, provider: p}]\njudge_model: sonet\n"),
-			`study.yaml:4:1: judge_model: no model has the id "sonet": did you mean "sonnet"?`},
+			`study.yaml:4:1: judge_model: no model with the id "sonet": did you mean "sonnet"?`},
 		{"a judge without models", minimal("judge_model: sonnet\n"),
-			`study.yaml:3:1: judge_model: no model has the id "sonnet": there is none`},
+			`study.yaml:3:1: judge_model: no model with the id "sonnet": there is none`},
 		{"an address of a file", minimal("models: [{id: a, provider: p, base_url: 'file:///x'}]"),
 			`study.yaml:3:31: models[0].base_url: want an address such as http://127.0.0.1:8080/v1 without a password in it, got "file:///x"`},
 		{"an address without a host", minimal("models: [{id: a, provider: p, base_url: 'http://:80/v1'}]"),
-			`study.yaml:3:31: models[0].base_url: "http://:80/v1" names no host: want an address such as http://127.0.0.1:8080/v1`},
+			`study.yaml:3:31: models[0].base_url: "http://:80/v1" has no host: want a URL such as http://127.0.0.1:8080/v1`},
 		{"an address with a query", minimal("models: [{id: a, provider: p, base_url: 'http://h/v1?api-version=3'}]"),
-			`study.yaml:3:31: models[0].base_url: "http://h/v1" has a part after ? or #: paths are added to the address, so it must end before`},
+			`study.yaml:3:31: models[0].base_url: "http://h/v1" has a query or fragment: remove it, since paths are appended to the URL`},
 		{"an address with a space", minimal("models: [{id: a, provider: p, base_url: 'http://h:port/'}]"),
-			`study.yaml:3:31: models[0].base_url: "http://h:port/" is not an address: want one such as http://127.0.0.1:8080/v1`},
+			`study.yaml:3:31: models[0].base_url: "http://h:port/" is not a URL: want one such as http://127.0.0.1:8080/v1`},
 		{"an address with a password", minimal("models: [{id: a, provider: p, base_url: 'https://me:secret@h/v1'}]"),
 			`study.yaml:3:31: models[0].base_url: want an address such as http://127.0.0.1:8080/v1 without a password in it, got "https://…@h/v1"`},
 		{"a key for its variable", minimal("models: [{id: a, provider: p, api_key_env: 5f2a9c}]"),
-			`study.yaml:3:31: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got something else (not shown, since it could be a key)`},
+			`study.yaml:3:31: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got another value (not shown, since it could be a key)`},
 		{"a pasted key", minimal("models:\n  - id: a\n    api_key_env: sk-proj-0a1b2c3d4e5f\n"),
 			`study.yaml:5:18: ` + secretFound},
 		{"a pasted key in a comment", "name: n\n# AIzaSyB0123456789abcdefghijklmnopq\n",
@@ -148,17 +148,17 @@ func TestMistakes(t *testing.T) {
 
 		// Values that depend on others.
 		{"an arm against itself", minimal("comparisons: [{a: x, b: y}, {a: x, b: x}]"),
-			`study.yaml:3:29: comparisons[1]: a and b are both "x": a comparison needs two arms`},
+			`study.yaml:3:29: comparisons[1]: a and b are both "x": want two different arms`},
 		{"a key that was dropped", minimal("statistics: {cluster_by: document}"),
 			`study.yaml:3:14: unknown key "cluster_by" in statistics: want one of alpha, correction, intervals, method, random, resamples`},
 		{"a negative weight", minimal("metrics: {composite_weights: {value: 1.5, page: -0.5}}"),
 			`study.yaml:3:43: metrics.composite_weights.page: want at least 0, got -0.5`},
 		{"a condition named twice", minimal("decide: {require: [{name: a, that: x}, {name: a, that: y}]}"),
-			`study.yaml:3:41: decide.require[1].name: "a" is the name of require[0] already: results are shown by name`},
+			`study.yaml:3:41: decide.require[1].name: duplicate name "a", also of require[0]`},
 		{"an outcome named twice", minimal("decide: {outcomes: [{name: a, when: x, verdict: pass}, {name: a, verdict: fail}]}"),
-			`study.yaml:3:57: decide.outcomes[1].name: "a" is the name of outcomes[0] already: results are shown by name`},
+			`study.yaml:3:57: decide.outcomes[1].name: duplicate name "a", also of outcomes[0]`},
 		{"an outcome that hides the others", minimal("decide:\n  outcomes:\n    - {name: a, verdict: pass}\n    - {name: b, verdict: fail}\n"),
-			`study.yaml:5:7: decide.outcomes[0]: "a" has no when: only the last outcome may leave it out, since it applies to everything else`},
+			`study.yaml:5:7: decide.outcomes[0]: "a" has no when: only the last outcome may omit it`},
 		{"a verdict of its own", minimal("decide: {outcomes: [{name: a, verdict: passed}]}"),
 			`study.yaml:3:31: decide.outcomes[0].verdict: "passed" is not known: did you mean "pass"?`},
 		{"a verdict that is missing", minimal("decide: {outcomes: [{name: a}]}"),
@@ -197,9 +197,9 @@ study.yaml:9:1: unknown key "kernals" in study: did you mean "kernels"?
 judge_model: b
 comparisons: [{a: x, b: x}]
 `))
-	wantError(t, "types are right, meaning is wrong", err, `study.yaml:3:33: models[1].id: "a" is the id of models[0] already: ids must differ in more than case
-study.yaml:4:1: judge_model: no model has the id "b": want a
-study.yaml:5:15: comparisons[0]: a and b are both "x": a comparison needs two arms`)
+	wantError(t, "types are right, meaning is wrong", err, `study.yaml:3:33: models[1].id: duplicate id "a", also of models[0]: ids are compared without case
+study.yaml:4:1: judge_model: no model with the id "b": want a
+study.yaml:5:15: comparisons[0]: a and b are both "x": want two different arms`)
 }
 
 // Hundreds of findings do not scroll the first ones away.

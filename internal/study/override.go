@@ -114,7 +114,7 @@ func assignElement(l *node, path string, s step, rest []step, value *node, at Po
 	return nil
 }
 
-var errCannotRemove = errors.New("an element of a list cannot be removed, since that would renumber the others: give the whole list")
+var errCannotRemove = errors.New("cannot remove a list element, since the others would be renumbered: set the whole list")
 
 // emptyFor is what must be created for the next step to lead somewhere.
 func emptyFor(next step, at Position) *node {
@@ -128,7 +128,7 @@ func emptyFor(next step, at Position) *node {
 // means a new one.
 func elementFor(l *node, s step, path string) (int, error) {
 	if !s.bracketed {
-		return 0, fmt.Errorf("%s is a list: name the element, as in %s[0].%s", path, path, s.name)
+		return 0, fmt.Errorf("%s is a list: give the index of an element, as in %s[0].%s", path, path, s.name)
 	}
 	i, ok := s.index()
 	if !ok {
@@ -139,7 +139,7 @@ func elementFor(l *node, s step, path string) (int, error) {
 		return i, nil
 	}
 	if i > len(l.items) {
-		return 0, fmt.Errorf("%s has no element [%d]: counted from 0, the next new one is [%d]", path, i, len(l.items))
+		return 0, fmt.Errorf("%s has no element [%d]: indices start at 0, and the next new one is [%d]", path, i, len(l.items))
 	}
 	return i, nil
 }

@@ -86,24 +86,24 @@ func TestOverrideMistakes(t *testing.T) {
 		{"", `-o "": want KEY=VALUE, such as execution.concurrency=8`},
 		{"na\nme=8", `-o na\nme=8: path "na\nme": want text on one line`},
 		{"na\xffme=8", `-o na\xffme=8: path "na\xffme": want text on one line`},
-		{"=8", `-o =8: the path is empty`},
-		{"a..b=8", `-o a..b=8: path "a..b": a key is empty`},
+		{"=8", `-o =8: empty path`},
+		{"a..b=8", `-o a..b=8: path "a..b": empty key`},
 		{".a=8", `-o .a=8: path ".a": want a dot or [ before ".a"`},
-		{"models[0=8", `-o models[0=8: path "models[0": no ] for its [`},
+		{"models[0=8", `-o models[0=8: path "models[0": missing ]`},
 		{"models[0]name=8", `-o models[0]name=8: path "models[0]name": want a dot or [ before "name"`},
-		{"models.name=x", `-o models.name=x: models is a list: name the element, as in models[0].name`},
-		{"models[2].name=x", `-o models[2].name=x: models has no element [2]: counted from 0, the next new one is [1]`},
-		{"kernels[ctm].path=x", `-o kernels[ctm].path=x: kernels: no element has the id or name "ctm": did you mean "ctn"?`},
-		{"kernels[xyz].path=x", `-o kernels[xyz].path=x: kernels: no element has the id or name "xyz": want one of ctn, h`},
-		{"kernels[0]=", `-o kernels[0]=: an element of a list cannot be removed, since that would renumber the others: give the whole list`},
-		{"kernels[*]=", `-o kernels[*]=: an element of a list cannot be removed, since that would renumber the others: give the whole list`},
+		{"models.name=x", `-o models.name=x: models is a list: give the index of an element, as in models[0].name`},
+		{"models[2].name=x", `-o models[2].name=x: models has no element [2]: indices start at 0, and the next new one is [1]`},
+		{"kernels[ctm].path=x", `-o kernels[ctm].path=x: kernels: no element with the id or name "ctm": did you mean "ctn"?`},
+		{"kernels[xyz].path=x", `-o kernels[xyz].path=x: kernels: no element with the id or name "xyz": want one of ctn, h`},
+		{"kernels[0]=", `-o kernels[0]=: cannot remove a list element, since the others would be renumbered: set the whole list`},
+		{"kernels[*]=", `-o kernels[*]=: cannot remove a list element, since the others would be renumbered: set the whole list`},
 		{"models[*].name.first=x", `-o models[*].name.first=x: models[0]: name holds "any-name", which has no keys`},
 		{"name.first=x", `-o name.first=x: name holds "contracts", which has no keys`},
 		{"name=[a", `-o name=[a: sequence end token ']' not found`},
-		{"name=*x", `-o name=*x: no anchor &x stands before *x: there is none`},
+		{"name=*x", `-o name=*x: undefined alias: no anchor &x before *x: there is none`},
 		{"name=" + strings.Repeat("x", 101), `-o name=` + strings.Repeat("x", 55) + `…: name: want at most 100 characters, got 101`},
 		{"name=[a,\nb]", `-o name=[a,\nb]: name: want text, got a list`},
-		{"models[0].api_key_env=0123abcd", `-o models[0].api_key_env=…: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got something else (not shown, since it could be a key)`},
+		{"models[0].api_key_env=0123abcd", `-o models[0].api_key_env=…: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got another value (not shown, since it could be a key)`},
 		{"models[0].name=sk-ant-api03-0123abcd", `-o models[0].name=…: ` + secretFound},
 		{"models[0].base_url=https://me:secret@h/v1", `-o models[0].base_url=https://…@h/v1: models[0].base_url: want an address such as http://127.0.0.1:8080/v1 without a password in it, got "https://…@h/v1"`},
 		{strings.Repeat("a[0].", 40) + "b=1", `-o ` + strings.Repeat("a[0].", 12) + `…: path with more than 64 levels`},
@@ -113,11 +113,11 @@ func TestOverrideMistakes(t *testing.T) {
 		wantError(t, tt.override, err, tt.want)
 	}
 	_, _, err := loadText(contractsYAML, "executon.seed=1", "models[9].id=x", "kernels[h=1")
-	wantError(t, "several", err, "-o models[9].id=x: models has no element [9]: counted from 0, the next new one is [1]\n-o kernels[h=1: path \"kernels[h\": no ] for its [")
+	wantError(t, "several", err, "-o models[9].id=x: models has no element [9]: indices start at 0, and the next new one is [1]\n-o kernels[h=1: path \"kernels[h\": missing ]")
 }
 
 // Two elements of one name cannot be told apart by it.
 func TestOverrideOfAmbiguousName(t *testing.T) {
 	_, _, err := loadText(minimal("kernels: [{name: a}, {name: b}, {name: a}]"), "kernels[a].path=x")
-	wantError(t, "two kernels a", err, `-o kernels[a].path=x: kernels: "a" names more than one element: use its number, [0] or [2]`)
+	wantError(t, "two kernels a", err, `-o kernels[a].path=x: kernels: "a" is ambiguous: use the index, [0] or [2]`)
 }

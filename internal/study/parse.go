@@ -66,7 +66,7 @@ func (r *yamlReader) errorf(line, column int, format string, args ...any) error 
 // end the same.
 func (r *yamlReader) clean(data []byte) (string, error) {
 	if len(data) > maxBytes {
-		return "", r.errorf(0, 0, "%d bytes are too many for a study: the limit is %d; keep data in files of their own", len(data), maxBytes)
+		return "", r.errorf(0, 0, "the study is too large: %d bytes, limit %d; keep data in separate files", len(data), maxBytes)
 	}
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	data = bytes.ReplaceAll(data, []byte("\r\n"), []byte("\n"))
@@ -87,14 +87,14 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 				return "", r.errorf(i+1, column(line, j), "byte 0x%02x is not UTF-8: save the file as UTF-8", line[j])
 			}
 			if unicode.IsControl(c) && c != '\t' {
-				return "", r.errorf(i+1, column(line, j), "control character %U cannot stand in YAML: remove it", c)
+				return "", r.errorf(i+1, column(line, j), "control character %U is not valid in YAML: remove it", c)
 			}
 		}
 	}
 	return s, r.errs.Err()
 }
 
-const secretFound = "this looks like an API key (not shown here): put it into the environment or a .env file, name the variable under api_key_env, and replace the key if the file was shared"
+const secretFound = "this looks like an API key (not shown here): put it into the environment or a .env file, set api_key_env to the name of the variable, and revoke the key if the file was shared"
 
 // keyIn is where something like an API key begins in a line, or -1.
 func keyIn(line string) int {
@@ -112,7 +112,7 @@ func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
 	// The parser is not ours and the text is anybody's.
 	defer func() {
 		if p := recover(); p != nil {
-			body, err = nil, r.errorf(0, 0, "this cannot be read as YAML: the parser gave up (%v)", p)
+			body, err = nil, r.errorf(0, 0, "invalid YAML: parser error (%v)", p)
 		}
 	}()
 	tokens := lexer.Tokenize(s)
@@ -126,14 +126,14 @@ func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
 	for i, doc := range file.Docs {
 		if d, ok := doc.Body.(*ast.DirectiveNode); ok {
 			p := d.GetToken().Position
-			return nil, r.errorf(p.Line, p.Column, "YAML directives are not used in studies: remove the line with %%")
+			return nil, r.errorf(p.Line, p.Column, "YAML directives are not supported: remove the line with %%")
 		}
 		if i > 0 {
 			line, col := 0, 0
 			if doc.Start != nil {
 				line, col = doc.Start.Position.Line, doc.Start.Position.Column
 			}
-			return nil, r.errorf(line, col, "a second document begins here: a study is one document, so put it into a file of its own or remove ---")
+			return nil, r.errorf(line, col, "a second document starts here: a study is one document; move it to another file or remove ---")
 		}
 		body = doc.Body
 	}
@@ -146,11 +146,11 @@ func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
 func (r *yamlReader) syntaxError(err error) error {
 	var at yaml.Error
 	if !errors.As(err, &at) || at.GetToken() == nil {
-		return r.errorf(0, 0, "this cannot be read as YAML: %s", oneLine(err.Error()))
+		return r.errorf(0, 0, "invalid YAML: %s", oneLine(err.Error()))
 	}
 	msg := at.GetMessage()
 	if strings.Contains(msg, `'\t'`) || strings.Contains(msg, "\t") || strings.Contains(msg, "tab character") {
-		msg = "a tab cannot indent YAML: use spaces"
+		msg = "YAML cannot be indented with tabs: use spaces"
 	}
 	p := at.GetToken().Position
 	return r.errorf(p.Line, p.Column, "%s", oneLine(msg))
@@ -229,9 +229,9 @@ func (r *yamlReader) value(n ast.Node) *node {
 		out.kind, out.text = truth, strings.TrimSpace(n.GetToken().Value)
 	case *ast.NullNode, nil:
 	case *ast.TagNode:
-		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("tag %s is not used in studies: remove it, and put text in quotes", quote(n.Start.Value))})
+		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("tag %s is not supported: remove it and quote text", quote(n.Start.Value))})
 	default:
-		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("this kind of YAML (%s) is not used in studies", strings.ToLower(n.Type().String()))})
+		r.errs.Add(&Error{Pos: out.at, Err: fmt.Errorf("this kind of YAML (%s) is not supported", strings.ToLower(n.Type().String()))})
 	}
 	if err := printable(out.text); err != nil {
 		r.errs.Add(&Error{Pos: out.at, Err: err})
@@ -243,11 +243,11 @@ func (r *yamlReader) value(n ast.Node) *node {
 // a terminal or a file name later.
 func printable(s string) error {
 	if !utf8.ValidString(s) {
-		return errors.New("the text is not valid UTF-8 once its escapes are read")
+		return errors.New("the text is not valid UTF-8 after unescaping")
 	}
 	for _, c := range s {
 		if unicode.IsControl(c) && c != '\n' && c != '\t' {
-			return fmt.Errorf("the text holds the control character %U: remove it", c)
+			return fmt.Errorf("the text contains the control character %U: remove it", c)
 		}
 	}
 	return nil
@@ -265,12 +265,12 @@ var (
 func (r *yamlReader) number(n *node) {
 	switch {
 	case octalForm.MatchString(n.text):
-		r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s can be read as decimal or octal: write it without leading zeros, or in quotes if it is text", n.text)})
+		r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is ambiguous, decimal or octal: remove the leading zeros, or quote it if it is text", n.text)})
 	case numberForm.MatchString(n.text):
 		n.kind = number
 		var ok bool
 		if n.number, ok = canonicalNumber(n.text); !ok {
-			r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is not a finite number: write one, or put it in quotes if it is text", quote(n.text))})
+			r.errs.Add(&Error{Pos: n.at, Err: fmt.Errorf("%s is not a finite number: use one, or quote it if it is text", quote(n.text))})
 		}
 	}
 }
@@ -303,11 +303,11 @@ func (r *yamlReader) mapping(out *node, values []*ast.MappingValueNode) {
 		}
 		key, ok := keyText(v.Key)
 		if !ok {
-			r.errs.Add(&Error{Pos: at, Err: errors.New("a key must be plain text on one line")})
+			r.errs.Add(&Error{Pos: at, Err: errors.New("a key must be text on one line")})
 			continue
 		}
 		if first := out.get(key); first != nil {
-			r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("key %s is given twice: the first is in line %d", quote(key), first.at.Line)})
+			r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("duplicate key %s: first on line %d", quote(key), first.at.Line)})
 			continue
 		}
 		value.at = at
@@ -370,7 +370,7 @@ func (r *yamlReader) alias(n *ast.AliasNode) *node {
 	anchored, ok := r.anchors[name]
 	if !ok {
 		names := slices.Sorted(maps.Keys(r.anchors))
-		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("no anchor &%s stands before *%s: %s", name, name, suggest(name, names))})
+		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("undefined alias: no anchor &%s before *%s: %s", name, name, suggest(name, names))})
 		return &node{at: at}
 	}
 	out := anchored.clone(&r.budget)
@@ -386,7 +386,7 @@ func (r *yamlReader) tooMany(n ast.Node) *node {
 	at := r.position(n)
 	if r.budget > math.MinInt/2 {
 		r.budget = math.MinInt / 2
-		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("more than %d values once aliases are followed: a study is never that large", maxNodes)})
+		r.errs.Add(&Error{Pos: at, Err: fmt.Errorf("more than %d values after expanding aliases", maxNodes)})
 	}
 	return &node{at: at}
 }

@@ -141,7 +141,7 @@ func parsePath(path string) ([]step, error) {
 		case rest[0] == '[':
 			name, after, ok := strings.Cut(rest[1:], "]")
 			if !ok {
-				return nil, fmt.Errorf("path %s: no ] for its [", quote(path))
+				return nil, fmt.Errorf("path %s: missing ]", quote(path))
 			}
 			s, rest = step{name, true}, after
 		case rest[0] == '.' && !first, first && rest[0] != '.':
@@ -155,14 +155,14 @@ func parsePath(path string) ([]step, error) {
 			return nil, fmt.Errorf("path %s: want a dot or [ before %s", quote(path), quote(rest))
 		}
 		if s.name == "" {
-			return nil, fmt.Errorf("path %s: a key is empty", quote(path))
+			return nil, fmt.Errorf("path %s: empty key", quote(path))
 		}
 		if steps = append(steps, s); len(steps) > maxSteps {
 			return nil, fmt.Errorf("path with more than %d levels", maxSteps)
 		}
 	}
 	if len(steps) == 0 {
-		return nil, fmt.Errorf("the path is empty")
+		return nil, fmt.Errorf("empty path")
 	}
 	return steps, nil
 }
@@ -202,12 +202,12 @@ func (n *node) named(name string) (int, error) {
 			continue
 		}
 		if found >= 0 {
-			return -1, fmt.Errorf("%s names more than one element: use its number, [%d] or [%d]", quote(name), found, i)
+			return -1, fmt.Errorf("%s is ambiguous: use the index, [%d] or [%d]", quote(name), found, i)
 		}
 		found = i
 	}
 	if found < 0 {
-		return -1, fmt.Errorf("no element has the id or name %s: %s", quote(name), suggest(name, all))
+		return -1, fmt.Errorf("no element with the id or name %s: %s", quote(name), suggest(name, all))
 	}
 	return found, nil
 }

@@ -35,7 +35,7 @@ func (v *validator) name(name string) {
 	reserved := []string{"CON", "PRN", "AUX", "NUL"}
 	port := len(stem) == 4 && (strings.HasPrefix(stem, "COM") || strings.HasPrefix(stem, "LPT")) && stem[3] >= '1' && stem[3] <= '9'
 	if port || slices.Contains(reserved, stem) {
-		v.errorf("name", "%s cannot be a folder on every system: choose another name", quote(name))
+		v.errorf("name", "%s is not a valid folder name on every system: choose another name", quote(name))
 	}
 }
 
@@ -45,11 +45,11 @@ func (v *validator) models(models []Model) {
 	for i, m := range models {
 		path := elementPath("models", i)
 		if first[i] < i {
-			v.errorf(path+".id", "%s is the id of models[%d] already: ids must differ in more than case", quote(m.ID), first[i])
+			v.errorf(path+".id", "duplicate id %s, also of models[%d]: ids are compared without case", quote(m.ID), first[i])
 		}
 		v.baseURL(path+".base_url", m.BaseURL)
 		if s := m.Skill; s != nil && s.Miss+s.Wrong > 1 {
-			v.errorf(path+".skill", "miss and wrong sum to %s: together they are at most 1, since a value is missed or read wrong", decimal(s.Miss+s.Wrong))
+			v.errorf(path+".skill", "miss and wrong sum to %s: want at most 1", decimal(s.Miss+s.Wrong))
 		}
 	}
 }
@@ -61,11 +61,11 @@ func (v *validator) baseURL(path, address string) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil:
-		v.errorf(path, "%s is not an address: want one such as http://127.0.0.1:8080/v1", quote(address))
+		v.errorf(path, "%s is not a URL: want one such as http://127.0.0.1:8080/v1", quote(address))
 	case u.Hostname() == "":
-		v.errorf(path, "%s names no host: want an address such as http://127.0.0.1:8080/v1", quote(address))
+		v.errorf(path, "%s has no host: want a URL such as http://127.0.0.1:8080/v1", quote(address))
 	case u.RawQuery != "" || u.Fragment != "":
-		v.errorf(path, "%s has a part after ? or #: paths are added to the address, so it must end before", quote(u.Scheme+"://"+u.Host+u.Path))
+		v.errorf(path, "%s has a query or fragment: remove it, since paths are appended to the URL", quote(u.Scheme+"://"+u.Host+u.Path))
 	}
 }
 
@@ -78,7 +78,7 @@ func (v *validator) judge(s *Study) {
 		ids[i] = m.ID
 	}
 	if !slices.Contains(ids, s.JudgeModel) {
-		v.errorf("judge_model", "no model has the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
+		v.errorf("judge_model", "no model with the id %s: %s", quote(s.JudgeModel), suggest(s.JudgeModel, ids))
 	}
 }
 
@@ -86,7 +86,7 @@ func (v *validator) comparisons(comparisons []Compare) {
 	for i, c := range comparisons {
 		path := elementPath("comparisons", i)
 		if c.A == c.B {
-			v.errorf(path, "a and b are both %s: a comparison needs two arms", quote(c.A))
+			v.errorf(path, "a and b are both %s: want two different arms", quote(c.A))
 		}
 	}
 }
@@ -94,7 +94,7 @@ func (v *validator) comparisons(comparisons []Compare) {
 func (v *validator) conditions(conditions []Condition) {
 	for i, first := range firsts(conditions, func(c Condition) string { return c.Name }) {
 		if first < i {
-			v.errorf(elementPath("decide.require", i)+".name", "%s is the name of require[%d] already: results are shown by name", quote(conditions[i].Name), first)
+			v.errorf(elementPath("decide.require", i)+".name", "duplicate name %s, also of require[%d]", quote(conditions[i].Name), first)
 		}
 	}
 }
@@ -104,10 +104,10 @@ func (v *validator) outcomes(outcomes []Class) {
 	for i, c := range outcomes {
 		path := elementPath("decide.outcomes", i)
 		if first[i] < i {
-			v.errorf(path+".name", "%s is the name of outcomes[%d] already: results are shown by name", quote(c.Name), first[i])
+			v.errorf(path+".name", "duplicate name %s, also of outcomes[%d]", quote(c.Name), first[i])
 		}
 		if strings.TrimSpace(c.When) == "" && i != len(outcomes)-1 {
-			v.errorf(path, "%s has no when: only the last outcome may leave it out, since it applies to everything else", quote(c.Name))
+			v.errorf(path, "%s has no when: only the last outcome may omit it", quote(c.Name))
 		}
 	}
 }

@@ -62,9 +62,9 @@ func ParseDate(s string) (DateReading, error) {
 }
 
 var (
-	errNoDate     = errors.New("it is not a calendar day in a known form; write it as 2024-03-15")
-	errIncomplete = errors.New("it lacks the day; write it as 2024-03-15")
-	errDateLength = errors.New("it is too long for a date")
+	errNoDate     = errors.New("not a calendar day in a known format; write it as 2024-03-15")
+	errIncomplete = errors.New("missing day; write it as 2024-03-15")
+	errDateLength = errors.New("too long for a date")
 )
 
 // A precision says how much of a date is given.

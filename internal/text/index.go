@@ -44,7 +44,7 @@ const maxDocument = 64 << 20
 // it returns.
 func NewIndex(doc string) (*Index, error) {
 	if len(doc) > maxDocument {
-		return nil, fmt.Errorf("preparing a document for quotes: it has %d bytes, at most %d can be read; split it", len(doc), maxDocument)
+		return nil, fmt.Errorf("indexing a document: %d bytes, limit %d; split it", len(doc), maxDocument)
 	}
 	pages, err := Pages(doc)
 	if err != nil {

@@ -45,7 +45,7 @@ func TestPagesErrors(t *testing.T) {
 	tests := []struct{ doc, want string }{
 		{"---PAGE 2---\n---PAGE 1---\n", "line 2: page 1 comes after page 2"},
 		{"---PAGE 1---\na\n---PAGE 1---\n", "line 3: page 1 comes after page 1"},
-		{"---PAGE---\n", `line 1: "---PAGE---": a page marker is a line of its own`},
+		{"---PAGE---\n", `line 1: "---PAGE---": a page marker must be on its own line`},
 		{"---PAGE one---\n", `line 1: "---PAGE one---": page "one" is not a whole number`},
 		{"---PAGE 0---", `page "0" is not`},
 		{"---PAGE -1---", `page "-1" is not`},
@@ -54,7 +54,7 @@ func TestPagesErrors(t *testing.T) {
 		{"---PAGE 99999999999999999999---", "is not a whole number"},
 		{"---PAGE 1--- and text\n", "line 1"},
 		{"---PAGES---\n", "line 1"},
-		{"title\n---PAGE 1---\n", "line 2: there is text before the first page marker"},
+		{"title\n---PAGE 1---\n", "line 2: text before the first page marker"},
 		{"---PAGE " + strings.Repeat("é", 1000), "…"},
 	}
 	for _, tt := range tests {

@@ -52,11 +52,11 @@ func ParseNumber(s string) (*apd.Decimal, error) {
 }
 
 var (
-	errNoDigits = errors.New("it has no digits")
-	errBeyond   = errors.New("there is more in it than one number")
-	errGroups   = errors.New("its separators do not make groups of three digits")
-	errTooLong  = errors.New("it is too long for a number")
-	errRaised   = errors.New("it has raised, lowered or enclosed digits")
+	errNoDigits = errors.New("no digits")
+	errBeyond   = errors.New("more than one number")
+	errGroups   = errors.New("separators do not form groups of three digits")
+	errTooLong  = errors.New("too long for a number")
+	errRaised   = errors.New("superscript, subscript or enclosed digits")
 )
 
 // readNumeral reads a text that is one number and nothing else.

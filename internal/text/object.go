@@ -19,10 +19,10 @@ const maxAnswer = 16 << 20
 
 // Why an answer has no object.
 var (
-	ErrNoObject = errors.New("there is no JSON object in it")
-	ErrArray    = errors.New("it is a JSON array, not an object")
-	ErrTooLong  = errors.New("it is too long to be read")
-	ErrTooDeep  = errors.New("it is nested too deeply")
+	ErrNoObject = errors.New("no JSON object found")
+	ErrArray    = errors.New("a JSON array, not an object")
+	ErrTooLong  = errors.New("too long")
+	ErrTooDeep  = errors.New("nested too deeply")
 )
 
 // ReadObject finds the JSON object in what a model wrote, by the first of

@@ -35,7 +35,7 @@ func Pages(doc string) ([]Page, error) {
 				return nil, fmt.Errorf("reading pages: line %d: %w", line, err)
 			}
 			if len(pages) == 0 && !isBlank(doc[:pos]) {
-				return nil, fmt.Errorf("reading pages: line %d: there is text before the first page marker; put a marker line before it or remove it", line)
+				return nil, fmt.Errorf("reading pages: line %d: text before the first page marker; put a marker line before it or remove it", line)
 			}
 			if n := len(pages); n > 0 {
 				last := &pages[n-1]
@@ -54,7 +54,7 @@ func Pages(doc string) ([]Page, error) {
 	return pages, nil
 }
 
-var errMarker = errors.New("a page marker is a line of its own such as ---PAGE 3---")
+var errMarker = errors.New("a page marker must be on its own line, such as ---PAGE 3---")
 
 // readMarker reads a whole line that begins like a page marker.
 func readMarker(line string) (int, error) {

@@ -30,7 +30,7 @@ func repair(text []byte) (Reading, error) {
 		return Reading{}, fmt.Errorf("%w for a repair: %d bytes, at most %d", ErrTooLong, len(text), maxRepair)
 	}
 	if openBrackets(text) > maxRepairDepth {
-		return Reading{}, fmt.Errorf("%w for a repair: more than %d brackets are open at once", ErrTooDeep, maxRepairDepth)
+		return Reading{}, fmt.Errorf("%w for a repair: more than %d open brackets", ErrTooDeep, maxRepairDepth)
 	}
 	k := newKeeper(text)
 	fixed, err := callRepair(k.keep(text, r.Cut))
@@ -83,7 +83,7 @@ func openBrackets(text []byte) int {
 func callRepair(s string) (fixed string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the repair library gave up: %v", p)
+			err = fmt.Errorf("the repair library failed: %v", p)
 		}
 	}()
 	return jsonrepair.Repair(s)

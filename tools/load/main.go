@@ -28,7 +28,7 @@ const (
 )
 
 var (
-	calls = flag.Int("calls", 10_000, "calls a measurement")
+	calls = flag.Int("calls", 10_000, "calls per measurement")
 	large = flag.Int("large", 50_000, "calls of the large memory measurement")
 )
 

@@ -36,9 +36,9 @@ type model struct {
 }
 
 func main() {
-	runs := flag.Int("runs", 3, "runs of each side, of which the fastest counts")
+	runs := flag.Int("runs", 3, "runs per side; the fastest counts")
 	dir := flag.String("dir", "", "folder for the data (default: a temporary one)")
-	python := flag.String("python", "/usr/bin/python3", "Python that has SciPy")
+	python := flag.String("python", "/usr/bin/python3", "Python interpreter with SciPy")
 	flag.Parse()
 	if err := bench(*runs, *dir, *python); err != nil {
 		fmt.Fprintln(os.Stderr, "statbench:", err)

@@ -25,14 +25,14 @@ func TestLines(t *testing.T) {
 		ids      []string
 		report   string
 	}{
-		{"nothing", "", Options{}, nil, "0 documents written, 0 fields kept as gold, 0 left out"},
+		{"nothing", "", Options{}, nil, "0 documents written, 0 fields kept as gold, 0 excluded"},
 		{"two, with a blank line, CRLF and a byte order mark", "\ufeff" + one + "\r\n\r\n" + two, Options{}, []string{"one", "two"},
-			"2 documents written, 2 fields kept as gold, 6 left out"},
-		{"a limit", one + "\n" + two, Options{Limit: 1}, []string{"one"}, "1 documents written, 1 fields kept as gold, 3 left out"},
+			"2 documents written, 2 fields kept as gold, 6 excluded"},
+		{"a limit", one + "\n" + two, Options{Limit: 1}, []string{"one"}, "1 documents written, 1 fields kept as gold, 3 excluded"},
 		{"a limit counts what is written", long + "\n" + one + "\n" + two, Options{Limit: 1, MaxText: 50}, []string{"one"},
-			"1 documents written, 1 fields kept as gold, 3 left out; 1 documents are too long"},
+			"1 documents written, 1 fields kept as gold, 3 excluded; 1 documents are too long"},
 		{"a document without gold", noGold + "\n" + one, Options{}, []string{"one"},
-			"1 documents written, 1 fields kept as gold, 3 left out; 1 documents have no gold"},
+			"1 documents written, 1 fields kept as gold, 3 excluded; 1 documents have no gold"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +70,7 @@ func TestLinesErrors(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{"another corpus", `{"id":"a","pages":[],"gold":[{"field":"x"}]}`, "raw.jsonl:1:29: gold: want an object, got a list"},
 		{"misspelt key", ok + "\n\n" + strings.Replace(ok, `"pages"`, `"page"`, 1), `raw.jsonl:3:13: unknown key "page": did you mean "pages"?`},
-		{"page that reads like a marker", fmt.Sprintf(minimal, "one", `a\n---PAGE 7---\nb`), "raw.jsonl:1: document one: joining 1 pages: a line of a page reads like a page marker: take it out of the text"},
+		{"page that reads like a marker", fmt.Sprintf(minimal, "one", `a\n---PAGE 7---\nb`), "raw.jsonl:1: document one: joining 1 pages: a line of a page looks like a page marker: remove it from the text"},
 		{"broken marker in a page", fmt.Sprintf(minimal, "one", `a\n---PAGE x---\nb`), "raw.jsonl:1: document one: joining 1 pages: reading pages: line 3"},
 		{"damaged gzip", "\x1f\x8bxxxxxxxxxxxx", "raw.jsonl: unpacking: gzip: invalid header"},
 	}
@@ -85,7 +85,7 @@ func TestLinesErrors(t *testing.T) {
 
 func TestRulesAreDocumented(t *testing.T) {
 	for _, r := range Rules() {
-		if r.Doc == "" || r.Kept() == strings.HasPrefix(r.Name, "left out") {
+		if r.Doc == "" || r.Kept() == strings.HasPrefix(r.Name, "excluded") {
 			t.Errorf("rule %q: %q, kept %t", r.Name, r.Doc, r.Kept())
 		}
 	}

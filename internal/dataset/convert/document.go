@@ -102,7 +102,7 @@ func NewSource(id string, pages []string) (*Source, error) {
 	s.Text = b.String()
 	found, err := text.Pages(s.Text)
 	if err == nil && len(found) != len(pages) {
-		err = errors.New("a line of a page reads like a page marker: take it out of the text")
+		err = errors.New("a line of a page looks like a page marker: remove it from the text")
 	}
 	if err == nil {
 		s.Index, err = text.NewIndex(s.Text)

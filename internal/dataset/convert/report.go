@@ -8,7 +8,7 @@ import (
 )
 
 // A Rule is one of the things that can become of an annotation. Rules whose
-// name starts with "left out" keep a field out of gold.
+// name starts with "excluded" keep a field out of gold.
 type Rule struct {
 	Name string
 	Doc  string // in one sentence
@@ -16,19 +16,19 @@ type Rule struct {
 
 // The rules, those that keep a field first.
 var (
-	Verbatim   = Rule{"present", "The value stands in the annotated quote, and the quote in the text."}
-	Restored   = Rule{"present, quote restored", "The same, once the quote was given the document's own punctuation and spacing."}
-	Contained  = Rule{"present, place not annotated", "The value stands in the text; a quote must contain it."}
-	Ambiguous  = Rule{"ambiguous", "The text gives several values; each is a candidate."}
-	Missing    = Rule{"missing", "The corpus says that the document has no such thing."}
-	Set        = Rule{"left out: a set", "The annotation is a set of values, and a field has one."}
-	Incomplete = Rule{"left out: incomplete date", "Day, month or year is blank in the document."}
-	Perpetual  = Rule{"left out: perpetual", "The answer is a conclusion from the clause, not a date."}
-	Derived    = Rule{"left out: not in the quote", "No quote holds the answer: it was computed, inferred, or mistyped."}
-	Several    = Rule{"left out: several values", "The answer joins values that are not alternatives."}
-	NoAnswer   = Rule{"left out: no answer", "A clause is annotated without a normalised answer that can be read."}
-	NoQuote    = Rule{"left out: no quote", "An answer is annotated without a clause."}
-	NotInText  = Rule{"left out: not in the text", "The text does not hold the value or the quote, or not in readable form."}
+	Verbatim   = Rule{"present", "The annotated quote contains the value, and the text contains the quote."}
+	Restored   = Rule{"present, quote restored", "The same, after restoring the document's punctuation and spacing in the quote."}
+	Contained  = Rule{"present, place not annotated", "The text contains the value; a quote must contain it."}
+	Ambiguous  = Rule{"ambiguous", "The text contains several values; each is a candidate."}
+	Missing    = Rule{"missing", "The corpus says that the document has no value."}
+	Set        = Rule{"excluded: a set", "The annotation is a set of values; a field has one value."}
+	Incomplete = Rule{"excluded: incomplete date", "Day, month or year is blank in the document."}
+	Perpetual  = Rule{"excluded: perpetual", "The answer is a conclusion from the clause, not a date."}
+	Derived    = Rule{"excluded: not in the quote", "No quote contains the answer: it was computed, inferred or mistyped."}
+	Several    = Rule{"excluded: several values", "The answer joins values that are not alternatives."}
+	NoAnswer   = Rule{"excluded: no answer", "A clause is annotated without a normalised answer that parses."}
+	NoQuote    = Rule{"excluded: no quote", "An answer is annotated without a clause."}
+	NotInText  = Rule{"excluded: not in the text", "The text does not contain the value or the quote in readable form."}
 )
 
 // Rules lists all rules.
@@ -38,7 +38,7 @@ func Rules() []Rule {
 }
 
 // Kept reports whether the rule makes the field gold.
-func (r Rule) Kept() bool { return !strings.HasPrefix(r.Name, "left out") }
+func (r Rule) Kept() bool { return !strings.HasPrefix(r.Name, "excluded") }
 
 // A Report counts what a conversion did. Every field of every written document
 // is counted once.
@@ -122,7 +122,7 @@ func (r *Report) String() string {
 			dropped += r.Total(rule)
 		}
 	}
-	s := fmt.Sprintf("%d documents written, %d fields kept as gold, %d left out", r.Written, kept, dropped)
+	s := fmt.Sprintf("%d documents written, %d fields kept as gold, %d excluded", r.Written, kept, dropped)
 	if r.TooLong > 0 {
 		s += fmt.Sprintf("; %d documents are too long", r.TooLong)
 	}

@@ -64,9 +64,9 @@ func parseScore(s string) (float64, error) {
 	score, err := strconv.ParseFloat(s, 64)
 	switch {
 	case err != nil && !errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("the score is %q, expected a number", s)
+		return 0, fmt.Errorf("invalid score %q: want a number", s)
 	case math.IsNaN(score):
-		return 0, fmt.Errorf("the score is %q, which has no rank; leave the document out or give it a number", s)
+		return 0, fmt.Errorf("the score %q cannot be ranked: remove the document or set a number", s)
 	}
 	return score, nil
 }
@@ -80,9 +80,9 @@ func parseRelevance(s string) (float64, error) {
 	n, err := strconv.Atoi(whole)
 	switch {
 	case err == nil && strings.Trim(fraction, "0123456789") == "" && strings.Trim(fraction, "0") != "":
-		return 0, fmt.Errorf("the relevance is %q, expected a whole number; trec_eval would read %d: scale or round the judgements", s, n)
+		return 0, fmt.Errorf("invalid relevance %q: want a whole number (trec_eval would use %d); scale or round the judgements", s, n)
 	case err != nil || strings.Trim(fraction, "0") != "" || n > maxRelevance:
-		return 0, fmt.Errorf("the relevance is %q, expected a whole number up to %d", s, maxRelevance)
+		return 0, fmt.Errorf("invalid relevance %q: want a whole number up to %d", s, maxRelevance)
 	}
 	return float64(n), nil
 }
@@ -119,20 +119,20 @@ func read(r io.Reader, f format) (table, error) {
 	}
 	if err := s.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
-			err = fmt.Errorf("a line of more than %d MB", maxLine>>20)
+			err = fmt.Errorf("line longer than %d MB", maxLine>>20)
 		}
 		p.wrong = append(p.wrong, fmt.Errorf("%s:%d: %w", f.file, n+1, err))
 	}
 	switch {
 	case len(p.wrong) == maxFindings:
-		p.wrong = append(p.wrong, fmt.Errorf("%s: more lines may be wrong; these are the first %d", f.file, maxFindings))
+		p.wrong = append(p.wrong, fmt.Errorf("%s: these are the first %d errors; there may be more", f.file, maxFindings))
 	case len(p.wrong) == 0 && p.read == 0:
-		return t, fmt.Errorf("%s: empty; expected lines of %s", f.file, f.form)
+		return t, fmt.Errorf("%s: empty file; want lines of %s", f.file, f.form)
 	}
-	t.Notes = note(t.Notes, f.file+": lines that begin with #, taken as comments", p.comments)
-	t.Notes = note(t.Notes, f.file+": lines that go on after the tag, which is passed over", p.longer)
+	t.Notes = note(t.Notes, f.file+": lines that begin with # are ignored as comments", p.comments)
+	t.Notes = note(t.Notes, f.file+": fields after the tag are ignored", p.longer)
 	if bom {
-		t.Notes = append(t.Notes, f.file+": a byte order mark was passed over")
+		t.Notes = append(t.Notes, f.file+": the byte order mark is ignored")
 	}
 	for _, q := range t.queries {
 		q.sort(f)
@@ -170,7 +170,7 @@ func (p *parser) entry(n int, text []byte) error {
 	case bytes.IndexByte(text, '\r') >= 0:
 		return errors.New("a carriage return inside the line; end lines with \\n or \\r\\n")
 	case bytes.IndexByte(text, 0) >= 0:
-		return errors.New("a byte that is 0; expected text")
+		return errors.New("NUL byte; want text")
 	}
 	var fields [6][]byte
 	want := p.value + 1
@@ -181,7 +181,7 @@ func (p *parser) entry(n int, text []byte) error {
 	if found > want && p.more {
 		p.longer++
 	} else if found != want {
-		return fmt.Errorf("%d fields, expected %d: %s", found, want, p.form)
+		return fmt.Errorf("%d fields, want %d: %s", found, want, p.form)
 	}
 	if !utf8.Valid(fields[0]) {
 		return fmt.Errorf("the query %q is not valid UTF-8", fields[0])
@@ -228,7 +228,7 @@ func (q *query) sort(f format) {
 	})
 	for i, e := range q.entries[1:] {
 		if before := q.entries[i]; before.doc == e.doc {
-			q.twice = append(q.twice, fmt.Errorf("%s:%d: document %s is %s twice, first in line %d; keep one", f.file, e.line, e.doc, f.twice, before.line))
+			q.twice = append(q.twice, fmt.Errorf("%s:%d: document %s is %s more than once, first on line %d; keep one", f.file, e.line, e.doc, f.twice, before.line))
 		}
 	}
 }

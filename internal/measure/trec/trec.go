@@ -79,18 +79,18 @@ func Evaluate(run *Run, qrels *Qrels) (*Result, error) {
 	}
 	switch {
 	case len(r.Queries) == 0:
-		return nil, fmt.Errorf("the run and the judgements have no query in common: the run has %s, the judgements %s", some(r.Unjudged), some(r.Missing))
+		return nil, fmt.Errorf("the run and the judgements share no query: the run has %s, the judgements %s", some(r.Unjudged), some(r.Missing))
 	case len(twice) > maxFindings:
 		return nil, errors.Join(append(twice[:maxFindings:maxFindings], fmt.Errorf("and %d more", len(twice)-maxFindings))...)
 	case len(twice) > 0:
 		return nil, errors.Join(twice...)
 	}
 	r.average()
-	r.Notes = note(r.Notes, "left out: queries of the run without judgements", len(r.Unjudged), r.Unjudged...)
-	r.Notes = note(r.Notes, "left out: judged queries that the run does not answer, which trec_eval -c counts as 0", len(r.Missing), r.Missing...)
-	r.Notes = note(r.Notes, "documents that are there twice in queries that were left out", ignored)
+	r.Notes = note(r.Notes, "ignored: queries of the run without judgements", len(r.Unjudged), r.Unjudged...)
+	r.Notes = note(r.Notes, "ignored: judged queries that the run does not answer (trec_eval -c counts them as 0)", len(r.Missing), r.Missing...)
+	r.Notes = note(r.Notes, "duplicate documents in ignored queries", ignored)
 	r.Notes = note(r.Notes, "queries without a relevant document, counted as 0", empty)
-	r.Notes = note(r.Notes, "queries measured otherwise by trec_eval before version 10, for which scores tie that differ only beyond float32", single)
+	r.Notes = note(r.Notes, "queries for which trec_eval before version 10 differs, because it compares scores as float32", single)
 	return r, nil
 }
 

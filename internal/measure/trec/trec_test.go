@@ -128,7 +128,7 @@ func (c testCase) check(t *testing.T) {
 	}
 	single := 0
 	for _, note := range got.Notes {
-		if _, n, found := strings.Cut(note, "only beyond float32: "); found {
+		if _, n, found := strings.Cut(note, "compares scores as float32: "); found {
 			fmt.Sscan(n, &single)
 		}
 	}
@@ -192,12 +192,12 @@ func TestEdges(t *testing.T) {
 func TestNotes(t *testing.T) {
 	got := evaluate(t, "\xef\xbb\xbf# made by hand\n1 Q0 a 1 3 my tag\n2 Q0 b 1 3 t\n9 Q0 a 1 1 t\n9 Q0 a 2 0 t\n", "1 0 a 1.0\n2 0 b 0\n3 0 a 1\n4 0 a 1\n5 0 a 1\n6 0 a 1\n")
 	want := []string{
-		"run: lines that begin with #, taken as comments: 1",
-		"run: lines that go on after the tag, which is passed over: 1",
-		"run: a byte order mark was passed over",
-		"left out: queries of the run without judgements: 1 (9)",
-		"left out: judged queries that the run does not answer, which trec_eval -c counts as 0: 4 (3, 4, 5, …)",
-		"documents that are there twice in queries that were left out: 1",
+		"run: lines that begin with # are ignored as comments: 1",
+		"run: fields after the tag are ignored: 1",
+		"run: the byte order mark is ignored",
+		"ignored: queries of the run without judgements: 1 (9)",
+		"ignored: judged queries that the run does not answer (trec_eval -c counts them as 0): 4 (3, 4, 5, …)",
+		"duplicate documents in ignored queries: 1",
 		"queries without a relevant document, counted as 0: 1",
 	}
 	if !slices.Equal(got.Notes, want) {
@@ -258,26 +258,26 @@ func TestMistakes(t *testing.T) {
 		{
 			readRun("q Q0 a 1 x t\nq Q0 a 1\n\nq Q0 b 1 2 t\n\xff Q0 b 2 1 t\nq Q0 c 1 NaN t\nq Q0 d 1 1,5 t\nq Q0 e 1 2\nq Q0 f\x00 1 1 t\nq Q0 g 1 1 t\rq Q0 h 1 1 t\n"),
 			[]string{
-				`r:1: the score is "x"`, "r:2: 4 fields, expected 6", `r:5: the query "\xff" is not valid UTF-8`, `r:6: the score is "NaN"`,
-				`r:7: the score is "1,5"`, "r:8: 5 fields, expected 6: query Q0 document rank score tag", "r:9: a byte that is 0", "r:10: a carriage return inside the line",
+				`r:1: invalid score "x"`, "r:2: 4 fields, want 6", `r:5: the query "\xff" is not valid UTF-8`, `r:6: the score "NaN"`,
+				`r:7: invalid score "1,5"`, "r:8: 5 fields, want 6: query Q0 document rank score tag", "r:9: NUL byte", "r:10: a carriage return inside the line",
 			},
 		},
 		{
 			readQrels("q 0 a one\nq 0 b 1 1\nq 0 c 1.5\nq 0 d 1e3\nq 0 e 2000000000\nq 0 f .5\nq 0 g 1.x\nq 0 h\n"),
 			[]string{
-				`q:1: the relevance is "one"`, "q:2: 5 fields, expected 4", `q:3: the relevance is "1.5", expected a whole number; trec_eval would read 1`,
-				`q:4: the relevance is "1e3"`, `q:5: the relevance is "2000000000"`, `q:6: the relevance is ".5"`, `q:7: the relevance is "1.x"`, "q:8: 3 fields",
+				`q:1: invalid relevance "one"`, "q:2: 5 fields, want 4", `q:3: invalid relevance "1.5": want a whole number (trec_eval would use 1)`,
+				`q:4: invalid relevance "1e3"`, `q:5: invalid relevance "2000000000"`, `q:6: invalid relevance ".5"`, `q:7: invalid relevance "1.x"`, "q:8: 3 fields",
 			},
 		},
 		{readRun(""), []string{"r: empty"}},
 		{readRun("\n# a comment\n"), []string{"r: empty"}},
 		{readRun("\xff\xfeq\x00"), []string{"r: UTF-16"}},
 		{readRun(strings.Repeat("x\n", 30)), []string{"r:20: 1 fields", "first 20"}},
-		{readRun(strings.Repeat("x", 17<<20)), []string{"r:1: a line of more than 16 MB"}},
-		{both("q Q0 a 1 1 t", "p 0 a 1"), []string{"no query in common: the run has q, the judgements p"}},
+		{readRun(strings.Repeat("x", 17<<20)), []string{"r:1: line longer than 16 MB"}},
+		{both("q Q0 a 1 1 t", "p 0 a 1"), []string{"share no query: the run has q, the judgements p"}},
 		{
 			both("q Q0 a 1 2 t\nq Q0 b 1 2 t\nq Q0 a 2 1 t\n", "q 0 a 1\nq 0 b 1\nq 0 b 1\n"),
-			[]string{"run:3: document a is ranked twice, first in line 1; keep one (query q)", "qrels:3: document b is judged twice, first in line 2; keep one (query q)"},
+			[]string{"run:3: document a is ranked more than once, first on line 1; keep one (query q)", "qrels:3: document b is judged more than once, first on line 2; keep one (query q)"},
 		},
 		{both(strings.Repeat("q Q0 a 1 2 t\n", 50), "q 0 a 1"), []string{"run:21:", "and 29 more"}},
 	} {

@@ -48,7 +48,7 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	case model.Present(a.Error):
 		return eval.Response{}, model.InBody(a.Error)
 	case a.Content == nil:
-		return eval.Response{}, model.Malformed("the answer holds no content")
+		return eval.Response{}, model.Malformed("the answer has no content")
 	}
 	r := eval.Response{
 		StopReason: string(a.StopReason), ModelVersion: string(a.Model), RequestID: string(a.ID),

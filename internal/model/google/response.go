@@ -79,7 +79,7 @@ func blocked(r eval.Response, feedback json.RawMessage) (eval.Response, error) {
 		BlockMessage model.Word `json:"blockReasonMessage"`
 	}
 	if !model.Present(feedback) || json.Unmarshal(feedback, &f) != nil || f.BlockReason == "" {
-		return eval.Response{}, model.Malformed("the answer holds no candidates")
+		return eval.Response{}, model.Malformed("the answer has no candidates")
 	}
 	r.Stop, r.StopReason, r.Refusal = eval.StopRefused, string(f.BlockReason), string(f.BlockMessage)
 	return r, nil

@@ -49,11 +49,11 @@ func (chatWire) Decode(body []byte) (eval.Response, error) {
 	case model.Present(a.Error):
 		return eval.Response{}, model.InBody(a.Error)
 	case len(a.Choices) == 0:
-		return eval.Response{}, model.Malformed("the answer holds no choices")
+		return eval.Response{}, model.Malformed("the answer has no choices")
 	case model.Present(a.Choices[0].Error):
 		return eval.Response{}, model.InBody(a.Choices[0].Error)
 	case a.Choices[0].Message == nil:
-		return eval.Response{}, model.Malformed("the answer's choice holds no message")
+		return eval.Response{}, model.Malformed("the answer's choice has no message")
 	}
 	choice := a.Choices[0]
 	if raw, broken := brokenOff(string(choice.FinishReason)); broken {
@@ -87,9 +87,9 @@ func callsOf(m *chatMessage) []eval.ToolCall {
 func brokenOff(reason string) (json.RawMessage, bool) {
 	switch reason {
 	case "error", "network_error": // OpenRouter, Z.AI
-		return json.RawMessage(`{"code":"server_error","message":"the service broke the answer off with an error"}`), true
+		return json.RawMessage(`{"code":"server_error","message":"the service aborted the answer with an error"}`), true
 	case "insufficient_system_resource": // DeepSeek
-		return json.RawMessage(`{"code":"overloaded_error","message":"the service broke the answer off for want of resources"}`), true
+		return json.RawMessage(`{"code":"overloaded_error","message":"the service aborted the answer for lack of resources"}`), true
 	}
 	return nil, false
 }

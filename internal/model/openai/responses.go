@@ -119,7 +119,7 @@ func (responsesWire) Decode(body []byte) (eval.Response, error) {
 	case a.Status == "failed":
 		return eval.Response{}, model.InBody(json.RawMessage(`{"code":"server_error","message":"the response failed"}`))
 	case a.Output == nil && a.Status == "":
-		return eval.Response{}, model.Malformed("the answer holds no output")
+		return eval.Response{}, model.Malformed("the answer has no output")
 	}
 	r := eval.Response{
 		StopReason: string(a.Status), ModelVersion: string(a.Model), RequestID: string(a.ID),

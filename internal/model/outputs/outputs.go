@@ -73,7 +73,7 @@ func (r *record) key() (key, error) {
 	k := key{replicate: 1}
 	switch {
 	case r.Item != nil && r.DocumentID != nil && *r.Item != *r.DocumentID:
-		return k, fmt.Errorf(`"item" is %q and "document_id" %q: they mean the same, give one of them`, *r.Item, *r.DocumentID)
+		return k, fmt.Errorf(`"item" is %q and "document_id" is %q: they are aliases, use one`, *r.Item, *r.DocumentID)
 	case r.Item != nil:
 		k.item = *r.Item
 	case r.DocumentID != nil:
@@ -84,15 +84,15 @@ func (r *record) key() (key, error) {
 	}
 	switch kind := r.Output.Kind(); {
 	case k.item == "":
-		return k, errors.New(`whose answer is this? Give the item's id as "document_id" or "item"`)
+		return k, errors.New(`missing item id: set "document_id" or "item"`)
 	case k.replicate < 1:
-		return k, fmt.Errorf("replicate %d: replicates count from 1", k.replicate)
+		return k, fmt.Errorf("invalid replicate %d: want at least 1", k.replicate)
 	case len(r.Output) == 0:
-		return k, errors.New(`there is no "output": give what the model answered, and "" where it answered nothing`)
+		return k, errors.New(`missing "output": set the model's answer, or "" for an empty one`)
 	case kind != '"' && kind != '{' && kind != '[':
 		return k, fmt.Errorf(`"output" is %s: want a text, an object or a list`, r.Output)
 	case r.Usage.Input < 0 || r.Usage.Output < 0:
-		return k, errors.New("usage: a number of tokens cannot be negative")
+		return k, errors.New("usage: invalid negative number of tokens")
 	}
 	return k, nil
 }
@@ -151,7 +151,7 @@ func (c *Client) add(i int, buf []byte) ([]byte, error) {
 		return buf, c.lines.Locate(i, err)
 	}
 	if first, ok := c.index[k]; ok {
-		return buf, c.lines.Errorf(i, "%v is answered in line %d already: give each answer once, or number replicates", k, c.lines.Line(first))
+		return buf, c.lines.Errorf(i, "duplicate answer for %v: first on line %d; keep one, or number replicates", k, c.lines.Line(first))
 	}
 	c.index[k] = i
 	return buf, nil
@@ -175,7 +175,7 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 		found, err = rec.key()
 	}
 	if err == nil && found != k {
-		err = c.lines.Errorf(i, "the line is about %v now", found)
+		err = c.lines.Errorf(i, "the line is now about %v", found)
 	}
 	var text string
 	if err == nil {
@@ -183,7 +183,7 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	}
 	if err != nil {
 		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, RetryAfter: atOnce,
-			Message: fmt.Sprintf("reading the answer for %v: %v", k, err), Remedy: "do not change the file under a run"}
+			Message: fmt.Sprintf("reading the answer for %v: %v", k, err), Remedy: "do not change the file during a run"}
 	}
 	return eval.Response{
 		Text: text, Stop: eval.StopEnd, ModelVersion: rec.Model,
@@ -201,7 +201,7 @@ const atOnce = time.Nanosecond
 func (c *Client) missing(k key) error {
 	return &model.Error{Kind: eval.ErrUnavailable, RetryAfter: atOnce,
 		Message: fmt.Sprintf("no answer for item %s replicate %d in %s", k.item, k.replicate, c.lines.Path()),
-		Remedy:  "add a line for it, or leave the item out of the study"}
+		Remedy:  "add a line for it, or remove the item from the study"}
 }
 
 // Missing lists the answers a study with these items and replicates would not

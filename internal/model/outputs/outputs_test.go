@@ -107,8 +107,8 @@ func TestCompleteNoticesAChangedFile(t *testing.T) {
 	}
 	defer c.Close()
 	for content, says := range map[string]string{
-		`{"item":"b","output":"x"}`: `item "b" replicate 1 now`,
-		`{"item":"a","ou`:           "shorter than when it was opened",
+		`{"item":"b","output":"x"}`: `now about item "b" replicate 1`,
+		`{"item":"a","ou`:           "truncated after it was opened",
 		`{"item":"a","output":  7}`: `"output" is 7`,
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -116,7 +116,7 @@ func TestCompleteNoticesAChangedFile(t *testing.T) {
 		}
 		_, err := c.Complete(t.Context(), ask("a", 1))
 		var e *model.Error
-		if !errors.As(err, &e) || e.Kind != eval.ErrUnavailable || !strings.Contains(err.Error(), says) || !strings.Contains(e.Remedy, "under a run") {
+		if !errors.As(err, &e) || e.Kind != eval.ErrUnavailable || !strings.Contains(err.Error(), says) || !strings.Contains(e.Remedy, "during a run") {
 			t.Errorf("after the file became %s: %v", content, err)
 		}
 	}
@@ -127,25 +127,25 @@ func TestOpenListsMistakes(t *testing.T) {
 		name, content string
 		want          []string // FILE stands for the file's path
 	}{
-		{"both ids", `{"item":"a","document_id":"b","output":""}`, []string{`FILE:1: "item" is "a" and "document_id" "b": they mean the same, give one of them`}},
-		{"no id", `{"output":"x"}`, []string{`FILE:1: whose answer is this? Give the item's id as "document_id" or "item"`}},
-		{"empty id", `{"item":"","output":"x"}`, []string{`FILE:1: whose answer is this? Give the item's id as "document_id" or "item"`}},
+		{"both ids", `{"item":"a","document_id":"b","output":""}`, []string{`FILE:1: "item" is "a" and "document_id" is "b": they are aliases, use one`}},
+		{"no id", `{"output":"x"}`, []string{`FILE:1: missing item id: set "document_id" or "item"`}},
+		{"empty id", `{"item":"","output":"x"}`, []string{`FILE:1: missing item id: set "document_id" or "item"`}},
 		{"number as id", `{"item":17,"output":"x"}`, []string{`FILE:1:9: item: want a string, got a number`}},
-		{"no output", `{"item":"a"}`, []string{`FILE:1: there is no "output": give what the model answered, and "" where it answered nothing`}},
+		{"no output", `{"item":"a"}`, []string{`FILE:1: missing "output": set the model's answer, or "" for an empty one`}},
 		{"null output", `{"item":"a","output":null}`, []string{`FILE:1: "output" is null: want a text, an object or a list`}},
 		{"number output", `{"item":"a","output":0.50}`, []string{`FILE:1: "output" is 0.50: want a text, an object or a list`}},
-		{"replicate 0", `{"item":"a","replicate":0,"output":""}`, []string{`FILE:1: replicate 0: replicates count from 1`}},
-		{"negative usage", `{"item":"a","output":"","usage":{"input_tokens":-1}}`, []string{`FILE:1: usage: a number of tokens cannot be negative`}},
+		{"replicate 0", `{"item":"a","replicate":0,"output":""}`, []string{`FILE:1: invalid replicate 0: want at least 1`}},
+		{"negative usage", `{"item":"a","output":"","usage":{"input_tokens":-1}}`, []string{`FILE:1: usage: invalid negative number of tokens`}},
 		{"unknown key", `{"item":"a","ouput":"x"}`, []string{`FILE:1:13: unknown key "ouput": did you mean "output"?`}},
 		{"unknown key in usage", `{"item":"a","output":"","usage":{"input_token":1}}`, []string{`FILE:1:34: unknown key "input_token" in usage: did you mean "input_tokens"?`}},
 		{"case", `{"Item":"a","output":"x"}`, []string{`FILE:1:2: unknown key "Item": did you mean "item"?`}},
-		{"key twice", `{"item":"a","output":"x","output":"y"}`, []string{`FILE:1:26: key "output" is given twice`}},
-		{"cut off", `{"item":"a","output":"x`, []string{`FILE:1:24: the JSON ends too early: is the line cut off, or one value spread over several lines?`}},
+		{"key twice", `{"item":"a","output":"x","output":"y"}`, []string{`FILE:1:26: duplicate key "output"`}},
+		{"cut off", `{"item":"a","output":"x`, []string{`FILE:1:24: unexpected end of JSON: each line must hold one complete value`}},
 		{"not UTF-8", "{\"item\":\"a\",\"output\":\"x\"}\n{\"item\":\"\xe9\"}", []string{`FILE:2: byte 10 of the line is not UTF-8: save the file as UTF-8`}},
 		{"duplicates", `{"item":"a","output":"x"}` + "\n\n" + `{"document_id":"a","replicate":1,"output":"y"}` + "\n" + `{"item":"a","replicate":2,"output":"y"}`,
-			[]string{`FILE:3: item "a" replicate 1 is answered in line 1 already: give each answer once, or number replicates`}},
+			[]string{`FILE:3: duplicate answer for item "a" replicate 1: first on line 1; keep one, or number replicates`}},
 		{"several", `{"item":"a","output":"x"}` + "\n{}\n" + `{"item":"b","output":"x"}` + "\n[]", []string{
-			`FILE:2: whose answer is this? Give the item's id as "document_id" or "item"`, `FILE:4:1: want an object, got a list`}},
+			`FILE:2: missing item id: set "document_id" or "item"`, `FILE:4:1: want an object, got a list`}},
 	}
 	for _, tt := range tests {
 		path := write(t, tt.content)

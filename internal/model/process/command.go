@@ -24,7 +24,7 @@ import (
 func Split(command string) ([]string, error) {
 	words, err := split(command)
 	if err == nil && (len(words) == 0 || words[0] == "") {
-		err = errors.New("names no program")
+		err = errors.New("no program")
 	}
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w", command, err)
@@ -37,7 +37,7 @@ const space = " \t\r\n"
 
 func split(command string) (words []string, err error) {
 	if strings.IndexByte(command, 0) >= 0 {
-		return nil, errors.New("holds a zero byte")
+		return nil, errors.New("contains a NUL byte")
 	}
 	var word []byte
 	begun := false // a word may be begun and empty: ""
@@ -59,13 +59,13 @@ func split(command string) (words []string, err error) {
 			}
 			word, begun = nil, false
 		case strings.IndexByte("|&;<>()$`*", c) >= 0, c == '~' && !begun:
-			return nil, fmt.Errorf("%q is for a shell, and none runs here: put the command in a script, or quote the character if it is meant as it stands", string(c))
+			return nil, fmt.Errorf("%q needs a shell, which is not used: put the command in a script, or quote the character if it is literal", string(c))
 		default:
 			word, begun = append(word, c), true
 		}
 	}
 	if quote != 0 {
-		return nil, fmt.Errorf("the closing %c is missing", quote)
+		return nil, fmt.Errorf("missing closing %c", quote)
 	}
 	if begun {
 		words = append(words, string(word))

@@ -117,14 +117,14 @@ func (e *Exec) explain(w *worker, err error) error {
 	}
 	switch name := e.env.missed(said); {
 	case name != "":
-		failure.Remedy = name + " is kept from commands, as keys of model providers are: have the command read it from a file of its own"
+		failure.Remedy = name + " is not passed to commands, like all keys of model providers: read it from a separate file"
 	case failure.Kind == eval.ErrTimeout && w.served == 0:
-		failure.Remedy += ", and check that the command flushes its standard output after each answer"
+		failure.Remedy += ", and check that the command flushes standard output after each answer"
 	case failure.Remedy != "":
 	case failure.Kind == eval.ErrMalformed:
-		failure.Remedy = "standard output is for answers alone, one JSON object a line with the request's id: write everything else to standard error"
+		failure.Remedy = "standard output must contain only answers, one JSON object per line with the request's id: write everything else to standard error"
 	case w.broken:
-		failure.Remedy = "try the command by hand: it must answer every line of standard input with one line of standard output"
+		failure.Remedy = "run the command by hand: it must answer every line of standard input with one line of standard output"
 	}
 	return failure
 }
@@ -181,7 +181,7 @@ func notStarted(name string, err error) error {
 		kind = eval.ErrBadRequest
 	}
 	return &model.Error{Kind: kind, Err: err, Message: fmt.Sprintf("starting %q: %v", name, err),
-		Remedy: "check that the program is there and may be run; a script begins with a line such as #!/usr/bin/env python3"}
+		Remedy: "check that the program exists and is executable; a script must begin with a line such as #!/usr/bin/env python3"}
 }
 
 // release puts a process back, or discards it.

@@ -151,8 +151,8 @@ func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 		{"prose", "Loading model \x1b[32m100%\x1b[0m …", eval.ErrMalformed, "not JSON: Loading model [32m100%[0m …", false},
 		{"long prose is cut", strings.Repeat("äb", 200), eval.ErrMalformed, strings.Repeat("äb", 99) + "ä…", false},
 		{"not UTF-8", `{"id":"$ID","output":"caf$E9"}`, eval.ErrMalformed, "not UTF-8", false},
-		{"a list", `["$ID"]`, eval.ErrMalformed, "a list and not an object", false},
-		{"a text", `"$ID"`, eval.ErrMalformed, "a text and not an object", false},
+		{"a list", `["$ID"]`, eval.ErrMalformed, "a list, not an object", false},
+		{"a text", `"$ID"`, eval.ErrMalformed, "a text, not an object", false},
 		{"a key twice", `{"id":"$ID","output":"x","output":"y"}`, eval.ErrMalformed, "output", true},
 		{"JSON logs", `{"level":"info","msg":"ready"}`, eval.ErrMalformed, `no "output", it has "level", "msg"`, false},
 		{"no key at all", `{}`, eval.ErrMalformed, "it has no key", false},
@@ -162,7 +162,7 @@ func TestExecRefusesWhatIsNoAnswer(t *testing.T) {
 		{"null output", `{"id":"$ID","output":null}`, eval.ErrMalformed, `"output" is null`, true},
 		{"number", `{"id":"$ID","output":0.5}`, eval.ErrMalformed, `"output" is a number`, true},
 		{"true", `{"id":"$ID","output":true}`, eval.ErrMalformed, `"output" is true`, true},
-		{"error", `{"id":"$ID","error":"out of\nmemory"}`, eval.ErrUnavailable, "the pipeline says: out of | memory", true},
+		{"error", `{"id":"$ID","error":"out of\nmemory"}`, eval.ErrUnavailable, "the pipeline reported: out of | memory", true},
 		{"error beside output", `{"id":"$ID","error":"no","output":"x"}`, eval.ErrUnavailable, "no", true},
 		{"error object", `{"id":"$ID","error":{"code":7}}`, eval.ErrUnavailable, `{"code":7}`, true},
 		{"error without id", `{"error":"cannot read the request"}`, eval.ErrUnavailable, "cannot read the request", true},
@@ -202,12 +202,12 @@ func TestExecSaysHowAProcessEnded(t *testing.T) {
 		kind eval.ErrorKind
 		says []string
 	}{
-		{"dies at start", eval.ErrUnavailable, []string{"ended without an answer (exit status 3)",
+		{"dies at start", eval.ErrUnavailable, []string{"exited without an answer (exit status 3)",
 			"standard error: Traceback (most recent call last): | cannot load the weights", "by hand"}},
-		{"leaves at start", eval.ErrUnavailable, []string{"ended without an answer (exit status 0)"}},
+		{"leaves at start", eval.ErrUnavailable, []string{"exited without an answer (exit status 0)"}},
 		{"half a line", eval.ErrUnavailable, []string{"in the middle of its answer (exit status 1)", "and then he sai"}},
-		{"abandons", eval.ErrUnavailable, []string{"ended without an answer (exit status 4)"}},
-		{"closes its output", eval.ErrUnavailable, []string{"closed its standard output and runs on"}},
+		{"abandons", eval.ErrUnavailable, []string{"exited without an answer (exit status 4)"}},
+		{"closes its output", eval.ErrUnavailable, []string{"closed its standard output but is still running"}},
 		{"out of order", eval.ErrMalformed, []string{`"of-an-earlier-request"`}},
 	}
 	for _, tt := range tests {
@@ -368,7 +368,7 @@ func TestExecSpeaksOfKeysOnlyByName(t *testing.T) {
 	t.Parallel()
 	key := "OPENAI_API_KEY=sk-0123456789"
 	_, err := pipeline(t, "wants a key", key).Complete(t.Context(), ask("doc"))
-	failure(t, err, eval.ErrUnavailable, "OPENAI_API_KEY is not set", "OPENAI_API_KEY is kept from commands")
+	failure(t, err, eval.ErrUnavailable, "OPENAI_API_KEY is not set", "OPENAI_API_KEY is not passed to commands")
 }
 
 func TestExecCloses(t *testing.T) {
@@ -468,11 +468,11 @@ func TestNewExecChecksTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	for command, says := range map[string]string{
-		"":                           "names no program",
+		"":                           "no program",
 		"no-such-program-here --x":   "install it, or write ./no-such-program-here",
 		"./missing.py":               "no such file",
 		"./run.py":                   "permission denied",
-		"python3 run.py | tee x":     "for a shell",
+		"python3 run.py | tee x":     "needs a shell",
 		filepath.Join(dir, "absent"): "no such file",
 	} {
 		if _, err := NewExec(command, ExecOptions{Dir: dir}); err == nil || !strings.Contains(err.Error(), says) {

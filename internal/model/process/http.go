@@ -34,13 +34,13 @@ func NewHTTP(address string, client *http.Client) (*HTTP, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return nil, fmt.Errorf("address %q: want a URL such as http://127.0.0.1:8080/extract", withoutUser(address))
+		return nil, fmt.Errorf("invalid URL %q: want one such as http://127.0.0.1:8080/extract", withoutUser(address))
 	case u.User != nil:
-		return nil, fmt.Errorf("address %q: a user or password in an address ends up in records: have a proxy on this machine add it", u.Redacted())
+		return nil, fmt.Errorf("URL %q: a user or password in a URL would be recorded: let a local proxy add it", u.Redacted())
 	case keyParameter(u) != "":
-		return nil, fmt.Errorf("address of %s: what is given as %s ends up in records: have a proxy on this machine add it", u.Host, keyParameter(u))
+		return nil, fmt.Errorf("URL of %s: the value of %s would be recorded: let a local proxy add it", u.Host, keyParameter(u))
 	case u.Fragment != "":
-		return nil, fmt.Errorf("address %q: what follows the # would not be sent: leave it out", address)
+		return nil, fmt.Errorf("URL %q: the fragment after # would not be sent: remove it", address)
 	}
 	h := &HTTP{address: address, maxAnswer: maxAnswer,
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}, "User-Agent": {"scruple"}}}
@@ -131,7 +131,7 @@ func unanswered(ctx context.Context, address string, err error) *model.Error {
 		failure.Message = fmt.Sprintf("asking %s: %v", host, failure.Err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		failure.Remedy = "check that the service is running and that the address is right"
+		failure.Remedy = "check that the service is running and that the URL is correct"
 	}
 	return failure
 }
@@ -149,14 +149,14 @@ func rejected(x *model.Exchange) *model.Error {
 	switch {
 	case status >= 300 && status < 400: // waiting does not mend a wrong address
 		failure.Kind = eval.ErrBadRequest
-		failure.Remedy = "the service redirects to " + strconv.Quote(x.Header.Get("Location")) + ": give the final address"
+		failure.Remedy = "the service redirects to " + strconv.Quote(x.Header.Get("Location")) + ": use the final URL"
 	case status == http.StatusRequestEntityTooLarge: // about this item, not about the study
 		failure.TooLong = true
-		failure.Remedy = "raise the service's limit on the size of requests"
+		failure.Remedy = "raise the service's limit on request size"
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
-		failure.Remedy = "check the address: it must accept POST"
+		failure.Remedy = "check the URL: it must accept POST"
 	case failure.Kind == eval.ErrAuth:
-		failure.Remedy = "the service wants credentials, and none are sent: have it accept requests from this machine, or put a proxy before it"
+		failure.Remedy = "the service requires credentials, but none are sent: let it accept local requests, or use a proxy"
 	case failure.Kind == eval.ErrRateLimited:
 		failure.Remedy = "lower execution.concurrency"
 	}

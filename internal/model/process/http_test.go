@@ -74,7 +74,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"server error", 500, nil, "<html>\n<b>Traceback</b>", model.Error{Kind: eval.ErrUnavailable, Message: "<html> | <b>Traceback</b>"}, nil},
 		{"gateway time-out", 504, nil, "", model.Error{Kind: eval.ErrTimeout, Message: "gateway timeout"}, nil},
 		{"bad request", 422, nil, `{"detail":"no text"}`, model.Error{Kind: eval.ErrBadRequest, Message: `{"detail":"no text"}`}, nil},
-		{"too large", 413, nil, "", model.Error{Kind: eval.ErrBadRequest, TooLong: true, Message: "request entity too large"}, []string{"limit on the size"}},
+		{"too large", 413, nil, "", model.Error{Kind: eval.ErrBadRequest, TooLong: true, Message: "request entity too large"}, []string{"limit on request size"}},
 		{"not found", 404, nil, "404 page not found", model.Error{Kind: eval.ErrBadRequest, Message: "404 page not found"}, []string{"must accept POST"}},
 		{"credentials", 401, nil, "", model.Error{Kind: eval.ErrAuth, Message: "unauthorized"}, []string{"credentials"}},
 		{"moved", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: eval.ErrBadRequest, Message: "temporary redirect"}, []string{`"/elsewhere"`}},
@@ -82,7 +82,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"prose", 200, nil, "Hello", model.Error{Kind: eval.ErrMalformed, Message: "the answer is not JSON: Hello"}, nil},
 		{"nothing", 204, nil, "", model.Error{Kind: eval.ErrMalformed, Message: "the answer is empty"}, nil},
 		{"two values", 200, nil, `{"output":"x"}{"output":"y"}`, model.Error{Kind: eval.ErrMalformed, Message: `the answer is not JSON: {"output":"x"}{"output":"y"}`}, nil},
-		{"its own error", 200, nil, `{"error":"no text"}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline says: no text"}, nil},
+		{"its own error", 200, nil, `{"error":"no text"}`, model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: no text"}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -188,13 +188,13 @@ func TestHTTPNamesAServiceThatIsNotThere(t *testing.T) {
 
 func TestNewHTTPChecksTheAddress(t *testing.T) {
 	for address, says := range map[string]string{
-		"":                           "want a URL",
-		"localhost:8080/x":           "want a URL",
-		"ftp://host/x":               "want a URL",
-		"http://":                    "want a URL",
+		"":                           "invalid URL",
+		"localhost:8080/x":           "invalid URL",
+		"ftp://host/x":               "invalid URL",
+		"http://":                    "invalid URL",
 		"http://user:pass@host/x":    "user or password",
 		"http://host/x#part":         "#",
-		"http://user:secret@host:x/": "want a URL",
+		"http://user:secret@host:x/": "invalid URL",
 	} {
 		_, err := NewHTTP(address, nil)
 		if err == nil || !strings.Contains(err.Error(), says) {

@@ -110,7 +110,7 @@ func decode(data []byte) (answer, error) {
 	case !json.Valid(data):
 		return a, model.Malformed("the answer is not JSON: %s", shorten(data))
 	case data[0] != '{':
-		return a, model.Malformed("the answer is %s and not an object: %s", kindOf(data), shorten(data))
+		return a, model.Malformed("the answer is %s, not an object: %s", kindOf(data), shorten(data))
 	}
 	if err := jsonv2.Unmarshal(data, &a, lenient); err != nil {
 		return a, model.Malformed("reading the answer: %v: %s", err, shorten(data))
@@ -123,7 +123,7 @@ func decode(data []byte) (answer, error) {
 
 func noOutput(data []byte, output jsontext.Value) error {
 	if len(output) > 0 {
-		return model.Malformed(`the answer's "output" is null: give a text, an object or a list, or say in "error" why there is none`)
+		return model.Malformed(`the answer's "output" is null: want a text, an object or a list, or a reason in "error"`)
 	}
 	var keys map[string]jsontext.Value
 	_ = jsonv2.Unmarshal(data, &keys, lenient) // it could be read a moment ago
@@ -166,7 +166,7 @@ func (a *answer) complaint() string {
 // response is the answer as a model's, or an error when the pipeline gave none.
 func (a *answer) response() (eval.Response, error) {
 	if said := a.complaint(); said != "" {
-		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline says: " + oneLine(said)}
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Message: "the pipeline reported: " + oneLine(said)}
 	}
 	text, err := textOf(a.Output)
 	if err != nil {

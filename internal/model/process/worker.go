@@ -26,7 +26,7 @@ const (
 )
 
 // errSpent: the process answered before, and has ended in good order since.
-var errSpent = errors.New("the process has ended")
+var errSpent = errors.New("the process has exited")
 
 // A worker is one process. It is asked by one goroutine at a time.
 type worker struct {
@@ -96,7 +96,7 @@ func (w *worker) watch() {
 	close(w.exited)
 }
 
-// gone reports whether the process has ended.
+// gone reports whether the process has exited.
 func (w *worker) gone() bool {
 	select {
 	case <-w.exited:
@@ -202,15 +202,15 @@ func (w *worker) read(line []byte, id string) (eval.Response, error) {
 // without an answer. rest is what it wrote last.
 func (w *worker) death(rest []byte, ended bool) error {
 	if !ended {
-		return &model.Error{Kind: eval.ErrUnavailable, Message: "the process closed its standard output and runs on"}
+		return &model.Error{Kind: eval.ErrUnavailable, Message: "the process closed its standard output but is still running"}
 	}
 	blank := len(bytes.TrimSpace(rest)) == 0
 	if blank && w.served > 0 && w.state.Success() {
 		return errSpent
 	}
-	message := fmt.Sprintf("the process ended without an answer (%v)", w.state)
+	message := fmt.Sprintf("the process exited without an answer (%v)", w.state)
 	if !blank {
-		message = fmt.Sprintf("the process ended in the middle of its answer (%v): %s", w.state, shorten(rest))
+		message = fmt.Sprintf("the process exited in the middle of its answer (%v): %s", w.state, shorten(rest))
 	}
 	return &model.Error{Kind: eval.ErrUnavailable, Message: message}
 }

@@ -22,10 +22,10 @@ type Recorder struct{ vcr *recorder.Recorder }
 // stand. A file that exists is not written over, as recordings cost money.
 func Record(file string, next http.RoundTripper, secrets ...string) (*Recorder, error) {
 	if _, err := os.Stat(file); err == nil {
-		return nil, fmt.Errorf("recording to %s: the file exists; remove it or name another", file)
+		return nil, fmt.Errorf("recording to %s: the file exists; remove it or choose another", file)
 	}
 	if info, err := os.Stat(filepath.Dir(file)); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("recording to %s: there is no such folder", file)
+		return nil, fmt.Errorf("recording to %s: no such folder", file)
 	}
 	vcr, err := recorder.New(file,
 		recorder.WithMode(recorder.ModeRecordOnly),

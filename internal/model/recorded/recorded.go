@@ -56,7 +56,7 @@ func Open(file string) (*Cassette, error) {
 		}
 	}
 	if c.format == "" {
-		return nil, fmt.Errorf("cassette %s: holds no exchange", file)
+		return nil, fmt.Errorf("cassette %s: no exchanges", file)
 	}
 	return c, nil
 }
@@ -76,7 +76,7 @@ func (c *Cassette) add(i *cassette.Interaction) error {
 	case c.format == "":
 		c.format, c.base = format, base
 	case format != c.format || base != c.base:
-		return fmt.Errorf("is in format %s at %s, and those before are in %s at %s; keep one endpoint in a cassette", format, base, c.format, c.base)
+		return fmt.Errorf("is in format %s at %s, but earlier ones are in %s at %s; use one endpoint per cassette", format, base, c.format, c.base)
 	}
 	key := keyOf(u.Path, []byte(i.Request.Body))
 	c.waiting[key] = append(c.waiting[key], i)
@@ -93,7 +93,7 @@ func (c *Cassette) BaseURL() string { return c.base }
 // formatOf tells format and base URL by the path of a request.
 func formatOf(u url.URL) (format, base string, err error) {
 	if u.Host == "" {
-		return "", "", fmt.Errorf("its URL %q names no host", u.String())
+		return "", "", fmt.Errorf("its URL %q has no host", u.String())
 	}
 	u.RawQuery, u.Fragment, u.RawPath, u.User = "", "", "", nil
 	for _, f := range []struct{ ending, format string }{
@@ -108,7 +108,7 @@ func formatOf(u url.URL) (format, base string, err error) {
 		u.Path = path
 		return "google", u.String(), nil
 	}
-	return "", "", fmt.Errorf("%s is in none of the formats openai, openai_responses, anthropic, google", &u)
+	return "", "", fmt.Errorf("%s is not in one of the formats openai, openai_responses, anthropic, google", &u)
 }
 
 // keyOf identifies a request: its path, and its body whatever the order of the
@@ -158,12 +158,12 @@ func (c *Cassette) take(key, what string) (*cassette.Interaction, error) {
 	}
 	times := "is not in"
 	if n := c.played[key]; n > 0 {
-		times = fmt.Sprintf("is only %d times in", n)
+		times = fmt.Sprintf("occurs only %d times in", n)
 	}
 	return nil, &model.Error{
 		Kind:    eval.ErrBadRequest,
 		Message: fmt.Sprintf("%s %s cassette %s", what, times, c.file),
-		Remedy:  "record it: run the same study with the model's real provider and --record FILE; any change of prompt, parameters, items or replicates needs a new recording",
+		Remedy:  "record it: run the same study with the model's real provider and --record FILE; any change of prompts, parameters, items or replicates needs a new recording",
 	}
 }
 

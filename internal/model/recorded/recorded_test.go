@@ -203,10 +203,10 @@ func TestNotRecorded(t *testing.T) {
 func TestCassettesThatCannotBeUsed(t *testing.T) {
 	tests := []struct{ name, file, want string }{
 		{"missing", filepath.Join(t.TempDir(), "none.yaml"), "none.yaml"},
-		{"empty", write(t), "holds no exchange"},
+		{"empty", write(t), "no exchanges"},
 		{"two formats", write(t, exchange(chatURL, chatBody, 200, ""), exchange("https://api.example.com/v1/messages", "{}", 200, "")), "exchange 1"},
 		{"no completion", write(t, exchange("https://api.example.com/v1/embeddings", "{}", 200, "")), "/v1/embeddings"},
-		{"no host", write(t, exchange("/v1/messages", "{}", 200, "")), "names no host"},
+		{"no host", write(t, exchange("/v1/messages", "{}", 200, "")), "has no host"},
 		{"no YAML", write(t, "\t- {"), "a.cassette"},
 	}
 	for _, test := range tests {

@@ -77,7 +77,7 @@ func Check(s Skill) error {
 	}
 	const rounding = 1e-9 // 0.7 + 0.2 + 0.1 is meant to be 1
 	if sum := s.Miss + s.Wrong + s.Fabricate; sum > 1+rounding {
-		return fmt.Errorf("skill: miss, wrong and fabricate exclude each other and add up to %.6g: want at most 1", sum)
+		return fmt.Errorf("skill: miss, wrong and fabricate are mutually exclusive and sum to %.6g: want at most 1", sum)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func Encode(s Sheet) json.RawMessage {
 	for i, p := range s.Parts {
 		for kind := range p.Alternatives {
 			if !slices.Contains([]string{Miss, Wrong, Invent, Fabricate}, kind) {
-				panic(fmt.Sprintf("simulated: part %d has an alternative of kind %q, which is none", i, kind))
+				panic(fmt.Sprintf("simulated: part %d has an alternative of unknown kind %q", i, kind))
 			}
 		}
 	}
@@ -139,8 +139,8 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	sheet, err := decode(r.Payload)
 	if err != nil {
 		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Err: err,
-			Message: fmt.Sprintf("model %q is simulated, and the request about item %q has no answer sheet to go by: %v", r.Model, r.Item, err),
-			Remedy:  "give this part of the study a real model: the suite does not simulate it"}
+			Message: fmt.Sprintf("model %q is simulated, but the request about item %q has no answer sheet: %v", r.Model, r.Item, err),
+			Remedy:  "use a real model for this part of the study: the suite does not simulate it"}
 	}
 	key := r.Key()
 	text := c.write(&sheet, newStream(c.seed, r.Model, key))
@@ -153,7 +153,7 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 func decode(payload json.RawMessage) (Sheet, error) {
 	var s Sheet
 	if len(payload) == 0 {
-		return s, errors.New("there is no payload")
+		return s, errors.New("no payload")
 	}
 	if err := dataset.DecodeStrict(payload, &s); err != nil { // a pipeline's payload is no sheet
 		return s, fmt.Errorf("reading the payload: %w", err)

@@ -107,7 +107,7 @@ func TestCompleteNeedsASheet(t *testing.T) {
 
 func TestEncodeRefusesUnknownKinds(t *testing.T) {
 	defer func() {
-		if got := fmt.Sprint(recover()); !strings.Contains(got, `simulated: part 1 has an alternative of kind "mis"`) {
+		if got := fmt.Sprint(recover()); !strings.Contains(got, `simulated: part 1 has an alternative of unknown kind "mis"`) {
 			t.Errorf("panic %q", got)
 		}
 	}()
@@ -313,7 +313,7 @@ func TestSkillCheck(t *testing.T) {
 		{Skill{Invent: math.NaN()}, "invent is NaN"},
 		{Skill{Fabricate: math.Inf(1)}, "fabricate is +Inf"},
 		{Skill{Malformed: 2}, "malformed is 2"},
-		{Skill{Miss: 0.6, Wrong: 0.6}, "add up to 1.2"},
+		{Skill{Miss: 0.6, Wrong: 0.6}, "sum to 1.2"},
 	}
 	for _, tt := range tests {
 		err := Check(tt.skill)

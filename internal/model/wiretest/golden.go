@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // A Case is a request with a name.
 type Case struct {
@@ -57,7 +57,7 @@ func Golden(t *testing.T, name string, sent Request, adapted []string) {
 		b.WriteString("adapted: " + a + "\n")
 	}
 	if err := json.Indent(&b, []byte(sent.Body), "", "  "); err != nil {
-		t.Fatalf("%s: the body is no JSON: %v", name, err)
+		t.Fatalf("%s: the body is not JSON: %v", name, err)
 	}
 	b.WriteByte('\n')
 	path := filepath.Join("testdata", strings.NewReplacer(" ", "_", ",", "").Replace(name)+".golden")

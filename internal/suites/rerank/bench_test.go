@@ -194,7 +194,7 @@ func TestScalingIsPaired(t *testing.T) {
 
 func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"methods: [{name: magic}]\n":                                                              `there is no method "magic"`,
+		"methods: [{name: magic}]\n":                                                              `unknown method "magic"`,
 		"methods: [{name: cot}]\n":                                                                "the study has none",
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "leave nothing to rank",
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",

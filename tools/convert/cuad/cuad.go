@@ -111,7 +111,7 @@ func contractGroup(contractType string) (string, error) {
 	case "consulting", "development", "hosting", "maintenance", "outsourcing", "service", "services", "transportation":
 		return "services", nil
 	}
-	return "", fmt.Errorf("contract_type %q is none of CUAD's", contractType)
+	return "", fmt.Errorf("unknown contract_type %q", contractType)
 }
 
 // convert makes gold of one annotation, or counts why not.

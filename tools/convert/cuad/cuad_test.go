@@ -328,7 +328,7 @@ func TestCUADErrors(t *testing.T) {
 	record := `{"id":"one","source_file":"A_1.pdf","contract_type":"%s","pages":["x"],"gold":[]}`
 	for in, want := range map[string]string{
 		`{"id":"a","pages":[],"gold":{"company":"x"}}`:                          "raw.jsonl:1:29: gold: want a list, got an object",
-		fmt.Sprintf(record, "Service") + "\n" + fmt.Sprintf(record, "Lease"):    `raw.jsonl:2: document one: contract_type "Lease" is none of CUAD's`,
+		fmt.Sprintf(record, "Service") + "\n" + fmt.Sprintf(record, "Lease"):    `raw.jsonl:2: document one: unknown contract_type "Lease"`,
 		strings.Replace(fmt.Sprintf(record, "Service"), `"pages"`, `"page"`, 1): `raw.jsonl:1:63: unknown key "page": did you mean "pages"?`,
 	} {
 		if _, _, err := Convert(write(t, []byte(in)), convert.Options{}); err == nil || !strings.HasSuffix(err.Error(), "/"+want) {
@@ -368,7 +368,7 @@ func TestCommand(t *testing.T) {
 		code           int
 		stdout, stderr string
 	}{
-		{[]string{"-out", out, "-max-text", "15000", "-limit", "40", raw}, 0, "\n40 documents written, 251 fields kept as gold, 69 left out\n", ""},
+		{[]string{"-out", out, "-max-text", "15000", "-limit", "40", raw}, 0, "\n40 documents written, 251 fields kept as gold, 69 excluded\n", ""},
 		{[]string{raw}, 2, "", "usage: "},
 		{[]string{"-out", out}, 2, "", "usage: "},
 		{[]string{"-out", out, "-max", "1", raw}, 2, "", "flag provided but not defined"},

@@ -14,11 +14,11 @@ import (
 func Main(args []string, stdout, stderr io.Writer) int {
 	flags := flag.NewFlagSet("convert cuad", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	out := flags.String("out", "", "file to write (required)")
+	out := flags.String("out", "", "output file (required)")
 	var o convert.Options
 	flags.StringVar(&o.Schema, "schema", "", `schema the documents name (default "cuad")`)
-	flags.IntVar(&o.Limit, "limit", 0, "stop after this many documents")
-	flags.IntVar(&o.MaxText, "max-text", 0, "leave out documents with a longer text, in bytes")
+	flags.IntVar(&o.Limit, "limit", 0, "maximum number of documents")
+	flags.IntVar(&o.MaxText, "max-text", 0, "skip documents with more bytes of text")
 	if err := flags.Parse(args); err != nil {
 		return 2
 	}

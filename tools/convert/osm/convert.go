@@ -46,9 +46,9 @@ func Convert(data []byte) (items []*catalog.Item, notes []Note, err error) {
 	for i, e := range elements {
 		switch {
 		case e.ID == "" || e.Name == "":
-			return nil, nil, fmt.Errorf("element %d has no id or no name", i+1)
+			return nil, nil, fmt.Errorf("element %d: missing id or name", i+1)
 		case seen[e.ID]:
-			return nil, nil, fmt.Errorf("element %d: the id %s is there twice", i+1, e.ID)
+			return nil, nil, fmt.Errorf("element %d: duplicate id %s", i+1, e.ID)
 		}
 		seen[e.ID] = true
 		c := converter{item: &catalog.Item{ID: e.ID, Attributes: map[string]catalog.Value{}, Fields: map[string]catalog.Value{}}}
@@ -210,7 +210,7 @@ func (c *converter) translate(t translation) {
 	}
 	v, ok := t.value(s)
 	if !ok {
-		c.note("%s: %q is not read", t.tag, s)
+		c.note("%s: unsupported value %q", t.tag, s)
 		return
 	}
 	c.item.Attributes[t.attribute] = v
@@ -227,7 +227,7 @@ func (c *converter) wifi() {
 	case access == "":
 		return
 	case access != "wlan" && access != "yes" && access != "wifi":
-		c.note("internet_access: %q is not read", access)
+		c.note("internet_access: unsupported value %q", access)
 		return
 	case fee == "no" || fee == "customers":
 		v = "free"
@@ -246,7 +246,7 @@ func (c *converter) hours() {
 	}
 	h, notes, err := ParseHours(s)
 	if err != nil {
-		c.note("opening_hours %q cannot be read: %v", s, err)
+		c.note("opening_hours %q: %v", s, err)
 		return
 	}
 	for _, n := range notes {

@@ -102,7 +102,7 @@ func (p *hours) end() bool { p.skip(); return p.at == len(p.text) }
 // rules reads rules and what stands between them.
 func (p *hours) rules() error {
 	if p.end() {
-		return errors.New("it is empty")
+		return errors.New("empty value")
 	}
 	for add := false; ; {
 		if err := p.rule(add); err != nil {
@@ -112,7 +112,7 @@ func (p *hours) rules() error {
 		case p.end():
 			return nil
 		case strings.HasPrefix(p.text[p.at:], "||"):
-			return p.errorf("fallbacks (||) are not read")
+			return p.errorf("fallbacks (||) are not supported")
 		case p.byte(';'):
 			if p.end() {
 				return nil
@@ -121,7 +121,7 @@ func (p *hours) rules() error {
 		case p.byte(','):
 			add = true
 		default:
-			return p.errorf("%q is not read", p.word())
+			return p.errorf("%q is not supported", p.word())
 		}
 	}
 }
@@ -141,7 +141,7 @@ func (p *hours) rule(add bool) error {
 	off := p.take(offWord) != ""
 	switch {
 	case off && said:
-		return p.errorf("times that are off are not read")
+		return p.errorf("off with times is not supported")
 	case !off && !said && p.take(openWord) == "":
 		return p.errorf("want times, off or 24/7, got %q", p.word())
 	case !off && !said:
@@ -179,7 +179,7 @@ func (p *hours) weekdays() (days []int, onlyHolidays bool, err error) {
 			return nil, false, p.errorf("want a day, got %q", p.word())
 		}
 		if first > 6 {
-			p.note(strings.ToUpper(dayNames[first]) + " (holidays) is left out")
+			p.note(strings.ToUpper(dayNames[first]) + " (holidays) is ignored")
 		}
 		last := first
 		if p.byte('-') {
@@ -209,8 +209,8 @@ func (p *hours) weekdays() (days []int, onlyHolidays bool, err error) {
 
 // What makes times vague, so that nobody knows when it is open.
 const (
-	openEnd  = "a time without an end (+)"
-	noLength = "a time that ends when it begins"
+	openEnd  = "open-ended time (+)"
+	noLength = "empty interval"
 )
 
 // times reads intervals; said tells whether there were any.
@@ -257,7 +257,7 @@ func (p *hours) interval(from int) (i catalog.Interval, plus bool, err error) {
 		return i, false, p.errorf("want an interval such as 11:00-22:00, got %q", p.word())
 	}
 	if !p.peek(clockWord) {
-		return i, false, p.errorf("want the end of an interval, got %q", p.word())
+		return i, false, p.errorf("want an end time, got %q", p.word())
 	}
 	to, err := p.clock()
 	if err != nil {
@@ -267,7 +267,7 @@ func (p *hours) interval(from int) (i catalog.Interval, plus bool, err error) {
 		to += catalog.Day
 	}
 	if from >= catalog.Day || to > from+catalog.Day {
-		return i, false, p.errorf("an interval starts on its day and lasts a day at most")
+		return i, false, p.errorf("an interval must start on its day and last at most 24 hours")
 	}
 	return catalog.Interval{From: from, To: to}, p.byte('+'), nil
 }
@@ -280,7 +280,7 @@ func (p *hours) clock() (int, error) {
 	hour, err1 := strconv.Atoi(m[1])
 	minute, err2 := strconv.Atoi(m[2])
 	if err1 != nil || err2 != nil || minute > 59 || hour*60+minute > 2*catalog.Day {
-		return 0, p.errorf("%s is no time of day", m[0])
+		return 0, p.errorf("%s is not a time of day", m[0])
 	}
 	p.at += len(m[0])
 	return hour*60 + minute, nil

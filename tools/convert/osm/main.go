@@ -12,7 +12,7 @@ import (
 // what could not be read and what whoever passes them on must say.
 func Main(args []string, stdout, stderr io.Writer) int {
 	if len(args) != 1 {
-		fmt.Fprintln(stderr, "usage: convert osm RESTAURANTS.json > items.jsonl")
+		fmt.Fprintln(stderr, "usage: go run ./tools/convert osm RESTAURANTS.json > items.jsonl")
 		return 2
 	}
 	if err := convertFile(args[0], stdout, stderr); err != nil {

@@ -47,19 +47,19 @@ func TestParseHours(t *testing.T) {
 		{"24/7", every("00:00-24:00"), ""},
 		{"Mo-Fr open; Sa 24/7", "00:00-24:00 00:00-24:00 00:00-24:00 00:00-24:00 00:00-24:00 00:00-24:00 closed", ""},
 		{"off", closed7, ""},
-		{"Mo-Sa 11:00-23:00;Su,PH 12:00-22:00", "11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 12:00-22:00", "PH (holidays) is left out"},
-		{"Mo-Fr 9:00-17:00; PH off;", "09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 closed closed", "PH (holidays) is left out"},
+		{"Mo-Sa 11:00-23:00;Su,PH 12:00-22:00", "11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 12:00-22:00", "PH (holidays) is ignored"},
+		{"Mo-Fr 9:00-17:00; PH off;", "09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 closed closed", "PH (holidays) is ignored"},
 		{`Mo-Fr 9:00-17:00 "by appointment"`, "09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 09:00-17:00 closed closed", `the comment "by appointment" is left out`},
-		{"Tu-Sa 19:00+", "closed ? ? ? ? ? closed", "a time without an end (+) leaves its days unknown"},
-		{"Mo 12:00-14:00,18:00-22:00+", "? closed closed closed closed closed closed", "a time without an end (+) leaves its days unknown"},
+		{"Tu-Sa 19:00+", "closed ? ? ? ? ? closed", "open-ended time (+) leaves its days unknown"},
+		{"Mo 12:00-14:00,18:00-22:00+", "? closed closed closed closed closed closed", "open-ended time (+) leaves its days unknown"},
 		{"Mo-Su 11:00-23:00, Tu off", "11:00-23:00 closed 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00", ""},
-		{"Mo-Su 11:00+, Tu,Fr closed", "? closed ? ? closed ? ?", "a time without an end (+) leaves its days unknown"},
+		{"Mo-Su 11:00+, Tu,Fr closed", "? closed ? ? closed ? ?", "open-ended time (+) leaves its days unknown"},
 		{"Mo-Su 11:00-23:00, Tu off, Tu 18:00-20:00", "11:00-23:00 18:00-20:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00 11:00-23:00", ""},
-		{"Mo 11:00-23:00, PH off", "11:00-23:00 closed closed closed closed closed closed", "PH (holidays) is left out"},
-		{"Mo-Su 23:00-23:00", every("?"), "a time that ends when it begins leaves its days unknown"},
-		{"Mo 10:00-14:00,23:00-23:00; Tu 10:00-34:00; We 9:00-17:00", "? ? 09:00-17:00 closed closed closed closed", "a time that ends when it begins leaves its days unknown"},
+		{"Mo 11:00-23:00, PH off", "11:00-23:00 closed closed closed closed closed closed", "PH (holidays) is ignored"},
+		{"Mo-Su 23:00-23:00", every("?"), "empty interval leaves its days unknown"},
+		{"Mo 10:00-14:00,23:00-23:00; Tu 10:00-34:00; We 9:00-17:00", "? ? 09:00-17:00 closed closed closed closed", "empty interval leaves its days unknown"},
 		{"Mo 00:00-00:00; Tu 00:00-24:00", "00:00-24:00 00:00-24:00 closed closed closed closed closed", ""},
-		{"Mo-Su 18:00+; We 18:00-23:00", "? ? 18:00-23:00 ? ? ? ?", "a time without an end (+) leaves its days unknown"},
+		{"Mo-Su 18:00+; We 18:00-23:00", "? ? 18:00-23:00 ? ? ? ?", "open-ended time (+) leaves its days unknown"},
 	}
 	for _, tt := range tests {
 		h, notes, err := ParseHours(tt.in)
@@ -78,20 +78,20 @@ func TestParseHours(t *testing.T) {
 
 func TestParseHoursRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                         "it is empty",
+		"":                         "empty value",
 		"Mo-Fr":                    "want times",
 		"Jun-Aug 10:00-20:00":      `got "Jun-Aug"`,
 		"sunrise-sunset":           "want times",
-		"Mo-Fr 10:00-sunset":       "want the end of an interval",
+		"Mo-Fr 10:00-sunset":       "want an end time",
 		"Mo-Fr 10:00":              "want an interval",
 		"Mo[1] 10:00-12:00":        "want times",
 		"Mo 10:00-12:00 || \"x\"":  "fallbacks",
-		"Mo 10:00-25:99":           "no time of day",
-		"Mo 9:00-49:00":            "no time of day",
-		"Mo 25:00-26:00":           "starts on its day",
+		"Mo 10:00-25:99":           "not a time of day",
+		"Mo 9:00-49:00":            "not a time of day",
+		"Mo 25:00-26:00":           "start on its day",
 		"Mo-PH 10:00-12:00":        "range of days",
-		"Mo 10:00-12:00 off":       "times that are off",
-		"Mo-Fr 10:00-12:00 week 3": `"week" is not read`,
+		"Mo 10:00-12:00 off":       "off with times",
+		"Mo-Fr 10:00-12:00 week 3": `"week" is not supported`,
 		"by arrangement":           "want times",
 	} {
 		h, _, err := ParseHours(in)
@@ -164,12 +164,12 @@ func TestMannheim(t *testing.T) {
 		}
 	}
 	want := []string{
-		`node/823457164 (Geiger & Salber): opening_hours "Tu-Sa 19:00+": a time without an end (+) leaves its days unknown`,
-		`node/2308337167 (MoschMosch): opening_hours "Mo-Sa 11:00-23:00;Su,PH 12:00-22:00": PH (holidays) is left out`,
-		`node/2450912779 (Dean & David): opening_hours "Mo-Sa 11:00-20:00; Su 12:00-20:00; PH off": PH (holidays) is left out`,
-		`node/2499103203 (Cafe-Bistro Tomek): opening_hours "Mo-Su 17:00+": a time without an end (+) leaves its days unknown`,
-		`node/2537617441 (Zwickerstube): opening_hours "Mo-Fr 16:30+; Sa 18:00+": a time without an end (+) leaves its days unknown`,
-		`node/4076290332 (Glück & Verstand): opening_hours "Tu-Fr 11:30-15:00;Tu-Sa 18:00+": a time without an end (+) leaves its days unknown`,
+		`node/823457164 (Geiger & Salber): opening_hours "Tu-Sa 19:00+": open-ended time (+) leaves its days unknown`,
+		`node/2308337167 (MoschMosch): opening_hours "Mo-Sa 11:00-23:00;Su,PH 12:00-22:00": PH (holidays) is ignored`,
+		`node/2450912779 (Dean & David): opening_hours "Mo-Sa 11:00-20:00; Su 12:00-20:00; PH off": PH (holidays) is ignored`,
+		`node/2499103203 (Cafe-Bistro Tomek): opening_hours "Mo-Su 17:00+": open-ended time (+) leaves its days unknown`,
+		`node/2537617441 (Zwickerstube): opening_hours "Mo-Fr 16:30+; Sa 18:00+": open-ended time (+) leaves its days unknown`,
+		`node/4076290332 (Glück & Verstand): opening_hours "Tu-Fr 11:30-15:00;Tu-Sa 18:00+": open-ended time (+) leaves its days unknown`,
 	}
 	if strings.Join(hours, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(hours, "\n"), strings.Join(want, "\n"))
@@ -221,7 +221,7 @@ func TestWhatCannotBeReadIsSaid(t *testing.T) {
 		got = append(got, n.String())
 	}
 	text := strings.Join(got, "\n")
-	for _, want := range []string{`wheelchair: "perhaps" is not read`, `capacity: "many" is not read`, `internet_access: "terminal" is not read`, `opening_hours "sunrise-sunset" cannot be read`} {
+	for _, want := range []string{`wheelchair: unsupported value "perhaps"`, `capacity: unsupported value "many"`, `internet_access: unsupported value "terminal"`, `opening_hours "sunrise-sunset": `} {
 		if !strings.Contains(text, "node/1 (A): "+want) {
 			t.Errorf("%s\nlacks %s", text, want)
 		}

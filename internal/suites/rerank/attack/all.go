@@ -9,7 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// All lists the attacks in the order in which tables show them.
+// All lists the attacks in the order of the tables.
 func All() []Attack {
 	t := templates()
 	return []Attack{
@@ -37,8 +37,9 @@ func Names() []string {
 	return names
 }
 
-// Parse reads what a user asks for: "none" or "" is no attack, "all" is every
-// one, else names apart by commas, each once, in the order of [All].
+// Parse parses a list of attacks: "none" or "" is none, "all" is every one, else
+// comma-separated names. The result is in the order of [All], without
+// duplicates.
 func Parse(s string) ([]Attack, error) {
 	all := All()
 	switch s {
@@ -51,7 +52,7 @@ func Parse(s string) ([]Attack, error) {
 	for i := range asked {
 		asked[i] = strings.TrimSpace(asked[i])
 		if !slices.ContainsFunc(all, func(a Attack) bool { return a.Name == asked[i] }) {
-			return nil, fmt.Errorf("there is no attack %q: want none, all, or some of %s", asked[i], strings.Join(Names(), ", "))
+			return nil, fmt.Errorf("unknown attack %q: want none, all, or some of %s", asked[i], strings.Join(Names(), ", "))
 		}
 	}
 	return slices.DeleteFunc(all, func(a Attack) bool { return !slices.Contains(asked, a.Name) }), nil
@@ -97,8 +98,8 @@ func (w *work) swap(word []rune) {
 	word[i-1], word[i] = word[i], word[i-1]
 }
 
-// inject writes instructions to the model into reviews that are there, or into
-// a new one where there are none.
+// inject adds instructions to the model to existing reviews, or to a new one if
+// there are none.
 func inject(name string, variants []string) Attack {
 	return Attack{Name: name, Category: Injection, apply: func(w *work) {
 		if len(w.reviews) == 0 {
@@ -111,7 +112,7 @@ func inject(name string, variants []string) Attack {
 	}}
 }
 
-// fake adds reviews that judge and state nothing.
+// fake adds reviews with praise or blame but no facts.
 func fake(name string, stars float64, variants []string) Attack {
 	return Attack{Name: name, Category: Deception, apply: func(w *work) {
 		for range w.count(1) {
@@ -120,8 +121,8 @@ func fake(name string, stars float64, variants []string) Attack {
 	}}
 }
 
-// sarcastic adds reviews that state facts of the item in the tone of their
-// opposite. An item that has none of the attributes is left as it is.
+// sarcastic adds reviews that state facts of the item in an inverted tone. It
+// does not change an item without these attributes.
 func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
 	return Attack{Name: name, Category: Deception, apply: func(w *work) {
 		for _, fact := range facts {
@@ -136,7 +137,7 @@ func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
 	}}
 }
 
-// of finds what is true of an item: the first path with a value decides.
+// of returns the texts for an item's value: the first path with a value decides.
 func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 	for _, path := range t.Paths {
 		v := item.At(path)
@@ -155,8 +156,8 @@ func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 }
 
 // heterogeneity makes texts of very unequal length: each review gets from 1 to
-// 15 × strength sentences that say nothing. The square of a drawn number makes
-// half of them few and some very many.
+// 15 × strength filler sentences. Squaring the drawn number makes most texts
+// short and a few very long.
 func heterogeneity(fillers []string) Attack {
 	return Attack{Name: "heterogeneity", Category: Heterogeneity, apply: func(w *work) {
 		most := 15 * w.options.strength()

@@ -1,12 +1,11 @@
-// Package attack puts noise, injected instructions and deception into the
-// reviews that a method is shown of candidates other than gold. Truth is
-// computed from the data as they are, so an attack changes what is read and
-// never what is right.
+// Package attack adds noise, injected instructions and deception to the reviews
+// of all candidates except gold. Truth is computed from the unmodified data, so
+// an attack changes what a method reads but not the right answer.
 //
-// An attack is a pure function of reviews, item, options and a seed, and
-// counts what it changed, so that one that found nothing to change (an item
-// without the attribute a sarcastic review would twist) is seen and not taken
-// for robustness. What attacks write is data: templates.yaml.
+// An attack is a pure function of reviews, item, options and a seed. It counts
+// its changes, so that an attack that changed nothing (such as a sarcastic review
+// of an attribute the item does not have) is not mistaken for robustness. The
+// texts are in templates.yaml.
 //
 // The package must not know any method, prompt or model, nor what a request
 // asks for.
@@ -22,17 +21,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Options say how hard and how often. A zero takes the default.
+// Options set how strong an attack is. Zero values mean the default.
 type Options struct {
-	// Strength, default 1, multiplies what the attack has most of: the
-	// probability of a typo (at most 1), the number of template texts put into
-	// one review, the number of filler sentences.
+	// Strength, default 1, scales the attack: the probability of a typo (at
+	// most 1), the number of template texts per review, or the number of filler
+	// sentences.
 	Strength float64
 	// Reviews is how many reviews of an item are changed or added. The
 	// default is all for noise and heterogeneity, and one for the others.
 	Reviews int
-	// Promote names the item that injections speak for; by default the item
-	// itself. A [Plan] draws it.
+	// Promote is the name of the item that injections promote; the default is
+	// the item itself. A [Plan] draws it.
 	Promote string
 }
 
@@ -43,7 +42,7 @@ func (o Options) strength() float64 {
 	return o.Strength
 }
 
-// Check reports options that are none.
+// Check validates the options.
 func (o Options) Check() error {
 	if o.Strength < 0 || math.IsNaN(o.Strength) || math.IsInf(o.Strength, 0) {
 		return fmt.Errorf("attack strength %v: want a number above 0", o.Strength)
@@ -56,14 +55,14 @@ func (o Options) Check() error {
 
 // A Change counts what an attack did to the reviews of one item.
 type Change struct {
-	Edited int // reviews whose text is another
-	Added  int // reviews that were not there
+	Edited int // reviews with a changed text
+	Added  int // new reviews
 }
 
-// Any reports that something was changed.
+// Any reports whether anything changed.
 func (c Change) Any() bool { return c.Edited+c.Added > 0 }
 
-// A Category groups attacks by what they aim at.
+// A Category groups attacks by their target.
 type Category string
 
 // The categories of the seed's table, and the one of the specification.
@@ -81,9 +80,8 @@ type Attack struct {
 	apply    func(w *work)
 }
 
-// Apply gives the reviews as the attack leaves them. What it was given is not
-// changed. Others are reviews of other items, in any order: what is added is
-// made to look like them.
+// Apply returns the attacked reviews and does not modify its arguments. Others
+// are reviews of other items, in any order; added reviews imitate them.
 func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others ...catalog.Review) ([]catalog.Review, Change) {
 	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
@@ -97,19 +95,19 @@ type Plan struct {
 	Options Options
 	Seed    uint64 // of the run
 	Request string // the request's id
-	Gold    string // the id of the item that is left alone
+	Gold    string // the id of the item that is not attacked
 }
 
-// A Report says what a plan did.
+// A Report counts the changes of a plan.
 type Report struct {
 	Promoted int      // place of the promoted candidate, from 0; -1 if the attack promotes none
 	Changes  []Change // of each candidate
 }
 
-// Run attacks the reviews of every candidate but gold. An injection speaks
-// everywhere for one candidate, drawn by the seed from those that are not gold
-// and not named as gold, so that chance alone would put it first once in N-1
-// wrong answers; without such a candidate it changes nothing.
+// Run attacks the reviews of every candidate except gold. All injections promote
+// the same candidate, drawn by the seed from those that neither are gold nor
+// have its name; by chance it comes first in 1 of N-1 wrong answers. Without
+// such a candidate Run changes nothing.
 func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
 	seed := stable.Seed(p.Seed, "attack", p.Request)
 	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}
@@ -131,8 +129,8 @@ func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalo
 	return attacked, report
 }
 
-// promoted draws a candidate that neither is gold nor bears its name, whatever
-// their order: the one with the smallest hash; -1 if there is none.
+// promoted draws a candidate that neither is gold nor has its name: the one with
+// the smallest hash; -1 if there is none.
 func promoted(seed uint64, gold string, items []*catalog.Item) int {
 	golden := ""
 	for _, item := range items {
@@ -162,7 +160,7 @@ type work struct {
 	change  Change
 }
 
-// count is how many reviews are meant, where the attack's own default is given.
+// count returns the number of reviews to attack.
 func (w *work) count(byDefault int) int {
 	if w.options.Reviews > 0 {
 		return w.options.Reviews
@@ -170,7 +168,7 @@ func (w *work) count(byDefault int) int {
 	return byDefault
 }
 
-// some draws n places among the reviews, all if there are no more, in order.
+// some draws n review indices, or all if there are fewer, in ascending order.
 func (w *work) some(n int) []int {
 	order := make([]int, len(w.reviews))
 	for i := range order {
@@ -191,7 +189,7 @@ func (w *work) edit(at int, text string) {
 	w.change.Edited++
 }
 
-// add puts a review by a stranger among the others.
+// add inserts a review by a stranger at a random position.
 func (w *work) add(text string, stars float64) {
 	at := w.draws.IntN(len(w.reviews) + 1)
 	r := w.stranger(stars)
@@ -200,8 +198,8 @@ func (w *work) add(text string, stars float64) {
 	w.change.Added++
 }
 
-// write joins as many variants as the strength asks for, no two alike until
-// all are used, with the holes filled.
+// write joins as many variants as the strength asks for and fills their
+// placeholders. No variant repeats before all are used.
 func (w *work) write(variants []string, value string) string {
 	n := max(1, int(math.Round(w.options.strength())))
 	name := w.item.Name

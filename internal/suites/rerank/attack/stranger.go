@@ -10,11 +10,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// stranger is a review to be added, without its text. Somebody who wrote of another candidate
-// lends id, fields and date, so that an added review has what the data's own
-// have, in their form, and a person writes of an item once. Where no such
-// person is left, one of the item's own reviews lends all but the ids, which
-// are made of the characters that ids have at each place.
+// stranger returns a new review without text. It copies user id, fields and date
+// from a review of another candidate whose writer did not review this item, so
+// that added reviews look like the data's own. If there is none, it copies one
+// of the item's own reviews and generates ids from the characters that real ids
+// have at each position.
 func (w *work) stranger(stars float64) catalog.Review {
 	seed := w.draws.Uint64()
 	known := slices.Concat(w.reviews, w.item.Reviews, w.others)
@@ -33,9 +33,9 @@ func (w *work) stranger(stars float64) catalog.Review {
 	return r
 }
 
-// lender draws a review of another item by somebody who did not write of this
-// one, if possible of a day that none of its reviews has: the one with the
-// smallest hash, whatever their order.
+// lender draws a review of another item by a person who did not review this
+// one, preferably with a date that no review of this item has: the one with the
+// smallest hash.
 func (w *work) lender(seed uint64) (lender catalog.Review, ok bool) {
 	wrote, dated := map[string]bool{}, map[string]bool{}
 	for _, r := range slices.Concat(w.reviews, w.item.Reviews) {
@@ -54,8 +54,8 @@ func (w *work) lender(seed uint64) (lender catalog.Review, ok bool) {
 	return lender, ok
 }
 
-// nearest is the number of stars that somebody gave and that is nearest; none
-// where nobody gave any.
+// nearest returns the known number of stars nearest to stars, or 0 if the known
+// reviews have none.
 func nearest(stars float64, known []catalog.Review) float64 {
 	var given []float64
 	for _, r := range known {
@@ -74,8 +74,8 @@ func nearest(stars float64, known []catalog.Review) float64 {
 	})
 }
 
-// newID makes an id that nobody has, of the length of one that is there, each
-// character one that ids of that length have at its place.
+// newID generates an unused id with the length of an existing one; each
+// character occurs at its position in an existing id of that length.
 func (w *work) newID(known []catalog.Review, of func(*catalog.Review) string) string {
 	var ids []string
 	for i := range known {
@@ -107,7 +107,7 @@ func (w *work) newID(known []catalog.Review, of func(*catalog.Review) string) st
 			return string(letters)
 		}
 	}
-	for n := 0; ; n++ { // ids leave no other: count up in the last digits
+	for n := 0; ; n++ { // fall back to counting in the last digits
 		if id := string(letters[:max(0, length-1)]) + strings.Repeat("0", n/10) + string(rune('0'+n%10)); !slices.Contains(ids, id) {
 			return id
 		}

@@ -11,7 +11,7 @@ import (
 //go:embed templates.yaml
 var templateFile []byte
 
-// templateTexts is the file of templates.
+// templateTexts is the content of templates.yaml.
 type templateTexts struct {
 	InjectOverride []string           `yaml:"inject_override"`
 	InjectFakeSys  []string           `yaml:"inject_fake_sys"`
@@ -23,7 +23,7 @@ type templateTexts struct {
 	Defence        string             `yaml:"defence"`
 }
 
-// twisted is a fact with the tones that do not fit it.
+// twisted is a fact with texts in an inverted tone.
 type twisted struct {
 	Paths []string    `yaml:"paths"`
 	Cases []twistedTo `yaml:"cases"`
@@ -35,7 +35,7 @@ type twistedTo struct {
 	Variants []string `yaml:"variants"`
 }
 
-// templates reads them once. They are part of the program, and tests read them.
+// templates parses the embedded file once.
 var templates = sync.OnceValue(func() (t templateTexts) {
 	if err := yaml.UnmarshalWithOptions(templateFile, &t, yaml.Strict()); err != nil {
 		panic(fmt.Sprintf("attack: templates.yaml: %v", err))

@@ -6,23 +6,23 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// A Budget is how much of an item's reviews a method is shown. It is fixed
-// before a sweep and the same at every N: an allowance that shrank as N grows
-// would show less of gold too, and the scaling curve would measure that.
+// A Budget limits the reviews of an item that a method is shown. It is the same
+// at every N: a budget that shrank with N would also show less of gold, and the
+// scaling curve would measure that.
 type Budget struct {
 	Reviews int // per item; 0 is no limit
 	Chars   int // of review text per item, in characters; 0 is no limit
 }
 
-// Coverage says how much of the reviews a budget let through.
+// Coverage counts the reviews before and after a budget.
 type Coverage struct {
-	Reviews   int `json:"reviews"`    // that there are
-	Kept      int `json:"kept"`       // that are shown
-	Chars     int `json:"chars"`      // of text that there are
-	KeptChars int `json:"kept_chars"` // that are shown
+	Reviews   int `json:"reviews"`    // in the data
+	Kept      int `json:"kept"`       // shown
+	Chars     int `json:"chars"`      // characters in the data
+	KeptChars int `json:"kept_chars"` // characters shown
 }
 
-// Lost is how many reviews are not shown.
+// Lost returns the number of reviews not shown.
 func (c Coverage) Lost() int { return c.Reviews - c.Kept }
 
 // Add sums the coverage of several items.
@@ -31,8 +31,8 @@ func (c Coverage) Add(o Coverage) Coverage {
 }
 
 // Apply keeps reviews in the order of the data, up to the first that would
-// pass a limit. A review is shown whole or not at all: half a sentence can say
-// the opposite of the whole.
+// exceed a limit. Reviews are not truncated: half a sentence can state the
+// opposite of the whole.
 func (b Budget) Apply(reviews []catalog.Review) ([]catalog.Review, Coverage) {
 	var c Coverage
 	full := false

@@ -1,10 +1,10 @@
-// Package candidates decides what a method is shown: which items compete with
-// gold, in which order, and how much of their reviews.
+// Package candidates selects what a method is shown: the items that compete with
+// gold, their order, and the amount of their reviews.
 //
 // Everything is drawn by name (package stable): a set depends on the run's
 // seed, the request and N, never on the order of the data, on other requests,
-// or on how often an item is somebody's gold. Sets are nested over N, so that
-// a scaling curve compares like with like.
+// or on how often an item is gold. Sets are nested over N, so that a scaling
+// curve compares like with like.
 //
 // The package must not know what a request means, nor any method or prompt.
 package candidates
@@ -18,11 +18,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Draw chooses the candidates of a request: gold and n-1 others of items,
-// those with the smallest hash of run seed, request and item. The set of a
-// smaller n is part of the set of a larger one. They come in the order in
-// which items lists them, each once, gold included even if items does not list
-// it (then last). Of fewer than n items all are drawn. It is nil for n < 1.
+// Draw returns the candidates of a request: gold and the n-1 other items with
+// the smallest hash of run seed, request and item. The set of a smaller n is a
+// subset of the set of a larger one. The result has no duplicates and is in the
+// order of items; if items does not contain gold, gold is last. Draw returns all
+// items if there are fewer than n, and nil for n < 1.
 func Draw(runSeed uint64, requestID, gold string, items []string, n int) []string {
 	if n < 1 {
 		return nil
@@ -55,8 +55,8 @@ func (a rival) compare(b rival) int {
 	return cmp.Or(cmp.Compare(a.hash, b.hash), strings.Compare(a.id, b.id))
 }
 
-// smallest keeps the n rivals that come first. Nearly all of thousands of
-// items fall behind the last one kept and cost one comparison.
+// smallest returns the n rivals with the smallest hashes. Most items cost only
+// one comparison, with the last one kept.
 func smallest(runSeed uint64, requestID, gold string, items []string, n int) []rival {
 	prefix := stable.Seed(runSeed, "draw", requestID)
 	kept := make([]rival, 0, n+1)
@@ -75,36 +75,36 @@ func smallest(runSeed uint64, requestID, gold string, items []string, n int) []r
 	return kept
 }
 
-// A Shuffle says how candidates are ordered.
+// A Shuffle is a way to order candidates.
 type Shuffle string
 
-// The orders there are.
+// The ways to order candidates.
 const (
-	None     Shuffle = "none"     // as the data list them
+	None     Shuffle = "none"     // order of the data
 	Middle   Shuffle = "middle"   // gold in the middle, position n/2 from 0; the others drawn
 	Random   Shuffle = "random"   // all drawn
 	Balanced Shuffle = "balanced" // gold moves through the positions over the requests of each group; the others drawn
 )
 
-// A Request is asked of one set of candidates at every N.
+// A Request has one set of candidates at every N.
 type Request struct{ ID, Group string }
 
 // An Arranger orders the candidates of the requests of a study.
 type Arranger struct {
 	seed    uint64
 	shuffle Shuffle
-	ranks   map[string]int // of requests, group after group, in each in a drawn order
+	ranks   map[string]int // of requests, by group, then in a drawn order
 }
 
-// NewArranger takes all requests of the study, in any order: balance is over
-// them, at every N, so that a request that is left out at one N must be left
-// out at all. They go around one ring of positions group after group, so that
-// gold stands at each position equally often, give or take one, within each
-// group and over all. In a group they are ranked by hash and not by id, which
-// may follow their making.
+// NewArranger takes all requests of the study, in any order. It balances over
+// all of them at every N, so a request excluded at one N must be excluded at
+// all. The requests go around one ring of positions group after group, so that
+// gold is at each position equally often, plus or minus one, within each group
+// and overall. Within a group they are ranked by hash, since ids may follow the
+// order of creation.
 //
-// A study of more requests puts gold elsewhere: places that no later request
-// moves cannot be balanced both within groups and over all.
+// Adding requests moves gold: positions that are fixed for later requests cannot
+// be balanced both within groups and overall.
 func NewArranger(runSeed uint64, s Shuffle, requests []Request) *Arranger {
 	prefix := stable.Seed(runSeed, "rank")
 	sorted := slices.Clone(requests)
@@ -118,8 +118,8 @@ func NewArranger(runSeed uint64, s Shuffle, requests []Request) *Arranger {
 	return &Arranger{runSeed, s, ranks}
 }
 
-// Arrange orders what was drawn for a request, which holds gold. Candidates
-// other than gold keep their order among each other from one N to the next.
+// Arrange orders the candidates drawn for a request. Candidates other than gold
+// keep their relative order from one N to the next.
 func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
 	if a.shuffle == None {
 		return slices.Clone(drawn)
@@ -136,9 +136,9 @@ func (a *Arranger) Arrange(requestID, gold string, drawn []string) []string {
 	return slices.Insert(order, a.position(requestID, len(drawn)), gold)
 }
 
-// position is where gold goes among n, from 0. The ring of positions is drawn
-// for each n, so that a request's gold is not early at every n, nor that of a
-// group smaller than the ring all in one stretch.
+// position returns the 0-based position of gold among n. The ring of positions
+// is drawn for each n, so that a request's gold is not early at every n, and the
+// positions of a group smaller than the ring are not contiguous.
 func (a *Arranger) position(requestID string, n int) int {
 	if a.shuffle == Middle {
 		return n / 2
@@ -152,7 +152,7 @@ func (a *Arranger) position(requestID string, n int) int {
 	return ring[a.ranks[requestID]%n]
 }
 
-// mixed is the seeded order of a request's candidates.
+// mixed returns a request's candidates in a seeded order.
 func (a *Arranger) mixed(requestID string, drawn []string) []string {
 	prefix := stable.Seed(a.seed, "order", requestID)
 	order := make([]rival, len(drawn))

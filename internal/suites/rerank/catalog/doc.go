@@ -1,11 +1,10 @@
-// Package catalog holds what is ranked: items with typed attributes, categories,
-// opening hours and reviews, the people who wrote those, and who is whose
-// friend. It reads them from JSON Lines files ([Load]), Yelp's included, and
-// says everything that is wrong with them in one pass, with file and line.
+// Package catalog holds the items to rank, with typed attributes, categories,
+// opening hours and reviews, and the users with their friendships. It loads them
+// from JSON Lines files ([Load]), including Yelp's, and reports all errors in the
+// data in one pass, with file and line.
 //
-// Values are typed once, here: an attribute that is the text of a Python
-// literal becomes what it stands for ([ParseLiteral]), hours become intervals
-// of minutes ([Hours]), friendship becomes mutual ([Graph]).
+// Values are typed here: Python literals are parsed ([ParseLiteral]), hours
+// become intervals of minutes ([Hours]), friendships become mutual ([Graph]).
 //
-// The package must not know what is asked of items: no request, no method.
+// The package must not know requests or methods.
 package catalog

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// years makes a list of a writer's years of elite status, which Yelp writes as
-// one text: "2017,2018", "2018" or "". What counts is how many there are, and one
-// year alone must not count as 2018. Values that hold no years stay as they are.
+// years converts a user's years of elite status to a list. Yelp writes them as
+// one text: "2017,2018", "2018" or "". Only their number counts, so the year 2018
+// must not be read as the number 2018.
 func years(fields map[string]Value) {
 	v, ok := fields["elite"]
 	if !ok {
@@ -36,7 +36,7 @@ func years(fields map[string]Value) {
 	fields["elite"] = ListValue(list...)
 }
 
-// year types one entry; it is missing where that says nothing. Yelp's files cut
+// year parses one entry; it is missing if the entry is empty. Yelp's files split
 // 2020 into "20,20".
 func year(part Value) Value {
 	text := part.String()

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Finding is something wrong with the data. A warning is something that may
-// be meant.
+// A Finding is an error in the data, or a warning about data that look wrong but
+// are legal.
 type Finding struct {
 	File    string
 	Line    int // from 1; 0 for the file as a whole
@@ -24,7 +24,7 @@ func (f Finding) Error() string {
 	return fmt.Sprintf("%s:%d: %s", f.File, f.Line, f.Text)
 }
 
-// A Log gathers findings about a file.
+// A Log collects findings about a file.
 type Log struct {
 	File     string
 	Findings []Finding
@@ -41,7 +41,7 @@ func (l *Log) Warn(line int, format string, args ...any) {
 	l.Findings[len(l.Findings)-1].Warning = true
 }
 
-// Split parts errors from warnings.
+// Split separates errors from warnings.
 func Split(findings []Finding) (errs []error, warnings []string) {
 	for _, f := range findings {
 		if f.Warning {
@@ -53,8 +53,7 @@ func Split(findings []Finding) (errs []error, warnings []string) {
 	return errs, warnings
 }
 
-// SortFindings puts findings in the order of files and lines, those of one
-// line as they were found.
+// SortFindings sorts findings by file and line; the sort is stable.
 func SortFindings(findings []Finding) {
 	slices.SortStableFunc(findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line))

@@ -7,15 +7,15 @@ import (
 	"sync"
 )
 
-// A Graph is who is whose friend. Friendship is mutual, whoever states it. A
-// nil Graph knows nobody. It is safe for concurrent use while Users stay as
-// they are.
+// A Graph is an undirected graph of friendships: a friendship stated by one side
+// counts for both. A nil Graph is empty. It is safe for concurrent use if Users
+// does not change.
 type Graph struct {
 	Users map[string]*User
 
 	once    sync.Once
 	names   map[string][]string // ids by name in lower case
-	friends map[string][]string // ids by id, both ways; of people who are not listed too
+	friends map[string][]string // ids by id, both directions; includes unlisted people
 }
 
 func (g *Graph) build() {
@@ -39,7 +39,7 @@ func (g *Graph) build() {
 
 func foldName(name string) string { return strings.ToLower(strings.Join(strings.Fields(name), " ")) }
 
-// Knows reports that somebody has this name, or failing that this id.
+// Knows reports whether a user has this name or id.
 func (g *Graph) Knows(name string) bool { return len(g.Within(name, 0)) > 0 }
 
 // Friends lists the ids of a person's friends, sorted.
@@ -48,10 +48,10 @@ func (g *Graph) Friends(id string) []string {
 	return g.friends[id]
 }
 
-// Within is the set of ids of the people of a name, in whatever case, and of
-// all who are up to so many friendships away from one of them: 0 the people of
-// that name alone, 1 their friends too, 2 those friends' friends too. Where
-// nobody has the name, whose id it is counts. The set is empty if nobody is.
+// Within returns the ids of the people with a name, ignoring case, and of all
+// people at most hops friendships away: 0 is the people alone, 1 adds their
+// friends, 2 the friends of friends. If no user has the name, it is taken as an
+// id. The set is empty if there is no match.
 func (g *Graph) Within(name string, hops int) map[string]bool {
 	people := map[string]bool{}
 	if g == nil {
@@ -69,8 +69,7 @@ func (g *Graph) Within(name string, hops int) map[string]bool {
 	return people
 }
 
-// Around adds to people all who are up to so many friendships away from one of
-// them.
+// Around adds to people everyone at most hops friendships away from one of them.
 func (g *Graph) Around(people map[string]bool, hops int) {
 	g.once.Do(g.build)
 	frontier := slices.Collect(maps.Keys(people))
@@ -88,8 +87,8 @@ func (g *Graph) Around(people map[string]bool, hops int) {
 	}
 }
 
-// symmetrize makes friendship mutual among users that are listed, and tells
-// how many friendships only one side stated.
+// symmetrize makes friendships among listed users mutual and returns how many
+// were stated by one side only.
 func symmetrize(users map[string]*User) (oneSided int) {
 	type edge struct{ a, b string }
 	stated := map[edge]bool{}

@@ -12,24 +12,24 @@ import (
 // Weekdays names the days in the order of [Hours].
 var Weekdays = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
 
-// Weekday is the index of a day's name in [Weekdays], in whatever case, or -1.
+// Weekday returns the index of a day's name in [Weekdays], ignoring case, or -1.
 func Weekday(name string) int {
 	return slices.IndexFunc(Weekdays, func(d string) bool { return strings.EqualFold(d, strings.TrimSpace(name)) })
 }
 
-// Day is how many minutes a day has.
+// Day is the number of minutes in a day.
 const Day = 24 * 60
 
-// An Interval is a time of being open, in minutes after the midnight that
-// begins its day. It ends after that day's end if it goes past midnight:
+// An Interval is a time of being open, in minutes after the start of its day. It
+// may end on the next day:
 // 0 ≤ From < Day and From < To ≤ From + Day.
 type Interval struct{ From, To int }
 
 // String writes 17:00-01:30.
 func (i Interval) String() string { return Clock(i.From) + "-" + Clock(i.To) }
 
-// Clock writes minutes after midnight as on a clock; the end of the day is
-// 24:00, and what is later that of the day after.
+// Clock formats minutes after midnight as a time of day. The end of the day is
+// 24:00; later minutes are times of the next day.
 func Clock(minutes int) string {
 	if minutes > Day {
 		minutes -= Day
@@ -39,13 +39,13 @@ func Clock(minutes int) string {
 
 var interval = regexp.MustCompile(`^\s*(\d{1,2}):(\d{1,2})\s*[-–]\s*(\d{1,2}):(\d{1,2})\s*$`)
 
-// ParseInterval reads "H:M-H:M", with or without leading zeros: 8:0-17:30. An
+// ParseInterval parses "H:M-H:M", with or without leading zeros: 8:0-17:30. An
 // end that is not after its start is on the next day. 0:0-0:0 is the whole day,
 // as Yelp writes it; any other interval without length is an error.
 func ParseInterval(s string) (Interval, error) {
 	m := interval.FindStringSubmatch(s)
 	if m == nil {
-		return Interval{}, fmt.Errorf("%q is no interval: want hours and minutes such as 8:00-17:30", s)
+		return Interval{}, fmt.Errorf("%q is not an interval: want hours and minutes such as 8:00-17:30", s)
 	}
 	from, err := minutes(m[1], m[2])
 	if err != nil {
@@ -56,18 +56,18 @@ func ParseInterval(s string) (Interval, error) {
 	case err != nil:
 		return Interval{}, fmt.Errorf("%q: %w", s, err)
 	case from == Day:
-		return Interval{}, fmt.Errorf("%q starts at the end of the day: write 0:00 of the next", s)
+		return Interval{}, fmt.Errorf("%q starts at the end of the day: use 0:00 of the next day", s)
 	case from == 0 && to == 0:
 		return Interval{0, Day}, nil
 	case from == to:
-		return Interval{}, fmt.Errorf("%q has no length: 0:00-24:00 is a whole day, an empty list a closed one", s)
+		return Interval{}, fmt.Errorf("%q is empty: use 0:00-24:00 for a whole day, an empty list for a closed day", s)
 	case to < from:
 		to += Day
 	}
 	return Interval{from, to}, nil
 }
 
-// ParseClock reads a time of day "H:M" up to 24:00 as minutes after midnight.
+// ParseClock parses a time of day "H:M" up to 24:00 as minutes after midnight.
 func ParseClock(s string) (int, error) {
 	h, m, _ := strings.Cut(strings.TrimSpace(s), ":")
 	return minutes(h, m)
@@ -77,37 +77,36 @@ func minutes(hour, minute string) (int, error) {
 	h, err1 := strconv.ParseUint(hour, 10, 8)
 	m, err2 := strconv.ParseUint(minute, 10, 8)
 	if err1 != nil || err2 != nil || m > 59 || h > 24 || (h == 24 && m > 0) {
-		return 0, fmt.Errorf("%s:%s is no time of day", hour, minute)
+		return 0, fmt.Errorf("%s:%s is not a time of day", hour, minute)
 	}
 	return int(h*60 + m), nil
 }
 
-// Hours are the opening hours of a week. A day is known or not; one that is
-// known and has no interval is closed. The zero Hours know nothing.
+// Hours are the opening hours of a week. A known day without intervals is closed.
+// In the zero Hours all days are unknown.
 type Hours struct {
 	Days  [7][]Interval // sorted by their start
 	Known [7]bool
 }
 
-// Set makes a day known, with these intervals or, without any, closed.
+// Set sets the intervals of a day; without intervals the day is closed.
 func (h *Hours) Set(day int, intervals ...Interval) {
 	h.Known[day] = true
 	h.Days[day] = slices.Clone(intervals)
 	slices.SortFunc(h.Days[day], func(a, b Interval) int { return cmp.Or(a.From-b.From, a.To-b.To) })
 }
 
-// IsZero reports that no day is known.
+// IsZero reports whether no day is known.
 func (h *Hours) IsZero() bool { return h.Known == [7]bool{} }
 
-// Contains reports whether it is open all the time from one minute after a
-// day's midnight to another, and whether that is known. An end that is not
-// after the start is on the next day; 0 to 0 is the whole day.
+// Contains reports whether it is open without a break from one minute of a day
+// to another, and whether that is known. An end that is not after the start is
+// on the next day; 0 to 0 is the whole day.
 //
-// Intervals of the day before that go past midnight count, and so do those of
-// the next day where the asked time goes on into it; intervals that touch are
-// one. A minute that nothing covers is one of being closed if the hours of its
-// own day are known, and not known otherwise: one closed minute settles it, and
-// without any it is not known.
+// Intervals of the day before that pass midnight count, and so do intervals of
+// the next day; adjacent intervals are merged. A minute that no interval covers
+// is closed if its day is known, else unknown. One closed minute makes the
+// result false; otherwise one unknown minute makes it unknown.
 func (h *Hours) Contains(day, from, to int) (open, known bool) {
 	if day < 0 || day >= len(h.Days) {
 		return false, false
@@ -125,13 +124,13 @@ func (h *Hours) Contains(day, from, to int) (open, known bool) {
 			return false, true
 		}
 		open = false
-		at = (at/Day + 1) * Day // nothing starts on a day that is not known
+		at = (at/Day + 1) * Day // no interval starts on an unknown day
 	}
 	return open, open
 }
 
-// openUntil is the latest end of the intervals that hold a minute after a
-// day's midnight; 0 if there is none.
+// openUntil returns the latest end of the intervals that contain a minute of a
+// day; 0 if there is none.
 func (h *Hours) openUntil(day, minute int) int {
 	latest := 0
 	for shift := -1; shift <= 1; shift++ {
@@ -144,8 +143,8 @@ func (h *Hours) openUntil(day, minute int) int {
 	return latest
 }
 
-// On writes a day's hours: "11:00-14:30, 17:00-22:00" or "closed". It is
-// missing for a day that is not known.
+// On formats a day's hours: "11:00-14:30, 17:00-22:00" or "closed". It is missing
+// for an unknown day.
 func (h *Hours) On(day int) Value {
 	if day < 0 || day >= len(h.Days) || !h.Known[day] {
 		return Value{}
@@ -160,8 +159,7 @@ func (h *Hours) On(day int) Value {
 	return TextValue(strings.Join(texts, ", "))
 }
 
-// value is the form in which hours are written to a file: a list for each day
-// that is known.
+// value returns the hours as written to a file: a list for each known day.
 func (h *Hours) value() Value {
 	days := map[string]Value{}
 	for day, name := range Weekdays {
@@ -177,8 +175,7 @@ func (h *Hours) value() Value {
 	return MapValue(days)
 }
 
-// readHours reads an object of days. The errors are all that is wrong; what
-// can be read is read.
+// readHours parses an object of days. It returns all errors and the valid days.
 func readHours(v Value) (h Hours, errs []error) {
 	switch v.Kind() {
 	case Missing:
@@ -190,7 +187,7 @@ func readHours(v Value) (h Hours, errs []error) {
 	for _, name := range v.Keys() {
 		day := Weekday(name)
 		if day < 0 {
-			errs = append(errs, fmt.Errorf("hours: %q is no day: want Monday to Sunday", name))
+			errs = append(errs, fmt.Errorf("hours: %q is not a day: want Monday to Sunday", name))
 			continue
 		}
 		if v.Get(name).IsZero() {
@@ -206,8 +203,8 @@ func readHours(v Value) (h Hours, errs []error) {
 	return h, errs
 }
 
-// readDay reads one interval or several with commas, a list of them, or a list
-// of pairs of times.
+// readDay parses comma-separated intervals, a list of intervals, or a list of
+// pairs of times.
 func readDay(v Value) ([]Interval, error) {
 	var texts []string
 	switch {

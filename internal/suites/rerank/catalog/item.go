@@ -2,20 +2,20 @@ package catalog
 
 import "strings"
 
-// An Item is one of the things that are ranked.
+// An Item is one of the things to rank.
 type Item struct {
 	ID, Name   string
 	Attributes map[string]Value
 	Categories []string
 	Hours      Hours
-	Fields     map[string]Value // what else the record has: city, stars, …
+	Fields     map[string]Value // other keys of the record: city, stars, …
 	Reviews    []Review         // in the order of the file
-	Line       int              // of its file, from 1; 0 for one that was not read
+	Line       int              // in its file, from 1; 0 if not from a file
 }
 
-// At is the value at a path: "name", "categories", "attributes.WiFi",
+// At returns the value at a path: "name", "categories", "attributes.WiFi",
 // "attributes.Ambience.casual", "hours.Monday", or the name of a field such as
-// "city". It is missing where there is none. The id is no value of an item.
+// "city". It is missing if there is none. The id has no path.
 func (i *Item) At(path string) Value {
 	switch path {
 	case "name":
@@ -44,19 +44,19 @@ func (i *Item) At(path string) Value {
 	return at(path, func(key string) Value { return i.Fields[key] })
 }
 
-// A Review is what somebody wrote of an item.
+// A Review is a user's review of an item.
 type Review struct {
 	ID, ItemID, UserID string
 	Stars              float64 // from 0 to 5; 0 if none are given
 	Text, Date         string
-	// User is what is known of the writer: review_count, fans, elite, …
-	// Reviews share it; nobody may change it.
+	// User holds data about the writer: review_count, fans, elite, …
+	// Reviews share the map; it must not be modified.
 	User   map[string]Value
-	Fields map[string]Value // what else the record has: useful, funny, …
+	Fields map[string]Value // other keys of the record: useful, funny, …
 }
 
-// At is the value at a path: "stars", "text", "date", "user.fans" or a field
-// such as "useful". A bare name that is no field is looked up in the writer's.
+// At returns the value at a path: "stars", "text", "date", "user.fans" or a field
+// such as "useful". A name that is not a field is looked up in the writer's data.
 func (r *Review) At(path string) Value {
 	switch path {
 	case "stars":
@@ -82,14 +82,14 @@ func (r *Review) At(path string) Value {
 	return at(path, user)
 }
 
-// A User is somebody who writes reviews.
+// A User writes reviews.
 type User struct {
 	ID, Name string
-	Friends  []string // ids, sorted; mutual after load
+	Friends  []string // ids, sorted; mutual after Load
 }
 
-// A Catalog is what was read: items in the order of their file, each with its
-// reviews, and the people.
+// A Catalog holds items in the order of their file, each with its reviews, and
+// the users.
 type Catalog struct {
 	Items []*Item
 	Users map[string]*User
@@ -99,11 +99,11 @@ type Catalog struct {
 	byID map[string]*Item
 }
 
-// Item finds an item by its id, nil if there is none.
+// Item returns the item with this id, or nil.
 func (c *Catalog) Item(id string) *Item { return c.byID[id] }
 
-// New makes a catalog of items and people that did not come from files. Both
-// are kept as they are; friendship should be mutual.
+// New returns a catalog of items and users that do not come from files. It does
+// not copy them; friendships should be mutual.
 func New(items []*Item, users map[string]*User) *Catalog {
 	c := &Catalog{Items: items, Users: users, Graph: &Graph{Users: users}, byID: make(map[string]*Item, len(items))}
 	for _, i := range items {

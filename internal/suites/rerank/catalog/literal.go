@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// ParseLiteral reads the text of a Python literal as Yelp writes attributes:
-// None, True, False, decimal numbers, strings with or without u, lists, and
-// dictionaries whose keys are strings (of a key given twice the last counts).
-// Nothing is evaluated. An error says in which column what is wrong.
+// ParseLiteral parses a Python literal as Yelp writes attributes: None, True,
+// False, decimal numbers, strings with or without u, lists, and dictionaries
+// with string keys (the last of duplicate keys counts). Nothing is evaluated.
+// Errors contain the column.
 func ParseLiteral(s string) (Value, error) {
 	p := literal{text: s}
 	v, err := p.value(0)
@@ -24,9 +24,8 @@ func ParseLiteral(s string) (Value, error) {
 	return v, nil
 }
 
-// Interpret gives the value that a text stands for: a Python literal's, or the
-// text itself where it is none. Words of JSON (true, false, null) count too,
-// since people write those.
+// Interpret parses a text as a Python literal or one of JSON's true, false and
+// null. A text that does not parse is returned as a text.
 func Interpret(s string) Value {
 	switch strings.ToLower(strings.TrimSpace(s)) {
 	case "true":
@@ -43,16 +42,16 @@ func Interpret(s string) Value {
 }
 
 var (
-	// onlyLiteral is how texts begin that can only be meant as Python.
+	// onlyLiteral matches the start of texts that can only be Python literals.
 	onlyLiteral = regexp.MustCompile(`^\s*([\[{]|u['"])`)
-	// likeLiteral is how texts begin that may be: "(cash only)" and "'Round the
-	// corner" are not.
+	// likeLiteral matches the start of texts that may be literals; "(cash only)"
+	// and "'Round the corner" are not.
 	likeLiteral = regexp.MustCompile(`^\s*([('"]|[UbBrR]['"]|[A-Za-z_][\w.]*\()`)
 )
 
-// typed gives the value of an attribute that came as text. Where every text is
-// a literal, as in Yelp's files, one that is none is an error; elsewhere a
-// plain word is a text, and doubt tells of one that begins like a literal.
+// typed parses an attribute that is a text. If all texts are literals, as in
+// Yelp's files, one that does not parse is an error. Otherwise it stays a text,
+// and doubt is set if it looks like a literal.
 func typed(s string, allLiterals bool) (v Value, doubt, err error) {
 	v, err = ParseLiteral(s)
 	switch {
@@ -64,10 +63,10 @@ func typed(s string, allLiterals bool) (v Value, doubt, err error) {
 	return TextValue(s), doubt, nil
 }
 
-// maxDepth is how deep lists and dictionaries may be nested.
+// maxDepth is the maximum nesting of lists and dictionaries.
 const maxDepth = 32
 
-// literal is a text that is being read, with the place of the next byte.
+// literal is a parser with the offset of the next byte.
 type literal struct {
 	text string
 	at   int
@@ -77,7 +76,7 @@ func (p *literal) errorf(format string, args ...any) error {
 	return fmt.Errorf("column %d: %s", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Sprintf(format, args...))
 }
 
-// peek moves over white space to the next byte; 0 at the end.
+// peek skips white space and returns the next byte; 0 at the end.
 func (p *literal) peek() byte {
 	for p.at < len(p.text) && strings.IndexByte(" \t\r\n", p.text[p.at]) >= 0 {
 		p.at++
@@ -88,7 +87,7 @@ func (p *literal) peek() byte {
 	return p.text[p.at]
 }
 
-// found names what stands at the place.
+// found describes the next token for an error.
 func (p *literal) found() string {
 	if p.peek() == 0 {
 		return "the end"
@@ -109,7 +108,7 @@ var (
 
 func (p *literal) value(depth int) (Value, error) {
 	if depth > maxDepth {
-		return Value{}, p.errorf("nested more than %d deep", maxDepth)
+		return Value{}, p.errorf("nested more than %d levels deep", maxDepth)
 	}
 	switch p.peek() {
 	case '[':
@@ -124,7 +123,7 @@ func (p *literal) value(depth int) (Value, error) {
 	return p.word()
 }
 
-// word reads None, True, False or a number.
+// word parses None, True, False or a number.
 func (p *literal) word() (Value, error) {
 	word := literalWord.FindString(p.text[p.at:])
 	var v Value
@@ -135,7 +134,7 @@ func (p *literal) word() (Value, error) {
 	default:
 		n, err := strconv.ParseFloat(word, 64)
 		if err != nil || !literalNumber.MatchString(word) {
-			return Value{}, p.errorf("%s is no Python literal: want None, True, False, a number, a quoted text, [...] or {...}", p.found())
+			return Value{}, p.errorf("%s is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...}", p.found())
 		}
 		v = NumberValue(n)
 	}
@@ -173,8 +172,8 @@ func (p *literal) dictionary(depth int) (Value, error) {
 	return MapValue(m), err
 }
 
-// elements reads what stands between brackets, apart by commas, of which one
-// may follow the last.
+// elements parses comma-separated elements up to the closing bracket; a trailing
+// comma is allowed.
 func (p *literal) elements(end byte, element func() error) error {
 	for p.at++; p.peek() != end; {
 		if err := element(); err != nil {
@@ -190,8 +189,8 @@ func (p *literal) elements(end byte, element func() error) error {
 	return nil
 }
 
-// quoted reads a string. Its escapes are those of Go, which Python shares; a
-// backslash before anything else stands for itself.
+// quoted parses a string. It accepts the escapes that Go and Python share; any
+// other backslash is literal.
 func (p *literal) quoted() (string, error) {
 	start := p.at
 	p.at += len(stringStart.FindString(p.text[p.at:]))
@@ -211,7 +210,7 @@ func (p *literal) quoted() (string, error) {
 		case len(rest) > 1 && strings.IndexByte(`\abfnrtvxuU01234567`, rest[1]) >= 0:
 			r, _, tail, err := strconv.UnquoteChar(rest, 0)
 			if err != nil {
-				return "", p.errorf("the escape is no character")
+				return "", p.errorf("invalid escape")
 			}
 			b.WriteRune(r)
 			p.at += len(rest) - len(tail)
@@ -221,5 +220,5 @@ func (p *literal) quoted() (string, error) {
 		}
 	}
 	p.at = start
-	return "", p.errorf("the text that starts here does not end")
+	return "", p.errorf("unterminated string")
 }

@@ -11,30 +11,28 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
-// Files are where a catalog's data stand: JSON Lines, plain or gzip.
+// Files are the paths of a catalog's files: JSON Lines, plain or gzip.
 type Files struct {
 	Items   string
 	Reviews string // "" for none
 	Users   string // "" for none
-	// Strip lists what is left out, since it gives an answer away: paths of
+	// Strip lists paths to remove because they reveal the answer: paths of
 	// items ("stars", "attributes.Ambience.casual", "hours.Monday") and, after
 	// "reviews.", of reviews ("reviews.useful", "reviews.user.fans"). A path
-	// that no record has, or that a record cannot be without (ids, the name, the
-	// text of a review), is an error: what was to be hidden may be in sight.
+	// that no record has, or a required one (ids, the name, the text of a
+	// review), is an error, since the data to hide may still be visible.
 	Strip []string
 }
 
-// Load reads a catalog and lists everything that is wrong with the data, in
-// the order of files and lines. The catalog holds what could be read; it is
-// fit for use if no finding is an error. The error is about a file that cannot
-// be read at all.
+// Load reads a catalog and returns all findings about the data, sorted by file
+// and line. The catalog holds all valid records; use it only if no finding is an
+// error. Load returns an error if a file cannot be read.
 //
-// A record is read in one of two shapes, told by the name of its id: ours
+// A record has one of two formats, recognised by the key of its id: Scruple's
 // ("id", "item_id", "user_id") or Yelp's ("business_id", "review_id",
-// "user_id"). Both may have further keys, which are kept as fields. In Yelp's
-// every attribute that is a text is a Python literal ([ParseLiteral]); in ours
-// one that can be read as one is. A writer's elite becomes a list of years
-// whether it was one year, several with commas or none.
+// "user_id"). Other keys are kept as fields. In Yelp's format every attribute
+// that is a text must be a Python literal ([ParseLiteral]); in Scruple's it may
+// be one. A user's elite becomes a list of years.
 func Load(files Files) (*Catalog, []Finding, error) {
 	l := loader{files: files, strip: stripping(files.Strip), catalog: &Catalog{Users: map[string]*User{}, byID: map[string]*Item{}},
 		metadata: map[string]map[string]Value{}, shared: map[string]map[string]Value{}, text: map[string]string{}}
@@ -71,16 +69,16 @@ type loader struct {
 	strip   *strip
 	catalog *Catalog
 
-	lines    map[string]int              // of the ids of the file in hand
-	metadata map[string]map[string]Value // what users.jsonl says of a user
-	shared   map[string]map[string]Value // one map for all that say the same
-	text     map[string]string           // one string for all that are the same
+	lines    map[string]int              // by id, in the current file
+	metadata map[string]map[string]Value // by user id, from users.jsonl
+	shared   map[string]map[string]Value // deduplicated maps by user id
+	text     map[string]string           // interned strings
 
 	strangers int // friends who are not listed
 	zeroStars int // reviews with 0 stars
 }
 
-// decode reads a record; false if it said what is wrong with it.
+// decode parses a record. It returns false if it reported an error.
 func (l *loader) decode(line int, text []byte, into any) bool {
 	if err := dataset.DecodeLoose(text, into); err != nil {
 		l.Fault(line, "%v", err)
@@ -89,21 +87,21 @@ func (l *loader) decode(line int, text []byte, into any) bool {
 	return true
 }
 
-// unique checks an id; false if it is not given or there already.
+// unique checks an id. It returns false if the id is missing or duplicate.
 func (l *loader) unique(line int, key, id string) bool {
 	if strings.TrimSpace(id) == "" {
-		l.Fault(line, "%s is not given", key)
+		l.Fault(line, "missing %s", key)
 		return false
 	}
 	if first, ok := l.lines[id]; ok {
-		l.Fault(line, "duplicate id: %s %q is there already, on line %d", key, id, first)
+		l.Fault(line, "duplicate %s %q: first on line %d", key, id, first)
 		return false
 	}
 	l.lines[id] = line
 	return true
 }
 
-// intern keeps one copy of a text that many records have.
+// intern returns a shared copy of a text.
 func (l *loader) intern(s string) string {
 	if kept, ok := l.text[s]; ok {
 		return kept
@@ -123,7 +121,7 @@ type itemRecord struct {
 	Fields     map[string]Value `json:",inline"`
 }
 
-// id finds the id of a record that has it in one of two ways, with its key.
+// id returns the id of a record in either format, and its key.
 func id(ours, yelps *string, ourKey, yelpKey string) (key, id string, yelp bool) {
 	switch {
 	case ours != nil:
@@ -145,16 +143,16 @@ func (l *loader) item(line int, text []byte) {
 	}
 	i := &Item{ID: itemID, Name: r.Name, Attributes: map[string]Value{}, Fields: r.Fields, Line: line}
 	if strings.TrimSpace(r.Name) == "" {
-		l.Fault(line, "item %q: name is not given", i.ID)
+		l.Fault(line, "item %q: missing name", i.ID)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Attributes)) {
 		v, doubts, err := attributeValue(r.Attributes[name], yelp)
 		if err != nil {
-			l.Fault(line, "item %q: attribute %s is not a literal: %v", i.ID, name, err)
+			l.Fault(line, "item %q: attribute %s is not a Python literal: %v", i.ID, name, err)
 			continue
 		}
 		for _, doubt := range doubts {
-			l.Warn(line, "item %q: attribute %s begins like a literal and is none, so it stays text: %v", i.ID, name, doubt)
+			l.Warn(line, "item %q: attribute %s looks like a Python literal but does not parse; kept as text: %v", i.ID, name, doubt)
 		}
 		if !v.IsZero() {
 			i.Attributes[name] = v
@@ -174,8 +172,8 @@ func (l *loader) item(line int, text []byte) {
 	l.catalog.byID[i.ID] = i
 }
 
-// attributeValue types a value that came as text, in sets of flags too. Doubts
-// tell of texts that may have been meant as literals.
+// attributeValue parses a value that is a text, also in maps. Doubts are about
+// texts that look like literals.
 func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err error) {
 	switch v.Kind() {
 	case Text:
@@ -201,7 +199,7 @@ func attributeValue(v Value, yelp bool) (typedValue Value, doubts []error, err e
 	return v, nil, nil
 }
 
-// texts reads a list, or one text with commas.
+// texts parses a list, or one comma-separated text.
 func texts(v Value) ([]string, error) {
 	var list []string
 	add := func(s string) {
@@ -223,7 +221,7 @@ func texts(v Value) ([]string, error) {
 			add(e.Text())
 		}
 	default:
-		return nil, fmt.Errorf("want a list of texts, or one text with commas, got a %v", v.Kind())
+		return nil, fmt.Errorf("want a list of texts or one comma-separated text, got a %v", v.Kind())
 	}
 	return list, nil
 }
@@ -246,7 +244,7 @@ func (l *loader) user(line int, text []byte) {
 		return
 	}
 	if strings.TrimSpace(r.Name) == "" {
-		l.Fault(line, "user %q: name is not given", userID)
+		l.Fault(line, "user %q: missing name", userID)
 	}
 	u := &User{ID: userID, Name: r.Name}
 	friends, err := texts(r.Friends)
@@ -257,7 +255,7 @@ func (l *loader) user(line int, text []byte) {
 		switch {
 		case strings.EqualFold(f, "none"):
 		case f == userID:
-			l.Warn(line, "user %q is listed as a friend of their own", userID)
+			l.Warn(line, "user %q is listed as their own friend", userID)
 		default:
 			u.Friends = append(u.Friends, l.intern(f))
 		}
@@ -295,12 +293,12 @@ func (l *loader) review(line int, text []byte) {
 	item := l.catalog.byID[itemID]
 	switch {
 	case itemID == "":
-		l.Fault(line, "review %q: %s is not given", reviewID, itemKey)
+		l.Fault(line, "review %q: missing %s", reviewID, itemKey)
 	case item == nil:
-		l.Fault(line, "review %q is of an unknown item: %s %q", reviewID, itemKey, itemID)
+		l.Fault(line, "review %q: unknown item: %s %q", reviewID, itemKey, itemID)
 	}
 	if l.files.Users != "" && l.catalog.Users[r.UserID] == nil {
-		l.Warn(line, "review %q is by an unknown user: user_id %q", reviewID, r.UserID)
+		l.Warn(line, "review %q: unknown user: user_id %q", reviewID, r.UserID)
 	}
 	if strings.TrimSpace(r.Text) == "" {
 		l.Warn(line, "review %q has no text", reviewID)
@@ -313,7 +311,7 @@ func (l *loader) review(line int, text []byte) {
 		out.Stars = *r.Stars
 		switch {
 		case out.Stars < 0 || out.Stars > 5:
-			l.Fault(line, "review %q: stars is %v: want 0 to 5", reviewID, out.Stars)
+			l.Fault(line, "review %q: invalid stars %v: want 0 to 5", reviewID, out.Stars)
 		case out.Stars == 0:
 			l.zeroStars++
 		}
@@ -325,9 +323,8 @@ func (l *loader) review(line int, text []byte) {
 	item.Reviews = append(item.Reviews, out)
 }
 
-// writer is what is known of who wrote a review: what the review says, which
-// is how things were when it was written, and what users.jsonl does where the
-// review is silent.
+// writer returns the data about the writer of a review: the review's own, which
+// date from when it was written, completed from users.jsonl.
 func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 	listed := l.metadata[userID]
 	said = l.strip.user(said)
@@ -339,7 +336,7 @@ func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 			said[key] = v
 		}
 	}
-	// The reviews of a person say the same of them: one map is enough.
+	// A user's reviews usually have the same data: share one map.
 	if kept := l.shared[userID]; kept != nil && maps.EqualFunc(kept, said, Value.Equal) {
 		return kept
 	}
@@ -347,11 +344,11 @@ func (l *loader) writer(userID string, said map[string]Value) map[string]Value {
 	return said
 }
 
-// finish checks what only all records together tell.
+// finish runs the checks that need all records.
 func (l *loader) finish() {
 	l.File = l.files.Items
 	if len(l.catalog.Items) == 0 {
-		l.Fault(0, "there are no items")
+		l.Fault(0, "no items")
 	}
 	for _, i := range l.catalog.Items {
 		if len(i.Reviews) == 0 && l.files.Reviews != "" {

@@ -136,33 +136,33 @@ func TestAllFindingsInOnePass(t *testing.T) {
 	users := `{"id":"u1","name":"One","friends":["u1","u9"]}` + "\n" + `{"id":"u1","name":"One"}` + "\n" + `{"id":"u2","friends":5}`
 	_, got := load(t, files(t, items, reviews, users))
 	want := []string{
-		`items.jsonl:2: duplicate id: id "a" is there already, on line 1`,
-		`items.jsonl:3: id is not given`,
+		`items.jsonl:2: duplicate id "a": first on line 1`,
+		`items.jsonl:3: missing id`,
 		`items.jsonl:4: byte 20 of the line is not UTF-8: save the file as UTF-8`,
-		`items.jsonl:5: item "c": hours of Monday: "9-17" is no interval: want hours and minutes such as 8:00-17:30`,
-		`items.jsonl:5: item "c": hours: "Moonday" is no day: want Monday to Sunday`,
+		`items.jsonl:5: item "c": hours of Monday: "9-17" is not an interval: want hours and minutes such as 8:00-17:30`,
+		`items.jsonl:5: item "c": hours: "Moonday" is not a day: want Monday to Sunday`,
 		`items.jsonl:5: item "c" has no reviews (warning)`,
-		`items.jsonl:6: item "d": attribute Ambience is not a literal: column 16: want a comma or '}', got the end`,
-		`items.jsonl:6: item "d": attribute WiFi is not a literal: column 1: "free" is no Python literal: want None, True, False, a number, a quoted text, [...] or {...}`,
+		`items.jsonl:6: item "d": attribute Ambience is not a Python literal: column 16: want a comma or '}', got the end`,
+		`items.jsonl:6: item "d": attribute WiFi is not a Python literal: column 1: "free" is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...}`,
 		`items.jsonl:6: item "d" has no reviews (warning)`,
-		`items.jsonl:7: item "e": attribute Music begins like a literal and is none, so it stays text: column 1: "dict" is no Python literal: want None, True, False, a number, a quoted text, [...] or {...} (warning)`,
-		`items.jsonl:7: item "e": categories: want a list of texts, or one text with commas, got a number`,
+		`items.jsonl:7: item "e": attribute Music looks like a Python literal but does not parse; kept as text: column 1: "dict" is not a Python literal: want None, True, False, a number, a quoted text, [...] or {...} (warning)`,
+		`items.jsonl:7: item "e": categories: want a list of texts or one comma-separated text, got a number`,
 		`items.jsonl:7: item "e" has no reviews (warning)`,
-		`items.jsonl:8: column 21: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
-		`items.jsonl:10: column 22: key "id" is given twice`,
-		`items.jsonl:11: item "i": name is not given`,
+		`items.jsonl:8: column 21: unexpected end of JSON: each line must hold one complete value`,
+		`items.jsonl:10: column 22: duplicate key "id"`,
+		`items.jsonl:11: item "i": missing name`,
 		`items.jsonl:11: item "i" has no reviews (warning)`,
-		`reviews.jsonl:2: duplicate id: id "r1" is there already, on line 1`,
-		`reviews.jsonl:3: review "r2" is of an unknown item: item_id "zzz"`,
-		`reviews.jsonl:4: review "r3" is by an unknown user: user_id "nobody" (warning)`,
+		`reviews.jsonl:2: duplicate id "r1": first on line 1`,
+		`reviews.jsonl:3: review "r2": unknown item: item_id "zzz"`,
+		`reviews.jsonl:4: review "r3": unknown user: user_id "nobody" (warning)`,
 		`reviews.jsonl:4: review "r3" has no text (warning)`,
-		`reviews.jsonl:5: review "r4": item_id is not given`,
+		`reviews.jsonl:5: review "r4": missing item_id`,
 		`reviews.jsonl:6: column 48: text: want a string, got a number`,
 		`users.jsonl: 1 friends are not among the users (warning)`,
-		`users.jsonl:1: user "u1" is listed as a friend of their own (warning)`,
-		`users.jsonl:2: duplicate id: id "u1" is there already, on line 1`,
-		`users.jsonl:3: user "u2": name is not given`,
-		`users.jsonl:3: user "u2": friends: want a list of texts, or one text with commas, got a number`,
+		`users.jsonl:1: user "u1" is listed as their own friend (warning)`,
+		`users.jsonl:2: duplicate id "u1": first on line 1`,
+		`users.jsonl:3: user "u2": missing name`,
+		`users.jsonl:3: user "u2": friends: want a list of texts or one comma-separated text, got a number`,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
@@ -231,7 +231,7 @@ func TestStripReachesEveryPlace(t *testing.T) {
 
 // A leak that stays is an error, not something to overlook.
 func TestStripRefuses(t *testing.T) {
-	const none, needed = "nothing to strip at %q: no record has it", "cannot strip %q: a record cannot be without it"
+	const none, needed = "cannot strip %q: no record has it", "cannot strip %q: it is required"
 	tests := []struct{ path, file, want string }{
 		{"nonsense", "items", none}, {"", "items", none}, {"attributes.Nothing", "items", none}, {"attributes.BusinessParking.x", "items", none}, {"attributes.WiFi.x", "items", none},
 		{"attributes.Ambience", "items", none}, // None
@@ -279,7 +279,7 @@ func TestElite(t *testing.T) {
 func TestStars(t *testing.T) {
 	for in, want := range map[string]string{
 		`4.5`: "4.5", `5`: "5", `null`: "", `0`: ": 1 reviews have 0 stars, which is read as none given (warning)",
-		`7`: ":1: review \"r\": stars is 7: want 0 to 5", `-1`: ":1: review \"r\": stars is -1: want 0 to 5", `5.1`: ":1: review \"r\": stars is 5.1: want 0 to 5",
+		`7`: ":1: review \"r\": invalid stars 7: want 0 to 5", `-1`: ":1: review \"r\": invalid stars -1: want 0 to 5", `5.1`: ":1: review \"r\": invalid stars 5.1: want 0 to 5",
 		`1e999`: ":1: column ", `"NaN"`: ":1: column ", `NaN`: ":1: column ",
 	} {
 		c, findings := load(t, files(t, `{"id":"a","name":"A"}`, `{"id":"r","item_id":"a","user_id":"u","text":"x","stars":`+in+`}`, ""))
@@ -316,8 +316,8 @@ func TestReviewsKnowTheirWritersBest(t *testing.T) {
 // Text of our own form may look like Python without being any.
 func TestTextThatLooksLikePython(t *testing.T) {
 	for in, want := range map[string]string{
-		`"(cash only)"`: `attribute Note begins like a literal and is none, so it stays text: column 1: "(" is no Python literal`, `"'Round the corner"`: "stays text: column 1: the text that starts here does not end",
-		`{"a":{"b":"(x y)"}}`: "attribute Note begins like a literal and is none, so it stays text: a: b: column 1:", `"plain (text)"`: "",
+		`"(cash only)"`: `attribute Note looks like a Python literal but does not parse; kept as text: column 1: "(" is not a Python literal`, `"'Round the corner"`: "kept as text: column 1: unterminated string",
+		`{"a":{"b":"(x y)"}}`: "attribute Note looks like a Python literal but does not parse; kept as text: a: b: column 1:", `"plain (text)"`: "",
 	} {
 		c, findings := load(t, files(t, `{"id":"a","name":"A","attributes":{"Note":`+in+`}}`, `{"id":"r","item_id":"a","user_id":"u","text":"x"}`, ""))
 		text := strings.Join(findings, "\n")
@@ -334,7 +334,7 @@ func TestLoadRefusesWhatIsNotThere(t *testing.T) {
 	if _, _, err := Load(Files{Items: filepath.Join(t.TempDir(), "absent.jsonl")}); err == nil {
 		t.Error("a file that is not there was read")
 	}
-	if _, findings := load(t, files(t, "\n", yelpReview, "")); !strings.Contains(strings.Join(findings, "\n"), "there are no items") {
+	if _, findings := load(t, files(t, "\n", yelpReview, "")); !strings.Contains(strings.Join(findings, "\n"), "items.jsonl: no items") {
 		t.Error(findings)
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// strip leaves out what gives answers away, and counts how often it did.
+// strip removes paths that reveal the answer, and counts the removals.
 type strip struct {
 	items, reviews, users []string // paths within each, the longest first
 	count                 map[string]int
@@ -19,7 +19,7 @@ const (
 	ofUsers   = "reviews.user."
 )
 
-// required are the paths that a record cannot be without.
+// required lists the paths that cannot be stripped.
 var required = []string{"id", "business_id", "name", "reviews", "reviews.id", "reviews.review_id",
 	"reviews.item_id", "reviews.business_id", "reviews.user_id", "reviews.text"}
 
@@ -40,14 +40,14 @@ func stripping(paths []string) *strip {
 			s.items = append(s.items, p)
 		}
 	}
-	// What is within something else is met before that is gone.
+	// Nested paths come before the path that contains them.
 	for _, list := range [][]string{s.items, s.reviews, s.users} {
 		slices.SortFunc(list, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
 	}
 	return s
 }
 
-// findings tell which paths stripped nothing, each at the file it is about.
+// findings reports paths that stripped nothing, each with its file.
 func (s *strip) findings(files Files) []Finding {
 	var list []Finding
 	for _, path := range slices.Sorted(maps.Keys(s.count)) {
@@ -57,9 +57,9 @@ func (s *strip) findings(files Files) []Finding {
 		}
 		switch {
 		case slices.Contains(required, path):
-			f.Text = fmt.Sprintf("cannot strip %q: a record cannot be without it", path)
+			f.Text = fmt.Sprintf("cannot strip %q: it is required", path)
 		case s.count[path] == 0:
-			f.Text = fmt.Sprintf("nothing to strip at %q: no record has it", path)
+			f.Text = fmt.Sprintf("cannot strip %q: no record has it", path)
 		default:
 			continue
 		}
@@ -68,7 +68,7 @@ func (s *strip) findings(files Files) []Finding {
 	return list
 }
 
-// met counts a path that was left out, if it was.
+// met counts a removed path.
 func (s *strip) met(path string, there bool) {
 	if there {
 		s.count[path]++
@@ -81,8 +81,8 @@ func (s *strip) item(i *Item) {
 	}
 }
 
-// without leaves out the value at a path, as [Item.At] finds it, and reports
-// that there was one.
+// without removes the value at a path of [Item.At] and reports whether there was
+// one.
 func (i *Item) without(path string) bool {
 	there := false
 	switch path {
@@ -125,7 +125,7 @@ func (s *strip) review(r *Review) {
 	}
 }
 
-// user leaves out what is not to be known of a writer; the map is changed.
+// user strips the data about a writer in place.
 func (s *strip) user(m map[string]Value) map[string]Value {
 	for _, path := range s.users {
 		s.met(ofUsers+path, cutField(m, path))
@@ -133,8 +133,8 @@ func (s *strip) user(m map[string]Value) map[string]Value {
 	return m
 }
 
-// cutField leaves the value at a path out of a map, the longest key first as
-// [Value.At] reads it, and reports that there was one.
+// cutField removes the value at a path from a map, matching the longest key first
+// as [Value.At] does, and reports whether there was one.
 func cutField(m map[string]Value, path string) bool {
 	if _, ok := m[path]; ok {
 		there := !m[path].IsZero()

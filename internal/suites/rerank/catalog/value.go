@@ -16,7 +16,7 @@ import (
 // A Kind is the type of a [Value].
 type Kind uint8
 
-// The kinds of values. Missing is the zero Value's: null, None, or no value.
+// The kinds of values. The zero Value is Missing: null, None, or no value.
 const (
 	Missing Kind = iota
 	Bool
@@ -30,8 +30,8 @@ func (k Kind) String() string {
 	return [...]string{"missing", "bool", "number", "text", "list", "map"}[k]
 }
 
-// A Value is what an attribute or field holds. Values are immutable; the zero
-// Value is a missing one.
+// A Value is the value of an attribute or field. Values are immutable; the zero
+// Value is missing.
 type Value struct {
 	kind   Kind
 	number float64 // of Number; of Bool 1 for true
@@ -45,7 +45,7 @@ type parts struct {
 	values []Value
 }
 
-// BoolValue is true or false.
+// BoolValue returns a bool.
 func BoolValue(b bool) Value {
 	v := Value{kind: Bool}
 	if b {
@@ -54,8 +54,8 @@ func BoolValue(b bool) Value {
 	return v
 }
 
-// NumberValue is a number. One that is not finite is a missing value, since
-// neither JSON nor a comparison could hold it.
+// NumberValue returns a number. NaN and infinities are missing values, since
+// JSON cannot represent them.
 func NumberValue(n float64) Value {
 	if math.IsNaN(n) || math.IsInf(n, 0) {
 		return Value{}
@@ -63,15 +63,15 @@ func NumberValue(n float64) Value {
 	return Value{kind: Number, number: n}
 }
 
-// TextValue is a text, be it empty.
+// TextValue returns a text, which may be empty.
 func TextValue(s string) Value { return Value{kind: Text, text: s} }
 
-// ListValue is a list of values.
+// ListValue returns a list of values.
 func ListValue(list ...Value) Value {
 	return Value{kind: List, parts: &parts{values: slices.Clone(list)}}
 }
 
-// MapValue is a set of named values, such as flags.
+// MapValue returns a map of values, such as flags.
 func MapValue(m map[string]Value) Value {
 	p := &parts{keys: slices.Sorted(maps.Keys(m)), values: make([]Value, 0, len(m))}
 	for _, key := range p.keys {
@@ -80,16 +80,16 @@ func MapValue(m map[string]Value) Value {
 	return Value{kind: Map, parts: p}
 }
 
-// Kind is the type of the value.
+// Kind returns the type of the value.
 func (v Value) Kind() Kind { return v.kind }
 
-// IsZero reports a missing value.
+// IsZero reports whether the value is missing.
 func (v Value) IsZero() bool { return v.kind == Missing }
 
-// Bool is a Bool's value, and false for every other kind.
+// Bool returns a Bool's value, and false for every other kind.
 func (v Value) Bool() bool { return v.kind == Bool && v.number != 0 }
 
-// Number is a Number's value, and 0 for every other kind.
+// Number returns a Number's value, and 0 for every other kind.
 func (v Value) Number() float64 {
 	if v.kind != Number {
 		return 0
@@ -97,12 +97,12 @@ func (v Value) Number() float64 {
 	return v.number
 }
 
-// Text is a Text's value, and "" for every other kind. [Value.String] writes
-// values of any kind.
+// Text returns a Text's value, and "" for every other kind. [Value.String]
+// formats values of any kind.
 func (v Value) Text() string { return v.text }
 
-// List lists the elements of a List; nil for every other kind. The caller must
-// not change it.
+// List returns the elements of a List; nil for every other kind. The caller must
+// not modify them.
 func (v Value) List() []Value {
 	if v.kind != List {
 		return nil
@@ -110,8 +110,8 @@ func (v Value) List() []Value {
 	return v.parts.values
 }
 
-// Keys lists the keys of a Map, sorted; nil for every other kind. The caller
-// must not change it.
+// Keys returns the sorted keys of a Map; nil for every other kind. The caller
+// must not modify them.
 func (v Value) Keys() []string {
 	if v.kind != Map {
 		return nil
@@ -119,7 +119,7 @@ func (v Value) Keys() []string {
 	return v.parts.keys
 }
 
-// Get is the value a Map has under a key, missing if it has none.
+// Get returns the value of a key in a Map, or a missing value.
 func (v Value) Get(key string) Value {
 	if v.kind != Map {
 		return Value{}
@@ -130,8 +130,8 @@ func (v Value) Get(key string) Value {
 	return Value{}
 }
 
-// At follows a path of keys joined by dots into nested maps. A key that holds
-// dots itself is found where it stands as a whole. The empty path is v.
+// At follows a dot-separated path of keys into nested maps. Keys may contain
+// dots. The empty path is v.
 func (v Value) At(path string) Value {
 	if path == "" {
 		return v
@@ -139,7 +139,7 @@ func (v Value) At(path string) Value {
 	return at(path, v.Get)
 }
 
-// at looks a path up where get knows the first key: the longest key first.
+// at looks up a path, trying the longest first key first.
 func at(path string, get func(key string) Value) Value {
 	if v := get(path); !v.IsZero() {
 		return v
@@ -152,10 +152,9 @@ func at(path string, get func(key string) Value) Value {
 	return Value{}
 }
 
-// Equal reports values of the same kind that are the same: numbers by value,
-// texts by simple case folding, lists in order, maps by keys as they are
-// written. A missing value equals a missing one. "1", 1 and true are three
-// different values.
+// Equal reports whether two values of the same kind are equal: texts under simple
+// case folding, lists in order, maps with case-sensitive keys. Missing values are
+// equal. "1", 1 and true are three different values.
 func (v Value) Equal(o Value) bool {
 	if v.kind != o.kind {
 		return false
@@ -171,7 +170,7 @@ func (v Value) Equal(o Value) bool {
 	return true
 }
 
-// String writes a text as it is, a missing value as "", and all else as JSON.
+// String returns a text unchanged, "" for a missing value, and JSON otherwise.
 func (v Value) String() string {
 	switch v.kind {
 	case Missing:
@@ -183,16 +182,16 @@ func (v Value) String() string {
 	}
 	b, err := v.MarshalJSON()
 	if err != nil {
-		panic("catalog: " + err.Error()) // values hold what JSON can hold
+		panic("catalog: " + err.Error()) // values are valid JSON
 	}
 	return string(b)
 }
 
-// MarshalJSON writes a missing value as null. The same value gives the same
-// bytes: keys are sorted.
+// MarshalJSON encodes a missing value as null. Keys are sorted, so equal values
+// have equal bytes.
 func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.plain()) }
 
-// plain is the value as encoding/json reads it into an any.
+// plain returns the value as encoding/json decodes it into an any.
 func (v Value) plain() any {
 	switch v.kind {
 	case Bool:
@@ -217,7 +216,7 @@ func (v Value) plain() any {
 	return nil
 }
 
-// ValueOf is the value of what a JSON or YAML decoder reads into an any.
+// ValueOf converts a value that a JSON or YAML decoder stored in an any.
 func ValueOf(x any) Value {
 	switch x := x.(type) {
 	case nil:
@@ -226,7 +225,7 @@ func ValueOf(x any) Value {
 		return BoolValue(x)
 	case float64:
 		return NumberValue(x)
-	case uint64: // of YAML
+	case uint64: // from YAML
 		return NumberValue(float64(x))
 	case string:
 		return TextValue(x)
@@ -246,7 +245,8 @@ func ValueOf(x any) Value {
 	panic(fmt.Sprintf("catalog: a value of type %T", x))
 }
 
-// UnmarshalJSONFrom reads any JSON value: texts stay texts. See [ParseLiteral].
+// UnmarshalJSONFrom decodes any JSON value. It does not parse literals in texts;
+// see [ParseLiteral].
 func (v *Value) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	var x any
 	if err := jsonv2.UnmarshalDecode(d, &x); err != nil {

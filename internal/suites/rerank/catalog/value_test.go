@@ -166,11 +166,11 @@ func TestParseLiteral(t *testing.T) {
 
 func TestParseLiteralRefuses(t *testing.T) {
 	for in, want := range map[string]string{
-		``: "column 1", `free`: "no Python literal", `true`: "no Python literal", `007`: "no Python literal", `01234`: "no Python literal", `1_000`: "no Python literal", `0x10`: "no Python literal", `1e999`: "no Python literal", `nan`: "no Python literal",
-		`set()`: "no Python literal", `(1, 2)`: "no Python literal", `b'x'`: "no Python literal", `'a' 'b'`: "follows the literal",
-		`'a`: "does not end", "'a\nb'": "does not end", `u'a"`: "does not end", `'\ud83d\ude00'`: "no character",
-		`{'a': True`: "want a comma", `{'a' True}`: "want a colon", `{'a': }`: "no Python literal", `[1 2]`: "want a comma", `{1: 2}`: "want a key", `{'a', 'b'}`: "want a colon", `[1]]`: "follows the literal", `[1,,2]`: "no Python literal",
-		`'\x4`: "no character", `'\x4'`: "no character", `'\xzz'`: "no character", `'\ud800'`: "no character", `'\0'`: "no character", `'\`: "does not end", `__import__('os')`: "no Python literal", `1 + 1`: "follows the literal",
+		``: "column 1", `free`: "not a Python literal", `true`: "not a Python literal", `007`: "not a Python literal", `01234`: "not a Python literal", `1_000`: "not a Python literal", `0x10`: "not a Python literal", `1e999`: "not a Python literal", `nan`: "not a Python literal",
+		`set()`: "not a Python literal", `(1, 2)`: "not a Python literal", `b'x'`: "not a Python literal", `'a' 'b'`: "follows the literal",
+		`'a`: "unterminated string", "'a\nb'": "unterminated string", `u'a"`: "unterminated string", `'\ud83d\ude00'`: "invalid escape",
+		`{'a': True`: "want a comma", `{'a' True}`: "want a colon", `{'a': }`: "not a Python literal", `[1 2]`: "want a comma", `{1: 2}`: "want a key", `{'a', 'b'}`: "want a colon", `[1]]`: "follows the literal", `[1,,2]`: "not a Python literal",
+		`'\x4`: "invalid escape", `'\x4'`: "invalid escape", `'\xzz'`: "invalid escape", `'\ud800'`: "invalid escape", `'\0'`: "invalid escape", `'\`: "unterminated string", `__import__('os')`: "not a Python literal", `1 + 1`: "follows the literal",
 		strings.Repeat("[", 100): "nested more than",
 	} {
 		if v, err := ParseLiteral(in); err == nil || !strings.Contains(err.Error(), want) {

@@ -8,8 +8,7 @@ import (
 	"slices"
 )
 
-// Marshal writes an item without its reviews as one line of a file, in the
-// form [Load] reads.
+// Marshal encodes an item without its reviews as one line of a file for [Load].
 func (i *Item) Marshal() ([]byte, error) {
 	r := record{}
 	r.add("id", i.ID)
@@ -23,7 +22,7 @@ func (i *Item) Marshal() ([]byte, error) {
 	return r.line()
 }
 
-// Marshal writes a review as one line of a file, in the form [Load] reads.
+// Marshal encodes a review as one line of a file for [Load].
 func (r *Review) Marshal() ([]byte, error) {
 	out := record{}
 	out.add("id", r.ID)
@@ -41,7 +40,7 @@ func (r *Review) Marshal() ([]byte, error) {
 	return out.line()
 }
 
-// Marshal writes a user as one line of a file, in the form [Load] reads.
+// Marshal encodes a user as one line of a file for [Load].
 func (u *User) Marshal() ([]byte, error) {
 	r := record{}
 	r.add("id", u.ID)
@@ -50,7 +49,7 @@ func (u *User) Marshal() ([]byte, error) {
 	return r.line()
 }
 
-// A record is an object in the making, in the order in which keys are added.
+// A record builds a JSON object with keys in insertion order.
 type record struct {
 	buf bytes.Buffer
 	err error
@@ -63,7 +62,7 @@ func (r *record) add(key string, value any) {
 	}
 	r.buf.WriteByte(sep)
 	e := json.NewEncoder(&r.buf)
-	e.SetEscapeHTML(false) // a file is read by people too
+	e.SetEscapeHTML(false)
 	for k, v := range []any{key, value} {
 		if err := e.Encode(v); err != nil && r.err == nil {
 			r.err = fmt.Errorf("writing %s: %w", key, err)

@@ -8,8 +8,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// Truth is one of three values. Their order makes a conjunction a minimum, a
-// disjunction a maximum and a negation a change of sign.
+// Truth is a three-valued truth. AND is the minimum, OR the maximum, and NOT the
+// change of sign.
 type Truth int8
 
 // The three values.
@@ -29,7 +29,7 @@ func (t Truth) String() string {
 	return "unknown"
 }
 
-// MarshalText writes a truth in words.
+// MarshalText encodes a truth as a word.
 func (t Truth) MarshalText() ([]byte, error) { return []byte(t.String()), nil }
 
 func truth(b bool) Truth {
@@ -39,28 +39,25 @@ func truth(b bool) Truth {
 	return False
 }
 
-// An Evaluator evaluates trees on items. What a condition needs (regular
-// expressions, circles of friends) is made when the condition is first met and
-// kept, so one evaluator serves many items. It is safe for concurrent use.
-// Conditions must not change once they have been evaluated.
+// An Evaluator evaluates trees on items. It compiles a condition on first use and
+// caches the result. It is safe for concurrent use. Conditions must not change
+// after they have been evaluated.
 type Evaluator struct {
 	graph *catalog.Graph
 	ready sync.Map // *request.Evidence → test
 }
 
-// New makes an evaluator for the people of a graph, which may be nil.
+// New returns an evaluator with a graph of friendships, which may be nil.
 func New(graph *catalog.Graph) *Evaluator { return &Evaluator{graph: graph} }
 
-// Evaluate is the truth of a tree for an item: of a conjunction the least
-// truth of its parts, of a disjunction the most, of a negation the opposite.
-// The tree must be one that [request.Check] finds nothing wrong with; an empty
-// node is neither true nor unknown but a panic.
+// Evaluate returns the truth of a tree for an item. The tree must pass
+// [request.Check]; an empty node panics.
 func (e *Evaluator) Evaluate(n *request.Node, item *catalog.Item) Truth {
 	return Combine(n, func(leaf *request.Node) Truth { return e.Leaf(leaf.Evidence, item) })
 }
 
-// Combine is the truth of a tree, given that of its conditions. Those that
-// cannot change it any more are not asked for.
+// Combine returns the truth of a tree, given the truth of its conditions. It
+// short-circuits.
 func Combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
 	end := True // what ends an OR
 	switch {
@@ -86,17 +83,18 @@ func Combine(n *request.Node, leaf func(*request.Node) Truth) Truth {
 	return truth
 }
 
-// Leaf is the truth of a condition for an item. Evidence that
-// [request.CheckEvidence] refuses is unknown of every item.
+// Leaf returns the truth of a condition for an item. Evidence that fails
+// [request.CheckEvidence] is unknown for every item.
 func (e *Evaluator) Leaf(v *request.Evidence, item *catalog.Item) Truth {
 	t, _ := e.test(v)(&subject{Item: item})
 	return t
 }
 
-// A test is a condition made ready: its truth for an item, and the reason.
+// A test is a compiled condition. It returns the truth for an item, and the
+// reason.
 type test func(item *subject) (Truth, reason)
 
-// A reason says what was looked at and what was found, when somebody asks.
+// A reason formats the values that decided a test. It is called only when needed.
 type reason func() string
 
 func (e *Evaluator) test(v *request.Evidence) test {

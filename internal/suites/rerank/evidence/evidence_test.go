@@ -52,7 +52,7 @@ func TestItemMeta(t *testing.T) {
 		{ev{Path: "attributes.Price", Test: "true", Value: num(1)}, True},
 		{ev{Path: "attributes.Ten", Test: "true", Value: text("1")}, False}, // never by substring
 		{ev{Path: "attributes.Ten", Test: "contains", Value: text("1")}, False},
-		{ev{Path: "attributes.OneText", Test: "true", Value: num(1)}, False}, // a text is no number
+		{ev{Path: "attributes.OneText", Test: "true", Value: num(1)}, False}, // a text is not a number
 		{ev{Path: "attributes.OneText", Test: "true", Value: text("1")}, True},
 		{ev{Path: "zip", Test: "true", Value: text("19107")}, True},
 		{ev{Path: "attributes.TV", Test: "true", Value: text("False")}, True},
@@ -154,10 +154,10 @@ func TestHoursIntoADayThatIsNotKnown(t *testing.T) {
 		want     Truth
 		why      string
 	}{
-		{"23:00", "1:00", 0, Unknown, "Monday: 18:00-24:00; hours of Tuesday are not known"},
-		{"23:00", "1:00", 1, True, "Monday: 18:00-24:00; hours of Tuesday are not known"},
+		{"23:00", "1:00", 0, Unknown, "Monday: 18:00-24:00; hours of Tuesday are unknown"},
+		{"23:00", "1:00", 1, True, "Monday: 18:00-24:00; hours of Tuesday are unknown"},
 		{"23:00", "24:00", 0, True, "Monday: 18:00-24:00"},
-		{"17:00", "1:00", 1, False, "Monday: 18:00-24:00; hours of Tuesday are not known"},
+		{"17:00", "1:00", 1, False, "Monday: 18:00-24:00; hours of Tuesday are unknown"},
 	} {
 		e := &request.Evidence{Kind: request.ItemMetaHours, Day: "Monday", From: tt.from, To: tt.to, Missing: tt.missing}
 		x := New(nil).Explain(&request.Node{Aspect: "x", Evidence: e}, item)
@@ -281,7 +281,7 @@ func TestReviewMeta(t *testing.T) {
 		{ev{Path: "useful", Test: "lte", Value: num(5), Aggregate: "all"}, False}, // two reviews do not have it
 		{ev{Path: "useful", Test: "lte", Value: num(5)}, True},
 		{ev{Path: "stars", Test: "gte", Value: num(1), Aggregate: "all"}, True},
-		{ev{Path: "date", Test: "lte", Value: num(2000)}, False}, // a text is no number
+		{ev{Path: "date", Test: "lte", Value: num(2000)}, False}, // a text is not a number
 		{ev{Path: "date", Test: "gte", Value: num(1)}, False},
 		{ev{Path: "date", Test: "gte", Value: num(0)}, False},
 		{ev{Path: "text", Test: "lte", Value: num(5)}, False},
@@ -569,9 +569,9 @@ func TestExplain(t *testing.T) {
     + NOT
       - open: Monday: 10:00-20:00
     + cozy: review 1 says "Such a cozy room, we stayed for hours and hours and hour…"
-  + fans: 1 of 2 reviews have user.fans ≥ 2, 1 are needed
-  + 1HOP(['Cid'], 'cozy'): 1 of 2 reviews are by somebody within 1 friendships of Cid, 1 of them with /cozy/: review 1 by Cid says "Such a cozy room, we stayed for hours and hours and…"
-  + fans_cozy: 1 of 1 reviews with fans of at least 3 have /cozy/, 1 are needed
+  + fans: 1 of 2 reviews with user.fans ≥ 2, want 1
+  + 1HOP(['Cid'], 'cozy'): 1 of 2 reviews by people within 1 friendship of Cid, 1 of them matching /cozy/: review 1 by Cid says "Such a cozy room, we stayed for hours and hours and…"
+  + fans_cozy: 1 of 1 review with fans of at least 3 matching /cozy/, want 1
 `
 	x := New(graph).Explain(n, item)
 	if got := x.String(); got != want {

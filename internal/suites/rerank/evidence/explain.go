@@ -8,17 +8,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// An Explanation is the truth of a tree for an item, part by part.
+// An Explanation is the truth of every node of a tree for an item.
 type Explanation struct {
 	Op     string         `json:"op,omitempty"`     // AND, OR, NOT; "" for a condition
 	Aspect string         `json:"aspect,omitempty"` // of a condition
 	Kind   string         `json:"kind,omitempty"`   // of a condition's evidence
 	Truth  Truth          `json:"truth"`
-	Reason string         `json:"reason,omitempty"` // of a condition: what was looked at and found
+	Reason string         `json:"reason,omitempty"` // of a condition: the values that decided it
 	Args   []*Explanation `json:"args,omitempty"`
 }
 
-// Explain evaluates every part of a tree, those too that change nothing.
+// Explain evaluates every node of a tree, without short-circuiting.
 func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
 	if n.Op == "" {
 		x := &Explanation{Aspect: n.Aspect}
@@ -40,8 +40,8 @@ func (e *Evaluator) Explain(n *request.Node, item *catalog.Item) *Explanation {
 	return x
 }
 
-// String writes an explanation as an indented tree, a part a line: + for true,
-// - for false, ? for unknown.
+// String formats an explanation as an indented tree, one node per line: + for
+// true, - for false, ? for unknown.
 func (x *Explanation) String() string {
 	var b strings.Builder
 	x.write(&b, 0)
@@ -60,7 +60,7 @@ func (x *Explanation) write(b *strings.Builder, depth int) {
 	}
 }
 
-// Mark is a truth in one character: +, - or ?.
+// Mark returns a truth as one character: +, - or ?.
 func Mark(t Truth) string {
 	switch t {
 	case True:
@@ -71,16 +71,16 @@ func Mark(t Truth) string {
 	return "?"
 }
 
-// A Row is a line of a truth table: an item, the truth of each condition from
-// left to right, and that of the whole.
+// A Row is a row of a truth table: an item, the truth of each condition from left
+// to right, and the truth of the tree.
 type Row struct {
 	Item       string
 	Conditions []Truth
 	Truth      Truth
 }
 
-// Table is the truth table of a tree over items, in their order. A condition
-// is a column where it stands in the tree; [request.Node.Leaves] names them.
+// Table returns the truth table of a tree over items, in their order. The columns
+// are the conditions in the order of [request.Node.Leaves].
 func (e *Evaluator) Table(n *request.Node, items []*catalog.Item) []Row {
 	leaves := n.Leaves()
 	rows := make([]Row, len(items))

@@ -13,8 +13,8 @@ import (
 )
 
 // itemMeta tests the value at a path. Values match by equality, never by
-// substring; what a file wrote as text also matches as what it stands for, so
-// that "True" and "u'free'" mean what they mean in the data.
+// substring; a wanted text also matches as a parsed literal, so that "True" and
+// "u'free'" mean the same as in the data.
 //
 //	test            value matches   another value   no value
 //	true            true            false *         missing
@@ -25,7 +25,7 @@ import (
 //	neutral         unknown         unknown         missing
 //	none            a bool: itself; flags: any is set; else unknown; missing
 //
-// * unknown where false or neutral is given too, but false for a value of false.
+// * unknown if false or neutral is also given, but false for a value of false.
 func itemMeta(e *request.Evidence) test {
 	decide := decider(e)
 	return func(item *subject) (Truth, reason) {
@@ -46,7 +46,7 @@ func itemMeta(e *request.Evidence) test {
 	}
 }
 
-// decider decides about a value that is there.
+// decider returns the test of a value that is not missing.
 func decider(e *request.Evidence) func(catalog.Value) Truth {
 	want := readings(e.Value)
 	switch e.Test {
@@ -81,7 +81,7 @@ func isTrue(e *request.Evidence, want []catalog.Value) func(catalog.Value) Truth
 	}
 }
 
-// standing is the truth of a value that is tested for nothing.
+// standing returns the truth of a value without a test.
 func standing(v catalog.Value) Truth {
 	switch v.Kind() {
 	case catalog.Bool:
@@ -97,8 +97,8 @@ func standing(v catalog.Value) Truth {
 	return Unknown
 }
 
-// readings are what a wanted value may mean: itself, what a text stands for,
-// and of a list each element.
+// readings returns the values that a wanted value matches: itself, its parsed
+// literal, and for a list each element.
 func readings(v catalog.Value) []catalog.Value {
 	list := []catalog.Value{v}
 	if strings.TrimSpace(v.Text()) != "" {
@@ -119,9 +119,9 @@ func equals(v catalog.Value, want []catalog.Value) bool {
 	return slices.ContainsFunc(want, v.Equal)
 }
 
-// contains reports that a list has one of the wanted values as an element, a
-// map one as a flag that is set or all of one's entries, or a text one as whole
-// words ([hasWords]), in whatever case.
+// contains reports whether a list has one of the wanted values as an element, a
+// map has one as a set flag or has all its entries, or a text contains one as
+// whole words ([hasWords]), ignoring case.
 func contains(v catalog.Value, want []catalog.Value) bool {
 	return slices.ContainsFunc(want, func(w catalog.Value) bool {
 		switch v.Kind() {
@@ -136,8 +136,8 @@ func contains(v catalog.Value, want []catalog.Value) bool {
 	})
 }
 
-// hasWords reports that a text has others words one after the other, not
-// inside a word or number: "681" is not in "68159", nor 5 in "4.5".
+// hasWords reports whether a text contains words at word boundaries: "681" is
+// not in "68159", nor 5 in "4.5".
 func hasWords(text, words string) bool {
 	if strings.TrimSpace(words) == "" {
 		return false
@@ -156,8 +156,8 @@ func hasWords(text, words string) bool {
 	}
 }
 
-// joined reports a place within a word or a number: between letters or digits,
-// or beside a point or comma between digits.
+// joined reports whether an offset is within a word or a number: between letters
+// or digits, or next to a point or comma between digits.
 func joined(text string, at int) bool {
 	before, n := utf8.DecodeLastRuneInString(text[:at])
 	after, m := utf8.DecodeRuneInString(text[at:])
@@ -185,15 +185,15 @@ func hasFlag(v, want catalog.Value) bool {
 	})
 }
 
-// set reports a flag that is set: true, or a value other than false.
+// set reports whether a flag is set: true, or a value other than false.
 func set(v catalog.Value) bool {
 	return !v.IsZero() && (v.Kind() != catalog.Bool || v.Bool())
 }
 
-// mostShown is how many characters of a value or a review are shown.
+// mostShown is the maximum number of characters shown of a value or a review.
 const mostShown = 201
 
-// shown is a value for reading, cut where it is long.
+// shown formats a value, shortened to mostShown characters.
 func shown(v catalog.Value) string {
 	s := v.String()
 	if v.Kind() == catalog.Text {
@@ -202,7 +202,7 @@ func shown(v catalog.Value) string {
 	return prose.Shorten(s, mostShown)
 }
 
-// hours asks whether it is open on a day from one time to another.
+// hours tests whether an item is open on a day from one time to another.
 func hours(e *request.Evidence) test {
 	day := catalog.Weekday(e.Day)
 	from, to, err := request.Span(e)
@@ -219,8 +219,8 @@ func hours(e *request.Evidence) test {
 	}
 }
 
-// hoursReason tells the hours of a day, those of the day before that reach
-// into it, and those of the next where it is asked about that too.
+// hoursReason formats the hours of a day, those of the day before if they pass
+// midnight, and, if next, those of the next day.
 func hoursReason(item *catalog.Item, day int, next bool) string {
 	text := hoursText(item, day)
 	if next {
@@ -237,5 +237,5 @@ func hoursText(item *catalog.Item, day int) string {
 	if v := item.Hours.On(day); !v.IsZero() {
 		return fmt.Sprintf("%s: %s", catalog.Weekdays[day], v)
 	}
-	return "hours of " + catalog.Weekdays[day] + " are not known"
+	return "hours of " + catalog.Weekdays[day] + " are unknown"
 }

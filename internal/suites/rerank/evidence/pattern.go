@@ -14,15 +14,15 @@ import (
 	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
-// A pattern is a regular expression that ignores case, and texts of which
-// every match holds one: looking for them in a folded text is many times as
-// fast as matching, and most patterns are in few reviews.
+// A pattern is a case-insensitive regular expression with literal texts of which
+// every match contains one. Searching a folded text for them is many times faster
+// than matching, and most patterns match few reviews.
 type pattern struct {
 	*regexp.Regexp
-	holds []string // folded; nil if nothing is known
+	holds []string // folded; nil if unknown
 }
 
-// newPattern compiles a pattern that [request.CheckEvidence] let pass.
+// newPattern compiles a pattern that passed [request.CheckEvidence].
 func newPattern(s string) *pattern {
 	re, err := request.Compile(s)
 	if err != nil {
@@ -35,14 +35,13 @@ func newPattern(s string) *pattern {
 	return &pattern{re, literals(tree)}
 }
 
-// A subject is an item that conditions are held to, with its reviews folded
-// once a pattern needs that.
+// A subject is the item under test, with its reviews folded on first use.
 type subject struct {
 	*catalog.Item
 	folded []string
 }
 
-// says reports that a review has a pattern.
+// says reports whether a review matches a pattern.
 func (s *subject) says(p *pattern, review int) bool {
 	if p.holds != nil && !slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(s.fold(review), l) }) {
 		return false
@@ -60,8 +59,8 @@ func (s *subject) fold(review int) string {
 	return s.folded[review]
 }
 
-// literals are folded texts of which every match of an expression holds one,
-// nil if there are none: of a sequence those of the part whose shortest is
+// literals returns folded texts of which every match of an expression contains
+// one, or nil. For a concatenation it uses the part whose shortest text is
 // longest.
 func literals(re *syntax.Regexp) []string {
 	switch re.Op {
@@ -98,7 +97,7 @@ func shortest(texts []string) int {
 	return len(slices.MinFunc(texts, func(a, b string) int { return len(a) - len(b) }))
 }
 
-// quote cites a match with the words around it.
+// quote returns a match with some context.
 func (p *pattern) quote(r *catalog.Review) string {
 	at := p.FindStringIndex(r.Text)
 	if at == nil {
@@ -122,9 +121,8 @@ func (p *pattern) quote(r *catalog.Review) string {
 	return fmt.Sprintf("%q", prose.Shorten(text, mostShown))
 }
 
-// fold makes texts that differ in case alone the same, by Unicode's simple
-// folding as regular expressions do it: of all cases of a letter the one that
-// is an ASCII small letter, else the one with the least code.
+// fold applies Unicode's simple case folding as regular expressions do. A rune
+// becomes the ASCII lower-case letter of its case orbit, else the smallest rune.
 func fold(s string) string {
 	plain := true
 	for i := 0; i < len(s) && plain; i++ {

@@ -12,11 +12,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-const noReviews = "there are no reviews"
+const noReviews = "no reviews"
 
 func unknownWithout() (Truth, reason) { return Unknown, func() string { return noReviews } }
 
-// reviewText is true if any review has the pattern, else false, and unknown
+// reviewText is true if any review matches the pattern, else false; unknown
 // without reviews.
 func reviewText(e *request.Evidence) test {
 	p := newPattern(e.Pattern)
@@ -30,15 +30,14 @@ func reviewText(e *request.Evidence) test {
 			}
 		}
 		return False, func() string {
-			return fmt.Sprintf("none of %d reviews has /%s/", len(item.Reviews), e.Pattern)
+			return fmt.Sprintf("no match for /%[2]s/ in %[1]s", reviews(len(item.Reviews)), e.Pattern)
 		}
 	}
 }
 
-// weighted is true if enough credible reviews have the pattern, else false,
-// and unknown without reviews. A review is credible if its value of the field
-// is at least the [percentile] of those values of the item's reviews that are
-// not 0, and not 0 itself.
+// weighted is true if enough credible reviews match the pattern, else false;
+// unknown without reviews. A review is credible if its value of the field is not
+// 0 and at least the [percentile] of the nonzero values of the item's reviews.
 func weighted(e *request.Evidence) test {
 	p, need := newPattern(e.Pattern), cmp.Or(e.MinCredible, request.DefaultMinCredible)
 	return func(item *subject) (Truth, reason) {
@@ -52,7 +51,7 @@ func weighted(e *request.Evidence) test {
 		nonZero := slices.DeleteFunc(slices.Clone(amounts), func(a float64) bool { return a == 0 })
 		if len(nonZero) < need {
 			return False, func() string {
-				return fmt.Sprintf("%d of %d reviews have a %s, %d are needed", len(nonZero), len(amounts), e.WeightBy, need)
+				return fmt.Sprintf("%d of %s with a %s, want %d", len(nonZero), reviews(len(amounts)), e.WeightBy, need)
 			}
 		}
 		slices.Sort(nonZero)
@@ -68,14 +67,14 @@ func weighted(e *request.Evidence) test {
 			}
 		}
 		return truth(found >= need), func() string {
-			return fmt.Sprintf("%d of %d reviews with %s of at least %s have /%s/, %d are needed", found, credible, e.WeightBy, number(threshold), e.Pattern, need)
+			return fmt.Sprintf("%d of %s with %s of at least %s matching /%s/, want %d", found, reviews(credible), e.WeightBy, number(threshold), e.Pattern, need)
 		}
 	}
 }
 
-// percentile is the value below which so many percent of sorted values lie,
-// between two of them by linear interpolation: type 7 of Hyndman and Fan
-// (1996), the rule of R and NumPy. It needs at least one value.
+// percentile returns a percentile of sorted values by linear interpolation: type
+// 7 of Hyndman and Fan (1996), the default of R and NumPy. It needs at least one
+// value.
 func percentile(sorted []float64, percent float64) float64 {
 	at := float64(len(sorted)-1) * percent / 100
 	if whole := math.Round(at); math.Abs(at-whole) < 1e-9 { // rounding must not lift it above the value it falls on
@@ -88,9 +87,9 @@ func percentile(sorted []float64, percent float64) float64 {
 	return sorted[below] + (at-float64(below))*(sorted[below+1]-sorted[below])
 }
 
-// amount makes a number of a value: of a number itself, of true 1, of a list
-// how many of its elements say something, of a text the number it writes or
-// how many parts it has between commas. Nothing, "" and "None" are 0.
+// amount converts a value to a number: true is 1, a list is its number of
+// non-empty elements, and a text is its number or its number of comma-separated
+// parts. Missing, "" and "None" are 0.
 func amount(v catalog.Value) float64 {
 	switch v.Kind() {
 	case catalog.Number:
@@ -112,7 +111,7 @@ func amount(v catalog.Value) float64 {
 	return 0
 }
 
-// count is how many values say something.
+// count returns the number of non-empty values.
 func count(list []catalog.Value) int {
 	n := 0
 	for _, v := range list {
@@ -123,8 +122,8 @@ func count(list []catalog.Value) int {
 	return n
 }
 
-// reviewMeta tests what is known of reviews and their writers. It is missing
-// where no review has the stars that are asked for.
+// reviewMeta tests data about reviews and their writers. It is missing if no
+// review has enough stars.
 func reviewMeta(e *request.Evidence) test {
 	return func(item *subject) (Truth, reason) {
 		found, all := 0, 0
@@ -141,7 +140,7 @@ func reviewMeta(e *request.Evidence) test {
 				if len(item.Reviews) == 0 {
 					return noReviews
 				}
-				return fmt.Sprintf("none of %d reviews has %s stars", len(item.Reviews), number(e.MinStars))
+				return fmt.Sprintf("none of %s has %s stars or more", reviews(len(item.Reviews)), number(e.MinStars))
 			}
 		}
 		need := 1
@@ -152,13 +151,13 @@ func reviewMeta(e *request.Evidence) test {
 			need = max(e.Count, 1)
 		}
 		return truth(found >= need), func() string {
-			return fmt.Sprintf("%d of %d reviews have %s, %d are needed", found, all, metaWanted(e), need)
+			return fmt.Sprintf("%d of %s with %s, want %d", found, reviews(all), metaWanted(e), need)
 		}
 	}
 }
 
-// metaHolds tests a value. gte and lte are false of what is no number, be it
-// nothing or other text; a list is compared by how many elements it has.
+// metaHolds tests a value. gte and lte are false for a value that is not a
+// number; a list is compared by its number of elements.
 func metaHolds(e *request.Evidence, v catalog.Value) bool {
 	switch {
 	case e.Test == request.NotEmpty && v.Kind() == catalog.Map:
@@ -173,7 +172,7 @@ func metaHolds(e *request.Evidence, v catalog.Value) bool {
 	return ok && n <= e.Value.Number()
 }
 
-// measure is the number that a value is, writes, or as a list has elements.
+// measure returns a number, a text parsed as a number, or the length of a list.
 func measure(v catalog.Value) (n float64, ok bool) {
 	switch v.Kind() {
 	case catalog.Number:
@@ -186,7 +185,7 @@ func measure(v catalog.Value) (n float64, ok bool) {
 	return 0, false
 }
 
-// written is the number that a text writes.
+// written parses a finite number.
 func written(s string) (n float64, ok bool) {
 	n, err := strconv.ParseFloat(strings.TrimSpace(s), 64)
 	return n, err == nil && !math.IsNaN(n) && !math.IsInf(n, 0)
@@ -202,8 +201,8 @@ func metaWanted(e *request.Evidence) string {
 	return e.Path
 }
 
-// social is true if enough reviews with the pattern are by people around those
-// named, else false, and unknown without reviews.
+// social is true if enough reviews that match the pattern are by the named people
+// or people near them, else false; unknown without reviews.
 func (ev *Evaluator) social(e *request.Evidence) test {
 	people := map[string]bool{}
 	for _, name := range e.Names {
@@ -228,11 +227,11 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 			}
 		}
 		return truth(found >= need), func() string {
-			text := fmt.Sprintf("%d of %d reviews are by somebody within %d friendships of %s", known, len(item.Reviews), e.Hops, strings.Join(e.Names, ", "))
+			text := fmt.Sprintf("%d of %s by people within %s of %s", known, reviews(len(item.Reviews)), plural(e.Hops, "friendship"), strings.Join(e.Names, ", "))
 			if len(people) == 0 {
-				return text + ", whom nobody knows"
+				return text + " (no such user)"
 			}
-			text += fmt.Sprintf(", %d of them with /%s/", found, e.Pattern)
+			text += fmt.Sprintf(", %d of them matching /%s/", found, e.Pattern)
 			if found > 0 {
 				text += fmt.Sprintf(": review %d by %s says %s", last+1, ev.name(item.Reviews[last].UserID), p.quote(&item.Reviews[last]))
 			}
@@ -241,7 +240,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 	}
 }
 
-// name is how a person is called, by id where no name is known.
+// name returns a person's name, or else the id.
 func (ev *Evaluator) name(id string) string {
 	if ev.graph != nil && ev.graph.Users[id] != nil {
 		return ev.graph.Users[id].Name
@@ -250,3 +249,12 @@ func (ev *Evaluator) name(id string) string {
 }
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
+
+func reviews(n int) string { return plural(n, "review") }
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -9,31 +9,30 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// What [Validate] finds about a request.
+// The results of [Validate].
 const (
-	OK           = "ok"             // gold alone satisfies it
-	NoMatch      = "no_match"       // no item does
-	MultiMatch   = "multi_match"    // gold does, and others
-	GoldNotMatch = "gold_not_match" // others do, gold does not
+	OK           = "ok"             // only gold matches
+	NoMatch      = "no_match"       // no item matches
+	MultiMatch   = "multi_match"    // gold and others match
+	GoldNotMatch = "gold_not_match" // others match, gold does not
 )
 
-// A Status is what the items of a catalog are to a request.
+// A Status is the result of validating a request against a catalog.
 type Status struct {
 	Request string   `json:"request"`
 	Line    int      `json:"line"`
 	Status  string   `json:"status"`
 	Gold    Truth    `json:"gold"`    // truth of the request for gold
 	Matches []string `json:"matches"` // ids of the items that satisfy it, in their order
-	Unknown int      `json:"unknown"` // rivals of which it cannot be told
+	Unknown int      `json:"unknown"` // number of other items that are unknown
 }
 
-// Validate holds every request to every item of a catalog. Requests must be
-// such as [request.Check] finds nothing wrong with. The result is in the order
-// of the requests and the same on any number of cores.
+// Validate evaluates every request on every item of a catalog. Requests must
+// pass [request.Check]. The result is in the order of the requests.
 //
 // A condition that several requests share is evaluated once.
 func Validate(c *catalog.Catalog, requests []request.Request) []Status {
-	index := map[string]int{} // of each condition that is another
+	index := map[string]int{} // of each distinct condition
 	column := map[*request.Node]int{}
 	var conditions []*request.Evidence
 	for _, r := range requests {
@@ -58,8 +57,8 @@ func Validate(c *catalog.Catalog, requests []request.Request) []Status {
 	return statuses
 }
 
-// Truths evaluates conditions on all items of a catalog: the truth of each
-// condition for each item, in their orders.
+// Truths evaluates conditions on all items of a catalog. The result is indexed by
+// condition and item.
 func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 	evaluator := New(c.Graph)
 	truths, tests := make([][]Truth, len(conditions)), make([]test, len(conditions))
@@ -101,7 +100,7 @@ func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Tru
 	return s
 }
 
-// parallel calls do for 0 to n-1, on as many cores as there are.
+// parallel calls do for 0 to n-1 on all cores.
 func parallel(n int, do func(i int)) {
 	next := make(chan int)
 	var wg sync.WaitGroup

@@ -14,17 +14,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Options say how much of what to make.
+// Options set the sizes of a data set.
 type Options struct {
 	Seed     uint64
-	Items    int // of Base, if it is given: 0 all of them
-	Reviews  int // at least one an item
-	Users    int // 0: a tenth of the reviews, at least 30
+	Items    int // with Base, 0 means all of them
+	Reviews  int // at least one per item
+	Users    int // 0 means a tenth of the reviews, at least 30
 	Requests int
-	// Base are items to take instead of making some up, drawn where there are
-	// more than are wanted. They are not changed; reviews they have are left out.
+	// Base are items to use instead of generated ones; if there are more than
+	// Items, they are sampled. They are not modified; their reviews are ignored.
 	Base []*catalog.Item
-	// Source says where Base comes from, for the README that goes with the data.
+	// Source names the origin of Base for the README.
 	Source string
 }
 
@@ -32,17 +32,17 @@ type Options struct {
 type Data struct {
 	Catalog  *catalog.Catalog
 	Requests []request.Request
-	// Repeated is how many of the requests ask what one before does, or say it in
-	// the same words, since no other could be found.
+	// Repeated counts requests with the same meaning or text as an earlier one,
+	// because no other was found.
 	Repeated int
 
 	seed   uint64
 	source string
 }
 
-// Generate makes a data set. An error says which sizes do not go together:
-// few items with few reviews may not have a request of each group that only
-// one of them satisfies.
+// Generate returns a new data set, or an error if the sizes do not fit: with few
+// items and reviews, some groups may have no request that only one item
+// satisfies.
 func Generate(o Options) (*Data, error) {
 	if o.Base != nil && o.Items == 0 {
 		o.Items = len(o.Base)
@@ -52,11 +52,11 @@ func Generate(o Options) (*Data, error) {
 	}
 	switch {
 	case o.Base != nil && o.Items > len(o.Base):
-		return nil, fmt.Errorf("%d items of %d that are given: want as many at most, or give none to make all up", o.Items, len(o.Base))
+		return nil, fmt.Errorf("cannot take %d of %d given items: want at most that many, or give none to generate all", o.Items, len(o.Base))
 	case o.Items < 2:
 		return nil, fmt.Errorf("%d items: want at least 2", o.Items)
 	case o.Reviews < o.Items:
-		return nil, fmt.Errorf("%d reviews of %d items: want at least one each", o.Reviews, o.Items)
+		return nil, fmt.Errorf("%d reviews of %d items: want at least one per item", o.Reviews, o.Items)
 	case o.Users < 3:
 		return nil, fmt.Errorf("%d users: want at least 3", o.Users)
 	case o.Requests < 0:
@@ -74,7 +74,7 @@ func Generate(o Options) (*Data, error) {
 	}
 	for _, s := range evidence.Validate(c, requests) {
 		if s.Status != evidence.OK {
-			panic(fmt.Sprintf("generate: request %s is %s", s.Request, s.Status)) // it was built to be right
+			panic(fmt.Sprintf("generate: request %s is %s", s.Request, s.Status)) // a bug
 		}
 	}
 	return &Data{c, requests, repeated, o.Seed, o.Source}, nil
@@ -87,11 +87,11 @@ type generator struct {
 	tastes  []taste
 	users   map[string]*catalog.User
 	byIndex []*catalog.User
-	about   []map[string]catalog.Value // what is known of each user
+	about   []map[string]catalog.Value // data about each user
 	told    []mention
 }
 
-// A taste is what an item is like in ways that only its reviews tell.
+// A taste holds properties of an item that only its reviews show.
 type taste struct {
 	quality float64
 	themes  []int
@@ -109,7 +109,7 @@ func pick[T any](s *stable.Stream, list []T) T { return list[s.IntN(len(list))] 
 
 func chance(s *stable.Stream, percent int) bool { return s.IntN(100) < percent }
 
-// choose draws the items of Base that are taken, in their order.
+// choose samples the items of Base, in their order.
 func (g *generator) choose() {
 	base := g.options.Base
 	if base == nil || len(base) == g.options.Items {
@@ -128,8 +128,8 @@ func (g *generator) choose() {
 	}
 }
 
-// people makes the users. A friend is somebody near in the list, as in a town,
-// or now and then anybody.
+// people generates the users. A friend is usually near in the list, sometimes
+// anybody.
 func (g *generator) people() {
 	n := g.options.Users
 	g.users = make(map[string]*catalog.User, n)
@@ -160,8 +160,8 @@ func (g *generator) people() {
 	}
 }
 
-// aboutUser draws what a profile shows: few people write most, and of those
-// some have fans and years of elite status.
+// aboutUser draws the data of a profile: few users write most reviews, and some
+// of those have fans and years of elite status.
 func aboutUser(s *stable.Stream) map[string]catalog.Value {
 	reviews := 1 + int(400*math.Pow(s.Float64(), 4))
 	fans := int(float64(reviews) * s.Float64() * 0.6)
@@ -181,8 +181,7 @@ func aboutUser(s *stable.Stream) map[string]catalog.Value {
 	}
 }
 
-// items makes the items, or copies those that are given, and draws of each
-// what its reviews will tell.
+// items generates the items, or copies those of Base, and draws their tastes.
 func (g *generator) items() {
 	width := len(strconv.Itoa(g.options.Items))
 	named := map[string]int{}
@@ -257,7 +256,8 @@ func (f *flags) draw(s *stable.Stream) catalog.Value {
 	return catalog.MapValue(m)
 }
 
-// week draws opening hours of one of several kinds of places, in half hours.
+// week draws opening hours of one of several kinds of places, in steps of half an
+// hour.
 func week(s *stable.Stream) catalog.Hours {
 	clock := func(hour, spread int) int { return hour*60 + 30*s.IntN(2*spread+1) }
 	var parts []catalog.Interval
@@ -280,7 +280,7 @@ func week(s *stable.Stream) catalog.Hours {
 			list[len(list)-1].To += 60
 		}
 		switch {
-		case chance(s, 4): // not known
+		case chance(s, 4): // unknown
 		case day == closed:
 			h.Set(day)
 		default:
@@ -290,8 +290,8 @@ func week(s *stable.Stream) catalog.Hours {
 	return h
 }
 
-// dishCount keeps a dish on the menu of about eight items, so that no dish
-// alone gives an item away, as far as there are enough items.
+// dishCount keeps a dish on the menu of about eight items, if there are enough, so
+// that no dish identifies an item.
 func (g *generator) dishCount() int {
 	return min(g.words.Dishes.count(), max(12, 3*g.options.Items/8))
 }
@@ -303,7 +303,7 @@ func (g *generator) taste(s *stable.Stream) taste {
 	return t
 }
 
-// drawn draws different numbers below n.
+// drawn draws distinct numbers below n.
 func drawn(s *stable.Stream, count, n int) []int {
 	var list []int
 	for len(list) < min(count, n) {
@@ -314,8 +314,8 @@ func drawn(s *stable.Stream, count, n int) []int {
 	return list
 }
 
-// reviews writes the reviews: one of each item, the rest in shares that differ
-// by up to three times.
+// reviews generates the reviews: one per item, the rest in shares that differ by
+// a factor of up to three.
 func (g *generator) reviews() {
 	weights := make([]float64, len(g.list))
 	total := 0.0
@@ -347,9 +347,9 @@ func (g *generator) reviews() {
 	}
 }
 
-// writer draws who writes: those at the start of the list more often, and
-// nobody twice about one item as long as there are others: where drawing finds
-// none of them, it is the next in the list.
+// writer draws a user, earlier ones in the list more often. It avoids users who
+// already reviewed the item; if drawing finds no other, it takes the next in the
+// list.
 func (g *generator) writer(s *stable.Stream, before map[int]bool) int {
 	user := 0
 	for range 20 {
@@ -409,7 +409,7 @@ func (g *generator) review(s *stable.Stream, i, user int, facts []string) catalo
 	return r
 }
 
-// facts lists for each item the sentences that are true of its attributes.
+// facts lists the sentences that are true of each item's attributes.
 func (g *generator) facts() [][]string {
 	evaluator := evidence.New(nil)
 	facts := make([][]string, len(g.list))

@@ -10,10 +10,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// golds hands out gold so that no group is tied to some of the items: within a
-// group each item comes as often as every other, and so it does over all.
+// golds balances gold: each item is gold equally often within a group and
+// overall.
 type golds struct {
-	order map[string][]int // group → items, shuffled for each group anew
+	order map[string][]int // group → items, shuffled per group
 	used  map[string][]int // group → how often each item has been gold
 	total []int
 }
@@ -31,9 +31,8 @@ func (g *generator) golds() *golds {
 	return d
 }
 
-// turns are the items in the order in which a request of a group tries them:
-// first those that were gold of the group least often, of these first those
-// that were gold at all least often.
+// turns returns the items in the order in which a request of a group tries them:
+// by how often they were gold in the group, then overall.
 func (d *golds) turns(group string) []int {
 	type often struct{ here, anywhere int }
 	levels := map[often][]int{}
@@ -55,16 +54,15 @@ func (d *golds) took(group string, gold int) {
 	d.total[gold]++
 }
 
-// asked are the requests that are there already: what they ask, in whatever
-// order, and their texts.
+// asked holds the meanings and texts of earlier requests.
 type asked map[string]bool
 
 func (a asked) has(r request.Request) bool { return a[meaning(r.Structure)] || a[r.Text] }
 
 func (a asked) add(r request.Request) { a[meaning(r.Structure)], a[r.Text] = true, true }
 
-// meaning is the same for trees that differ in the order of their parts alone.
-// It is no text that a request could have.
+// meaning returns the same key for trees that differ only in the order of their
+// arguments. It never equals the text of a request.
 func meaning(n *request.Node) string {
 	if n.Op == "" {
 		return n.Evidence.Key()

@@ -12,16 +12,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// A condition is something that a request may ask for, with what is true of
-// which items.
+// A condition is a possible requirement with the items that satisfy it.
 type condition struct {
 	node  *request.Node
-	about string   // what it is about: no request asks twice about one thing
-	says  []string // verbs that follow "a place that"
-	holds set      // items of which it is true
+	about string   // its topic; a request has each topic at most once
+	says  []string // phrases that follow "a place that"
+	holds set      // items that satisfy it
 }
 
-// A set is a set of items by their index.
+// A set is a set of item indices.
 type set []uint64
 
 func newSet(n int) set { return make(set, (n+63)/64) }
@@ -37,7 +36,7 @@ func (s set) count() int {
 	return n
 }
 
-// countAnd is how many items are in both.
+// countAnd returns the size of the intersection.
 func (s set) countAnd(o set) int {
 	n := 0
 	for i, word := range s {
@@ -66,7 +65,7 @@ func (c *attributeCondition) evidence() *request.Evidence {
 	return &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: c.Test, Value: catalog.ValueOf(c.Value)}
 }
 
-// A pool is conditions of several sorts, each a share of what is drawn.
+// A pool holds conditions of several sorts, each with a share of the draws.
 type pool []share
 
 type share struct {
@@ -85,8 +84,8 @@ func (p pool) draw(s *stable.Stream) (condition, bool) {
 	return condition{}, false
 }
 
-// pools are all conditions but those on dishes, with what they hold of; those
-// on who wrote the reviews apart.
+// pools returns all conditions except those on dishes, evaluated on all items;
+// conditions on the writers of reviews are in a separate pool.
 func (g *generator) pools(c *catalog.Catalog) (plain, credibility pool) {
 	plain = pool{{46, g.attributeConditions()}, {10, g.categoryConditions()}, {12, hourConditions()}, {32, g.themeConditions()}}
 	credibility = pool{{60, g.credibleConditions()}, {40, g.reviewerConditions()}}
@@ -96,7 +95,7 @@ func (g *generator) pools(c *catalog.Catalog) (plain, credibility pool) {
 	return plain, credibility
 }
 
-// hold finds out of which items conditions hold.
+// hold evaluates conditions on all items.
 func hold(all []condition, c *catalog.Catalog) {
 	asked := make([]*request.Evidence, len(all))
 	for k := range all {
@@ -129,7 +128,8 @@ func (g *generator) attributeConditions() []condition {
 	return list
 }
 
-// categoryConditions are the categories that some, but not most items have.
+// categoryConditions returns conditions on categories that some, but not most,
+// items have.
 func (g *generator) categoryConditions() []condition {
 	count := map[string]int{}
 	for _, item := range g.list {
@@ -151,7 +151,7 @@ func (g *generator) categoryConditions() []condition {
 	return list
 }
 
-// windows are times of day that people ask about.
+// windows are the times of day used in requests.
 var windows = []struct{ from, to, name string }{
 	{"8:00", "10:00", "early"}, {"10:00", "12:00", "morning"}, {"12:00", "14:00", "noon"}, {"15:00", "17:00", "afternoon"},
 	{"18:00", "20:00", "evening"}, {"20:30", "22:30", "late"}, {"23:00", "1:00", "night"},
@@ -190,7 +190,7 @@ func (g *generator) themeConditions() []condition {
 	return list
 }
 
-// credibleConditions are themes by the word of credible reviewers.
+// credibleConditions returns conditions on themes in credible reviews.
 func (g *generator) credibleConditions() []condition {
 	var list []condition
 	for _, c := range g.words.Credible {
@@ -212,7 +212,7 @@ func (g *generator) credibleConditions() []condition {
 	return list
 }
 
-// reviewerConditions are about who the reviewers are and how they are read.
+// reviewerConditions returns conditions on the reviewers.
 func (g *generator) reviewerConditions() []condition {
 	var list []condition
 	for _, r := range g.words.Reviewers {
@@ -225,7 +225,7 @@ func (g *generator) reviewerConditions() []condition {
 	return list
 }
 
-// dishCondition asks for a dish that a review mentions.
+// dishCondition requires that a review mentions a dish.
 func (g *generator) dishCondition(dish int, holds set) condition {
 	name := g.words.Dishes.name(dish)
 	return condition{

@@ -13,19 +13,18 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// requester finds requests that one item alone satisfies.
+// requester finds requests that exactly one item satisfies.
 type requester struct {
 	*generator
 	plain, credibility pool
-	menu               map[int]set       // dish → items that a review mentions it of
+	menu               map[int]set       // dish → items whose reviews mention it
 	dishes             [][]int           // item → dishes that its reviews mention
-	byDish             map[int][]mention // dish → who mentions it where
+	byDish             map[int][]mention // dish → its mentions
 }
 
-// requests makes requests, group by group in turn, of which none asks what
-// another does or says it in the same words, as far as that can be had: the
-// second result is how many do. Gold is each time an item that has been gold of
-// the group least often.
+// requests generates requests, taking the groups in turn, and avoids duplicate
+// meanings and texts; repeated counts those that remain. Gold is an item that has
+// been gold of the group least often.
 func (g *generator) requests(c *catalog.Catalog) (list []request.Request, repeated int, err error) {
 	r := g.requester(c)
 	golds, before := g.golds(), asked{}
@@ -36,7 +35,7 @@ func (g *generator) requests(c *catalog.Catalog) (list []request.Request, repeat
 		group := groups[n%len(groups)].ID
 		made, gold, ok := r.next(id, group, golds.turns(group), before)
 		if !ok {
-			return nil, 0, fmt.Errorf("request %s: no item can be the only one of a request of group %s: make more reviews, or fewer items", id, group)
+			return nil, 0, fmt.Errorf("request %s: found no request of group %s that only one item satisfies: use more reviews or fewer items", id, group)
 		}
 		if before.has(made) {
 			repeated++
@@ -69,15 +68,15 @@ func (g *generator) requester(c *catalog.Catalog) *requester {
 	return r
 }
 
-// How often a request is drawn again where it is there already, and how many
-// items are tried that have nothing else to offer.
+// How often a duplicate request is drawn again, and how many items are tried that
+// have only duplicates.
 const (
 	redraws   = 12
 	exhausted = 4
 )
 
-// next makes a request that is not there yet, of the first item in turn that
-// has one. Where several in turn have none, it is one that is there.
+// next returns a new request of the first item that has one. If several items in
+// a row have none, it returns a duplicate.
 func (r *requester) next(id, group string, turns []int, before asked) (made request.Request, gold int, ok bool) {
 	repeats := 0
 	for k, item := range turns {
@@ -105,10 +104,10 @@ func (r *requester) next(id, group string, turns []int, before asked) (made requ
 	return made, gold, ok
 }
 
-// attempts is how often a request is drawn before another item is tried.
+// attempts is the number of draws before another item is tried.
 const attempts = 40
 
-// make makes a request of a group that gold alone satisfies, if it can.
+// make tries to build a request of a group that only gold satisfies.
 func (r *requester) make(s *stable.Stream, group string, gold int) (request.Request, bool) {
 	if group == "G09" || group == "G10" {
 		return r.social(s, gold, map[string]int{"G09": 1, "G10": 2}[group])
@@ -122,12 +121,12 @@ func (r *requester) make(s *stable.Stream, group string, gold int) (request.Requ
 	return request.Request{}, false
 }
 
-// A draft is a request in the making: anchors, and parts with alternatives.
+// A draft is an incomplete request: anchors, and parts with alternatives.
 type draft struct {
 	*requester
 	s       *stable.Stream
 	gold    int
-	used    map[string]bool // what is asked about already
+	used    map[string]bool // topics used so far
 	anchors []condition
 	parts   []part
 }
@@ -151,7 +150,7 @@ func (p part) holds() set {
 	return all
 }
 
-// draw draws the parts that a group has, then anchors until gold is alone.
+// draw draws the parts of a group, then anchors until only gold is left.
 func (d *draft) draw(group string) bool {
 	shapes := map[string][][]int{
 		"G02": {{1, 1}}, "G03": {{1, 1}}, "G05": {{1, 1, 1}},
@@ -175,8 +174,8 @@ func (d *draft) draw(group string) bool {
 	return d.narrow(least)
 }
 
-// part draws a disjunction of branches of these sizes, of which one that is
-// drawn holds of gold; of the others it is left to chance.
+// part draws a disjunction of branches of these sizes. One random branch holds for
+// gold; the others may or may not.
 func (d *draft) part(shape []int) bool {
 	right := d.s.IntN(len(shape))
 	var p part
@@ -195,8 +194,8 @@ func (d *draft) part(shape []int) bool {
 	return true
 }
 
-// condition draws a condition about something new that holds of some items,
-// but not of all: of gold if it must.
+// condition draws a condition on a new topic that holds for some items but not
+// all, and for gold if required.
 func (d *draft) condition(from pool, must bool) (condition, bool) {
 	for range 60 {
 		c, ok := from.draw(d.s)
@@ -218,7 +217,7 @@ func (d *draft) anchor(from pool) bool {
 	return ok
 }
 
-// left is who satisfies everything but these anchors.
+// left returns the items that satisfy everything except these anchors.
 func (d *draft) left(without int) set {
 	all := newSet(len(d.list))
 	for i := range d.list {
@@ -235,15 +234,15 @@ func (d *draft) left(without int) set {
 	return all
 }
 
-// The most anchors a request has, and how many are looked at for the next.
+// The maximum number of anchors, and the number of options tried for each.
 const (
 	maxAnchors  = 5
 	looks       = 6
-	dishPercent = 25 // of looks that are at a dish
+	dishPercent = 25 // of options that are a dish
 )
 
-// narrow adds anchors until gold is alone, each time the best of a few, then
-// leaves out those that nobody needs.
+// narrow adds anchors until only gold is left, each the best of a few options,
+// then removes the redundant ones.
 func (d *draft) narrow(least int) bool {
 	for left := d.left(-1); len(d.anchors) < least || left.count() > 1; left = d.left(-1) {
 		if len(d.anchors) == maxAnchors {
@@ -277,7 +276,7 @@ func (d *draft) narrow(least int) bool {
 	return true
 }
 
-// look draws an anchor that holds of gold: now and then a dish.
+// look draws an anchor that holds for gold, sometimes a dish.
 func (d *draft) look() (condition, bool) {
 	if mentioned := d.dishes[d.gold]; len(mentioned) > 0 && !d.used["dish"] && chance(d.s, dishPercent) {
 		dish := pick(d.s, mentioned)
@@ -286,7 +285,7 @@ func (d *draft) look() (condition, bool) {
 	return d.condition(d.plain, true)
 }
 
-// alternativesMatter reports that the anchors alone do not give gold away.
+// alternativesMatter reports whether the anchors alone do not determine gold.
 func (d *draft) alternativesMatter() bool {
 	if len(d.parts) == 0 {
 		return true
@@ -320,8 +319,8 @@ func (d *draft) structure() *request.Node {
 	return n
 }
 
-// text says it in words: the anchors in one sentence, alternatives in another,
-// so that what belongs together is plain.
+// text formats the request in words: the anchors in one sentence, the
+// alternatives in another.
 func (d *draft) text() string {
 	var anchors []string
 	for _, a := range d.anchors {
@@ -359,8 +358,8 @@ func (d *draft) alternatives(p part) string {
 	return "either " + strings.Join(branches, ", or ")
 }
 
-// social asks for a dish that somebody near a person wrote about: a friend, or
-// for two hops a friend of a friend who is no friend.
+// social requires a dish that a friend of a person wrote about, or for two hops a
+// friend of a friend who is not a friend.
 func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, bool) {
 	mentioned := slices.Clone(r.dishes[gold])
 	stable.Shuffle(s, mentioned)
@@ -384,9 +383,9 @@ func (r *requester) social(s *stable.Stream, gold, hops int) (request.Request, b
 	return request.Request{}, false
 }
 
-// near finds somebody that many friendships away from who made a mention, in
-// whose circle nobody mentions the dish of another item, nor anybody closer of
-// this one.
+// near finds a user exactly hops friendships away from the writer of a mention.
+// Nobody in the user's circle mentions the dish for another item, and nobody
+// closer mentions it for this one.
 func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops int) (string, bool) {
 	writer := r.byIndex[m.user]
 	around := circle(graph, writer.ID, hops)
@@ -406,22 +405,22 @@ func (r *requester) near(s *stable.Stream, graph *catalog.Graph, m mention, hops
 	return "", false
 }
 
-// circle is everybody up to so many friendships away from a user.
+// circle returns all users at most hops friendships away from a user.
 func circle(graph *catalog.Graph, id string, hops int) map[string]bool {
 	return graph.Within(graph.Users[id].Name, hops)
 }
 
-// slug writes a name as an aspect: small letters and underscores.
+// slug converts a name to an aspect: lower-case letters and underscores.
 func slug(name string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(name), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "_")
 }
 
-// fill puts a text in the place of {name}.
+// fill replaces {name} by a text.
 func fill(template, name, text string) string {
 	return strings.ReplaceAll(template, "{"+name+"}", text)
 }
 
-// enumerate writes a, b and c.
+// enumerate formats a list as "a, b and c".
 func enumerate(list []string, word string) string {
 	if len(list) == 1 {
 		return list[0]

@@ -12,7 +12,7 @@ import (
 //go:embed words.yaml
 var wordsFile []byte
 
-// words is the file of that name, which explains itself.
+// words is the content of words.yaml, which documents it.
 type words struct {
 	Attributes []attribute `yaml:"attributes"`
 	Flags      []flags     `yaml:"flags"`
@@ -102,7 +102,7 @@ type reviewerCondition struct {
 	Says      []string `yaml:"says"`
 }
 
-// allWords reads them once. They are part of the program, and tests read them.
+// allWords parses the embedded file once.
 var allWords = sync.OnceValue(func() *words {
 	w := new(words)
 	if err := yaml.UnmarshalWithOptions(wordsFile, w, yaml.Strict()); err != nil {
@@ -111,8 +111,8 @@ var allWords = sync.OnceValue(func() *words {
 	return w
 })
 
-// name is the dish at an index of all that there are: neighbours have
-// different styles and different things, as far as there are enough.
+// name returns the dish at an index. Neighbours have different styles and things
+// if there are enough.
 func (d *dishes) name(i int) string {
 	row, column := i/len(d.Styles), i%len(d.Styles)
 	return d.Styles[column] + " " + d.Things[(column+row)%len(d.Things)]
@@ -120,7 +120,7 @@ func (d *dishes) name(i int) string {
 
 func (d *dishes) count() int { return len(d.Styles) * len(d.Things) }
 
-// person is the name of the user at an index: no two have the same.
+// person returns the unique name of the user at an index.
 func (w *words) person(i int) string {
 	first, last := strings.Fields(w.People.First), strings.Fields(w.People.Last)
 	n := len(first) * len(last)

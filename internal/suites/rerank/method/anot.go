@@ -29,29 +29,29 @@ func ANoT() Method {
 	}
 }
 
-// A network is what the phases hand on to each other.
+// A network is the state that the phases share.
 type network struct {
 	*session
 	conditions []condition
 	logic      *request.Node      // over the ids of conditions
-	truths     [][]evidence.Truth // of each condition for each candidate
+	truths     [][]evidence.Truth // by condition and candidate
 	steps      []anotStep
 }
 
-// all is what the whole plan says of a candidate.
+// all evaluates the whole plan for a candidate.
 func (n *network) all(candidate int) evidence.Truth {
 	return evidence.Combine(n.logic, func(leaf *request.Node) evidence.Truth {
 		return n.truths[n.condition(leaf.Aspect)][candidate-1]
 	})
 }
 
-// condition finds a condition by its id; -1 if there is none.
+// condition returns the index of the condition with this id, or -1.
 func (n *network) condition(id string) int {
 	return slices.IndexFunc(n.conditions, func(c condition) bool { return c.ID == id })
 }
 
-// open lists the candidates that are not ruled out; all of them if every one
-// is, since one must be right and then the plan is not.
+// open lists the candidates that are not ruled out. If all are ruled out, the
+// plan must be wrong, and open lists all candidates.
 func (n *network) open() []int {
 	list := slices.DeleteFunc(n.everyone(), func(i int) bool { return n.all(i) == evidence.False })
 	if len(list) == 0 {
@@ -60,8 +60,8 @@ func (n *network) open() []int {
 	return list
 }
 
-// balance counts conditions that hold less those that fail: what tells
-// candidates apart of which the whole is equally true.
+// balance is the number of conditions that hold minus the number that fail. It
+// breaks ties between candidates with the same overall truth.
 func (n *network) balance(candidate int) (sum int) {
 	for _, truths := range n.truths {
 		sum += int(truths[candidate-1])
@@ -69,15 +69,13 @@ func (n *network) balance(candidate int) (sum int) {
 	return sum
 }
 
-// anotDecide is the most candidates that the last prompt shows.
+// anotDecide is the maximum number of candidates in the last prompt.
 const anotDecide = 10
 
-// conclude orders the candidates by what was found, and asks about those that
-// are equal at the top. An answer to that which cannot be read is no
-// prediction: the order in which candidates happen to stand is none. Where
-// more are equal than one prompt shows, and among those that the answer leaves
-// out or that are equal further down, chance decides, which knows nothing of
-// where they stand.
+// conclude orders the candidates by the truths found and asks the model about
+// the candidates tied for first place. If that answer does not parse, there is
+// no prediction. All other ties are broken at random, independently of the
+// order in which the candidates are shown.
 func (n *network) conclude(ctx context.Context) ([]int, error) {
 	n.record("conclude", "truth", n.table())
 	compare := func(a, b int) int {
@@ -92,7 +90,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	if tied == 1 {
 		return order, nil
 	}
-	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // as all prompts show them
+	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
 	p := Prompt{System: rankSystem, Messages: ask1(n.request(), n.show(shown), n.found(shown), anotDecideTask, finalLineOf(len(shown), len(shown)))}
 	a, err := n.query(ctx, "decide", n.rankingRight(p, shown, len(shown), false))
 	if err != nil {
@@ -105,7 +103,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	return first(places, shown, order), nil
 }
 
-// table shows the truths, a line a candidate.
+// table formats the truths, one line per candidate.
 func (n *network) table() string {
 	var b strings.Builder
 	for i := range n.Candidates {
@@ -122,8 +120,8 @@ func (n *network) line(candidate int) string {
 	return strings.Join(marks, ", ")
 }
 
-// found tells the model what is known of the candidates it is shown, under
-// their places in that list.
+// found tells the model the truths of the candidates it is shown, numbered by
+// their position in shown.
 func (n *network) found(shown []int) string {
 	var b strings.Builder
 	b.WriteString("Found so far:\n")
@@ -146,4 +144,4 @@ func mark(t evidence.Truth) string {
 	return "unknown"
 }
 
-const anotDecideTask = `What was found so far does not tell these candidates apart. Decide between them: weigh the conditions that are unknown by all that is shown, and order the candidates.`
+const anotDecideTask = `The results so far do not distinguish these candidates. Weigh the unknown conditions using everything shown above, and order the candidates.`

@@ -8,20 +8,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// anotTests are the tests of ATTR conditions, in the words of evidence.
+// anotTests maps the tests of ATTR conditions to tests of evidence.
 var anotTests = map[string]string{
 	"is": request.IsTrue, "is_not": request.NotTrue, "has": request.Contains, "has_not": request.NotContains, "set": "",
 }
 
-// conditionOf writes a condition of a structure as a plan would. What a plan
-// cannot say of attributes or hours word for word is left to reading.
+// conditionOf converts a condition of a structure to a condition of a plan.
+// What ATTR and HOURS cannot express becomes a REVIEW condition.
 func conditionOf(id string, n *request.Node) condition {
 	e := n.Evidence
 	c := condition{ID: id, Kind: kindReview, Text: n.Aspect, Names: []string{}}
 	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero() && e.Value.Kind() != catalog.List && e.Value.Kind() != catalog.Map
 	switch e.Kind {
 	case request.ItemMeta:
-		for test, meant := range anotTests { // each meant by one test
+		for test, meant := range anotTests { // a bijection
 			if meant == e.Test && plain {
 				c.Kind, c.Path, c.Test, c.Value = kindAttr, e.Path, test, e.Value.String()
 			}
@@ -36,8 +36,8 @@ func conditionOf(id string, n *request.Node) condition {
 	return c
 }
 
-// evidence is what a condition on attributes or hours asks. An error says why
-// it cannot be evaluated.
+// evidence converts a condition on attributes or hours to evidence. It returns
+// an error if the condition cannot be evaluated.
 func (c *condition) evidence() (*request.Evidence, error) {
 	switch c.Kind {
 	case kindAttr:

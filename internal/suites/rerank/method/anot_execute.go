@@ -9,12 +9,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
-// layers sorts steps so that each comes after what it depends on: steps of one
-// layer depend on earlier layers only. Steps that depend on what is not there,
-// or in a circle, are left over with the reason.
+// layers sorts steps topologically: the steps of a layer depend only on earlier
+// layers. Left holds the steps with a missing or cyclic dependency, with the
+// reason.
 func layers(steps []anotStep) (list [][]int, left map[int]string) {
 	left = map[int]string{}
-	layer := map[string]int{} // of the steps that are placed
+	layer := map[string]int{} // of placed steps
 	known := func(id string) bool { return slices.ContainsFunc(steps, func(s anotStep) bool { return s.ID == id }) }
 	for len(layer) < len(steps) {
 		var next []int
@@ -33,10 +33,10 @@ func layers(steps []anotStep) (list [][]int, left map[int]string) {
 	}
 	for i, s := range steps {
 		if _, placed := layer[s.ID]; !placed {
-			left[i] = "it depends on itself"
+			left[i] = "a dependency is cyclic or missing"
 			for _, id := range s.After {
 				if !known(id) {
-					left[i] = fmt.Sprintf("it comes after %s, which is no step", ellipsis(id, 40))
+					left[i] = fmt.Sprintf("it depends on step %s, which does not exist", ellipsis(id, 40))
 				}
 			}
 		}
@@ -44,14 +44,13 @@ func layers(steps []anotStep) (list [][]int, left map[int]string) {
 	return list, left
 }
 
-// execute carries out the steps, a layer at once. A step that fails, by an
-// answer that cannot be read or by its place in the graph, leaves its
-// condition unknown.
+// execute runs the steps layer by layer. A step that fails, because its answer
+// does not parse or a dependency is invalid, leaves its condition unknown.
 func (n *network) execute(ctx context.Context) error {
 	list, left := layers(n.steps)
 	for i := range n.steps {
 		if reason, ok := left[i]; ok {
-			n.note("execute", "fault", "step %s is not done: %s", n.steps[i].ID, reason)
+			n.note("execute", "fault", "step %s skipped: %s", n.steps[i].ID, reason)
 		}
 	}
 	for k, layer := range list {
@@ -62,7 +61,7 @@ func (n *network) execute(ctx context.Context) error {
 	return nil
 }
 
-// A job is a step with what it is still about when its turn comes.
+// A job is a step with the candidates that remain when it runs.
 type job struct {
 	step   *anotStep
 	name   string
@@ -70,7 +69,7 @@ type job struct {
 	answer Answer
 }
 
-// layer carries out steps that do not depend on each other.
+// layer runs steps that do not depend on each other in parallel.
 func (n *network) layer(ctx context.Context, name string, steps []int) error {
 	open := n.open()
 	var jobs []job
@@ -80,11 +79,11 @@ func (n *network) layer(ctx context.Context, name string, steps []int) error {
 		if n.byPeople(&j); len(j.asked) > 0 {
 			jobs = append(jobs, j)
 		} else {
-			n.note(j.name, "note", "nobody is left to ask about")
+			n.note(j.name, "note", "no candidates left to ask about")
 		}
 	}
-	// The prompts are made before anything is asked: what one step finds must
-	// not change what another of its layer asks.
+	// All prompts of a layer are built before the first call: the results of
+	// one step must not change the prompt of another.
 	prompts := make([]Prompt, len(jobs))
 	for i := range jobs {
 		prompts[i] = n.stepPrompt(&jobs[i])
@@ -104,8 +103,8 @@ func (n *network) layer(ctx context.Context, name string, steps []int) error {
 	return nil
 }
 
-// learn keeps what a step found. What a later step does not know stays as an
-// earlier one found it.
+// learn stores the truths a step found. An unknown does not overwrite the
+// result of an earlier step.
 func (n *network) learn(j *job, truths []evidence.Truth) {
 	condition := n.truths[n.condition(j.step.Condition)]
 	marks := make([]string, len(truths))
@@ -118,8 +117,8 @@ func (n *network) learn(j *job, truths []evidence.Truth) {
 	n.note(j.name, "truth", "%s: %s", j.step.Condition, strings.Join(marks, ", "))
 }
 
-// writers is whose reviews a condition is about; nil is everybody. Where the
-// plan names somebody who is not known, the model has to see for itself.
+// writers returns the people whose reviews a condition is about; nil means
+// everybody, also if the plan names only unknown people.
 func (n *network) writers(c *condition) map[string]bool {
 	if c.Kind != kindSocial {
 		return nil
@@ -131,8 +130,8 @@ func (n *network) writers(c *condition) map[string]bool {
 	return people
 }
 
-// byPeople decides without a model where a condition is about people none of
-// whom wrote a review: then it fails.
+// byPeople decides without a model: a condition about certain people fails if
+// none of them wrote a review.
 func (n *network) byPeople(j *job) {
 	c := &n.conditions[n.condition(j.step.Condition)]
 	people := n.writers(c)
@@ -143,7 +142,7 @@ func (n *network) byPeople(j *job) {
 		switch {
 		case n.cards.hasReviewBy(i, people):
 			return false
-		case len(n.Candidates[i-1].Reviews) == 0: // nothing is known
+		case len(n.Candidates[i-1].Reviews) == 0: // unknown
 			return true
 		}
 		n.truths[n.condition(c.ID)][i-1] = evidence.False
@@ -157,9 +156,9 @@ func (n *network) stepPrompt(j *job) Prompt {
 	at := n.condition(j.step.Condition)
 	c := &n.conditions[at]
 	shown := n.reviewsBy(j.asked, n.writers(c))
-	question := "The question, asked of each candidate: " + j.step.Question
+	question := "Question, for each candidate: " + j.step.Question
 	if j.step.Question != c.Text {
-		question += "\nIt is part of finding out: " + c.Text
+		question += "\nIt helps to decide this condition: " + c.Text
 	}
 	p := Prompt{System: anotSystem, Schema: truthsSchema, Optional: true, Messages: ask1(question, shown, truthsTask)}
 	return truthsRight(p, n.session, j.asked, func(i int) evidence.Truth {

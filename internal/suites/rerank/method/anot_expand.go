@@ -9,9 +9,9 @@ import (
 
 const (
 	anotRounds     = 8  // of the loop
-	anotUnreadable = 2  // answers of it that may be no tool call
-	anotBatch      = 10 // candidates a step is about, as first planned
-	anotSteps      = 40 // beyond which none is inserted
+	anotUnreadable = 2  // invalid tool calls that end the loop
+	anotBatch      = 10 // candidates per step in the first plan
+	anotSteps      = 40 // maximum number of steps
 )
 
 // A step decides one condition for some candidates.
@@ -31,7 +31,7 @@ func (s *anotStep) describe() string {
 	return fmt.Sprintf("%s: %s for %s%s: %s", s.ID, s.Condition, join(s.Candidates), after, s.Question)
 }
 
-// firstSteps plans one step for each open condition and ten candidates.
+// firstSteps plans one step per open condition and anotBatch candidates.
 func (n *network) firstSteps() {
 	for i := range n.conditions {
 		c := &n.conditions[i]
@@ -44,7 +44,7 @@ func (n *network) firstSteps() {
 	}
 }
 
-// An anotTool is what the model does to the plan of steps.
+// An anotTool is a tool call on the plan of steps.
 type anotTool struct {
 	Thought   string   `json:"thought"`
 	Tool      string   `json:"tool"`
@@ -64,16 +64,16 @@ var anotToolSchema = schema("tool", `{"type":"object","additionalProperties":fal
 "question":{"type":"string"},
 "after":{"type":"array","items":{"type":"string"}}}}}}`)
 
-// expand lets the model edit the plan of steps. Where no condition is open
-// there is nothing to plan. A model that does not keep to the tools, or finds
-// no end, leaves the steps as they are: they can be executed at any time.
+// expand lets the model edit the plan of steps. If no condition is open, it
+// does nothing. After invalid tool calls or too many rounds the steps stay as
+// they are: the plan is executable at any time.
 func (n *network) expand(ctx context.Context) error {
 	n.firstSteps()
 	if len(n.steps) == 0 {
 		n.note("expand", "note", "attributes and hours decide everything: no steps")
 		return nil
 	}
-	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates that are not out: "+join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(anotExpandTask, anotRounds))
+	messages := ask1(n.request(), "Plan:\n"+n.describe(), n.names(), "Candidates not ruled out: "+join(n.open()), "Steps:\n"+n.listSteps(), fmt.Sprintf(anotExpandTask, anotRounds))
 	injected, unreadable := false, 0
 	for round := 1; round <= anotRounds; round++ {
 		step := fmt.Sprintf("expand/%02d", round)
@@ -92,7 +92,7 @@ func (n *network) expand(ctx context.Context) error {
 		var seen string
 		switch {
 		case err != nil:
-			seen = fmt.Sprintf("That was no tool call (%v). Answer with one JSON object as described.", err)
+			seen = fmt.Sprintf("Invalid tool call (%v). Answer with one JSON object as described.", err)
 		case tool.Tool == "done":
 			n.note(step, "action", "done")
 			return nil
@@ -103,11 +103,11 @@ func (n *network) expand(ctx context.Context) error {
 		n.record(step, "action", seen)
 		messages = turn(messages, a, "Result:\n"+seen)
 	}
-	n.note("expand", "note", "%d rounds are over: the steps stay as they are", anotRounds)
+	n.note("expand", "note", "limit of %d rounds reached: the steps stay as they are", anotRounds)
 	return nil
 }
 
-// use carries out a tool call and says what came of it.
+// use executes a tool call and returns its result as text.
 func (n *network) use(t *anotTool) string {
 	at := slices.IndexFunc(n.steps, func(s anotStep) bool { return s.ID == t.Step.ID })
 	switch t.Tool {
@@ -115,15 +115,15 @@ func (n *network) use(t *anotTool) string {
 		return n.listSteps()
 	case "read":
 		if !n.isCandidate(t.Candidate) {
-			return fmt.Sprintf("There is no candidate %d.", t.Candidate)
+			return fmt.Sprintf("Candidate %d does not exist.", t.Candidate)
 		}
 		return n.cards.cardPage(t.Candidate, t.Page)
 	case "insert":
 		if at >= 0 {
-			return fmt.Sprintf("There is a step %s already: use set.", t.Step.ID)
+			return fmt.Sprintf("Step %s already exists: use set.", t.Step.ID)
 		}
 		if len(n.steps) >= anotSteps {
-			return fmt.Sprintf("There are %d steps already, no more are allowed.", len(n.steps))
+			return fmt.Sprintf("The plan already has the maximum of %d steps.", len(n.steps))
 		}
 		if t.Step.Question == "" {
 			if c := n.condition(t.Step.Condition); c >= 0 {
@@ -137,7 +137,7 @@ func (n *network) use(t *anotTool) string {
 		return "Inserted " + t.Step.describe()
 	case "set":
 		if at < 0 {
-			return fmt.Sprintf("There is no step %q.", ellipsis(t.Step.ID, 40))
+			return fmt.Sprintf("Step %q does not exist.", ellipsis(t.Step.ID, 40))
 		}
 		changed := n.steps[at]
 		changed.merge(&t.Step)
@@ -147,10 +147,10 @@ func (n *network) use(t *anotTool) string {
 		n.steps[at] = changed
 		return "Set " + changed.describe()
 	}
-	return fmt.Sprintf("There is no tool %q.", ellipsis(t.Tool, 40))
+	return fmt.Sprintf("Unknown tool %q.", ellipsis(t.Tool, 40))
 }
 
-// merge takes over what is given.
+// merge overwrites the fields that are set in o.
 func (s *anotStep) merge(o *anotStep) {
 	if o.Condition != "" {
 		s.Condition = o.Condition
@@ -166,22 +166,22 @@ func (s *anotStep) merge(o *anotStep) {
 	}
 }
 
-// wrong says why a step cannot be in the plan, "" if it can. What it comes
-// after is looked at when the steps are executed.
+// wrong returns why a step is invalid, or "". Dependencies are checked when the
+// steps are executed.
 func (n *network) wrong(s *anotStep) string {
 	c := n.condition(s.Condition)
 	switch {
 	case !idForm.MatchString(s.ID):
-		return fmt.Sprintf("%q is no id for a step.", ellipsis(s.ID, 40))
+		return fmt.Sprintf("%q is not a valid step id.", ellipsis(s.ID, 40))
 	case c < 0 || n.conditions[c].Kind == kindAttr || n.conditions[c].Kind == kindHours:
-		return fmt.Sprintf("Step %s: %q is no condition of kind REVIEW or SOCIAL.", s.ID, ellipsis(s.Condition, 40))
+		return fmt.Sprintf("Step %s: %q is not a condition of kind REVIEW or SOCIAL.", s.ID, ellipsis(s.Condition, 40))
 	case len(s.Candidates) == 0:
-		return fmt.Sprintf("Step %s is about no candidate.", s.ID)
+		return fmt.Sprintf("Step %s has no candidates.", s.ID)
 	}
 	s.Candidates = slices.Compact(slices.Sorted(slices.Values(s.Candidates)))
 	for _, i := range s.Candidates {
 		if !n.isCandidate(i) {
-			return fmt.Sprintf("Step %s: there is no candidate %d.", s.ID, i)
+			return fmt.Sprintf("Step %s: candidate %d does not exist.", s.ID, i)
 		}
 	}
 	return ""
@@ -195,8 +195,8 @@ func (n *network) listSteps() string {
 	return strings.Join(lines, "\n")
 }
 
-// expandRight fits the prompt: the steps are right as they are, and the wrong
-// thing to do is to leave the best candidate out of one.
+// expandRight adds the simulated answers: done is right, and removing the best
+// candidate from a step is wrong.
 func (n *network) expandRight(p Prompt, injected bool) Prompt {
 	p.Right = func() string { return anotToolText(anotTool{Thought: "The steps cover the conditions.", Tool: "done"}) }
 	without := func(i int) string {
@@ -225,16 +225,16 @@ func anotToolText(t anotTool) string {
 	return jsonText(t)
 }
 
-const anotExpandTask = `The steps above decide the open conditions. Change them where that helps: split a step that asks too much, word a question more sharply, or let a step come after others, so that candidates which these rule out are not asked about again. Use one tool at a time.
+const anotExpandTask = `The steps above decide the open conditions. Change them where that helps: split a step that asks too much, make a question more precise, or run a step after others ("after") so that candidates ruled out by those are not checked again. Use one tool at a time.
 
 Each answer is one JSON object and nothing else:
 {"thought": "…", "tool": "…", "step": {"id": "", "condition": "", "candidates": [], "question": "", "after": []}, "candidate": 0, "page": 1}
 
 Tools:
 - "list": shows the steps
-- "insert", step: adds a step; it needs id, condition and candidates
-- "set", step: changes the step of that id in the fields that are not empty
-- "read", candidate: shows all of a candidate; reviews that are too many come in pages, which says so at its end: page 2 shows what follows
+- "insert", step: adds a step; id, condition and candidates are required
+- "set", step: changes the step with that id; empty fields keep their values
+- "read", candidate: shows all data of a candidate; a long list of reviews is split into pages, which the end of the page says: use page 2 to continue
 - "done": the steps are ready
 
-You have at most %d rounds. If the steps are good as they are, say done at once.`
+You have at most %d rounds. If the steps need no change, use done at once.`

@@ -10,23 +10,24 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Why there is no prediction: a closed set, so that reasons can be counted.
+// The reasons for a missing prediction. The set is closed, so that reasons can
+// be counted.
 const (
 	InvalidRefused    = "refused"       // the model, or a safety system, declined
-	InvalidCutOff     = "cut_off"       // the answer ended at the limit of its tokens: what stands last may not be all
-	InvalidNoRanking  = "no_ranking"    // no final line "Ranking: …", or no object with it
-	InvalidIndex      = "bad_index"     // an index that is no number from 1 to N
-	InvalidDuplicate  = "index_twice"   // an index that is there twice
-	InvalidPlan       = "no_plan"       // a plan that cannot be read
+	InvalidCutOff     = "cut_off"       // the answer reached the token limit and may be incomplete
+	InvalidNoRanking  = "no_ranking"    // no final line "Ranking: …" and no object with a ranking
+	InvalidIndex      = "bad_index"     // an index that is not a number from 1 to N
+	InvalidDuplicate  = "index_twice"   // a duplicate index
+	InvalidPlan       = "no_plan"       // an invalid plan
 	InvalidQuery      = "no_query"      // SQL that failed in every attempt
-	InvalidTime       = "query_time"    // SQL that reached the limit of time, which another machine might not
-	InvalidUnfinished = "unfinished"    // a loop that reached its bound without an answer
+	InvalidTime       = "query_time"    // SQL that reached the time limit, which depends on the machine
+	InvalidUnfinished = "unfinished"    // a loop that reached its limit without an answer
 	InvalidRequest    = "no_structure"  // oracle: the request has no structure
-	InvalidNone       = "no_candidates" // there is nothing to rank
+	InvalidNone       = "no_candidates" // no candidates to rank
 )
 
-// A Fault is an answer that gives no ranking: Reason from the closed set, and
-// what was wrong in words.
+// A Fault says why an answer gives no ranking: a Reason from the closed set and
+// a Detail in words.
 type Fault struct{ Reason, Detail string }
 
 func (f *Fault) Error() string { return f.Reason + ": " + f.Detail }
@@ -35,10 +36,10 @@ func fault(reason, format string, args ...any) *Fault {
 	return &Fault{reason, fmt.Sprintf(format, args...)}
 }
 
-// ReadRanking reads the ranking of n candidates from an answer. Only two things
-// are read: a last line "Ranking: 3, 1, 7", and where structured output was
-// asked for, an object {"ranking": [3, 1, 7]} that is the whole answer.
-// Numbers anywhere else are prose. Indices count from 1, each at most once.
+// ReadRanking parses the ranking of n candidates from an answer. It accepts a
+// last line "Ranking: 3, 1, 7" and, for structured output, an answer that is an
+// object {"ranking": [3, 1, 7]}. Numbers elsewhere are ignored. Indices count
+// from 1, each at most once.
 func ReadRanking(answer string, n int, structured bool) ([]int, error) {
 	if structured {
 		if list, ok := readObject(answer); ok {
@@ -47,13 +48,13 @@ func ReadRanking(answer string, n int, structured bool) ([]int, error) {
 	}
 	line, ok := finalLine(answer)
 	if !ok {
-		return nil, fault(InvalidNoRanking, `the answer does not end in a line "Ranking: …" but in %q`, ellipsis(line, 80))
+		return nil, fault(InvalidNoRanking, `the last line is not "Ranking: …" but %q`, ellipsis(line, 80))
 	}
 	return checkRanking(separators.Split(strings.Trim(line, "[]() \t."), -1), n)
 }
 
-// readObject takes an answer that is one JSON object and nothing else, but for
-// a code fence.
+// readObject parses an answer that is one JSON object, optionally in a code
+// fence.
 func readObject(answer string) ([]string, bool) {
 	var object struct {
 		Ranking []json.Number `json:"ranking"`
@@ -78,14 +79,14 @@ func unfence(s string) string {
 }
 
 var (
-	// rankingLine allows for the emphasis that models put round a last line.
+	// rankingLine allows Markdown emphasis around the last line.
 	rankingLine = regexp.MustCompile("(?i)^[\\s*_`#>-]*(?:final )?ranking[*_`]*\\s*:[\\s*_`]*(.*?)[\\s*_`]*$")
-	// separators are what stands between indices; RankGPT's "[2] > [1]" too.
+	// separators split indices; RankGPT's "[2] > [1]" too.
 	separators = regexp.MustCompile(`[\])]?\s*[,>]\s*[\[(]?`)
 )
 
-// finalLine is what follows "Ranking:" in the last line that is more than a
-// closing code fence; else that line, and false.
+// finalLine returns what follows "Ranking:" in the last line, ignoring a closing
+// code fence; without "Ranking:" it returns that line and false.
 func finalLine(answer string) (string, bool) {
 	rest := strings.TrimSpace(answer)
 	rest = strings.TrimSpace(strings.TrimSuffix(rest, "```"))
@@ -105,11 +106,11 @@ func checkRanking(list []string, n int) ([]int, error) {
 		i, err := strconv.Atoi(strings.TrimSpace(s))
 		switch {
 		case err != nil:
-			return nil, fault(InvalidIndex, "%q is no index", ellipsis(s, 40))
+			return nil, fault(InvalidIndex, "%q is not an index", ellipsis(s, 40))
 		case i < 1 || i > n:
 			return nil, fault(InvalidIndex, "index %d is not from 1 to %d", i, n)
 		case seen[i]:
-			return nil, fault(InvalidDuplicate, "index %d is there twice", i)
+			return nil, fault(InvalidDuplicate, "duplicate index %d", i)
 		}
 		seen[i] = true
 		ranking = append(ranking, i)
@@ -120,7 +121,7 @@ func checkRanking(list []string, n int) ([]int, error) {
 	return ranking, nil
 }
 
-// readRanking is [ReadRanking] of a model's answer, which may be a refusal.
+// readRanking is [ReadRanking] for an answer that may be refused or cut off.
 func readRanking(a Answer, n int, structured bool) ([]int, error) {
 	if err := incomplete(a); err != nil {
 		return nil, err
@@ -128,8 +129,8 @@ func readRanking(a Answer, n int, structured bool) ([]int, error) {
 	return ReadRanking(a.Text, n, structured)
 }
 
-// decode reads the JSON object of an answer that has the key, whatever prose or
-// code fence is around it.
+// decode parses the JSON object with this key from an answer, ignoring prose
+// and code fences around it.
 func decode(a Answer, key string, into any) error {
 	if err := incomplete(a); err != nil {
 		return err
@@ -144,7 +145,7 @@ func decode(a Answer, key string, into any) error {
 	return nil
 }
 
-// ellipsis is a text of at most n characters, on one line.
+// ellipsis shortens a text to at most n characters on one line.
 func ellipsis(s string, n int) string {
 	return text.Shorten(strings.Join(strings.Fields(s), " "), n)
 }

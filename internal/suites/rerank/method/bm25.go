@@ -10,19 +10,19 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// The usual parameters of BM25: how soon repetitions stop counting, and how
-// much long documents are held back.
+// The usual parameters of BM25: term-frequency saturation and length
+// normalisation.
 const (
 	bm25K1 = 1.2
 	bm25B  = 0.75
 )
 
 // BM25 ranks by word overlap (Robertson and Zaragoza, Foundations and Trends in
-// IR 3(4), 2009). A candidate is one document: its name, facts and
-// the text of its reviews as they are shown, without the numbers and tags round
-// them, which would let the place in the list count. Words are runs of letters or
-// digits, case folded, names in camel case taken apart; there are no stop
-// words and no stems. Document frequencies are counted over the candidates.
+// IR 3(4), 2009). A candidate is one document: its name, facts and the text of
+// its reviews as shown, without the numbers and tags around them, so that its
+// position in the list does not count. Words are runs of letters or digits,
+// case folded, with camel case split; there are no stop words and no stemming.
+// Document frequencies are counted over the candidates.
 // The weight of a word in n of N documents is ln(1 + (N-n+0.5)/(n+0.5)), which
 // is never negative.
 func BM25() Method {
@@ -39,11 +39,10 @@ func BM25() Method {
 	}
 }
 
-// bm25 scores documents for a query; a word that the query repeats counts as
-// often.
+// bm25 scores documents for a query; a repeated query word counts repeatedly.
 func bm25(query []string, documents [][]string) []float64 {
 	count := make([]map[string]float64, len(documents))
-	in := map[string]float64{} // documents that hold a word
+	in := map[string]float64{} // document frequency of a word
 	length := 0.0
 	for i, d := range documents {
 		count[i] = map[string]float64{}
@@ -68,7 +67,7 @@ func bm25(query []string, documents [][]string) []float64 {
 	return scores
 }
 
-// words cuts text into words.
+// words splits text into words.
 func words(s string) []string {
 	var spread strings.Builder
 	last := ' '

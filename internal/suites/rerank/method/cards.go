@@ -13,21 +13,21 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// Cards show candidates as text, always the same text for the same candidate:
-// keys are sorted, reviews keep their order, and every review is fenced off as
-// content, with the fence's own tags in it made harmless.
+// Cards format candidates as text. The text of a candidate is always the same:
+// keys are sorted and reviews keep their order. Every review is enclosed in
+// tags, and the same tags inside it are escaped.
 type cards struct{ task *Task }
 
-// How many characters a look-up shows on a page. A look-up that is about all
-// candidates gives each the same share, so that what is shown of one depends
-// neither on its place nor on how many others there are.
+// The maximum number of characters on a page. A look-up over all candidates
+// gives each the same share, so that the text shown for one depends neither on
+// its position nor on the number of candidates.
 const (
 	observed = 8000 // of one candidate
-	share    = 800  // of each candidate, where a look-up is about all of them
+	share    = 800  // of each candidate, in a look-up over all
 )
 
-// pages deals pieces out to pages of at most so many characters. Pieces stay
-// whole: one that is longer has a page of its own.
+// pages distributes pieces over pages of at most most characters. Pieces are not
+// split: a longer one gets its own page.
 func pages(pieces []string, most int) [][]string {
 	var list [][]string
 	left := 0
@@ -42,9 +42,9 @@ func pages(pieces []string, most int) [][]string {
 	return list
 }
 
-// page is a page of pieces, which end in a line break each. Where there are
-// more pages it ends by saying so; ok is false if there is no such page. Pages
-// count from 1, and what is less is taken for that.
+// page returns one page of pieces, each of which ends in a line break. If there
+// are several pages, the text ends with the page number; ok is false if the page
+// does not exist. Pages count from 1; a smaller number means 1.
 func page(pieces []string, number int, what string) (text string, ok bool) {
 	list := pages(pieces, observed)
 	number = max(number, 1)
@@ -55,21 +55,21 @@ func page(pieces []string, number int, what string) (text string, ok bool) {
 	if len(list) > 1 {
 		text += fmt.Sprintf("\nPage %d of %d shows %d of %s.", number, len(list), len(list[number-1]), count(len(pieces), what))
 		if number < len(list) {
-			text += fmt.Sprintf(" More are on page %d.", number+1)
+			text += fmt.Sprintf(" Page %d continues.", number+1)
 		}
 	}
 	return strings.TrimRight(text, "\n"), true
 }
 
 func noPage(number, of int) string {
-	return fmt.Sprintf("There is no page %d, only %s.", number, count(of, "page"))
+	return fmt.Sprintf("Page %d does not exist. The result has %s.", number, count(of, "page"))
 }
 
-// candidates shows all of all candidates.
+// candidates shows all candidates with all their data.
 func (s *session) candidates() string { return s.show(s.everyone()) }
 
-// show gives these candidates, numbered by their place in the list, and what is
-// known of the people that the request names.
+// show formats these candidates, numbered by their place in the list, and the
+// people that the request names.
 func (s *session) show(list []int) string {
 	var b strings.Builder
 	b.WriteString("Candidates:\n")
@@ -83,8 +83,8 @@ func (s *session) show(list []int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// people is what is known of those whom the request names: their friends, and
-// which friends of these wrote a review that is shown.
+// people describes the people that the request names: their friends, and which
+// friends of those friends wrote a review that is shown.
 func (s *session) people(list []int) string {
 	named := s.Society.mentioned(s.Text)
 	if len(named) == 0 {
@@ -93,7 +93,7 @@ func (s *session) people(list []int) string {
 	return s.Society.describe(named, s.cards.writers(list))
 }
 
-// writers are the people who wrote a review of these candidates.
+// writers returns the people who wrote a review of these candidates.
 func (c *cards) writers(list []int) map[string]bool {
 	people := map[string]bool{}
 	for _, i := range list {
@@ -121,8 +121,8 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// reviewsBy shows names of candidates, under their own numbers, and the reviews
-// that these people wrote; nil is everybody.
+// reviewsBy formats the names and numbers of candidates and the reviews that
+// these people wrote; nil means everybody.
 func (s *session) reviewsBy(list []int, people map[string]bool) string {
 	var b strings.Builder
 	for _, i := range list {
@@ -132,8 +132,8 @@ func (s *session) reviewsBy(list []int, people map[string]bool) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// plain is what a candidate's card says, without numbers and tags: nothing in it
-// depends on where the candidate stands, or beside whom.
+// plain returns the text of a candidate's card without numbers and tags, so that
+// it is independent of the other candidates and the order.
 func (c *cards) plain(i int) string {
 	candidate := c.task.Candidates[i-1]
 	parts := []string{candidate.Item.Name, c.facts(i)}
@@ -151,7 +151,7 @@ func (c *cards) title(i, number int) string {
 	return fmt.Sprintf("[%d] %s\n", number, oneLine(c.task.Candidates[i-1].Item.Name))
 }
 
-// facts are attributes, categories, hours and other fields, one a line.
+// facts lists attributes, categories, hours and other fields, one per line.
 func (c *cards) facts(i int) string {
 	item := c.task.Candidates[i-1].Item
 	var b strings.Builder
@@ -168,7 +168,7 @@ func (c *cards) facts(i int) string {
 	return b.String()
 }
 
-// pathsOf lists the paths of what an item has, hours aside, sorted.
+// pathsOf lists the paths of an item's data except hours, sorted.
 func pathsOf(item *catalog.Item) []string {
 	var paths []string
 	for name := range item.Attributes {
@@ -181,8 +181,7 @@ func pathsOf(item *catalog.Item) []string {
 	return slices.Sorted(slices.Values(paths))
 }
 
-// valueText writes a value for reading: flags that are set by name, lists with
-// commas.
+// valueText formats a value for a prompt.
 func valueText(v catalog.Value) string {
 	switch v.Kind() {
 	case catalog.List:
@@ -205,14 +204,13 @@ func texts(list []catalog.Value) []string {
 	return out
 }
 
-// reviewsBy shows the reviews of a candidate that these people wrote, under a
-// number; nil is everybody.
+// reviewsBy formats the reviews of a candidate that these people wrote, under a
+// number; nil means everybody.
 func (c *cards) reviewsBy(i, number int, people map[string]bool) string {
 	return strings.Join(c.reviewList(i, number, people), "")
 }
 
-// reviewList has a piece for each review, fenced off; one that says so if there
-// are none.
+// reviewList returns one piece per review, or one that says "no reviews".
 func (c *cards) reviewList(i, number int, people map[string]bool) []string {
 	var list []string
 	for k, r := range c.task.Candidates[i-1].Reviews {
@@ -226,13 +224,13 @@ func (c *cards) reviewList(i, number int, people map[string]bool) []string {
 	return list
 }
 
-// reviewPage is a page of a candidate's reviews.
+// reviewPage returns a page of a candidate's reviews.
 func (c *cards) reviewPage(i, number int) (string, bool) {
 	return page(c.reviewList(i, i, nil), number, "review")
 }
 
-// cardPage is the card of a candidate with a page of its reviews; the facts
-// stand on the first.
+// cardPage returns the card of a candidate with a page of its reviews; only the
+// first page has the facts.
 func (c *cards) cardPage(i, number int) string {
 	reviews, _ := c.reviewPage(i, number)
 	if number > 1 {
@@ -241,7 +239,7 @@ func (c *cards) cardPage(i, number int) string {
 	return c.title(i, i) + c.facts(i) + reviews
 }
 
-// head is what is known of a review and its writer, as attributes of the tag.
+// head formats the data about a review and its writer as attributes of the tag.
 func (c *cards) head(r *catalog.Review) string {
 	var b strings.Builder
 	add := func(name, value string) {
@@ -265,8 +263,8 @@ type field struct {
 	value catalog.Value
 }
 
-// reviewFields lists what else is known of a review and, after "user.", of its
-// writer, sorted by name.
+// reviewFields lists the other fields of a review and, with the prefix "user.",
+// of its writer, sorted by name.
 func reviewFields(r *catalog.Review) []field {
 	var list []field
 	for name, v := range r.Fields {
@@ -282,16 +280,16 @@ func reviewFields(r *catalog.Review) []field {
 
 var fenceTag = regexp.MustCompile(`(?i)<(\s*/?\s*review)`)
 
-// fence keeps a text from ending the fence it stands in: an angle bracket that
-// opens a review tag becomes another character. All else stays as it is.
+// fence escapes review tags in a text: their opening angle bracket becomes
+// another character.
 func fence(s string) string {
-	if !strings.Contains(s, "<") { // nearly always, and much faster
+	if !strings.Contains(s, "<") { // fast path
 		return s
 	}
 	return fenceTag.ReplaceAllString(s, "‹$1")
 }
 
-// oneLine keeps a text from ending the line it stands in.
+// oneLine collapses white space and escapes review tags.
 func oneLine(s string) string {
 	if strings.ContainsFunc(s, unicode.IsSpace) {
 		s = strings.Join(strings.Fields(s), " ")
@@ -299,12 +297,12 @@ func oneLine(s string) string {
 	return fence(s)
 }
 
-// hasReviewBy reports a review by one of these people.
+// hasReviewBy reports whether one of these people wrote a review.
 func (c *cards) hasReviewBy(i int, people map[string]bool) bool {
 	return slices.ContainsFunc(c.task.Candidates[i-1].Reviews, func(r catalog.Review) bool { return people[r.UserID] })
 }
 
-// attribute lists the values at a path, one candidate a line.
+// attribute lists the values at a path, one line per candidate.
 func (c *cards) attribute(path string) string {
 	return c.each(func(item *catalog.Item) string {
 		for _, p := range []string{path, "attributes." + path} {
@@ -312,25 +310,25 @@ func (c *cards) attribute(path string) string {
 				return valueText(v)
 			}
 		}
-		return "not known"
+		return "unknown"
 	})
 }
 
-// hours lists the opening hours of a day, one candidate a line.
+// hours lists the opening hours of a day, one line per candidate.
 func (c *cards) hours(day string) string {
 	at := catalog.Weekday(day)
 	if at < 0 {
-		return fmt.Sprintf("%q is no day: want Monday to Sunday.", ellipsis(day, 40))
+		return fmt.Sprintf("%q is not a day: use Monday to Sunday.", ellipsis(day, 40))
 	}
 	return c.each(func(item *catalog.Item) string {
 		if v := item.Hours.On(at); !v.IsZero() {
 			return v.String()
 		}
-		return "not known"
+		return "unknown"
 	})
 }
 
-// each is a line a candidate. Facts are shown whole, as the cards show them.
+// each formats one line per candidate.
 func (c *cards) each(value func(item *catalog.Item) string) string {
 	var b strings.Builder
 	for i, candidate := range c.task.Candidates {
@@ -339,19 +337,19 @@ func (c *cards) each(value func(item *catalog.Item) string) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// How many characters a search shows of what it found, and on each side of it.
+// The maximum number of characters that a search shows of a match, and on each
+// side of it.
 const (
 	match  = 240
 	margin = 60
 )
 
-// search shows a page of where reviews hold a pattern, and which candidates'
-// reviews are on it. What is no regular expression is looked for as it stands.
-// Each candidate has a share of every page, and so whoever matches is on the
-// first.
+// search returns a page of the reviews that match a pattern, and the candidates
+// on it. An invalid pattern is searched for literally. Each candidate has a
+// share of every page, so every candidate with a match is on the first.
 func (c *cards) search(pattern string, number int) (string, []int) {
 	if strings.TrimSpace(pattern) == "" {
-		return "There is nothing to search for.", nil
+		return "The search pattern is empty.", nil
 	}
 	re, err := regexp.Compile("(?i)" + pattern)
 	if err != nil {
@@ -360,7 +358,7 @@ func (c *cards) search(pattern string, number int) (string, []int) {
 	number = max(number, 1)
 	var b strings.Builder
 	var shown []int
-	var more []string // what later pages hold
+	var more []string // counts on later pages
 	last := 0
 	for i, candidate := range c.task.Candidates {
 		var found []string
@@ -382,20 +380,20 @@ func (c *cards) search(pattern string, number int) (string, []int) {
 	}
 	switch {
 	case last == 0:
-		return "No review holds it.", nil
+		return "No review matches.", nil
 	case len(shown) == 0:
 		return noPage(number, last), nil
 	case last > 1:
 		fmt.Fprintf(&b, "\nPage %d of %d.", number, last)
 	}
 	if len(more) > 0 {
-		fmt.Fprintf(&b, " More reviews hold it, from page %d on: %s.", number+1, strings.Join(more, ", "))
+		fmt.Fprintf(&b, " More matches from page %d on: %s.", number+1, strings.Join(more, ", "))
 	}
 	return strings.TrimRight(b.String(), "\n"), shown
 }
 
-// around is the piece of a text with some characters on both sides; the middle
-// of a long piece is left out.
+// around returns a piece of a text with margin characters on both sides; the
+// middle of a long piece is left out.
 func around(s string, from, to int) string {
 	before, middle, after := []rune(s[:from]), []rune(s[from:to]), []rune(s[to:])
 	if len(middle) > match {

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// Listwise orders windows of candidates, from the end of the list to its
-// front, so that what is best moves to the top by one stride a window (Sun et
-// al., RankGPT, EMNLP 2023). A window that cannot be read leaves no prediction;
-// candidates that its answer leaves out follow in their order.
+// Listwise orders windows of candidates from the end of the list to its front,
+// so that the best move up by one stride per window (Sun et al., RankGPT, EMNLP
+// 2023). If the answer for a window does not parse, there is no prediction;
+// candidates that it leaves out follow in their order.
 func Listwise(size, stride int) Method {
 	return Method{
 		Name: "listwise",
@@ -29,7 +29,7 @@ func Listwise(size, stride int) Method {
 	}
 }
 
-// windows is where the windows over n candidates begin, the last first.
+// windows returns the starts of the windows over n candidates, last first.
 func windows(n, size, stride int) []int {
 	var list []int
 	for begin := max(0, n-size); ; begin = max(0, begin-stride) {
@@ -57,8 +57,8 @@ func (s *session) window(ctx context.Context, step string, shown []int) ([]int, 
 	return sorted, nil
 }
 
-// first puts those that stand at these places of a list, from 1, before the
-// rest of an order.
+// first moves the candidates at these 1-based places of list to the front of
+// order.
 func first(places, list, order []int) []int {
 	sorted := make([]int, 0, len(order))
 	for _, place := range places {
@@ -72,4 +72,4 @@ func first(places, list, order []int) []int {
 	return sorted
 }
 
-const listwiseTask = `Order these candidates by how completely they satisfy the request. The numbers are those of this list. A candidate for which every condition is shown to hold comes first, then those with conditions left open, then those that fail one, then those that fail more.`
+const listwiseTask = `Order these candidates by how completely they satisfy the request. The numbers are those of this list. Candidates for which every condition is shown to hold come first, then those with unknown conditions, then those that fail one condition, then those that fail more.`

@@ -129,10 +129,10 @@ func TestSearchShowsEveryCandidate(t *testing.T) {
 			}
 		}
 		first = append(first, of(seen[0], 1))
-		if !strings.Contains(seen[0], "More reviews hold it, from page 2 on: [1] ") {
+		if !strings.Contains(seen[0], "More matches from page 2 on: [1] ") {
 			t.Errorf("the first page does not say that there is more:\n%s", seen[0])
 		}
-		if last := seen[len(seen)-1]; !strings.HasPrefix(last, "There is no page 11, only ") {
+		if last := seen[len(seen)-1]; !strings.HasPrefix(last, "Page 11 does not exist. The result has ") {
 			t.Errorf("beyond the last page there is\n%s", last)
 		}
 	}
@@ -168,7 +168,7 @@ func TestReviewsComeInPages(t *testing.T) {
 			t.Errorf("review %d is shown %d times", k+1, n)
 		}
 	}
-	if !strings.Contains(seen[1], "of 42 reviews. More are on page 2.") || !strings.Contains(seen[4], "There is no page 4, only 3 pages.") {
+	if !strings.Contains(seen[1], "of 42 reviews. Page 2 continues.") || !strings.Contains(seen[4], "Page 4 does not exist. The result has 3 pages.") {
 		t.Errorf("pages end in\n…%s\nand\n%s", seen[1][len(seen[1])-80:], seen[4])
 	}
 	if text := observations(t, scene(8), `{"action":"reviews","candidate":2}`)[0]; strings.Contains(text, "Page") || strings.Count(text, "</review>") != 2 {
@@ -185,7 +185,7 @@ func TestReviewsComeInPages(t *testing.T) {
 			read += e.Text
 		}
 	}
-	if strings.Count(read, "</review>") != 42 || strings.Count(read, "attributes.WiFi") != 1 || !strings.Contains(read, "More are on page 2.") {
+	if strings.Count(read, "</review>") != 42 || strings.Count(read, "attributes.WiFi") != 1 || !strings.Contains(read, "Page 2 continues.") {
 		t.Errorf("anot reads\n%s", read)
 	}
 }
@@ -214,7 +214,7 @@ func TestPeopleComeInPages(t *testing.T) {
 	}
 	task.Society = method.NewSociety(&catalog.Graph{Users: users})
 	seen := observations(t, task, `{"action":"people","argument":"Alice"}`, `{"action":"people","argument":"Alice","page":2}`)
-	if !strings.Contains(seen[0], "of 16 lines. More are on page 2.") {
+	if !strings.Contains(seen[0], "of 16 lines. Page 2 continues.") {
 		t.Errorf("the first page is\n%s", seen[0])
 	}
 	for i := range 15 {

@@ -118,8 +118,8 @@ func TestPlanActActs(t *testing.T) {
 	if !slices.Equal(r.Ranking, []int{7, 1}) {
 		t.Fatalf("ranking %v, %s", r.Ranking, r.Detail)
 	}
-	for _, want := range []string{`"someday" is no day`, "Coffee was fine", "no candidate 99", `no action "dance"`, "That was no action", "No review holds it",
-		"Alice (a): Bob (b)", "Guest7 (u7)", `Nobody is called "Nobody"`} {
+	for _, want := range []string{`"someday" is not a day`, "Coffee was fine", "Candidate 99 does not exist", `Unknown action "dance"`, "Invalid action", "No review matches",
+		"Alice (a): Bob (b)", "Guest7 (u7)", `No person is named "Nobody"`} {
 		if !strings.Contains(s.prompts["act/09"], want) {
 			t.Errorf("the model was not told %q", want)
 		}
@@ -217,7 +217,7 @@ func TestANoTPrunesAndLayers(t *testing.T) {
 	if !strings.Contains(second, "[7] Place G") || strings.Contains(second, "[3] Place C") {
 		t.Error("the second layer is asked about what the first ruled out")
 	}
-	if !strings.Contains(trace(r), "1 is out: W no") {
+	if !strings.Contains(trace(r), "1 ruled out: W no") {
 		t.Errorf("the trace does not say why 1 is out:\n%s", trace(r))
 	}
 }
@@ -296,8 +296,8 @@ func TestANoTGraphFaults(t *testing.T) {
 	if r.Invalid != "" || r.Ranking[0] != gold {
 		t.Fatalf("ranking %v, %s %s", r.Ranking, r.Invalid, r.Detail)
 	}
-	for _, want := range []string{"step X is not done: it depends on itself", "step Y is not done: it depends on itself", "step Z is not done: it comes after missing, which is no step",
-		"There is a step S1 already", `"W" is no condition of kind REVIEW or SOCIAL`, "there is no candidate 77", "8 rounds are over"} {
+	for _, want := range []string{"step X skipped: a dependency is cyclic or missing", "step Y skipped: a dependency is cyclic or missing", "step Z skipped: it depends on step missing, which does not exist",
+		"Step S1 already exists", `"W" is not a condition of kind REVIEW or SOCIAL`, "candidate 77 does not exist", "limit of 8 rounds reached"} {
 		if !strings.Contains(trace(r), want) {
 			t.Errorf("the trace does not say %q:\n%s", want, trace(r))
 		}
@@ -442,7 +442,7 @@ func TestANoTPlansAreBounded(t *testing.T) {
 		}
 	}(s.answer)
 	r := perform(t, find(t, "anot"), scene(50), s) // 12 conditions for 5 times 10 candidates
-	if !strings.Contains(trace(r), "There are 60 steps already, no more are allowed.") {
+	if !strings.Contains(trace(r), "The plan already has the maximum of 60 steps.") {
 		t.Errorf("one more step is not refused:\n%s", trace(r))
 	}
 	if n := len(s.prompts); n > 65 {
@@ -456,8 +456,8 @@ func TestWeaverResults(t *testing.T) {
 		"SELECT i.item, printf('%.*c', 9000, 'x') AS long FROM items i":            "the result is too large (more than 64 KiB of text)",
 		"SELECT i.item FROM items i JOIN reviews r ON r.item = i.item ORDER BY 1":  "", // every candidate twice
 		"SELECT name, ITEM FROM items WHERE item >= 3 ORDER BY item = 7 DESC":      "",
-		"SELECT count(*) AS item FROM items HAVING 0":                              "the query finds no candidate",
-		"SELECT item FROM items WHERE name = (SELECT value FROM attributes)  -- x": "the query finds no candidate",
+		"SELECT count(*) AS item FROM items HAVING 0":                              "the query returns no candidates",
+		"SELECT item FROM items WHERE name = (SELECT value FROM attributes)  -- x": "the query returns no candidates",
 	} {
 		plan := fmt.Sprintf(`{"sql": %q, "questions": []}`, sql)
 		r := perform(t, find(t, "weaver"), scene(26), steps(map[string]string{"plan": plan, "order": plan}))
@@ -527,7 +527,7 @@ func TestPathsNeedNoPrefix(t *testing.T) {
 	}
 	s := steps(map[string]string{"act/01": `{"action":"attribute","argument":"WiFi"}`, "act/02": `{"action":"attribute","argument":"nothing"}`})
 	perform(t, find(t, "plan_act"), scene(8), s)
-	if p := s.prompts["act/03"]; !strings.Contains(p, "[1] paid\n[2] no\n[3] free") || !strings.Contains(p, "[8] not known") {
+	if p := s.prompts["act/03"]; !strings.Contains(p, "[1] paid\n[2] no\n[3] free") || !strings.Contains(p, "[8] unknown") {
 		t.Errorf("the model was told\n%s", p)
 	}
 }

@@ -1,22 +1,22 @@
-// Package method holds the ways to rank candidates for a request, one file
-// each. A method is one function: task in, ranking out. Adding one touches its own file and one line of [All].
+// Package method implements the methods that rank candidates for a request, one
+// file each. A method is a function from a task to a ranking. Adding one touches
+// its own file and one line of [All].
 //
-// # What a method must keep
+// # Rules for methods
 //
-// It asks models only through the [Asker] it is given, under step names that
-// are unique in the trial and the same when the trial is performed again: a
-// trial that died is done from its start and answered from the journal, so
-// the prompts must come out byte for byte. No clock, no map's order, no chance
-// but the task's seed; steps that run at once have names that do not depend on
-// which is first.
+// A method asks models only through the [Asker] it is given. Step names are
+// unique in the trial and the same in every run of it: an interrupted trial
+// restarts from the beginning and is answered from the journal, so its prompts
+// must be identical byte for byte. Methods use no clock, no map iteration order
+// and no randomness except the task's seed; the names of parallel steps do not
+// depend on which runs first.
 //
-// Whatever a model writes, a refusal or nonsense included, ends in a ranking
-// or in a [Result] that says why there is none. An error is only what the
-// asker or the context returned.
+// Whatever a model writes, the result is a ranking or a [Result] with the reason
+// why there is none. Only the asker and the context cause errors.
 //
-// Methods that ask models never read the task's structure. It is there for the
-// oracle and for the simulated provider, which is told by [Prompt.Right] what
-// a step's right answer would be.
+// Methods that ask models never read the task's structure. It exists for the
+// oracle and for the simulated provider, which gets the right answer of a step
+// from [Prompt.Right].
 //
 // The package must not know any provider, store, clock or statistic, nor how a
 // trial is scored.
@@ -40,53 +40,53 @@ type Task struct {
 	ID         string // of the request
 	Text       string // what is asked for, in words
 	Candidates []Candidate
-	K          int            // how many places are asked for; at least 1
+	K          int            // places to rank; at least 1
 	Seed       uint64         // of the run
-	Society    *Society       // who knows whom; nil if nobody does
+	Society    *Society       // friendships; may be nil
 	Defence    string         // preamble of every system prompt, "" for none
-	Structure  *request.Node  // for the oracle and the simulated provider only
+	Structure  *request.Node  // only for the oracle and the simulated provider
 	Graph      *catalog.Graph // goes with Structure
-	Promoted   int            // index of the candidate that injections speak for, 0 for none
+	Promoted   int            // index of the candidate that injections promote, 0 for none
 }
 
-// A Candidate is an item as the method is shown it.
+// A Candidate is an item as shown to the method.
 type Candidate struct {
 	Item    *catalog.Item
 	Reviews []catalog.Review // after budget and attack
-	// Injected says that the reviews hold an injection, so that a simulated
-	// model can be lured by it. Methods do not read it otherwise.
+	// Injected reports that the reviews contain an injection. Only simulated
+	// answers depend on it.
 	Injected bool
 }
 
-// A Prompt is what one step asks.
+// A Prompt is the request of one step to a model.
 type Prompt struct {
 	System   string
 	Messages []eval.Message
-	// Schema is the form of the answer where it is one JSON object. The
-	// messages say the same in words, for models that take no schema.
+	// Schema is the schema of an answer that is one JSON object. The messages
+	// say the same in words, for models without schema support.
 	Schema *eval.Schema
-	// Optional says that the method goes on without this answer. An asker may
-	// then turn a call that failed for good into an answer with Failed set;
-	// it must do the same when the trial is performed again.
+	// Optional reports that the method continues without this answer. An asker
+	// may then turn a permanent failure into an answer with Failed set; it must
+	// do the same when the trial is repeated.
 	Optional bool
-	// Right, Wrong and Lured give what a simulated model writes: the right
-	// answer of this step, a wrong one, and one that does what an injection in
-	// this prompt says (nil if there is none). They cost time and are called
-	// for simulated models only; they read nothing that can change afterwards.
+	// Right, Wrong and Lured return the answers of a simulated model: the right
+	// answer of this step, a wrong one, and one that follows an injection in
+	// this prompt (nil if there is none). They are slow and are called only for
+	// simulated models; they read nothing that can change later.
 	Right, Wrong, Lured func() string
 }
 
-// An Answer is what a model gave.
+// An Answer is a model's answer to a prompt.
 type Answer struct {
 	Text   string
 	Stop   eval.Stop // StopRefused marks a refusal
 	Failed string    // why there is no answer, for optional steps
 }
 
-// An Asker asks a model in a named step. It is called from several goroutines.
+// An Asker asks a model in a named step. It must be safe for concurrent use.
 type Asker func(ctx context.Context, step string, p Prompt) (Answer, error)
 
-// A Result is what a method made of a task.
+// A Result is the outcome of a method for a task.
 type Result struct {
 	Ranking []int // from 1, each at most once; best first
 	// Invalid is why there is no ranking, from the closed set of reasons, and
@@ -96,8 +96,7 @@ type Result struct {
 	Trace   []Event
 }
 
-// An Event is one thing that happened on the way, in the order in which it
-// counts and not in which it was done.
+// An Event is one entry of the trace. The order is logical, not chronological.
 type Event struct {
 	Step string `json:"step"`
 	Kind string `json:"kind"` // answer, note, plan, prune, action, sql, truth, order, fault
@@ -111,7 +110,7 @@ type Method struct {
 	Rank func(ctx context.Context, t Task, ask Asker) (Result, error)
 }
 
-// All lists the methods, those that ask nobody first.
+// All lists the methods, those without a model first.
 func All() []Method {
 	return []Method{
 		Random(),
@@ -126,7 +125,7 @@ func All() []Method {
 	}
 }
 
-// Find gives the method of a name.
+// Find returns the method with this name.
 func Find(name string) (Method, error) {
 	var names []string
 	for _, m := range All() {
@@ -135,7 +134,7 @@ func Find(name string) (Method, error) {
 		}
 		names = append(names, m.Name)
 	}
-	return Method{}, fmt.Errorf("there is no method %q: want one of %s", name, strings.Join(names, ", "))
+	return Method{}, fmt.Errorf("unknown method %q: want one of %s", name, strings.Join(names, ", "))
 }
 
 // A session is one task being ranked.
@@ -147,8 +146,8 @@ type session struct {
 	events []Event
 }
 
-// ranks makes the function of a method from one that works in a session.
-// Faults become results without a ranking, other errors are passed on.
+// ranks adapts a function on a session to [Method.Rank]. Faults become results
+// without a ranking; other errors are returned.
 func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(context.Context, Task, Asker) (Result, error) {
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
@@ -171,8 +170,8 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 	}
 }
 
-// put asks, with the defence before the system prompt. It may be called from
-// several goroutines and records nothing.
+// put asks, with the defence before the system prompt. It is safe for concurrent
+// use and records nothing.
 func (s *session) put(ctx context.Context, step string, p Prompt) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
@@ -211,13 +210,13 @@ func (s *session) note(step, kind, format string, args ...any) {
 	s.record(step, kind, fmt.Sprintf(format, args...))
 }
 
-// ask1 is the messages of a prompt of one turn.
+// ask1 returns the messages of a one-turn prompt.
 func ask1(parts ...string) []eval.Message {
 	return []eval.Message{{Role: "user", Content: strings.Join(parts, "\n\n")}}
 }
 
-// turn goes on with a conversation: an answer, and what is said to it. An empty
-// answer is a turn that providers refuse.
+// turn appends an answer and a reply to a conversation. An empty answer becomes
+// "…", since providers reject empty turns.
 func turn(messages []eval.Message, a Answer, reply string) []eval.Message {
 	said := a.Text
 	if strings.TrimSpace(said) == "" {
@@ -226,13 +225,13 @@ func turn(messages []eval.Message, a Answer, reply string) []eval.Message {
 	return append(slices.Clip(messages), eval.Message{Role: "assistant", Content: said}, eval.Message{Role: "user", Content: reply})
 }
 
-// schema is the form of an answer. The JSON is part of the program.
+// schema returns a strict schema for an answer.
 func schema(name, json string) *eval.Schema {
 	return &eval.Schema{Name: name, Strict: true, JSON: []byte(json)}
 }
 
-// inParallel does n things at once and returns the first error by number, so
-// that the same error comes back whichever was first.
+// inParallel calls do for 0 to n-1 in parallel and returns the error of the
+// lowest number, so that the result does not depend on timing.
 func inParallel(n int, do func(i int) error) error {
 	errs := make([]error, n)
 	var wait sync.WaitGroup

@@ -227,7 +227,7 @@ func TestInjectionsLure(t *testing.T) {
 	}
 }
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "update the golden files")
 
 // TestPrompts holds every prompt of every method to a golden file: a change of
 // a byte is a change of what was measured, and must be seen.

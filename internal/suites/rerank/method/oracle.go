@@ -5,8 +5,8 @@ import (
 	"context"
 )
 
-// Oracle evaluates the request's structure on the items as the data have
-// them: the upper bound, and the check that the data are right.
+// Oracle evaluates the request's structure on the unmodified data. It is the
+// upper bound, and it checks the data.
 func Oracle() Method {
 	return Method{
 		Name: "oracle",

@@ -9,11 +9,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// listedValues is how many values of a path the overview lists.
+// listedValues is the maximum number of values listed per path.
 const listedValues = 8
 
-// schemaText says what data there are, without saying of whom: for steps that
-// plan before they see a candidate.
+// schemaText describes the data without naming candidates, for steps that plan
+// before they see a candidate.
 func (s *session) schemaText() string {
 	at := map[string]map[string]bool{}
 	note := func(path, value string) {
@@ -47,7 +47,7 @@ func (s *session) schemaText() string {
 		}
 	}
 	var b strings.Builder
-	b.WriteString("What is known of candidates, where it is known:\n")
+	b.WriteString("Data about the candidates (values may be unknown for some):\n")
 	for _, path := range slices.Sorted(maps.Keys(at)) {
 		list := slices.Sorted(maps.Keys(at[path]))
 		switch {
@@ -63,8 +63,8 @@ func (s *session) schemaText() string {
 	return b.String()
 }
 
-// noteValue notes the values at a path; of lists the elements, of sets of flags
-// the flags.
+// noteValue notes the values at a path: the elements of a list, the names of
+// flags.
 func noteValue(note func(path, value string), path string, v catalog.Value) {
 	switch v.Kind() {
 	case catalog.List:

@@ -28,9 +28,9 @@ func PlanAndSolve() Method {
 
 const (
 	psPlan = `You do not see the candidates yet. Understand the request and write a plan for finding the one candidate that satisfies it:
-- each condition on a line of its own, with where to look for it (which attribute, which day's hours, the text of reviews, who wrote a review) and what counts as fulfilled;
+- each condition on its own line, with where to look for it (which attribute, which day's hours, the text of reviews, who wrote a review) and what counts as fulfilled;
 - how the conditions combine: all of them, one of several, nested, negated;
-- in which order to check them, cheap and selective ones first.
+- the order in which to check them, cheap and selective ones first.
 Write the plan and nothing else.`
-	psSolve = `Carry out the plan on the candidates, one step after the other. Note after each step which candidates are still possible and why others are out. Where the plan turns out wrong, follow the request.`
+	psSolve = `Apply the plan to the candidates step by step. After each step, note which candidates are still possible and why the others are ruled out. If the plan turns out to be wrong, follow the request.`
 )

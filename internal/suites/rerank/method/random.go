@@ -9,7 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Random orders the candidates by chance: the lower bound, 1/N in Hits@1.
+// Random orders the candidates at random: the lower bound, 1/N in Hits@1.
 func Random() Method {
 	return Method{
 		Name: "random",
@@ -18,7 +18,7 @@ func Random() Method {
 }
 
 // chance orders candidates by a hash of the run's seed, the request and the
-// item: it is the same whenever the trial is performed, wherever they stand.
+// item. The order is reproducible and independent of their positions.
 func (s *session) chance(purpose string) func(a, b int) int {
 	prefix := stable.Seed(s.Seed, purpose, s.ID)
 	return func(a, b int) int {
@@ -27,8 +27,7 @@ func (s *session) chance(purpose string) func(a, b int) int {
 	}
 }
 
-// sorted gives the indices of all candidates in an order; those that are equal
-// stay as they are shown.
+// sorted returns the indices of all candidates in order; the sort is stable.
 func (s *session) sorted(compare func(a, b int) int) []int {
 	order := make([]int, len(s.Candidates))
 	for i := range order {

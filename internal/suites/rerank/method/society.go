@@ -10,15 +10,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// A Society is who knows whom, ready to be asked by name. One is made for all
-// tasks of a study; it is safe for concurrent use. A nil Society knows nobody.
+// A Society is the graph of friendships with an index by name. All tasks of a
+// study share one; it is safe for concurrent use. A nil Society is empty.
 type Society struct {
 	*catalog.Graph
-	ids    map[string][]string // of people by name in lower case, without a last dot, sorted
+	ids    map[string][]string // sorted ids of people by lower-case name, without a final dot
 	length int                 // words in the longest name
 }
 
-// NewSociety takes the graph of a catalog.
+// NewSociety indexes the graph of a catalog.
 func NewSociety(g *catalog.Graph) *Society {
 	s := &Society{Graph: g, ids: map[string][]string{}}
 	for _, id := range slices.Sorted(maps.Keys(g.Users)) {
@@ -30,8 +30,8 @@ func NewSociety(g *catalog.Graph) *Society {
 	return s
 }
 
-// name is how a person is called: by name and id, so that two of one name can
-// be told apart, or by id alone.
+// name returns a person's name and id, since names are not unique, or the id
+// alone.
 func (s *Society) name(id string) string {
 	if s == nil || s.Users[id] == nil || s.Users[id].Name == "" {
 		return id
@@ -39,8 +39,8 @@ func (s *Society) name(id string) string {
 	return s.Users[id].Name + " (" + id + ")"
 }
 
-// mentioned lists the ids of people whose name stands in a text, in capitals as
-// it is spelled, so that a word that happens to be a name is not taken for one.
+// mentioned lists the ids of people whose names occur in a text. The match is
+// case-sensitive, so that a common word is not mistaken for a name.
 func (s *Society) mentioned(text string) []string {
 	if s == nil {
 		return nil
@@ -62,14 +62,14 @@ func (s *Society) mentioned(text string) []string {
 	return slices.Compact(slices.Sorted(slices.Values(found)))
 }
 
-// unpossessed drops what can follow a name in a sentence.
+// unpossessed strips punctuation and a possessive ending from a name.
 func unpossessed(s string) string {
 	s = strings.TrimRight(s, ".-'’")
 	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), "’s")
 }
 
-// within is the people of these names, or where nobody has one, of that id, and
-// those up to so many friendships away.
+// within returns the people with these names, or else ids, and all people up to
+// hops friendships away.
 func (s *Society) within(names []string, hops int) map[string]bool {
 	people := map[string]bool{}
 	if s == nil {
@@ -88,16 +88,14 @@ func (s *Society) within(names []string, hops int) map[string]bool {
 	return people
 }
 
-// How much is told of people: friends of one person, and people of one name or
-// several who are near a review.
+// The maximum numbers of friends listed per person, and of people described.
 const (
 	listedFriends = 60
 	listedPeople  = 20
 )
 
-// describe tells of people who their friends are, and which friends of these
-// are among the writers of reviews. Where many have one name, it tells of those
-// who are at most two friendships away from a writer.
+// describe lists people's friends, and which friends of those friends wrote
+// reviews. It prefers people at most two friendships away from a writer.
 func (s *Society) describe(ids []string, writers map[string]bool) string {
 	near := slices.DeleteFunc(slices.Clone(ids), func(id string) bool { return !s.reaches(id, writers, 2) })
 	if len(near) == 0 {
@@ -116,13 +114,13 @@ func (s *Society) describe(ids []string, writers map[string]bool) string {
 		}
 	}
 	if left > 0 {
-		fmt.Fprintf(&b, "- and %d more of these names\n", left)
+		fmt.Fprintf(&b, "- and %d more with these names\n", left)
 	}
 	return strings.TrimRight(fence(b.String()), "\n")
 }
 
-// reaches reports that a person is one of some others or at most so many
-// friendships away from one.
+// reaches reports whether a person is one of others or at most hops friendships
+// away from one.
 func (s *Society) reaches(id string, others map[string]bool, hops int) bool {
 	return others[id] || hops > 0 && slices.ContainsFunc(s.Friends(id), func(f string) bool { return s.reaches(f, others, hops-1) })
 }
@@ -136,15 +134,15 @@ func (s *Society) list(ids []string) string {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	if len(names) == 0 {
-		return "nobody"
+		return "none"
 	}
 	return strings.Join(names, ", ")
 }
 
-// around tells of the people of a name who their friends are.
+// around describes the friends of the people with a name.
 func (s *Society) around(name string, writers map[string]bool) string {
 	if ids := slices.Sorted(maps.Keys(s.within([]string{name}, 0))); len(ids) > 0 {
 		return s.describe(ids, writers)
 	}
-	return fmt.Sprintf("Nobody is called %q.", ellipsis(name, 60))
+	return fmt.Sprintf("No person is named %q.", ellipsis(name, 60))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
-// tables are the candidates as a database, in a fixed order of rows.
+// tables returns the candidates as a database, with rows in a fixed order.
 func (c *cards) tables() []sqltable.Table {
 	items := sqltable.Table{Name: "items", Columns: []string{"item", "name"}}
 	attributes := sqltable.Table{Name: "attributes", Columns: []string{"item", "path", "value"}}
@@ -35,7 +35,7 @@ func (c *cards) tables() []sqltable.Table {
 			}
 		}
 		for k, r := range candidate.Reviews {
-			var stars any // NULL where they are not known
+			var stars any // NULL if unknown
 			if r.Stars > 0 {
 				stars = r.Stars
 			}
@@ -48,7 +48,7 @@ func (c *cards) tables() []sqltable.Table {
 	return []sqltable.Table{items, attributes, categories, hours, reviews, fields, c.friends()}
 }
 
-// cells gives a row for each value at a path.
+// cells calls row for each value at a path.
 func cells(path string, v catalog.Value, row func(path string, value any)) {
 	switch v.Kind() {
 	case catalog.List:
@@ -68,7 +68,8 @@ func cells(path string, v catalog.Value, row func(path string, value any)) {
 	}
 }
 
-// friends are the friendships of people who wrote a review or are named.
+// friends returns the friendships of people who wrote a review or are named in
+// the request.
 func (c *cards) friends() sqltable.Table {
 	t := sqltable.Table{Name: "friends", Columns: []string{"person_id", "person", "friend_id", "friend"}}
 	s := c.task.Society
@@ -92,7 +93,7 @@ func (c *cards) friends() sqltable.Table {
 	return t
 }
 
-// bareName is a person's name without the id, "" if there is none.
+// bareName returns a person's name without the id, or "".
 func (s *Society) bareName(id string) string {
 	if s == nil || s.Users[id] == nil {
 		return ""

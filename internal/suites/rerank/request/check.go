@@ -9,15 +9,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// Check lists all that is wrong with a tree, each error with its place in it:
-// empty nodes, unknown operators, trees nested too deep, conditions without
-// evidence, evidence that says too little or what cannot be. A tree without
-// errors can be evaluated.
+// Check validates a tree and returns all errors, each with its path: empty nodes,
+// unknown operators, trees nested too deep, conditions without evidence, and
+// incomplete or invalid evidence. A tree without errors can be evaluated.
 func Check(n *Node) []error { return new(checker).check(n) }
 
 type checker struct {
 	errs   []error
-	unread map[*Node]error // why evidence of a file could not be read
+	unread map[*Node]error // errors of decoding evidence
 }
 
 func (c *checker) check(n *Node) []error {
@@ -34,7 +33,7 @@ func (c *checker) node(n *Node, where string, depth int) {
 	case n == nil:
 		c.fault(where, "empty node")
 	case depth > MaxDepth:
-		c.fault(where, "nested more than %d deep", MaxDepth)
+		c.fault(where, "nested more than %d levels deep", MaxDepth)
 	case n.Op == "" && len(n.Args) > 0:
 		c.fault(where, "args without op: want AND, OR or NOT")
 	case n.Op == "" && n.Evidence == nil && n.Aspect == "":
@@ -43,7 +42,7 @@ func (c *checker) node(n *Node, where string, depth int) {
 		c.fault(where, "%q has no evidence", n.Aspect)
 	case n.Op == "":
 		if n.Aspect == "" && n.Evidence.Kind != SocialFilter {
-			c.fault(where, "%s: the condition has no aspect, which names it", n.Evidence.Kind)
+			c.fault(where, "%s: the condition has no aspect (its name)", n.Evidence.Kind)
 		}
 		err := c.unread[n]
 		if err == nil {
@@ -67,7 +66,7 @@ func (c *checker) node(n *Node, where string, depth int) {
 	}
 }
 
-// CheckEvidence says what is wrong with evidence, nil if it can be evaluated.
+// CheckEvidence validates evidence. Valid evidence can be evaluated.
 func CheckEvidence(e *Evidence) error {
 	switch e.Kind {
 	case ItemMeta:
@@ -89,7 +88,7 @@ var itemTests = []string{"", IsTrue, IsFalse, NotTrue, Contains, NotContains, Is
 func checkItemMeta(e *Evidence) error {
 	switch {
 	case e.Path == "":
-		return errors.New("path is not given")
+		return errors.New("missing path")
 	case !slices.Contains(itemTests, e.Test):
 		return fmt.Errorf("unknown test %q: want true, false, not_true, contains, not_contains or neutral", e.Test)
 	case e.Test != "" && e.Value.IsZero():
@@ -100,14 +99,14 @@ func checkItemMeta(e *Evidence) error {
 
 func checkHours(e *Evidence) error {
 	if catalog.Weekday(e.Day) < 0 {
-		return fmt.Errorf("%q is no day: want Monday to Sunday", e.Day)
+		return fmt.Errorf("%q is not a day: want Monday to Sunday", e.Day)
 	}
 	_, _, err := Span(e)
 	return err
 }
 
-// Span is the time that evidence on hours asks for, in minutes after midnight;
-// an end that is not after the start is on the next day.
+// Span returns the time span of evidence on hours, in minutes after midnight. An
+// end that is not after the start is on the next day.
 func Span(e *Evidence) (from, to int, err error) {
 	if from, err = catalog.ParseClock(e.From); err != nil {
 		return 0, 0, fmt.Errorf("from: %w", err)
@@ -116,14 +115,14 @@ func Span(e *Evidence) (from, to int, err error) {
 		return 0, 0, fmt.Errorf("to: %w", err)
 	}
 	if from == catalog.Day || (from == to && from != 0) {
-		return 0, 0, fmt.Errorf("%s-%s has no length: 0:00-24:00 is a whole day", e.From, e.To)
+		return 0, 0, fmt.Errorf("%s-%s is empty: use 0:00-24:00 for a whole day", e.From, e.To)
 	}
 	return from, to, nil
 }
 
-// Compile makes a pattern a regular expression that heeds no case.
+// Compile compiles a pattern as a case-insensitive regular expression.
 func Compile(pattern string) (*regexp.Regexp, error) {
-	if _, err := regexp.Compile(pattern); err != nil { // its text quotes the pattern as it was given
+	if _, err := regexp.Compile(pattern); err != nil { // this error quotes the pattern without (?i)
 		return nil, fmt.Errorf("pattern does not compile: %w", err)
 	}
 	re, err := regexp.Compile("(?i)" + pattern)
@@ -136,11 +135,11 @@ func Compile(pattern string) (*regexp.Regexp, error) {
 func checkReviewText(e *Evidence) error {
 	switch {
 	case e.Pattern == "":
-		return errors.New("pattern is not given")
+		return errors.New("missing pattern")
 	case e.WeightBy != "" && !(e.Percentile >= 0 && e.Percentile <= 100):
-		return fmt.Errorf("percentile is %v: want 0 to 100", e.Percentile)
+		return fmt.Errorf("invalid percentile %v: want 0 to 100", e.Percentile)
 	case e.MinCredible < 0:
-		return fmt.Errorf("min_credible_matches is %d: want at least 1", e.MinCredible)
+		return fmt.Errorf("invalid min_credible_matches %d: want at least 1", e.MinCredible)
 	}
 	_, err := Compile(e.Pattern)
 	return err
@@ -149,7 +148,7 @@ func checkReviewText(e *Evidence) error {
 func checkReviewMeta(e *Evidence) error {
 	switch {
 	case e.Path == "":
-		return errors.New("path is not given")
+		return errors.New("missing path")
 	case e.Test != NotEmpty && e.Test != AtLeast && e.Test != AtMost:
 		return fmt.Errorf("unknown test %q: want not_empty, gte or lte", e.Test)
 	case e.Test != NotEmpty && e.Value.Kind() != catalog.Number:
@@ -157,9 +156,9 @@ func checkReviewMeta(e *Evidence) error {
 	case e.Aggregate != "" && e.Aggregate != Any && e.Aggregate != All && e.Aggregate != Count:
 		return fmt.Errorf("unknown aggregation %q: want any, all or count", e.Aggregate)
 	case e.Count < 0:
-		return fmt.Errorf("count is %d: want at least 1", e.Count)
+		return fmt.Errorf("invalid count %d: want at least 1", e.Count)
 	case e.Count > 0 && e.Aggregate != Count:
-		return errors.New("count goes with agg count")
+		return errors.New("count requires agg count")
 	}
 	return nil
 }
@@ -167,13 +166,13 @@ func checkReviewMeta(e *Evidence) error {
 func checkSocial(e *Evidence) error {
 	switch {
 	case len(e.Names) == 0:
-		return errors.New("names are not given")
+		return errors.New("missing names")
 	case slices.Contains(e.Names, ""):
 		return errors.New("a name is empty")
 	case e.Hops < 0 || e.Hops > 2:
-		return fmt.Errorf("hops is %d: want 0, 1 or 2", e.Hops)
+		return fmt.Errorf("invalid hops %d: want 0, 1 or 2", e.Hops)
 	case e.MinMatches < 0:
-		return fmt.Errorf("min_matches is %d: want at least 1", e.MinMatches)
+		return fmt.Errorf("invalid min_matches %d: want at least 1", e.MinMatches)
 	}
 	_, err := Compile(e.Pattern)
 	return err

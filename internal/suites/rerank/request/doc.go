@@ -1,7 +1,6 @@
-// Package request is the language in which requests are kept: a text that a
-// person would say, the logic behind it as a tree of conditions ([Node]), a
-// shorthand that shows the tree's shape ([ParseShorthand], [Node.Shorthand]),
-// and the one item that is right.
+// Package request defines requests: a text, its logic as a tree of conditions
+// ([Node]), a shorthand for the tree's shape ([ParseShorthand],
+// [Node.Shorthand]), and the one item that satisfies it.
 //
 // # The tree
 //
@@ -10,8 +9,8 @@
 //	{"op": "AND" | "OR" | "NOT", "args": [node, …]}
 //	{"aspect": "free_wifi", "evidence": {"kind": …, …}}
 //
-// [Evidence] lists what a condition may be about. [Check] finds everything that
-// is wrong with a tree, [Lint] holds it to the shape of its group.
+// [Evidence] describes the conditions. [Check] validates a tree; [Lint] compares
+// it with the shape of its group.
 //
-// The package must not know what is true of an item: that is package evidence.
+// The package must not evaluate conditions: that is package evidence.
 package request

@@ -11,7 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// keys lists the keys that are given.
+// keys lists the keys that are set.
 func (r *evidenceRecord) keys() []string {
 	var list []string
 	v := reflect.ValueOf(*r)
@@ -24,7 +24,7 @@ func (r *evidenceRecord) keys() []string {
 	return list
 }
 
-// allowed lists the keys that each kind knows.
+// allowed lists the valid keys of each kind.
 var allowed = map[string][]string{
 	ItemMeta:      {"path", "true", "false", "not_true", "true_not", "contains", "not_contains", "neutral", "missing"},
 	ItemMetaHours: {"path", "true", "day", "from", "to", "missing"},
@@ -35,21 +35,20 @@ var allowed = map[string][]string{
 
 var kinds = []string{ItemMeta, ItemMetaHours, ReviewText, ReviewMeta, SocialFilter}
 
-// typed reads evidence of a file. What its values mean together is the matter
-// of [Check].
+// typed converts evidence from a file. [Check] validates the result.
 func (r *evidenceRecord) typed() (*Evidence, error) {
 	if !slices.Contains(kinds, r.Kind) {
 		return nil, fmt.Errorf("unknown kind of evidence: want %s", strings.Join(kinds, ", "))
 	}
 	for _, key := range r.keys() {
 		if !slices.Contains(allowed[r.Kind], key) {
-			return nil, fmt.Errorf("it does not know the key %q: want %s", key, strings.Join(allowed[r.Kind], ", "))
+			return nil, fmt.Errorf("unknown key %q: want %s", key, strings.Join(allowed[r.Kind], ", "))
 		}
 	}
 	e := &Evidence{Kind: r.Kind, Path: string(r.Path)}
 	if r.Missing != nil {
 		if *r.Missing < -1 || *r.Missing > 1 {
-			return nil, fmt.Errorf("missing is %d: want -1, 0 or 1", *r.Missing)
+			return nil, fmt.Errorf("invalid missing %d: want -1, 0 or 1", *r.Missing)
 		}
 		e.Missing = int8(*r.Missing)
 	}
@@ -95,30 +94,30 @@ func (r *evidenceRecord) itemMeta(e *Evidence) error {
 		case e.Test == IsTrue && t.name == IsNeutral:
 			e.Neutral = *t.value
 		default:
-			return fmt.Errorf("%s and %s are given: want one test, or true with false or neutral", e.Test, t.name)
+			return fmt.Errorf("both %s and %s are set: want one test, or true with false or neutral", e.Test, t.name)
 		}
 	}
 	return nil
 }
 
-// hours reads day, from and to, or a path that ends in the day and true for
-// the interval.
+// hours accepts day, from and to, or a path that ends in the day with the
+// interval in true.
 func (r *evidenceRecord) hours(e *Evidence) error {
 	e.Path = ""
 	e.Day, e.From, e.To = r.Day, r.From, r.To
 	if r.Path != "" {
 		if r.Day != "" {
-			return errors.New("path and day are given: want one of them")
+			return errors.New("both path and day are set: want one of them")
 		}
 		day, ok := strings.CutPrefix(string(r.Path), "hours.")
 		if !ok {
-			return fmt.Errorf("path is %q: want hours and a day, such as hours.Monday", r.Path)
+			return fmt.Errorf("invalid path %q: want hours and a day, such as hours.Monday", r.Path)
 		}
 		e.Day = day
 	}
 	if r.True != nil {
 		if r.From != "" || r.To != "" {
-			return errors.New("true and from, to are given: want one of them")
+			return errors.New("both true and from, to are set: want one of them")
 		}
 		i, err := catalog.ParseInterval(r.True.String())
 		if err != nil {
@@ -135,7 +134,7 @@ func (r *evidenceRecord) hours(e *Evidence) error {
 func (r *evidenceRecord) reviewText(e *Evidence) error {
 	if r.SocialFilter != nil {
 		if r.WeightBy != nil {
-			return errors.New("weight_by and social_filter are given: want one of them")
+			return errors.New("both weight_by and social_filter are set: want one of them")
 		}
 		c := *r.SocialFilter
 		if c.MinMatches == nil {
@@ -148,7 +147,7 @@ func (r *evidenceRecord) reviewText(e *Evidence) error {
 		e.Pattern = *r.Pattern
 	}
 	if r.MinMatches != nil {
-		return errors.New("min_matches goes with social_filter; of weight_by it is min_credible_matches")
+		return errors.New("min_matches requires social_filter; with weight_by use min_credible_matches")
 	}
 	percentile := r.Percentile
 	if percentile == nil {
@@ -156,7 +155,7 @@ func (r *evidenceRecord) reviewText(e *Evidence) error {
 	}
 	if r.WeightBy == nil {
 		if percentile != nil || r.MinCredibleMatches != nil {
-			return errors.New("percentile and min_credible_matches go with weight_by")
+			return errors.New("percentile and min_credible_matches require weight_by")
 		}
 		return nil
 	}
@@ -167,16 +166,16 @@ func (r *evidenceRecord) reviewText(e *Evidence) error {
 	if r.MinCredibleMatches != nil {
 		e.MinCredible = *r.MinCredibleMatches
 		if e.MinCredible < 1 {
-			return fmt.Errorf("min_credible_matches is %d: want at least 1", e.MinCredible)
+			return fmt.Errorf("invalid min_credible_matches %d: want at least 1", e.MinCredible)
 		}
 	}
 	if e.WeightBy == "" {
-		return errors.New("weight_by names no field: want one such as user.review_count")
+		return errors.New("weight_by has no field: want one such as user.review_count")
 	}
 	return nil
 }
 
-// reviewMeta reads {"gte": 5} and {"op": "gte", "value": 5} alike.
+// reviewMeta accepts {"gte": 5} and {"op": "gte", "value": 5}.
 func (r *evidenceRecord) reviewMeta(e *Evidence) error {
 	given := 0
 	if r.NotEmpty != nil {
@@ -216,7 +215,7 @@ func (r *evidenceRecord) reviewMeta(e *Evidence) error {
 	if r.Count != nil {
 		e.Count = *r.Count
 		if e.Count < 1 {
-			return fmt.Errorf("count is %d: want at least 1", e.Count)
+			return fmt.Errorf("invalid count %d: want at least 1", e.Count)
 		}
 	}
 	return nil
@@ -224,7 +223,7 @@ func (r *evidenceRecord) reviewMeta(e *Evidence) error {
 
 func (c circle) fill(e *Evidence, pattern *string) error {
 	if c.Names != nil && c.Friends != nil {
-		return errors.New("names and friends are given: want one of them")
+		return errors.New("both names and friends are set: want one of them")
 	}
 	e.Names, e.Hops, e.MinMatches = c.Names, 1, 1
 	if e.Names == nil {
@@ -236,7 +235,7 @@ func (c circle) fill(e *Evidence, pattern *string) error {
 	if c.MinMatches != nil {
 		e.MinMatches = *c.MinMatches
 		if e.MinMatches < 1 {
-			return fmt.Errorf("min_matches is %d: want at least 1", e.MinMatches)
+			return fmt.Errorf("invalid min_matches %d: want at least 1", e.MinMatches)
 		}
 	}
 	if pattern != nil {
@@ -245,7 +244,7 @@ func (c circle) fill(e *Evidence, pattern *string) error {
 	return nil
 }
 
-// recordOf writes evidence in the form of a file.
+// recordOf converts evidence to its file format.
 func recordOf(e *Evidence) *evidenceRecord {
 	r := &evidenceRecord{Kind: e.Kind, Path: pathText(e.Path)}
 	if e.Missing != 0 {

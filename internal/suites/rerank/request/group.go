@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// A Group is a kind of request that tries one thing.
+// A Group is a class of requests with the same shape.
 type Group struct {
 	ID      string // G01
 	Pattern string // of the shorthand; a stands for one or more conditions
 	fits    func(n *Node) bool
 }
 
-// Groups lists the ten groups. Where a group has anchors, conditions that
-// stand beside its alternatives, there may be several. A condition may be
-// negated by NOT, and an AND or OR of one thing is that thing.
+// Groups lists the ten groups. A group with anchors, the conditions next to its
+// alternatives, allows one or more of them. A condition may be negated by NOT. An
+// AND or OR of one node is that node.
 func Groups() []Group {
 	return []Group{
 		{"G01", "AND(a, b, c)", func(n *Node) bool {
@@ -36,8 +36,8 @@ func Groups() []Group {
 	}
 }
 
-// Lint says how a request's tree departs from the shape of its group, nil if
-// it does not. The tree must be one that [Check] finds nothing wrong with.
+// Lint returns an error if a request's tree does not have the shape of its group.
+// The tree must pass [Check].
 func Lint(r Request) error {
 	groups := Groups()
 	i := slices.IndexFunc(groups, func(g Group) bool { return g.ID == r.Group })
@@ -50,7 +50,7 @@ func Lint(r Request) error {
 	return nil
 }
 
-// bareNode leaves out operators that join one thing.
+// bareNode removes AND and OR of one node.
 func bareNode(n *Node) *Node {
 	for (n.Op == And || n.Op == Or) && len(n.Args) == 1 {
 		n = n.Args[0]
@@ -58,22 +58,22 @@ func bareNode(n *Node) *Node {
 	return n
 }
 
-// condition reports a condition, negated or not.
+// condition reports whether a node is a condition, negated or not.
 func condition(n *Node) bool {
 	n = bareNode(n)
 	return n.Op == "" || (n.Op == Not && bareNode(n.Args[0]).Op == "")
 }
 
-// pair reports two conditions that must both hold.
+// pair reports whether a node is an AND of two conditions.
 func pair(n *Node) bool { return joins(And, condition, condition)(n) }
 
-// credibility reports a condition on who wrote the reviews.
+// credibility reports whether a condition is about the writers of reviews.
 func credibility(n *Node) bool {
 	e := n.Leaves()[0].Evidence
 	return e != nil && (e.Kind == ReviewMeta || (e.Kind == ReviewText && e.WeightBy != ""))
 }
 
-// split parts what a conjunction joins into conditions and the rest.
+// split separates the arguments of a conjunction into conditions and the rest.
 func split(n *Node) (conditions, rest []*Node) {
 	if n.Op != And {
 		return nil, []*Node{n}
@@ -88,8 +88,8 @@ func split(n *Node) (conditions, rest []*Node) {
 	return conditions, rest
 }
 
-// anchored is a conjunction of one or more conditions and these parts, in any
-// order of one and the other.
+// anchored matches a conjunction of one or more conditions and these parts, in
+// any order.
 func anchored(parts ...func(*Node) bool) func(*Node) bool {
 	return func(n *Node) bool {
 		anchors, rest := split(n)
@@ -101,7 +101,7 @@ func alternatives(n int) func(*Node) bool {
 	return joins(Or, slices.Repeat([]func(*Node) bool{condition}, n)...)
 }
 
-// joins is a node that joins these parts by an operator, in any order.
+// joins matches an operator with these arguments, in any order.
 func joins(op string, parts ...func(*Node) bool) func(*Node) bool {
 	return func(n *Node) bool {
 		n = bareNode(n)
@@ -109,7 +109,7 @@ func joins(op string, parts ...func(*Node) bool) func(*Node) bool {
 	}
 }
 
-// fit reports that each node is one of the parts, each part taken once.
+// fit reports whether the nodes match the parts one to one.
 func fit(nodes []*Node, parts []func(*Node) bool) bool {
 	if len(nodes) != len(parts) {
 		return false
@@ -125,7 +125,7 @@ func fit(nodes []*Node, parts []func(*Node) bool) bool {
 	return true
 }
 
-// social is a social condition that stands alone.
+// social matches a single social condition.
 func social(hops int) func(*Node) bool {
 	return func(n *Node) bool {
 		e := n.Evidence

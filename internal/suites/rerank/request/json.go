@@ -10,7 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// record is a request as it stands in a file.
+// record is the file format of a request.
 type record struct {
 	ID        string      `json:"id"`
 	Group     string      `json:"group"`
@@ -23,7 +23,7 @@ type record struct {
 	GoldRestaurant string `json:"gold_restaurant,omitempty"`
 }
 
-// nodeRecord is a node as it stands in a file.
+// nodeRecord is the file format of a node.
 type nodeRecord struct {
 	Op       string          `json:"op,omitempty"`
 	Args     []*nodeRecord   `json:"args,omitempty"`
@@ -31,13 +31,13 @@ type nodeRecord struct {
 	Evidence *evidenceRecord `json:"evidence,omitempty"`
 }
 
-// evidenceRecord is evidence as it stands in a file; [Evidence] says what the
-// fields mean. Several have two names, of which the second is read only.
+// evidenceRecord is the file format of [Evidence]. Some fields have an alias,
+// which is accepted but never written.
 type evidenceRecord struct {
 	Kind string   `json:"kind"`
 	Path pathText `json:"path,omitempty"`
 
-	True        *catalog.Value `json:"true,omitempty"` // of hours: the interval
+	True        *catalog.Value `json:"true,omitempty"` // for hours: the interval
 	False       *catalog.Value `json:"false,omitempty"`
 	NotTrue     *catalog.Value `json:"not_true,omitempty"`
 	TrueNot     *catalog.Value `json:"true_not,omitempty"`
@@ -69,7 +69,7 @@ type evidenceRecord struct {
 	circle
 }
 
-// circle is a social filter, which may also stand inside review_text.
+// circle is a social filter, which may also be part of review_text.
 type circle struct {
 	Names      []string `json:"names,omitempty"`
 	Friends    []string `json:"friends,omitempty"`
@@ -77,7 +77,7 @@ type circle struct {
 	MinMatches *int     `json:"min_matches,omitempty"`
 }
 
-// pathText is a path with dots; a list of keys is joined.
+// pathText is a dot-separated path; a list of keys is joined.
 type pathText string
 
 func (p *pathText) UnmarshalJSON(data []byte) error {
@@ -95,7 +95,7 @@ func (p *pathText) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// weightBy is the path of a field, or an object that holds it.
+// weightBy is the path of a field, or an object with a field.
 type weightBy string
 
 func (w *weightBy) UnmarshalJSON(data []byte) error {
@@ -112,8 +112,8 @@ func (w *weightBy) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// decode reads a request from a line. The errors are all that is wrong with
-// it; the request is usable only if there is none.
+// decode parses a request from a line and returns all errors. The request is
+// valid only if there are none.
 func decode(line []byte) (Request, []error) {
 	var raw record
 	if err := dataset.DecodeStrict(line, &raw); err != nil {
@@ -127,7 +127,7 @@ func decode(line []byte) (Request, []error) {
 	}
 	for _, f := range [][2]string{{"id", r.ID}, {"text", r.Text}, {"gold", r.Gold}} {
 		if strings.TrimSpace(f[1]) == "" {
-			fault("%s is not given", f[0])
+			fault("%s is missing", f[0])
 		}
 	}
 	switch {
@@ -136,7 +136,7 @@ func decode(line []byte) (Request, []error) {
 		r.Structure = c.grow(raw.Structure)
 		errs = append(errs, c.check(r.Structure)...)
 	case r.Shorthand == "":
-		fault("structure is not given")
+		fault("structure is missing")
 	default:
 		n, err := ParseShorthand(r.Shorthand)
 		if err != nil {
@@ -149,7 +149,7 @@ func decode(line []byte) (Request, []error) {
 	return r, errs
 }
 
-// grow makes a tree of a file's nodes.
+// grow converts a file's nodes to a tree.
 func (c *checker) grow(n *nodeRecord) *Node {
 	if n == nil {
 		return nil
@@ -168,7 +168,7 @@ func (c *checker) grow(n *nodeRecord) *Node {
 	return grown
 }
 
-// Marshal writes a request as one line of a file, in the form [Load] reads.
+// Marshal encodes a request as one line of a file for [Load].
 func Marshal(r Request) ([]byte, error) {
 	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
 	if r.Structure != nil {
@@ -180,10 +180,10 @@ func Marshal(r Request) ([]byte, error) {
 	return marshal(raw)
 }
 
-// MarshalJSON writes a tree as it stands in a file.
+// MarshalJSON encodes a tree in its file format.
 func (n *Node) MarshalJSON() ([]byte, error) { return marshal(nodeOf(n)) }
 
-// marshal leaves <, > and & as they are: a file is read by people too.
+// marshal does not escape <, > and &.
 func marshal(v any) ([]byte, error) {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

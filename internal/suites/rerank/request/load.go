@@ -8,16 +8,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// A Set is what a file of requests held.
+// A Set is the content of a file of requests.
 type Set struct {
 	Requests []Request
 	Hash     string // SHA-256 of the file's bytes, in hexadecimal
 }
 
-// Load reads requests from a JSON Lines file, plain or gzip, and lists all
-// that is wrong with them. Those with an error are left out. The catalog is
-// the one they are about: gold must be among its items, and a name that nobody
-// has is a warning, as is a shorthand that is not the tree's.
+// Load reads requests from a JSON Lines file, plain or gzip, and returns all
+// findings. Requests with errors are left out. Gold must be an item of the
+// catalog. A name that no user has and a shorthand that does not match the tree
+// are warnings.
 func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
 	l := loader{Log: catalog.Log{File: path}, catalog: c, lines: map[string]int{}}
 	hash, err := dataset.Scan(path, func(line int, text []byte, err error) {
@@ -31,7 +31,7 @@ func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
 		return Set{}, nil, err
 	}
 	if len(l.lines) == 0 {
-		l.Fault(0, "there are no requests")
+		l.Fault(0, "no requests")
 	}
 	catalog.SortFindings(l.Findings)
 	return Set{l.requests, hash}, l.Findings, nil
@@ -49,15 +49,15 @@ func (l *loader) request(line int, text []byte) {
 	r.Line = line
 	if r.ID != "" {
 		if first, ok := l.lines[r.ID]; ok {
-			errs = append(errs, fmt.Errorf("duplicate id: it is there already, on line %d", first))
+			errs = append(errs, fmt.Errorf("duplicate id: first on line %d", first))
 		} else {
 			l.lines[r.ID] = line
 		}
 	} else {
-		l.lines[fmt.Sprintf("line %d", line)] = line // a request all the same
+		l.lines[fmt.Sprintf("line %d", line)] = line // counts as a request
 	}
 	if r.Gold != "" && l.catalog.Item(r.Gold) == nil {
-		errs = append(errs, fmt.Errorf("gold is not among the items: %q", r.Gold))
+		errs = append(errs, fmt.Errorf("gold %q is not an item", r.Gold))
 	}
 	if len(errs) == 0 {
 		if err := Lint(r); err != nil {
@@ -81,7 +81,7 @@ func called(id string) string {
 	return fmt.Sprintf("request %q: ", id)
 }
 
-// doubts warns of what may be meant, and fills the shorthand in.
+// doubts adds warnings and fills in a missing shorthand.
 func (l *loader) doubts(r *Request) {
 	printed := r.Structure.Shorthand()
 	if r.Shorthand == "" {
@@ -89,18 +89,18 @@ func (l *loader) doubts(r *Request) {
 	} else if n, err := ParseShorthand(r.Shorthand); err != nil {
 		l.Warn(r.Line, "%sshorthand: %v", called(r.ID), err)
 	} else if bareNode(n).flat() != bareNode(r.Structure).flat() {
-		l.Warn(r.Line, "%sthe shorthand %s is not that of the structure: %s", called(r.ID), r.Shorthand, printed)
+		l.Warn(r.Line, "%sthe shorthand %s does not match the structure: %s", called(r.ID), r.Shorthand, printed)
 	}
 	for _, leaf := range r.Structure.Leaves() {
 		for _, name := range leaf.Evidence.Names {
 			if !l.catalog.Graph.Knows(name) {
-				l.Warn(r.Line, "%snobody is called %q", called(r.ID), name)
+				l.Warn(r.Line, "%sno user is named %q", called(r.ID), name)
 			}
 		}
 	}
 }
 
-// flat is a shorthand in which case and space mean nothing.
+// flat returns the shorthand with case and white space normalised.
 func (n *Node) flat() string {
 	return strings.ToLower(strings.Join(strings.Fields(n.Shorthand()), " "))
 }

@@ -6,16 +6,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// A Request is something that somebody looks for, with the item that is it.
+// A Request describes an item that a user looks for.
 type Request struct {
 	ID        string
 	Group     string // G01 … G10, see [Groups]
 	Scenario  string // who asks
-	Text      string // what is asked, in words: all that a method is told
-	Shorthand string // as it stands in the file, else printed from Structure
+	Text      string // in words; methods see nothing else
+	Shorthand string // from the file, else formatted from Structure
 	Structure *Node
-	Gold      string // id of the one item that is right
-	Line      int    // of its file, from 1
+	Gold      string // id of the one item that satisfies it
+	Line      int    // in its file, from 1
 }
 
 // The operators of a [Node].
@@ -30,7 +30,7 @@ type Node struct {
 	Op       string // And, Or, Not; "" for a condition
 	Args     []*Node
 	Aspect   string    // a condition's name
-	Evidence *Evidence // nil where only the shape is known
+	Evidence *Evidence // nil if only the shape is known
 }
 
 // The kinds of [Evidence].
@@ -49,8 +49,8 @@ const (
 	NotTrue     = "not_true"     // the value does not equal Value, or there is none
 	Contains    = "contains"     // a list has the element, a set the flag, a text the words
 	NotContains = "not_contains" // it does not, or there is no value
-	IsNeutral   = "neutral"      // never known where the value equals Value, nor where it does not
-	NotEmpty    = "not_empty"    // there is a value that is not empty, no or 0
+	IsNeutral   = "neutral"      // always unknown
+	NotEmpty    = "not_empty"    // the value is not missing, empty, false or 0
 	AtLeast     = "gte"          // the value is a number of at least Value
 	AtMost      = "lte"          // the value is a number of at most Value
 )
@@ -62,66 +62,64 @@ const (
 	Count = "count"
 )
 
-// Defaults of what a file need not say.
+// Defaults.
 const (
 	DefaultPercentile  = 50
 	DefaultMinCredible = 2
 )
 
-// Evidence says where to look for the truth of a condition, and for what. Kind
-// decides which of the fields count; package evidence says how.
+// Evidence defines how to evaluate a condition. Kind decides which fields are
+// used; see package evidence.
 type Evidence struct {
 	Kind string
 
-	// ItemMeta: Test of the value at Path. Test "" asks a bool, or whether any
-	// of a set of flags is set. False and Neutral go with IsTrue only: values
-	// that make it false or unknown, every other value then being unknown too.
+	// ItemMeta: Test of the value at Path. Test "" tests a bool, or whether any
+	// flag of a map is set. False and Neutral are valid only with IsTrue: these
+	// values make it false or unknown, and every other value is unknown.
 	Path           string
 	Test           string
 	Value          catalog.Value // a List with IsTrue, IsFalse, NotTrue: any of them
 	False, Neutral catalog.Value
-	// ItemMeta, ItemMetaHours, ReviewMeta: the truth where there is nothing to
-	// look at, -1, 0 or 1.
+	// ItemMeta, ItemMetaHours, ReviewMeta: the truth of a missing value: -1, 0
+	// or 1.
 	Missing int8
 
 	// ItemMetaHours: whether it is open on Day from From to To, "H:M".
 	Day, From, To string
 
-	// ReviewText, SocialFilter: a regular expression (RE2), in whatever case.
-	// Of SocialFilter it may be "": any review will do.
+	// ReviewText, SocialFilter: a case-insensitive regular expression (RE2). For
+	// SocialFilter "" matches any review.
 	Pattern string
 
-	// ReviewText: with WeightBy only reviews count in which that field reaches
-	// the Percentile of the item's reviews where it is not 0, and it takes
-	// MinCredible of them (0 means 2).
+	// ReviewText: with WeightBy, MinCredible reviews (0 means 2) must match whose
+	// value of that field reaches the Percentile of the item's nonzero values.
 	WeightBy    string
 	Percentile  float64
 	MinCredible int
 
-	// ReviewMeta: Test, if given, of the value at Path in reviews of at least
-	// MinStars, of Any (""), All, or Count (at least Count of them).
+	// ReviewMeta: Test of the value at Path in reviews with at least MinStars:
+	// Any (""), All, or Count (at least Count of them).
 	MinStars  float64
 	Aggregate string
 	Count     int
 
-	// SocialFilter: reviews by people of these names, or up to Hops
-	// friendships away; it takes MinMatches of them (0 means 1).
+	// SocialFilter: at least MinMatches reviews (0 means 1) by people with these
+	// names or up to Hops friendships away.
 	Names      []string
 	Hops       int
 	MinMatches int
 }
 
-// Key is the same for evidence that asks the same.
+// Key returns equal strings for equal evidence.
 func (e *Evidence) Key() string {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic("request: " + err.Error()) // evidence holds what JSON can hold
+		panic("request: " + err.Error()) // evidence is valid JSON
 	}
 	return string(b)
 }
 
-// Title is what a condition is called: its aspect, or where it has none what it
-// looks for.
+// Title returns the name of a condition: its aspect, or else its shorthand.
 func (n *Node) Title() string {
 	if n.Aspect != "" {
 		return n.Aspect

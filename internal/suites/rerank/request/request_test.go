@@ -71,31 +71,31 @@ func TestEvidence(t *testing.T) {
 func TestEvidenceRefuses(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"kind":"item_mata","path":"a"}`:                                                      "unknown kind of evidence: want item_meta, item_meta_hours",
-		`{"kind":"item_meta","path":"a","pattern":"x"}`:                                        `it does not know the key "pattern"`,
+		`{"kind":"item_meta","path":"a","pattern":"x"}`:                                        `unknown key "pattern"`,
 		`{"kind":"item_meta","path":"a","treu":"x"}`:                                           `unknown key "treu"`,
-		`{"kind":"item_meta","true":"x"}`:                                                      "path is not given",
+		`{"kind":"item_meta","true":"x"}`:                                                      "missing path",
 		`{"kind":"item_meta","path":"a","true":null}`:                                          "", // null is as if it were not given
-		`{"kind":"item_meta","path":"a","true":"x","contains":"y"}`:                            "true and contains are given",
-		`{"kind":"item_meta","path":"a","true":"x","missing":2}`:                               "missing is 2: want -1, 0 or 1",
+		`{"kind":"item_meta","path":"a","true":"x","contains":"y"}`:                            "both true and contains are set",
+		`{"kind":"item_meta","path":"a","true":"x","missing":2}`:                               "invalid missing 2: want -1, 0 or 1",
 		`{"kind":"item_meta","path":7,"true":"x"}`:                                             "path: want a string, got a number",
-		`{"kind":"item_meta_hours","path":["hours","Moonday"],"true":"7:0-8:0"}`:               `"Moonday" is no day`,
+		`{"kind":"item_meta_hours","path":["hours","Moonday"],"true":"7:0-8:0"}`:               `"Moonday" is not a day`,
 		`{"kind":"item_meta_hours","path":"attributes.x","true":"7:0-8:0"}`:                    "want hours and a day",
-		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7-8"}`:                    "is no interval",
-		`{"kind":"item_meta_hours","path":["hours","Monday"]}`:                                 "no time of day",
-		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"9:00"}`:                  "has no length",
-		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"26:00"}`:                 "no time of day",
-		`{"kind":"review_text"}`:                                                               "pattern is not given",
+		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7-8"}`:                    "is not an interval",
+		`{"kind":"item_meta_hours","path":["hours","Monday"]}`:                                 "not a time of day",
+		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"9:00"}`:                  "9:00-9:00 is empty",
+		`{"kind":"item_meta_hours","day":"Monday","from":"9:00","to":"26:00"}`:                 "not a time of day",
+		`{"kind":"review_text"}`:                                                               "missing pattern",
 		`{"kind":"review_text","pattern":"a(b"}`:                                               "pattern does not compile: error parsing regexp: missing closing ): `a(b`",
 		`{"kind":"review_text","pattern":"a)(b"}`:                                              "pattern does not compile",
 		`{"kind":"review_text","pattern":"(?=x)"}`:                                             "pattern does not compile",
-		`{"kind":"review_text","pattern":"x","percentile":5}`:                                  "go with weight_by",
-		`{"kind":"review_text","pattern":"x","weight_by":"fans","percentile":101}`:             "percentile is 101",
+		`{"kind":"review_text","pattern":"x","percentile":5}`:                                  "require weight_by",
+		`{"kind":"review_text","pattern":"x","weight_by":"fans","percentile":101}`:             "invalid percentile 101",
 		`{"kind":"review_text","pattern":"x","weight_by":"fans","min_credible_matches":0}`:     "want at least 1",
 		`{"kind":"review_text","pattern":"x","weight_by":{"feild":"fans"}}`:                    `unknown key "feild"`,
-		`{"kind":"review_text","pattern":"x","weight_by":""}`:                                  "names no field",
+		`{"kind":"review_text","pattern":"x","weight_by":""}`:                                  "has no field",
 		`{"kind":"review_text","pattern":"x","weight_by":"a","social_filter":{"names":["A"]}}`: "want one of them",
-		`{"kind":"social_filter","hops":1}`:                                                    "names are not given",
-		`{"kind":"social_filter","names":["A"],"hops":3}`:                                      "hops is 3: want 0, 1 or 2",
+		`{"kind":"social_filter","hops":1}`:                                                    "missing names",
+		`{"kind":"social_filter","names":["A"],"hops":3}`:                                      "invalid hops 3: want 0, 1 or 2",
 		`{"kind":"social_filter","names":["A"],"friends":["B"]}`:                               "want one of them",
 		`{"kind":"social_filter","names":["A"],"pattern":"("}`:                                 "does not compile",
 		`{"kind":"review_meta","path":"a","op":"gt","value":1}`:                                `unknown test "gt"`,
@@ -103,8 +103,8 @@ func TestEvidenceRefuses(t *testing.T) {
 		`{"kind":"review_meta","path":"a","gte":1,"lte":2}`:                                    "want one of",
 		`{"kind":"review_meta","path":"a","not_empty":false}`:                                  "put the condition into NOT",
 		`{"kind":"review_meta","path":"a","agg":"some"}`:                                       "unknown aggregation",
-		`{"kind":"review_meta","path":"a","count":2}`:                                          "count goes with agg count",
-		`{"kind":"review_meta","gte":1}`:                                                       "path is not given",
+		`{"kind":"review_meta","path":"a","count":2}`:                                          "count requires agg count",
+		`{"kind":"review_meta","gte":1}`:                                                       "missing path",
 	} {
 		_, err := one(in)
 		if want == "" {
@@ -134,7 +134,7 @@ func TestStructureErrors(t *testing.T) {
 		`{"aspect":"tv"}`:                               `structure: "tv" has no evidence`,
 		`{"op":"AND","aspect":"x","args":[` + tv + `]}`: "not both",
 		`{"op":"AND","argz":[]}`:                        `unknown key "argz" in structure: did you mean "args"?`,
-		deep:                                            "nested more than 64 deep",
+		deep:                                            "nested more than 64 levels deep",
 	} {
 		_, errs := decode([]byte(`{"id":"R1","group":"G01","text":"t","gold":"g","structure":` + in + `}`))
 		if len(errs) == 0 || !strings.Contains(fmt.Sprint(errs), want) {
@@ -223,17 +223,17 @@ func TestLoad(t *testing.T) {
 		got = append(got, text)
 	}
 	want := []string{
-		`:2: request "R1": duplicate id: it is there already, on line 1`,
-		`:3: request "R3": text is not given`,
-		`:3: request "R3": gold is not among the items: "zzz"`,
+		`:2: request "R1": duplicate id: first on line 1`,
+		`:3: request "R3": text is missing`,
+		`:3: request "R3": gold "zzz" is not an item`,
 		`:4: request "R4": group G02 has the shape AND(anchor, OR(a, b)), got AND(tv, tv, tv)`,
-		`:5: request "R5": the shorthand AND(tv, OR(tv, tv)) is not that of the structure: AND(tv, tv, tv) (warning)`,
-		`:6: request "R6": nobody is called "Bea" (warning)`,
+		`:5: request "R5": the shorthand AND(tv, OR(tv, tv)) does not match the structure: AND(tv, tv, tv) (warning)`,
+		`:6: request "R6": no user is named "Bea" (warning)`,
 		`:7: request "R7": structure.args[0]: unknown operator "XOR": want AND, OR or NOT`,
 		"... regexp",
 		`:7: request "R7": structure.args[2]: empty node: want op and args, or aspect and evidence`,
 		`:8: byte 10 of the line is not UTF-8: save the file as UTF-8`,
-		`:9: column 11: the JSON ends too early: is the line cut off, or one value spread over several lines?`,
+		`:9: column 11: unexpected end of JSON: each line must hold one complete value`,
 		`:10: request "R10": shorthand: column 7: want ')', got the end (warning)`,
 	}
 	want[7] = ":7: request \"R7\": structure.args[1]: review_text: pattern does not compile: error parsing regexp: missing closing ): `(`"

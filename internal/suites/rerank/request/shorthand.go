@@ -8,13 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// MaxDepth is how deep a tree may be.
+// MaxDepth is the maximum depth of a tree.
 const MaxDepth = 64
 
-// Shorthand writes a tree's shape: AND(a, OR(b, c)). Conditions are written by
-// their aspect, in quotes if it holds what the notation needs, and social ones
-// by what they ask: 1HOP(['Alice'], 'cozy'). What [ParseShorthand] makes of it
-// has the same shape.
+// Shorthand formats a tree's shape: AND(a, OR(b, c)). A condition is its aspect,
+// quoted if necessary; a social condition is 1HOP(['Alice'], 'cozy').
+// [ParseShorthand] parses it to a tree of the same shape.
 func (n *Node) Shorthand() string {
 	var b strings.Builder
 	n.shorthand(&b)
@@ -56,10 +55,10 @@ func (n *Node) leafShorthand() string {
 	return text + ")"
 }
 
-// notation are the characters that mean something in shorthand.
+// notation lists the special characters of shorthand.
 const notation = "()[],'\"\\"
 
-// bare reports an aspect that needs no quotes.
+// bare reports whether an aspect needs no quotes.
 func bare(s string) bool {
 	return s != "" && s == strings.TrimSpace(s) && !strings.ContainsAny(s, notation) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == utf8.RuneError })
 }
@@ -68,10 +67,10 @@ func quote(s string) string {
 	return "'" + strings.NewReplacer(`\`, `\\`, `'`, `\'`).Replace(s) + "'"
 }
 
-// ParseShorthand reads a tree from its shorthand: AND, OR and NOT of trees,
-// aspects as they are or in quotes, and 0HOP, 1HOP and 2HOP of a list of names
-// and, if wanted, a pattern. Conditions have no evidence but for social ones.
-// An error says in which column what is wrong.
+// ParseShorthand parses a tree from its shorthand: AND, OR and NOT of trees,
+// aspects with or without quotes, and 0HOP, 1HOP and 2HOP with a list of names
+// and an optional pattern. Only social conditions have evidence. Errors contain
+// the column.
 func ParseShorthand(s string) (*Node, error) {
 	p := shorthand{text: s}
 	n, err := p.node(1)
@@ -93,7 +92,7 @@ func (p *shorthand) errorf(format string, args ...any) error {
 	return fmt.Errorf("column %d: %s", utf8.RuneCountInString(p.text[:p.at])+1, fmt.Sprintf(format, args...))
 }
 
-// peek moves over white space to the next byte; 0 at the end.
+// peek skips white space and returns the next byte; 0 at the end.
 func (p *shorthand) peek() byte {
 	p.at = len(p.text) - len(strings.TrimLeft(p.text[p.at:], " \t\r\n"))
 	if p.at == len(p.text) {
@@ -110,7 +109,7 @@ func (p *shorthand) found() string {
 	return strconv.QuoteRune(r)
 }
 
-// take moves over a byte that must stand there.
+// take consumes the byte c.
 func (p *shorthand) take(c byte) error {
 	if p.peek() != c {
 		return p.errorf("want %q, got %s", c, p.found())
@@ -121,12 +120,12 @@ func (p *shorthand) take(c byte) error {
 
 func (p *shorthand) node(depth int) (*Node, error) {
 	if depth > MaxDepth {
-		return nil, p.errorf("nested more than %d deep", MaxDepth)
+		return nil, p.errorf("nested more than %d levels deep", MaxDepth)
 	}
 	if c := p.peek(); c == '\'' || c == '"' {
 		aspect, err := p.quoted()
 		if err == nil && aspect == "" {
-			err = p.errorf("an aspect has no name")
+			err = p.errorf("empty aspect")
 		}
 		return &Node{Aspect: aspect}, err
 	}
@@ -154,7 +153,7 @@ func (p *shorthand) node(depth int) (*Node, error) {
 	return p.args(word, start, depth)
 }
 
-// args reads what an operator joins, up to the bracket that closes it.
+// args parses the arguments of an operator, up to the closing bracket.
 func (p *shorthand) args(op string, start, depth int) (*Node, error) {
 	n := &Node{Op: op}
 	for p.peek() != ')' {
@@ -185,7 +184,7 @@ func arity(op string) string {
 	return "at least one"
 }
 
-// social reads the names and the pattern of a HOP, up to its end.
+// social parses the names and the pattern of a HOP, up to the closing bracket.
 func (p *shorthand) social(hops int) (*Node, error) {
 	e := &Evidence{Kind: SocialFilter, Hops: hops}
 	if err := p.take('['); err != nil {
@@ -215,8 +214,8 @@ func (p *shorthand) social(hops int) (*Node, error) {
 	return &Node{Evidence: e}, p.take(')')
 }
 
-// quoted reads a text in single or double quotes. A backslash stands for
-// itself, as patterns need it, but before a quotation mark or another one.
+// quoted parses a text in single or double quotes. A backslash escapes only
+// quotation marks and backslashes, since patterns contain backslashes.
 func (p *shorthand) quoted() (string, error) {
 	mark := p.peek()
 	if mark != '\'' && mark != '"' {
@@ -235,5 +234,5 @@ func (p *shorthand) quoted() (string, error) {
 			b.WriteByte(c)
 		}
 	}
-	return "", p.errorf("the text that starts here does not end")
+	return "", p.errorf("unterminated text")
 }

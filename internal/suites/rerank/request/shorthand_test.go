@@ -68,10 +68,10 @@ func TestShorthandRefuses(t *testing.T) {
 		"1HOP([], 'x')":         "column 7: want a text in quotes, got ']'",
 		"1HOP(['A'], cozy)":     "column 13: want a text in quotes, got 'c'",
 		"1HOP(['A'], 'x', 'y')": "want ')', got ','",
-		"AND('a":                "column 5: the text that starts here does not end",
-		"AND('')":               "an aspect has no name",
+		"AND('a":                "column 5: unterminated text",
+		"AND('')":               "empty aspect",
 		"ä(b)":                  `column 1: unknown operator "ä"`,
-		strings.Repeat("NOT(", 100) + "a" + strings.Repeat(")", 100): "nested more than 64 deep",
+		strings.Repeat("NOT(", 100) + "a" + strings.Repeat(")", 100): "nested more than 64 levels deep",
 	} {
 		if n, err := ParseShorthand(in); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, %v, want …%s", in, n, err, want)

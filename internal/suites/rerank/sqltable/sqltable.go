@@ -1,24 +1,21 @@
-// Package sqltable runs SQL that nobody has read: a database in memory that is
-// filled once and then answers queries that a model wrote, and can do nothing
-// else.
+// Package sqltable runs untrusted SQL written by models on a read-only in-memory
+// database.
 //
-// What a query may do is decided by SQLite's authorizer while the statement is
-// compiled, by a list of what is allowed: reading the tables, and functions
-// that always give the same for the same arguments. Writing, PRAGMA, ATTACH
-// (also inside VACUUM), transactions, virtual tables, extensions, chance and
-// the clock are refused, so a query's answer depends on the data alone. PRAGMA
-// query_only and limits on attached databases and lengths stand behind it.
+// SQLite's authorizer decides at compile time what a query may do, with an
+// allowlist: reading the tables, and deterministic functions. Writing, PRAGMA,
+// ATTACH (also inside VACUUM), transactions, virtual tables, extensions, random
+// functions and the clock are refused, so a result depends only on the data.
+// PRAGMA query_only and limits on attached databases and lengths are a second
+// line of defence.
 //
-// What a query may cost is decided before it runs, too, as far as that can be
-// told, so that the same query over the same tables ends in the same way on
-// every machine. Recursion, the only thing in SQL that has no end, is refused.
-// So is a join that goes through more than two tables row by row, which is what
-// a forgotten condition comes to: tables are small, and the square of one is
-// soon done. Lengths of texts, patterns and expressions are limited, and so are
-// the rows and bytes of a result. What is left, such as subqueries within
-// subqueries, can still be slow when somebody tries hard. For that there is a
-// limit of time, far above what honest queries take, and [ErrTime] names it,
-// since only there the answer depends on the machine.
+// The cost of a query is bounded before it runs as far as possible, so that the
+// same query over the same tables has the same result on every machine. Recursion
+// is refused, and so is a join that scans more than two tables, which usually
+// means a missing join condition. Lengths of texts, patterns and expressions are
+// limited, and so are the rows and bytes of a result. Other queries, such as
+// nested subqueries, can still be slow. For these there is a generous time limit;
+// it has its own error, [ErrTime], because only that result depends on the
+// machine.
 //
 // The package must not know what the tables hold or who asks.
 package sqltable
@@ -39,19 +36,19 @@ import (
 	sqlite3 "modernc.org/sqlite/lib"
 )
 
-// A Table is what a database is filled with. A cell is nil, a string, an int,
-// an int64, a float64 or a bool (0 or 1); a row has one for each column.
+// A Table is a table of a database. A cell is nil, a string, an int, an int64, a
+// float64 or a bool (0 or 1); a row has one for each column.
 type Table struct {
 	Name    string
 	Columns []string
 	Rows    [][]any
 }
 
-// Limits bound one query. A zero takes the default.
+// Limits bound one query. Zero values mean the defaults.
 type Limits struct {
-	Rows  int           // rows that are kept, default 200; more set Truncated
-	Bytes int           // of cells that are kept, default 64 KiB; also of one cell
-	Time  time.Duration // the last resort, default 2 minutes
+	Rows  int           // of a result, default 200; more set Truncated
+	Bytes int           // of the cells of a result, default 64 KiB
+	Time  time.Duration // default 2 minutes
 }
 
 func (l Limits) orDefault() Limits {
@@ -67,41 +64,41 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// A Result is the answer of a query. Cells are text: numbers are as SQLite
-// prints them, NULL is empty.
+// A Result is the result of a query. Cells are text: numbers as SQLite prints
+// them, NULL as "".
 type Result struct {
 	Columns   []string
 	Rows      [][]string
-	Truncated bool // there was more than the limits allow
+	Truncated bool // the result exceeded the limits
 }
 
-// An Error is a query that was refused, wrong, or stopped: it is about what the
-// model wrote and is meant to be shown to it.
+// An Error is the error of a refused or invalid query. It is meant to be shown to
+// the model that wrote the query.
 type Error struct{ Text string }
 
 func (e *Error) Error() string { return e.Text }
 
-// ErrTime is the error of a query that reached the limit of time. Another
-// machine might have finished it, so no model should be asked to go on from it.
-var ErrTime = errors.New("the query reached the limit of time")
+// ErrTime is the error of a query that reached the time limit. Another machine
+// might have finished it, so it must not be shown to a model.
+var ErrTime = errors.New("the query reached the time limit")
 
-// A DB is one database in memory. It is not safe for concurrent use.
+// A DB is an in-memory database. It is not safe for concurrent use.
 type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
 }
 
-// Open makes a database of its own; Close frees it.
+// Open returns a new database; Close frees it.
 func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 	pool, err := sql.Open("sqlite", ":memory:")
 	if err != nil {
-		return nil, fmt.Errorf("sqltable: opening a database in memory: %w", err)
+		return nil, fmt.Errorf("sqltable: opening an in-memory database: %w", err)
 	}
-	// One connection, held: each connection to :memory: is another database.
+	// Every connection to :memory: is a separate database: keep one.
 	conn, err := pool.Conn(ctx)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("sqltable: opening a database in memory: %w", err), pool.Close())
+		return nil, errors.Join(fmt.Errorf("sqltable: opening an in-memory database: %w", err), pool.Close())
 	}
 	db := &DB{pool: pool, conn: conn, limits: limits.orDefault()}
 	for _, t := range tables {
@@ -121,7 +118,7 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 // Close frees the database.
 func (db *DB) Close() error { return errors.Join(db.conn.Close(), db.pool.Close()) }
 
-// Add fills another table in, between queries.
+// Add adds a table between queries.
 func (db *DB) Add(ctx context.Context, t Table) error {
 	if err := db.unlock(ctx); err != nil {
 		return err
@@ -150,7 +147,7 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	// Many rows a statement: a statement each takes several times as long.
+	// One statement per row would take several times as long.
 	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
 	for rows := range slices.Chunk(t.Rows, rowsAtOnce) {
 		insert := "INSERT INTO " + Quote(t.Name) + " VALUES " + strings.Repeat(one, len(rows))[2:]
@@ -161,20 +158,20 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 	return nil
 }
 
-// Quote writes a name so that SQL takes it as it is.
+// Quote quotes an SQL identifier.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (db *DB) lock(ctx context.Context) error {
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
-		return fmt.Errorf("sqltable: closing the database to writing: %w", err)
+		return fmt.Errorf("sqltable: making the database read-only: %w", err)
 	}
 	for id, most := range map[int]int{
 		sqlite3.SQLITE_LIMIT_ATTACHED:        0,
-		sqlite3.SQLITE_LIMIT_LENGTH:          64 << 10, // of any text, and of any row, on the way to a result
+		sqlite3.SQLITE_LIMIT_LENGTH:          64 << 10, // of any text or row, also intermediate ones
 		sqlite3.SQLITE_LIMIT_SQL_LENGTH:      64 << 10,
 		sqlite3.SQLITE_LIMIT_EXPR_DEPTH:      200,
 		sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 100,
-		// Matching a long pattern takes time that no interrupt ends.
+		// Matching a long pattern is slow and cannot be interrupted.
 		sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 200,
 	} {
 		if _, err := sqlite.Limit(db.conn, id, most); err != nil {
@@ -189,7 +186,7 @@ func (db *DB) unlock(ctx context.Context) error {
 		return err
 	}
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = OFF"); err != nil {
-		return fmt.Errorf("sqltable: opening the database to writing: %w", err)
+		return fmt.Errorf("sqltable: making the database writable: %w", err)
 	}
 	return nil
 }
@@ -203,12 +200,12 @@ func (db *DB) authorize(policy sqlite.AuthorizerFn) error {
 		return r.RegisterAuthorizer(policy)
 	})
 	if err != nil {
-		return fmt.Errorf("sqltable: setting what queries may do: %w", err)
+		return fmt.Errorf("sqltable: setting the authorizer: %w", err)
 	}
 	return nil
 }
 
-// readOnly allows what reads, and functions of their arguments alone.
+// readOnly allows reading and deterministic functions.
 func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthSelect, sqlite.AuthRead:
@@ -221,16 +218,16 @@ func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqli
 	return sqlite.AuthorizerDeny
 }
 
-// functions lists what a query may call. Dates are not among them: they know
-// the word 'now'.
+// functions lists the allowed functions. Date functions are excluded because they
+// accept 'now'.
 var functions = strings.Fields(`abs char coalesce concat concat_ws format glob group_concat hex if ifnull iif instr
 	json_array_length json_each json_extract json_type json_valid length like lower ltrim max min nullif printf quote replace round rtrim
 	sign substr substring total sum avg count trim typeof unicode upper string_agg
 	row_number rank dense_rank percent_rank cume_dist ntile lag lead first_value last_value nth_value -> ->>`)
 
-// Query runs one statement. A statement that is refused or wrong is an
-// [*Error], one that takes too long [ErrTime]; anything else, such as the end of
-// ctx, is not the query's fault.
+// Query runs one statement. The error is an [*Error] for a refused or invalid
+// statement and [ErrTime] for one that takes too long; any other error, such as
+// that of ctx, is not caused by the query.
 func (db *DB) Query(ctx context.Context, query string) (Result, error) {
 	limited, cancel := context.WithTimeout(ctx, db.limits.Time)
 	defer cancel()
@@ -261,8 +258,8 @@ func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
 	if r.Columns, err = rows.Columns(); err != nil {
 		return r, err
 	}
-	if len(r.Columns) == 0 { // REINDEX, where there is no index
-		return r, errors.New("the statement gives no rows: write one SELECT")
+	if len(r.Columns) == 0 { // REINDEX without an index
+		return r, errors.New("the statement returns no rows: write one SELECT")
 	}
 	left := db.limits.Bytes
 	for rows.Next() {
@@ -318,27 +315,26 @@ func text(v any) string {
 // notCode matches quoted text and comments.
 var notCode = regexp.MustCompile("(?s)'[^']*'|\"[^\"]*\"|`[^`]*`|\\[[^]]*]|--[^\n]*|/\\*.*?(?:\\*/|$)")
 
-// single refuses what the driver would run as several statements, or as none.
+// single refuses a query that is not exactly one statement.
 func single(query string) error {
 	if !utf8.ValidString(query) || strings.ContainsRune(query, 0) {
-		return errors.New("the query is no valid text")
+		return errors.New("the query is not valid UTF-8 text")
 	}
 	switch code := strings.Trim(notCode.ReplaceAllString(query, " "), "; \t\r\n\f"); {
 	case code == "":
-		return errors.New("there is no statement")
+		return errors.New("empty query: write one SELECT")
 	case strings.Contains(code, ";"):
 		return errors.New("more than one statement: write one SELECT")
 	}
 	return nil
 }
 
-// most is how many tables a join may go through row by row.
+// most is the maximum number of tables that a join may scan.
 const most = 2
 
-// joined refuses a join of too many tables that nothing ties to each other.
-// SQLite's plan has a line for each table, SCAN where it looks at every row and
-// SEARCH where an index, of its own making if need be, finds them; those of a
-// join have the same parent.
+// joined refuses a join that scans too many tables. SQLite's query plan has one
+// line per table, SCAN if it reads every row and SEARCH if it uses an index; the
+// lines of a join have the same parent.
 func (db *DB) joined(ctx context.Context, query string) (err error) {
 	rows, err := db.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query)
 	if err != nil {
@@ -356,13 +352,13 @@ func (db *DB) joined(ctx context.Context, query string) (err error) {
 			scans[parent]++
 		}
 		if scans[parent] > most {
-			return errors.New("refused: the query joins too many tables whose rows nothing ties to each other; join on equal columns")
+			return errors.New("refused: the query joins too many tables without a join condition; join on equal columns")
 		}
 	}
 	return rows.Err()
 }
 
-// explain makes SQLite's message one that a model can act on.
+// explain adds what is allowed to SQLite's message.
 func explain(err error) string {
 	said := err.Error()
 	if strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited") {

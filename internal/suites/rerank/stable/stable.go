@@ -1,7 +1,6 @@
-// Package stable draws numbers that are named and not consumed: what is drawn
-// depends on a seed and the names of what it is drawn for, and on nothing
-// else. Order, concurrency, machine and Go version change nothing, which is
-// what lets a trial that died be performed again with the same prompts.
+// Package stable draws reproducible random numbers by name: a number depends
+// only on a seed and names, not on the order of calls, concurrency, the machine
+// or the Go version. A resumed trial therefore has the same prompts.
 //
 // The package must not know what is drawn.
 package stable
@@ -12,9 +11,9 @@ import (
 	"math/bits"
 )
 
-// Seed is a 64-bit hash of a seed and names, length-delimited so that no two
-// lists of names are confused: FNV-1a, finished by the mixer of SplitMix64
-// because FNV alone leaves the high bits of short inputs alike.
+// Seed returns a 64-bit hash of a seed and length-delimited names: FNV-1a,
+// finished by the mixer of SplitMix64, because FNV alone mixes the high bits of
+// short inputs poorly.
 func Seed(seed uint64, names ...string) uint64 {
 	h := fnv.New64a()
 	var b [8]byte
@@ -38,23 +37,23 @@ func mix(z uint64) uint64 {
 	return z ^ z>>31
 }
 
-// A Stream is SplitMix64: an endless row of numbers from one seed. It is for
-// what is drawn in one place in one order, such as the words of one text.
+// A Stream is a SplitMix64 generator. Use it for sequences drawn in one place in
+// a fixed order, such as the words of one text.
 type Stream struct{ state uint64 }
 
-// NewStream begins the stream of a seed and names.
+// NewStream returns the stream of a seed and names.
 func NewStream(seed uint64, names ...string) *Stream { return &Stream{Seed(seed, names...)} }
 
-// Uint64 is the next number.
+// Uint64 returns the next number.
 func (s *Stream) Uint64() uint64 {
 	s.state += 0x9e3779b97f4a7c15
 	return mix(s.state)
 }
 
-// Float64 is the next number as a fraction in [0, 1).
+// Float64 returns the next number in [0, 1).
 func (s *Stream) Float64() float64 { return float64(s.Uint64()>>11) / (1 << 53) }
 
-// Shuffle puts a list into the order that a stream draws (Fisher and Yates).
+// Shuffle permutes a list in place (Fisher and Yates).
 func Shuffle[T any](s *Stream, list []T) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := s.IntN(i + 1)
@@ -62,8 +61,8 @@ func Shuffle[T any](s *Stream, list []T) {
 	}
 }
 
-// IntN is the next number in [0, n), by the high half of a product: for n that
-// fit in memory its bias is below 2^-40. It is 0 for n < 1.
+// IntN returns the next number in [0, n), as the high half of a product: the
+// bias is below 2^-40 for any n that fits in memory. It returns 0 for n < 1.
 func (s *Stream) IntN(n int) int {
 	if n < 1 {
 		return 0
