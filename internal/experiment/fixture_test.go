@@ -1,0 +1,228 @@
+package experiment_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// The fixture suite uses what the shipped suites use only in part: replicates
+// are scored together, a metric is an estimator of rows, two people rate in two
+// rounds, and a judge is a rule.
+//
+// Items are numbered texts. An arm calls a text long or short; the arm "always"
+// is right about all, and "sometimes" wrong in the first replicate of every
+// third. The rule judge passes answers of four letters.
+type fixture struct{ items []eval.Item }
+
+const fixtureItems = 24
+
+func fixtureSuite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{Name: "fixture", Title: "Fixture", Primary: []string{"majority"}, Secondary: []string{"agreement"}, Metrics: []eval.Metric{
+			{Name: "majority", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
+			{Name: "passed", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+			{Name: "agreement", Min: -1, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: kappa},
+		}},
+		Study: func() study.Any { return new(study.Study) },
+		Open: func(*study.File, study.Any) (kit.Bench, error) {
+			f := &fixture{}
+			for i := range fixtureItems {
+				f.items = append(f.items, eval.Item{ID: fmt.Sprintf("t%02d", i), Cluster: fmt.Sprint(i / 2), Input: 1, Gold: 1})
+			}
+			return f, nil
+		},
+	}
+}
+
+// kappa is Cohen's kappa of rows with the labels, 0 or 1, of two raters.
+func kappa(rows []eval.Row) float64 {
+	table := [][]int{{0, 0}, {0, 0}}
+	for _, r := range rows {
+		if !math.IsNaN(r[0]) && !math.IsNaN(r[1]) {
+			table[int(r[0])][int(r[1])]++
+		}
+	}
+	k, err := stats.CohenKappa(table, stats.Unweighted, 0.95)
+	if err != nil {
+		return math.NaN()
+	}
+	return k.Kappa
+}
+
+func (f *fixture) Items() []eval.Item { return f.items }
+
+func (f *fixture) Arms() []eval.Arm {
+	var arms []eval.Arm
+	for _, id := range []string{"always", "sometimes"} {
+		arms = append(arms, eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id, Judges: []string{"four letters"}})
+	}
+	return arms
+}
+
+func (f *fixture) Pipelines() []eval.Pipeline { return nil }
+
+func (f *fixture) Close() error { return nil }
+
+func (f *fixture) number(item string) (n int) {
+	fmt.Sscanf(item, "t%d", &n)
+	return n
+}
+
+func (f *fixture) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
+	n := f.number(t.Item)
+	if n == 5 && t.Replicate == 1 {
+		return eval.Outcome{Kind: eval.Failed, Reason: "unavailable"}, nil
+	}
+	answer := "long"
+	if t.Arm == "sometimes" && n%3 == 0 && (t.Replicate == 1 || n%2 == 0) {
+		answer = "short"
+	}
+	return eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil
+}
+
+func (f *fixture) Judge(_ context.Context, _ eval.Trial, o eval.Outcome, _ eval.Asker) ([]eval.Verdict, error) {
+	return []eval.Verdict{{Step: "letters", Source: eval.ByRule, By: "four letters", Data: fmt.Append(nil, len(o.Data) == 4)}}, nil
+}
+
+// Score scores what the rule said of each trial, whether most replicates say
+// long, and the labels that two people gave the item in the second round.
+func (f *fixture) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	long, all := 0, 0
+	for t := range c.Answered() {
+		passed := 0.0
+		for _, v := range t.Verdicts {
+			if v.Source == eval.ByRule && string(v.Data) == "true" {
+				passed = 1
+			}
+		}
+		dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: "passed", Num: passed, Den: 1})
+		if all++; string(t.Outcome.Data) == "long" {
+			long++
+		}
+	}
+	majority := 0.0
+	if 2*long > all {
+		majority = 1
+	}
+	dst = append(dst, eval.Score{Metric: "majority", Num: majority, Den: 1})
+	row := eval.Row{math.NaN(), math.NaN()}
+	for _, v := range c.Verdicts {
+		if v.Source == eval.ByHuman && v.Round == 2 {
+			label := 0.0
+			if string(v.Data) == "hard" {
+				label = 1
+			}
+			row[map[string]int{"anna": 0, "ben": 1}[v.By]] = label
+		}
+	}
+	return append(dst, eval.Score{Metric: "agreement", Row: row})
+}
+
+func (f *fixture) Show(c eval.Case) (eval.Exhibit, error) {
+	return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item}, nil
+}
+
+const fixtureStudy = `name: fixture
+suite: fixture
+execution: {replicates: 3}
+statistics: {resamples: 1000}
+comparisons: [{a: always, b: sometimes, primary: true, metrics: [majority, agreement]}]
+`
+
+// TestFixtureSuite takes the fixture from a study file to an analysis, twice:
+// before and after two people rate.
+func TestFixtureSuite(t *testing.T) {
+	dir, ctx := t.TempDir(), t.Context()
+	env := env()
+	env.Suite = func(string) (kit.Suite, error) { return fixtureSuite(), nil }
+	x, err := experiment.Load(write(t, filepath.Join(dir, "study.yaml"), fixtureStudy), nil, env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer x.Close()
+	if !x.HasJudge() || !x.UsedModels()["four letters"] {
+		t.Errorf("judged: %v, by %v", x.HasJudge(), x.UsedModels())
+	}
+	db := openStore(t, dir)
+	r, err := x.StartOrResume(ctx, db, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	left, err := r.Left(ctx, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Ask(ctx, left, experiment.Asking{Models: map[string]*run.Model{}}); err != nil {
+		t.Fatal(err)
+	}
+
+	// Two people rate every item in two rounds, and agree better in the second.
+	for round := 1; round <= 2; round++ {
+		for i, it := range x.Bench.Items() {
+			for k, by := range []string{"anna", "ben"} {
+				label := "easy"
+				if i%2 == 0 || k == 1 && round == 2 && i%8 == 1 || k == 1 && round == 1 {
+					label = "hard"
+				}
+				v := eval.Verdict{Step: "difficulty", Source: eval.ByHuman, By: by, Round: round, Data: []byte(label), At: "2026-11-22T08:00:00Z"}
+				if err := db.AddVerdict(ctx, r.Record, eval.Trial{Item: it.ID}, v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	result, err := r.Rescore(ctx, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := result.Analysis
+	value := func(arm, metric string) float64 {
+		e, ok := a.Estimate(arm, metric)
+		if !ok || e.Items != fixtureItems {
+			t.Errorf("%s of %s: %+v", metric, arm, e)
+		}
+		return float64(e.Value)
+	}
+	// Of 24 texts 8 are multiples of three, and 4 of six: there all replicates
+	// of "sometimes" are wrong, and for the others the first alone, which the
+	// majority outvotes.
+	if got, want := value("sometimes", "majority"), 20.0/24; math.Abs(got-want) > 1e-12 {
+		t.Errorf("majority of sometimes is %v, want %v", got, want)
+	}
+	if got, want := value("sometimes", "passed"), (16+4*2.0/3)/24; math.Abs(got-want) > 1e-12 {
+		t.Errorf("passed of sometimes is %v, want %v", got, want)
+	}
+	if got := value("always", "majority"); got != 1 {
+		t.Errorf("majority of always is %v", got)
+	}
+	// Second round: anna 12 hard and 12 easy, ben 15 and 9; they differ on 3.
+	// Observed agreement 21/24, expected 1/2, kappa 3/4.
+	e, _ := a.Estimate("always", "agreement")
+	if math.Abs(float64(e.Value)-0.75) > 1e-12 || e.Clusters != 12 || !(e.Low < e.Value && e.Value < e.High && e.High <= 1) || !strings.Contains(e.Method, "cluster bootstrap, BCa") {
+		t.Errorf("agreement %+v", e)
+	}
+	// The labels are the items', so both arms have the same.
+	c, ok := a.Comparison("always", "sometimes", "agreement")
+	if !ok || c.Diff != 0 || c.Pairs != fixtureItems {
+		t.Errorf("comparison %+v", c)
+	}
+	if c, ok := a.Comparison("always", "sometimes", "majority"); !ok || math.Abs(float64(c.Diff)-4.0/24) > 1e-12 {
+		t.Errorf("comparison %+v", c)
+	}
+	for _, arm := range a.Arms {
+		if arm.OK != 71 || arm.Failed != 1 {
+			t.Errorf("%s: %d outcomes, %d failed", arm.ID, arm.OK, arm.Failed)
+		}
+	}
+}
