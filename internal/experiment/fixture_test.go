@@ -151,6 +151,9 @@ func TestFixtureSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer x.Close()
+	if err := x.CheckScorer(); err != nil { // a suite need not have cases
+		t.Error(err)
+	}
 	if !x.HasJudge() || !x.UsedModels()["four letters"] {
 		t.Errorf("judged: %v, by %v", x.HasJudge(), x.UsedModels())
 	}

@@ -33,8 +33,20 @@ func (x *Experiment) resolve() error {
 	if err := x.checkBudget(); err != nil {
 		problems = append(problems, err)
 	}
+	if err := x.checkJudge(); err != nil {
+		problems = append(problems, err)
+	}
 	x.treatment = plan.Treatment(s, arms)
 	return errors.Join(problems...)
+}
+
+// checkJudge refuses a judge model that judges no arm.
+func (x *Experiment) checkJudge() error {
+	judge := x.Study.JudgeModel
+	if judge == "" || slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return slices.Contains(arm.Judges, judge) }) {
+		return nil
+	}
+	return x.File.Errorf("judge_model", "no arm of this %s study is judged: remove judge_model", x.Study.Suite)
 }
 
 // resolveMetrics picks the metrics to report and checks every name.

@@ -195,9 +195,14 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 			list = append(list, &p.Models[k])
 		}
 	}
-	if len(list) == 0 {
-		p.fault(i, "", "%q needs a model and the study has none: add one under models, or %s", name, p.Offline)
+	if len(list) > 0 {
+		return list
 	}
+	if len(p.Models) > 0 {
+		p.fault(i, "", "%q needs a model, and %s is the judge: add another model, or name this one under models of the %s", name, p.Skip, p.Noun)
+		return nil
+	}
+	p.fault(i, "", "%q needs a model and the study has none: add one under models, or %s", name, p.Offline)
 	return list
 }
 
