@@ -33,8 +33,8 @@ type Client interface {
 // whether to wait, to try again or to stop.
 type Error struct {
 	Kind       eval.ErrorKind
-	Status     int           // HTTP status, 0 where there was none
-	RetryAfter time.Duration // what the server asked for, 0 where it did not
+	Status     int           // HTTP status, 0 if there was none
+	RetryAfter time.Duration // requested by the server, 0 if not
 	RequestID  string
 	Message    string // the server's words, without keys
 	Remedy     string // what the user can do, "" where nothing is known

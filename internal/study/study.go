@@ -1,25 +1,23 @@
-// Package study reads study files: one strict YAML file that says what is
-// compared with what, on which data, and what would count as an answer. Keys
-// common to all suites are typed here; each suite adds its own section by
-// embedding [Study] in a struct of its own.
+// Package study loads study files: a strict YAML file that defines the arms, the
+// data, the comparisons and the decision rules. This package defines the keys
+// common to all suites; each suite embeds [Study] in a struct with its own keys.
 //
-// Reading goes in five steps, each a file: YAML text becomes a tree that knows
-// where everything stands (parse.go, tree.go), overrides change the tree
-// (override.go), the JSON Schema made from the Go types checks it and fills in
-// defaults (schema.go, check.go), encoding/json decodes it (load.go), and what
-// a schema cannot say is validated last (validate.go). The schema that editors
-// are given is the schema that checks, so the two cannot disagree.
+// Loading has five steps: YAML is parsed into a tree with positions (parse.go,
+// tree.go), overrides change the tree (override.go), the JSON Schema generated
+// from the Go types validates it and fills in defaults (schema.go, check.go),
+// encoding/json decodes it (load.go), and the remaining checks run last
+// (validate.go). Editors get the same schema that validates.
 //
-// The package must not know any suite or provider, and it asks nothing of the
-// network or a store.
+// The package must not know any suite or provider, and uses neither the network
+// nor a store.
 package study
 
 // A Study holds the keys every suite shares.
 type Study struct {
-	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study; results are filed under it" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
+	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study and of its results folder" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
 	Version     string     `json:"version,omitempty" jsonschema:"description=Version of the study file\\, for your own records"`
 	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Which suite evaluates: extraction"`
-	Description string     `json:"description,omitempty" jsonschema:"description=What is asked and why\\, for the report"`
+	Description string     `json:"description,omitempty" jsonschema:"description=The question of the study\\, for the report"`
 	Models      []Model    `json:"models,omitempty" jsonschema:"description=The models arms can ask"`
 	JudgeModel  string     `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; none means the deterministic judge"`
 	Execution   Execution  `json:"execution,omitempty"`
@@ -37,10 +35,10 @@ type Any interface{ Common() *Study }
 // Common is the part that every study has.
 func (s *Study) Common() *Study { return s }
 
-// A Model is one model as the study uses it. Every key but id, provider and
-// name is optional; what is not given is not sent.
+// A Model is a model and its settings. Every key except id, provider and name is
+// optional; unset parameters are not sent.
 type Model struct {
-	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=What arms call this model" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
+	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
 	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
 	Name        string   `json:"name,omitempty" jsonschema:"description=The provider's name of the model"`
 	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want an address such as http://127.0.0.1:8080/v1 without a password in it"`
@@ -74,8 +72,8 @@ type Price struct {
 	CacheWrite *float64 `json:"cache_write,omitempty" jsonschema:"minimum=0"`
 }
 
-// A Skill says how often a simulated model errs, and in which way. All rates
-// are probabilities of one unit (a field) or one answer.
+// A Skill holds the error rates of a simulated model. Rates are probabilities per
+// unit (a field) or per answer.
 type Skill struct {
 	Miss      float64 `json:"miss,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is called missing"`
 	Wrong     float64 `json:"wrong,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is read wrong"`
@@ -84,8 +82,8 @@ type Skill struct {
 	Malformed float64 `json:"malformed,omitempty" jsonschema:"minimum=0,maximum=1,description=The answer cannot be read"`
 }
 
-// Execution says how the plan is carried out. None of it changes what is
-// asked, but for Replicates and Seed.
+// Execution configures how a run executes its plan. Only Replicates and Seed
+// change the requests.
 type Execution struct {
 	Concurrency int        `json:"concurrency" jsonschema:"minimum=1,default=16,description=Most calls in flight (default 16)"`
 	Retries     []Duration `json:"retries" jsonschema:"description=How long to wait before each retry (default 10s 30s 90s)"`
@@ -99,8 +97,8 @@ type Execution struct {
 	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the results are not used to decide (default 0.05)"`
 }
 
-// A Compare names two arms. Names of kernels (or methods …) stand for every
-// arm made of them: with several models the pair is compared within each.
+// A Compare names two arms. The name of a kernel (or method …) stands for all its
+// arms: with several models the pair is compared within each model.
 type Compare struct {
 	A       string   `json:"a" jsonschema:"required,minLength=1"`
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
@@ -108,14 +106,14 @@ type Compare struct {
 	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
 }
 
-// Metrics says what is reported first and how a composite is weighed.
+// Metrics configures the primary metrics and the weights of a composite.
 type Metrics struct {
 	Primary          []string           `json:"primary,omitempty"`
 	Secondary        []string           `json:"secondary,omitempty"`
 	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they sum to 1"`
 }
 
-// Statistics says how estimates and comparisons are made.
+// Statistics configures estimates and comparisons.
 type Statistics struct {
 	Method     string   `json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
 	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
@@ -126,9 +124,8 @@ type Statistics struct {
 	Random     []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts beside the item (default all)"`
 }
 
-// Decide holds the rules a gate applies. Require are conditions that must all
-// hold; Outcomes are tried in order and the first whose condition holds names
-// the result.
+// Decide holds the rules of the gate. All conditions of Require must hold; of
+// Outcomes, the first whose condition holds is the result.
 type Decide struct {
 	Require  []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
 	Outcomes []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of result; the first that applies is it"`
@@ -148,7 +145,7 @@ type Class struct {
 	Advice  string `json:"advice,omitempty" jsonschema:"description=What to do then"`
 }
 
-// Output says where results go.
+// Output configures results and reports.
 type Output struct {
 	ResultsDir     string `json:"results_dir,omitempty" jsonschema:"minLength=1,default=results,description=Folder for results\\, relative to the study file (default results)"`
 	SaveRaw        bool   `json:"save_raw,omitempty" jsonschema:"description=Write raw answers beside the report"`

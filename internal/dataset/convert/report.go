@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// A Rule is one of the things that can become of an annotation. Rules whose
-// name starts with "excluded" keep a field out of gold.
+// A Rule is the result of converting an annotation. Rules whose name starts with
+// "excluded" exclude a field from gold.
 type Rule struct {
 	Name string
 	Doc  string // in one sentence
@@ -85,7 +85,8 @@ func (r *Report) count(d *Document, o Options) bool {
 	return true
 }
 
-// Markdown is the report as a table: a row a rule, a column a field.
+// Markdown formats the report as a table with one row per rule and one column per
+// field.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
