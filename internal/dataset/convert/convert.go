@@ -48,8 +48,8 @@ import (
 // Options narrow a conversion. The zero value converts everything.
 type Options struct {
 	Schema  string // schema the documents name; the corpus's own when empty
-	MaxText int    // leave out documents whose text is longer, in bytes; 0 is no limit
-	Limit   int    // stop after so many documents; 0 is no limit
+	MaxText int    // skip documents with more bytes of text; 0 means no limit
+	Limit   int    // maximum number of documents; 0 means no limit
 }
 
 // Lines converts the records of a JSON Lines file, of type R, to lines of

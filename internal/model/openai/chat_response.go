@@ -176,7 +176,7 @@ type chatUsage struct {
 
 func readChatUsage(raw json.RawMessage) eval.Usage {
 	var u chatUsage
-	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	out := eval.Usage{
 		Input: int(u.Prompt), Output: int(u.Completion),
 		Cached:     firstCount(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.NumCached, u.CacheRead),
