@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Rule is the result of converting an annotation. Rules whose name starts with
@@ -123,12 +125,12 @@ func (r *Report) String() string {
 			dropped += r.Total(rule)
 		}
 	}
-	s := fmt.Sprintf("%d documents written, %d fields kept as gold, %d excluded", r.Written, kept, dropped)
+	s := fmt.Sprintf("%s written, %s kept as gold, %d excluded", text.Count(r.Written, "document"), text.Count(kept, "field"), dropped)
 	if r.TooLong > 0 {
-		s += fmt.Sprintf("; %d documents are too long", r.TooLong)
+		s += fmt.Sprintf("; %d too long", r.TooLong)
 	}
 	if r.NoGold > 0 {
-		s += fmt.Sprintf("; %d documents have no gold", r.NoGold)
+		s += fmt.Sprintf("; %d without gold", r.NoGold)
 	}
 	return s
 }
