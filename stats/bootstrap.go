@@ -420,9 +420,9 @@ func adjusted(z0, acceleration, p float64) float64 {
 	return d.CDF(z0 + z/(1-acceleration*z))
 }
 
-// BootCI is what R's boot::boot.ci makes of the same replicates: other
-// quantiles, another z₀ and another centre of the jackknife. It is undefined
-// where Bootstrap.BCa is, or stands in for itself.
+// BootCI returns the interval of R's boot::boot.ci for the same replicates: it has
+// other quantiles, another z₀ and another centre of the jackknife. It is undefined
+// if Bootstrap.BCa is undefined or replaced by the percentile interval.
 type BootCI struct {
 	Normal       Interval `json:"normal_bias_corrected"`
 	Basic        Interval `json:"basic"`

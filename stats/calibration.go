@@ -223,7 +223,7 @@ type AUROCDiff struct {
 	Undefined string   `json:"undefined_reason,omitzero"`
 }
 
-// CompareROC compares two scores of the same cases, whose areas hang together
+// CompareROC compares two scores of the same cases, whose areas are correlated
 // (DeLong et al. 1988). Reference: R pROC::roc.test(paired = TRUE).
 func CompareROC(a, b []float64, positive []bool, level float64) (AUROCDiff, error) {
 	ra, err := ROC(a, positive, level)

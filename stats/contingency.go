@@ -32,15 +32,15 @@ type RowPair struct {
 	Chi2             float64 `json:"chi2"`
 	P                float64 `json:"p"`
 	PYates           float64 `json:"p_yates"`  // with continuity correction, where 2×2
-	PFisher          float64 `json:"p_fisher"` // NaN where its tables are too many
+	PFisher          float64 `json:"p_fisher"` // NaN if there are too many tables
 	PBonferroni      float64 `json:"-"`        // of P, over all pairs of rows
 	PYatesBonferroni float64 `json:"-"`
 }
 
-// ChiSquared tests whether rows and columns are independent. Every count is of
-// independent observations: several arms judged on the same items are not, and
-// belong to [CochranQ]. A row or column without any count leaves the test
-// undefined. With continuity, Yates' correction is applied to 2×2 tables.
+// ChiSquared tests whether rows and columns are independent. Observations must be
+// independent; for several arms on the same items use [CochranQ]. An empty row or
+// column leaves the test undefined. With continuity, Yates' correction is applied
+// to 2×2 tables.
 //
 // Reference: R chisq.test.
 func ChiSquared(table [][]int, continuity bool) (Independence, error) {

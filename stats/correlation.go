@@ -60,8 +60,8 @@ func Pearson(a, b []float64, level float64) (Correlation, error) {
 	return r, nil
 }
 
-// coefficient is the correlation of two series with these means and sums of
-// squares, none of which is 0.
+// coefficient returns the correlation of two series with these means and nonzero
+// sums of squares.
 func coefficient(a, b []float64, ma, mb, ssA, ssB float64) float64 {
 	return math.Max(-1, math.Min(1, covariation(a, b, ma, mb)/math.Sqrt(ssA)/math.Sqrt(ssB)))
 }
@@ -75,7 +75,7 @@ func covariation(a, b []float64, ma, mb float64) float64 {
 	return s
 }
 
-// tooLarge is why nothing can be said of numbers around 1e200.
+// tooLarge is the error for numbers around 1e200.
 const tooLarge = "the squares of these numbers overflow float64"
 
 // Spearman is the correlation of ranks, ties by average ranks; its p-value is

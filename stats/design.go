@@ -12,7 +12,7 @@ import (
 type designMatrix struct {
 	Names   []string // of columns, as R names them: "(Intercept)", "kernelctn"
 	Terms   []designTerm
-	Dropped []string // columns that others make up, the later one of each
+	Dropped []string // columns that are linear combinations of earlier ones
 
 	n int
 }
@@ -67,7 +67,7 @@ func (d *designMatrix) row(i int, dst []float64) {
 	d.each(i, func(col int, x float64) { dst[col] = x })
 }
 
-// each gives the columns of a row that are not 0, in order.
+// each yields the nonzero columns of a row, in order.
 func (d *designMatrix) each(i int, visit func(col int, x float64)) {
 	visit(0, 1)
 	for k := range d.Terms {
@@ -82,9 +82,8 @@ func (d *designMatrix) each(i int, visit func(col int, x float64)) {
 	}
 }
 
-// aliased is how much of a column's centred sum of squares must be left after
-// the columns before it for it to say something of its own; lm() and lme4
-// compare norms with 1e-7.
+// aliased is the share of a column's centred sum of squares that must remain after
+// projecting out earlier columns; lm() and lme4 compare norms with 1e-7.
 const aliased = 1e-12
 
 // dropAliased goes through the cross-products of the centred, scaled columns,

@@ -70,11 +70,11 @@ const negligibleLog = -760
 
 // column weighs the first row's share of a column of c counts by
 // C(c, x)·(row/(n−row))^x; over all columns they multiply to the table's
-// hypergeometric probability, but for a constant. They start at the mode and
-// go by ratios, as differences of log factorials lose the digits of counts in
-// the millions. It has no terms where they are more than the limit, which needs
-// no counting where 30 standard deviations on either side are: at those a log
-// weight is about −450.
+// hypergeometric probability up to a constant. Weights are computed from the mode
+// outwards by ratios, since differences of log factorials lose the digits of counts
+// in the millions. It returns no terms if there are more than the limit, which is
+// decided without counting if 30 standard deviations on either side exceed it:
+// there a log weight is about −450.
 func column(c, row, n float64, limit int) margin {
 	if sd := math.Sqrt(c * (row / n) * (1 - row/n) * (1 - c/n)); sd > 100 && 60*sd > float64(limit) {
 		return margin{}
@@ -106,7 +106,7 @@ func column(c, row, n float64, limit int) margin {
 	return m
 }
 
-// log is the log weight of a count; −Inf where it is negligible.
+// log returns the log weight of a count; −Inf if it is negligible.
 func (m margin) log(x int) float64 {
 	if x < m.low || x >= m.low+len(m.terms) {
 		return math.Inf(-1)
@@ -121,8 +121,7 @@ type fisher struct {
 	unlikely, all float64
 }
 
-// walk fills in the first row from column j on, of which left counts are still
-// to be placed.
+// walk fills in the first row from column j on, with left counts still to place.
 func (f *fisher) walk(j, left int, log float64) {
 	c := f.columns[j]
 	if j < len(f.columns)-1 {

@@ -46,14 +46,14 @@ func quoteName(s string) string {
 	return "`" + s + "`"
 }
 
-// ParseFormula reads a formula as lme4 writes it:
+// ParseFormula parses a formula in lme4's notation:
 //
 //	score ~ kernel + difficulty + (1|document) + (1|doc_type)
 //
-// Names with other characters than letters, digits, "." and "_" stand in
+// Names with characters other than letters, digits, "." and "_" must be in
 // backquotes. (1|a:b) groups by combination and (1|a/b) is (1|a) + (1|a:b).
 // Random slopes, interactions of fixed effects, transformations and models
-// without an intercept are refused.
+// without an intercept are rejected.
 func ParseFormula(text string) (Formula, error) {
 	p := formulaParser{text: text, rest: text}
 	f, err := p.parse()

@@ -86,7 +86,7 @@ func (f *Frame) addable(name string, n int) error {
 	return nil
 }
 
-// arranged drops empty levels, and sorts them where their order is ours.
+// arranged drops empty levels, and sorts levels without a given order.
 func arranged(levels []string, codes []int32, count []int, sorted bool) Factor {
 	var order []int
 	for k := range levels {

@@ -63,10 +63,9 @@ func KappaTable(a, b, labels []string) ([][]int, error) {
 	return table, nil
 }
 
-// CohenKappa is the agreement of two raters beyond chance. It is undefined
-// where chance alone would make them agree always (one label only). With
-// skewed labels it can be near 0 at high agreement; Agreement and Max stand
-// beside it.
+// CohenKappa is the agreement of two raters beyond chance. It is undefined if
+// chance agreement is 1 (only one label). With skewed labels it can be near 0
+// despite high agreement; see Agreement and Max.
 //
 // Source: Cohen (1960, 1968); variances Fleiss, Cohen & Everitt (1969).
 // References: statsmodels cohens_kappa, R vcd::Kappa.
@@ -131,8 +130,8 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	return r, nil
 }
 
-// root0 is the square root of a variance of numbers of the size of 1 that
-// rounding may have left beside 0.
+// root0 returns the square root of a variance of numbers around 1, treating
+// rounding noise as 0.
 func root0(v float64) float64 {
 	if v < 1e-28 {
 		return 0
@@ -174,7 +173,7 @@ type Fleiss struct {
 	Z         float64   `json:"z"` // NaN where SENull is 0
 	P         float64   `json:"p_two_sided"`
 	Category  []float64 `json:"category_kappa"` // NaN for a category that is never or always given
-	Randolph  float64   `json:"randolph_kappa"` // chance agreement 1/categories, whatever was given; NaN for one category
+	Randolph  float64   `json:"randolph_kappa"` // chance agreement is 1/categories; NaN for one category
 	Undefined string    `json:"undefined_reason,omitzero"`
 }
 

@@ -236,7 +236,7 @@ func (l *laplace) search() (x []float64, v float64, err error) {
 	if r == nil || math.IsInf(r.F, 0) || math.IsNaN(r.F) {
 		return nil, 0, fmt.Errorf("stats: the logistic mixed model could not be fitted: %w", err)
 	}
-	// A line search that cannot improve on rounding ends the search as well.
+	// A line search that is down to rounding noise also ends the search.
 	x, v = r.X, r.F
 	for b := range k {
 		x[b] = math.Abs(x[b])

@@ -26,7 +26,7 @@ type Mixed struct {
 	Parameters  int // fixed effects, variances and σ
 	AIC, BIC    float64
 	Singular    bool     // some variance is estimated as 0
-	Dropped     []string // columns of X that others make up
+	Dropped     []string // columns of X that are linear combinations of others
 	Evaluations int      // of the criterion
 	Warnings    []string
 
@@ -59,10 +59,10 @@ const maxDense = 6000
 // or both, by restricted maximum likelihood or, for comparing fixed effects by
 // likelihood ratio, by maximum likelihood.
 //
-// It refuses what has no solution: a grouping factor with one level or as many
-// levels as rows, two that group alike, a response without variation, fewer
-// rows than columns. It drops columns of X that earlier ones make up, and says
-// so. A variance estimated as 0 (Singular) is a result, with a warning.
+// It rejects models without a solution: a grouping factor with one level or as many
+// levels as rows, two identical groupings, a constant response, fewer rows than
+// columns. It drops columns of X that are linear combinations of earlier ones, with
+// a warning. A variance estimated as 0 (Singular) is a result, with a warning.
 //
 // Reference: R lme4 (Bates et al. 2015, J. Stat. Softw. 67/1) for definitions,
 // MixedModels.jl for the blocked Cholesky factorisation, lmerTest for tests.
@@ -217,8 +217,8 @@ func (m *Mixed) df() float64 {
 	return float64(m.N)
 }
 
-// criterion is −2 log-likelihood with β and σ at their best for θ; infinite
-// where it cannot be computed.
+// criterion is −2 log-likelihood profiled over β and σ; infinite if it cannot be
+// computed.
 func (m *Mixed) criterion(theta []float64) float64 {
 	s := m.system
 	if m.Evaluations > 0 && slices.Equal(theta, s.theta) {
@@ -273,7 +273,7 @@ func squares(xs []float64) float64 {
 	return v
 }
 
-// finish fills in what is reported at the optimum.
+// finish computes the results at the optimum.
 func (m *Mixed) finish(terms []Factor) {
 	m.Criterion = m.criterion(m.theta)
 	s := m.system
@@ -362,9 +362,9 @@ func (m *Mixed) warn() {
 	m.warnReplicated()
 }
 
-// rounding is how far the criterion can be off at the θ last factored: the
-// residual sum of squares is what is left of the response's, and an ulp of
-// that is more of it the less is left.
+// rounding bounds the rounding error of the criterion at the θ last factored: the
+// residual sum of squares is a difference from the response's, so its relative
+// error grows as it shrinks.
 func (m *Mixed) rounding() float64 {
 	const eps = 0x1p-52
 	return 8 * m.df() * eps * m.system.yy / m.system.rss

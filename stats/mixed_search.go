@@ -84,8 +84,7 @@ func (m *Mixed) farFromZero(theta []float64) []bool {
 	return far
 }
 
-// exact reports whether what is left of the response's sum of squares at θ is
-// rounding noise.
+// exact reports whether the residual sum of squares at θ is rounding noise.
 func (m *Mixed) exact(theta []float64) bool {
 	m.criterion(theta)
 	return m.system.rss < 1e-12*m.system.yy
@@ -94,8 +93,8 @@ func (m *Mixed) exact(theta []float64) bool {
 const (
 	maxSteps = 100
 	stepSize = 1e-6 // relative to θ: where the search ends
-	// lastStep is how small a step of a large system must be to be taken
-	// without another gradient: what is left behind it is a few percent of it.
+	// lastStep is the size below which a step of a large system is taken without
+	// another gradient: the remaining error is a few percent of it.
 	lastStep = 1e-4
 )
 
@@ -147,8 +146,8 @@ func (m *Mixed) descend(theta []float64) ([]float64, float64) {
 	return theta, v
 }
 
-// fixedPoint goes to the θ at which each gradient would be 0 if the random
-// effects and their degrees of freedom stayed as they are, θₖ²·|uₖ|²/σ²/freeₖ
+// fixedPoint moves to the θ at which each gradient would be 0 if the random
+// effects and their degrees of freedom were constant, θₖ²·|uₖ|²/σ²/freeₖ
 // (Harville 1977; Schall 1991). As grad = 2(free − |u|²/σ²)/θ, the ratio is
 // 1 − grad·θ/(2·free).
 func fixedPoint(theta, grad, free []float64) []float64 {
@@ -229,7 +228,7 @@ func newtonStep(h [][]float64, grad, theta []float64) []float64 {
 	return step
 }
 
-// relative is the largest part of a step, relative to where it starts.
+// relative returns the largest component of a step relative to its start.
 func relative(step, theta []float64) float64 {
 	var largest float64
 	for k := range step {

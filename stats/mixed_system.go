@@ -78,9 +78,9 @@ type fixedRows interface {
 
 type byRow func(row int) float64
 
-// newSystem gathers the cross-products of what is eliminated first, and with
-// them the size of what remains, for which gatherDense is then called. Terms
-// come sorted by levels, descending.
+// newSystem computes the cross-products of the terms that are eliminated first, and
+// the size of the rest, for which gatherDense is then called. Terms must be sorted
+// by levels, descending.
 func newSystem(n int, terms []Factor, x fixedRows, weight, y byRow) *system {
 	s := &system{n: n, p: x.columns(), terms: terms, rows: x, weight: weight, y: y}
 	for _, t := range terms {
@@ -374,7 +374,7 @@ func (s *system) assemble() {
 	}
 }
 
-// eliminate takes a diagonal block out of what comes after it.
+// eliminate eliminates a diagonal block from the rest.
 func (s *system) eliminate(b int) {
 	k := &s.blocks[b]
 	for j := range k.rows {

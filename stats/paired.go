@@ -30,9 +30,9 @@ type Paired struct {
 
 // PairedT compares paired observations: a[i] and b[i] are of the same unit. It
 // assumes that pairs are independent and their differences roughly normal or
-// many. With fewer than two pairs, or differences that are all the same, t, p
-// and d are undefined and the result says why; an error is returned for input
-// that is no data: unequal lengths, nothing, NaN, infinities.
+// many. With fewer than two pairs, or constant differences, t, p and d are
+// undefined and the result says why. Unequal lengths, empty input, NaN and
+// infinities are errors.
 //
 // Reference: R stats::t.test(paired = TRUE); d_z, g_z after Hedges (1981) with
 // the exact gamma-function correction, d_av as effectsize computes it.

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// PPI is a prediction-powered estimate of a mean: a judge's labels of all
-// items, corrected by what people said of some of them.
+// PPI is a prediction-powered estimate of a mean: a judge's labels of all items,
+// corrected by human labels of some items.
 type PPI struct {
 	Labelled        int      `json:"n_labelled"`
 	Unlabelled      int      `json:"n_unlabelled"`
@@ -26,15 +26,15 @@ type PPI struct {
 	Bias            float64  `json:"judge_bias"`       // judge minus human on the labelled items
 	BiasCI          Interval `json:"judge_bias_ci"`    // like the others, undefined where nothing varies between clusters
 	Correlation     float64  `json:"correlation"`      // of judge and human on them; NaN where one does not vary
-	EffectiveLabels float64  `json:"effective_labels"` // labels that people alone would need for this interval; NaN where theirs do not vary
+	EffectiveLabels float64  `json:"effective_labels"` // human labels needed for this interval without a judge; NaN if they do not vary
 	Undefined       string   `json:"undefined_reason,omitzero"`
 	Warnings        []string `json:"warnings,omitempty"`
 }
 
-// PredictionPowered estimates the mean human label of items of which judge[i]
-// is known for all and human[i] for a random sample, NaN elsewhere. However
-// bad the judge is, the estimate is consistent and its interval holds; a good
-// judge makes it shorter. That needs people's items to be drawn at random.
+// PredictionPowered estimates the mean human label of items; judge[i] is known for
+// all and human[i] for a random sample, else NaN. The estimate is consistent and
+// its interval valid for any judge; a good judge makes the interval shorter. The
+// items with human labels must be drawn at random.
 //
 // With n labelled and N unlabelled items it is
 //
@@ -42,14 +42,13 @@ type PPI struct {
 //	λ = cov(human, judge | labelled) / ((1 + n/N) · var(judge | labelled)), cut to [0, 1].
 //
 // Two things differ from the authors' ppi_py, so that intervals hold for small
-// samples. It takes the variance of all judge's labels, which a sample's
-// covariance does not go with: with 60 human labels and a perfect judge 90 %
-// intervals then hold the truth in 87.7 %, here in 90.3 %. And the quantile is
-// t's with a degree of freedom less for the mean and one for the weight.
+// samples. ppi_py combines the variance of all judge labels with the covariance of
+// a sample: with 60 human labels and a perfect judge, its 90 % intervals cover the
+// truth in 87.7 %, here in 90.3 %. And the quantile is that of t, with one degree
+// of freedom less for the mean and one for the weight.
 //
-// Fewer than two human labels, or labels without any spread, leave it
-// undefined. Values that are no numbers, unequal lengths and no items are
-// errors.
+// With fewer than two human labels, or constant labels, it is undefined. Values
+// that are not numbers, unequal lengths and empty input are errors.
 //
 // Source: Angelopoulos, Duchi & Zrnic (2023), PPI++: Efficient
 // Prediction-Powered Inference.
@@ -57,11 +56,11 @@ func PredictionPowered(judge, human []float64, level float64) (PPI, error) {
 	return PredictionPoweredClusters(judge, human, nil, level)
 }
 
-// PredictionPoweredClusters does the same where items come in clusters, such as
-// fields of a document: items with the same cluster[i] may hang together, and
-// the variance is that of the sums over clusters. Clusters should be labelled
-// at random, whole or in part; n and N in the weight remain numbers of items.
-// Cluster is nil where each item stands for itself.
+// PredictionPoweredClusters is [PredictionPowered] for clustered items, such as
+// fields of a document: items with the same cluster[i] may be correlated, and the
+// variance is that of the sums over clusters. Clusters should be labelled at
+// random, whole or in part; n and N in the weight remain numbers of items. A nil
+// cluster means independent items.
 func PredictionPoweredClusters(judge, human []float64, cluster []int, level float64) (PPI, error) {
 	if err := checkLevel(level); err != nil {
 		return PPI{}, err
@@ -95,9 +94,9 @@ func checkGapped(name string, xs []float64) error {
 }
 
 // PredictionPoweredDiff estimates the mean difference of two arms on the same
-// items: the judge's labels of both arms on all of them, people's on some. An
-// item counts as labelled where both of its arms are. Cluster is nil where each
-// item stands for itself.
+// items, with the judge's labels of both arms on all items and human labels on
+// some. An item is labelled if both arms are. A nil cluster means independent
+// items.
 func PredictionPoweredDiff(judgeA, judgeB, humanA, humanB []float64, cluster []int, level float64) (PPI, error) {
 	n := len(judgeA)
 	if len(judgeB) != n || len(humanA) != n || len(humanB) != n {
@@ -233,8 +232,8 @@ func (r *PPI) correct(s labelled, alone, level float64) {
 	}
 }
 
-// ratio is the mean of values with an interval by clusters, which is undefined
-// where they have no spread: labels need not be proportions.
+// ratio returns the mean of values with a cluster-robust interval, which is
+// undefined if they do not vary: labels need not be proportions.
 func (s labelled) ratio(values []float64, of []int, level float64) (Ratio, error) {
 	num, den := make([]float64, s.clusters), make([]float64, s.clusters)
 	for i, g := range of {
@@ -264,7 +263,7 @@ func (s labelled) weight() float64 {
 	return math.Max(0, math.Min(1, slope/(1+n/rest)))
 }
 
-// variance is Σ over clusters of the square of what each adds to the estimate.
+// variance returns the sum of the squared contributions of the clusters.
 func (s labelled) variance(lambda float64) float64 {
 	parts := make([]float64, s.clusters)
 	n := float64(len(s.y))

@@ -23,11 +23,10 @@ type TwoProportions struct {
 	Undefined   string   `json:"undefined_reason,omitzero"` // why z is NaN
 }
 
-// CompareProportions tests whether x₁/n₁ and x₂/n₂ differ. It assumes that all
-// observations are independent: outcomes of two arms on the same items are
-// not, and belong to [McNemarTable]. Where all pass or none there is no test,
-// but still Newcombe's interval; the unpooled z needs one proportion that is
-// neither 0 nor 1.
+// CompareProportions tests whether x₁/n₁ and x₂/n₂ differ. It assumes independent
+// observations; for two arms on the same items use [McNemarTable]. If all or none
+// pass, there is no test but still Newcombe's interval; the unpooled z needs a
+// proportion that is neither 0 nor 1.
 //
 // References: R prop.test; Newcombe (1998), method 10.
 func CompareProportions(x1, n1, x2, n2 int, level float64) (TwoProportions, error) {

@@ -23,15 +23,14 @@ type Ratio struct {
 // is warned about.
 const FewClusters = 20
 
-// RatioOfSums estimates Σnum/Σden with an interval that respects that
-// fractions of one cluster hang together: the cluster-robust linearisation
-// (Taylor series) with a t quantile on clusters − 1 degrees of freedom. With
-// equal denominators it is the t interval of the cluster means. Clusters
-// without a denominator do not count.
+// RatioOfSums estimates Σnum/Σden with an interval that accounts for correlation
+// within clusters: the cluster-robust linearisation (Taylor series) with a t
+// quantile on clusters − 1 degrees of freedom. With equal denominators it is the t
+// interval of the cluster means. Clusters with denominator 0 are ignored.
 //
-// Where every cluster has the same ratio the linearised variance is 0 and says
-// nothing. For a proportion at 0 or 1 the interval is then Wilson's with the
-// clusters as observations, which is conservative; elsewhere it is undefined.
+// If every cluster has the same ratio, the linearised variance is 0 and not
+// informative. For a proportion of 0 or 1 the interval is then Wilson's with the
+// clusters as observations, which is conservative; otherwise it is undefined.
 //
 // Source: Cochran, Sampling Techniques (1977), §9; Miller, Adding Error Bars
 // to Evals (2024), §2.2.
@@ -118,14 +117,13 @@ func boundary(r Ratio, level float64) Ratio {
 	return r
 }
 
-// ProportionOfSums is [RatioOfSums] of yes-or-no outcomes, so many in all, with
-// Wilson's interval, which stays within 0 and 1 and covers where the t interval
-// does not: near its ends and of few. With one outcome a cluster it is
-// [Wilson]. Otherwise it is Wilson's at the effective number of outcomes,
-// p(1 − p)/SE² times k/(k − 1) of k clusters, which is not taken to be more
-// than there are, and is lessened by the square of the ratio of t quantiles on
-// outcomes − 1 and k − 1 degrees of freedom. Where all clusters are alike, every
-// cluster counts as one outcome.
+// ProportionOfSums is [RatioOfSums] for binary outcomes, with Wilson's interval,
+// which stays within 0 and 1 and has better coverage than the t interval near 0 and
+// 1 and for few outcomes. With one outcome per cluster it is [Wilson]. Otherwise it
+// is Wilson's at the effective number of outcomes, p(1 − p)/SE² times k/(k − 1) of
+// k clusters, at most the actual number, reduced by the square of the ratio of t
+// quantiles on outcomes − 1 and k − 1 degrees of freedom. If all clusters have the
+// same proportion, each counts as one outcome.
 //
 // Source: Korn & Graubard (1998), Survey Methodology 24, for the effective
 // number; Dean & Pagano (2015), Journal of Survey Statistics and Methodology 3,

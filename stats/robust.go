@@ -237,8 +237,8 @@ func roots(m *mat.Dense, factor float64) []float64 {
 	return out
 }
 
-// A correction is what a cluster's residuals e are multiplied with, brought
-// from rows × rows to p × p: with A = (I − H)^(−1/2) on its rows X and
+// A correction is the factor of a cluster's residuals e, reduced from rows × rows
+// to p × p: with A = (I − H)^(−1/2) on its rows X and
 // G = XᵀX, it is XᵀAe = (I − G)^(−1/2) Xᵀe, and so for A².
 type correction struct {
 	half  *mat.Dense // (I − G)^(−1/2)

@@ -6,18 +6,18 @@ import (
 )
 
 // A Sequence is an anytime-valid confidence sequence for the mean of bounded
-// observations, such as paired differences of scores. All of its intervals
-// hold at once with the stated probability, so a run may be watched and
-// stopped whenever one pleases; an ordinary interval looked at again and again
-// leaves out the truth sooner or later.
+// observations, such as paired differences of scores. All of its intervals are
+// simultaneously valid with the stated probability, so a run may be monitored and
+// stopped at any time; an ordinary interval that is monitored eventually excludes
+// the truth.
 //
-// Observations are of items in random order: given the past, each has the same
-// mean. Each mean m of a grid is bet against, by one fortune on its being too
-// low and one on its being too high, each begun with one half; when one of them
-// has grown to 1/α, m is left out for good. The first fortune falls with m and
-// the second rises, so what is left out lies below one limit and above another,
-// and what lies between two means of the grid is settled by them. Bets are the
-// predictable plug-in ones.
+// Observations must be of items in random order: given the past, each has the same
+// mean. For each mean m of a grid there are two wealth processes, one betting that
+// m is too low and one that it is too high, each starting at one half; when one of
+// them reaches 1/α, m is excluded permanently. The first process decreases with m
+// and the second increases, so the excluded means lie outside an interval, and
+// those between two means of the grid are decided by them. Bets are the predictable
+// plug-in bets.
 //
 // Source: Waudby-Smith & Ramdas (2023), Estimating means of bounded random
 // variables by betting, J. R. Stat. Soc. B 86/1: the hedged capital process.
@@ -73,9 +73,8 @@ func (s *Sequence) Add(x float64) (Interval, error) {
 	return s.Interval(), nil
 }
 
-// wager bets against each mean of the grid that is left, half of what would
-// ruin it at most. The limits of the interval have been left out already, or
-// are the bounds.
+// wager bets against each remaining mean of the grid, at most half of the ruinous
+// bet. The limits of the interval are excluded already, or are the bounds.
 func (s *Sequence) wager(x, bet, limit float64) {
 	first, last := s.first, s.last
 	for k := s.first; k <= s.last; k++ {
@@ -92,9 +91,9 @@ func (s *Sequence) wager(x, bet, limit float64) {
 	s.first, s.last = first, last
 }
 
-// Interval is the confidence interval as it stands: all means that have never
-// been left out, widened to the nearest ones of the grid that have. Where every
-// mean has been left out it is what stood last, turned round.
+// Interval returns the current confidence interval: all means that were never
+// excluded, widened to the nearest excluded ones of the grid. If every mean was
+// excluded, it is the last interval with its limits swapped.
 func (s *Sequence) Interval() Interval {
 	low, high := min(s.first, s.last), max(s.first, s.last)
 	return Interval{s.mean(low), s.mean(high), s.level}

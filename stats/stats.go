@@ -1,5 +1,5 @@
-// Package stats is inference on plain slices: estimates with intervals and
-// tests that say what they assume. Functions are pure; randomness comes in as a
+// Package stats implements inference on plain slices: estimates with intervals, and
+// tests with documented assumptions. Functions are pure; randomness comes from a
 // seed. The package imports nothing else of Scruple and can be used without it.
 //
 // # Map
@@ -22,22 +22,21 @@
 //
 // Package [github.com/scruple-eval/scruple/stats/dist] has the distributions.
 //
-// # What is undefined
+// # Errors and undefined results
 //
-// An error is for input that is no data (nothing, unequal lengths, NaN, an
-// impossible count), for options out of range, and for what cannot be computed
-// or has no solution; the result beside it means nothing.
+// Functions return an error for invalid input (empty, unequal lengths, NaN,
+// impossible counts), for options out of range, and for problems without a
+// solution; the result is then meaningless.
 //
-// Data that do not determine a number leave it NaN, and an interval NaN at both
-// ends; never 0, 1 or an infinity in its place. An infinity is a value: the
-// odds ratio of 5 to 0. The field Undefined says why the estimate or its test
-// is missing and is empty where they are not. Where only a part is missing,
-// such as the interval of a perfect correlation, Warnings or the comment on the
-// field says when. Methods that have no error to return, and the intervals of a
-// count (Wilson and the like), give an undefined interval for an impossible
-// level or count.
+// A number that the data do not determine is NaN, and an interval NaN at both ends;
+// never 0, 1 or an infinity. An infinity is a value, such as the odds ratio of 5 to
+// 0. The field Undefined is the reason if the estimate or its test is missing, else
+// empty. If only a part is missing, such as the interval of a perfect correlation,
+// see Warnings or the comment on the field. Methods without an error result, and
+// the intervals of a count (Wilson and others), return an undefined interval for an
+// impossible level or count.
 //
-// Tags of the results are the names in JSON; encoding/json refuses NaN.
+// Tags of the results are the names in JSON; encoding/json rejects NaN.
 package stats
 
 import (
@@ -130,9 +129,9 @@ func sumSquares(xs []float64, m float64) float64 {
 	return math.Max(0, ss-dev*dev/float64(len(xs)))
 }
 
-// negligible reports whether a standard error is rounding noise beside the
-// mean it belongs to: in decimal data, differences that are all equal come out
-// with a spread of about 1e-17 and would give a t of 1e15.
+// negligible reports whether a standard error is rounding noise relative to its
+// mean: in decimal data, equal differences have a computed spread of about 1e-17,
+// which would give a t of 1e15.
 func negligible(se, m float64) bool {
 	const eps = 2.220446049250313e-16
 	return se < 10*eps*math.Abs(m) || se == 0

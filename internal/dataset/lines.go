@@ -33,8 +33,8 @@ type Lines struct {
 	records []record
 }
 
-// A record is where a line stands: its first byte, and without its line end
-// its length. Fields are as small as [MaxLine] and the line count allow.
+// A record is the location of a line: its first byte, and its length without the
+// line end. Fields are as small as [MaxLine] and the line count allow.
 type record struct {
 	offset int64
 	length uint32

@@ -14,10 +14,9 @@ import (
 // Scan reads a JSON Lines file, plain or compressed with gzip, once from its
 // start to its end and gives visit every line that is not blank, without its
 // line end, with its number from 1. The text is valid until visit returns.
-// Unlike [OpenLines] it goes on after a line that is not UTF-8, which visit
-// gets as nil with an error that says where. It returns the SHA-256 of the
-// file's bytes as they are on disk, in hexadecimal; an error is about a file
-// that cannot be read to its end.
+// Unlike [OpenLines] it continues after a line that is not UTF-8, for which visit
+// gets nil and an error. It returns the SHA-256 of the file's bytes on disk, in
+// hexadecimal, or an error if the file cannot be read to its end.
 func Scan(path string, visit func(line int, text []byte, err error)) (hash string, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A DecodeError says what is wrong with a JSON text and where: the column of
-// the character, from 1, on the line the text is; 0 where no place is known.
+// A DecodeError is an error in a JSON text, with the column of the character, from
+// 1; 0 if unknown.
 type DecodeError struct {
 	Column int
 	Err    error
@@ -46,8 +46,8 @@ func DecodeStrict(data []byte, into any, options ...json.Options) error {
 	return decode(data, into, json.RejectUnknownMembers(true), json.JoinOptions(options...))
 }
 
-// DecodeLoose is [DecodeStrict] for records of others, which may hold more than
-// is known: keys that the type does not know go where it takes any, or away.
+// DecodeLoose is [DecodeStrict] for third-party records: unknown keys go to an
+// inline map of the type, or are ignored.
 func DecodeLoose(data []byte, into any) error { return decode(data, into) }
 
 func decode(data []byte, into any, options ...json.Options) error {

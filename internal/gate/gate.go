@@ -10,8 +10,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
-// A function is a named result a rule can read: of one arm by one metric, of
-// two arms by one metric, or of one arm alone.
+// A function is a named result for rules: of one arm and a metric, two arms and a
+// metric, or one arm.
 type function struct {
 	name          string
 	arms, metrics int
@@ -21,7 +21,7 @@ type function struct {
 	read          func(a *analyse.Analysis, args []string) (analyse.Number, string)
 }
 
-// functions lists all of them; documentation is made from it.
+// functions lists all of them; the documentation is generated from it.
 var functions = []function{
 	ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value }),
 	ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low }),
@@ -44,7 +44,7 @@ var functions = []function{
 	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
 }
 
-// The interval that two one-sided tests rest on; within reads it.
+// The interval of the two one-sided tests; within uses it.
 var (
 	equivLow  = ofPair("equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow })
 	equivHigh = ofPair("equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh })
@@ -81,7 +81,7 @@ func ofTrials(name, doc string, get func(analyse.Arm) int) function {
 	}}
 }
 
-// Help lists the results a rule can read, one a line.
+// Help lists the functions for rules, one per line.
 func Help() string {
 	var b strings.Builder
 	for _, f := range functions {
@@ -90,7 +90,7 @@ func Help() string {
 	return b.String()
 }
 
-// environment gives expressions the functions, which read by use.
+// environment returns the functions for expressions; use evaluates them.
 func environment(use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
 	for _, f := range functions {
@@ -106,8 +106,8 @@ func environment(use func(f function, args []string) float64) map[string]any {
 	return env
 }
 
-// Decide applies the rules to an analysis. It prints every condition, also
-// those behind the first that settles the matter.
+// Decide applies the rules to an analysis. It reports every condition, also those
+// after the first decisive one.
 func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	v := Verdict{State: Pass}
 	for _, arm := range a.Arms {
@@ -142,8 +142,8 @@ func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
 	}
 }
 
-// decideOutcome finds the first class that applies. A class that cannot be
-// decided ends the search: what comes after it might not be the first.
+// decideOutcome finds the first class that applies. An undecidable class ends the
+// search, since a later one might not be the first.
 func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	settled := false
 	for _, class := range r.outcomes {
@@ -170,7 +170,7 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	}
 }
 
-// worsen keeps a failure over anything, and anything over a pass.
+// worsen returns the worse state: fail, then undecided, then pass.
 func (v *Verdict) worsen(s State) {
 	if v.State != Fail && s != Pass {
 		v.State = s

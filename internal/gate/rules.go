@@ -32,7 +32,7 @@ type class struct {
 	advice string
 }
 
-// Names are what rules may speak of.
+// Names are the names that rules may use.
 type Names struct {
 	Arms    []string
 	Metrics []eval.Metric
@@ -40,8 +40,8 @@ type Names struct {
 	Compared func(a, b, metric string) bool
 }
 
-// A RuleError is what is wrong with one rule. At is its key in the study file,
-// such as "decide.require[0].that".
+// A RuleError is an error in a rule. At is its key in the study file, such as
+// "decide.require[0].that".
 type RuleError struct {
 	At  string
 	Err error
@@ -52,8 +52,7 @@ func (e *RuleError) Error() string { return e.Err.Error() }
 func (e *RuleError) Unwrap() error { return e.Err }
 
 // Compile checks rules against the names a study has: syntax, types, arms,
-// metrics, and that no rule decides by an analysis metric. It reports all it
-// finds.
+// metrics, and that no rule uses an analysis metric. It reports all errors.
 func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	r := &Rules{}
 	var problems []*RuleError
@@ -79,7 +78,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	return r, problems
 }
 
-// Empty reports whether there is nothing to decide by.
+// Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }
 
 func compile(text string, names Names) (*vm.Program, error) {
@@ -104,7 +103,7 @@ func firstLine(err error) string {
 	return line
 }
 
-// A checker holds the calls of an expression to the names of the study.
+// A checker checks the calls of an expression against the names of the study.
 type checker struct {
 	names Names
 	err   error

@@ -1,9 +1,9 @@
 // Package gate turns an analysis into a verdict and an exit code by the rules
 // of the study. It computes no statistics: every number comes from the
-// [analyse.Analysis], and what is undefined there cannot decide.
+// [analyse.Analysis], and undefined numbers cannot decide.
 package gate
 
-// State is what a condition or a whole gate came to.
+// State is the result of a condition or of the gate.
 type State string
 
 // The states. Undecided means that a result the rule names is undefined, the

@@ -1,6 +1,6 @@
-// Package measure holds measures of rankings, sets and graphs: pure functions
-// of what was returned and what was wanted. It must not know any suite, and
-// computes no intervals; package stats does.
+// Package measure holds measures of rankings, sets and graphs: pure functions of
+// results and gold. It must not know any suite, and computes no intervals; package
+// stats does.
 package measure
 
 import (
@@ -9,7 +9,7 @@ import (
 	"slices"
 )
 
-// Rank is the place of the gold item in a ranking, from 1; 0 where it is not
+// Rank returns the place of the gold item in a ranking, from 1; 0 if it is not
 // ranked.
 func Rank(ranking []string, gold string) int { return slices.Index(ranking, gold) + 1 }
 
@@ -30,7 +30,7 @@ func ReciprocalRank(rank, k int) float64 {
 	return 1 / float64(rank)
 }
 
-// A Gain is what a document of a relevance is worth.
+// A Gain is the gain of a document with some relevance.
 type Gain func(relevance float64) float64
 
 // The two gains in use: the relevance itself, and 2^relevance − 1.

@@ -1,11 +1,10 @@
-// Package model is the seam between Scruple and whoever answers: providers'
-// APIs, local servers, pipelines outside, recordings and simulations. It
-// defines the [Client] they implement and the typed [Error] they return; the
-// implementations are its sub-packages.
+// Package model defines the interface to models: the [Client] that providers' APIs,
+// local servers, external pipelines, recordings and simulations implement, and the
+// typed [Error] that they return. The implementations are sub-packages.
 //
-// A client sends one request once. Retries, limits, time-outs and budgets are
-// the engine's (package run), the journal is the store's; a client knows
-// neither, and it knows no suite.
+// A client sends each request once. Package run handles retries, limits, timeouts
+// and budgets, and package store the journal; a client must not know these or any
+// suite.
 package model
 
 import (
@@ -21,23 +20,23 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Client sends one request to one endpoint, once, and returns what came
-// back. It is safe for concurrent use. Every error is an [*Error], or the
-// context's cause wrapped in one. A refusal by the model or by a safety system
-// is a response with Stop refused, not an error.
+// A Client sends a request to an endpoint once and returns the response. It is safe
+// for concurrent use. Every error is an [*Error], which may wrap the context's
+// cause. A refusal by the model or by a safety system is a response with Stop
+// refused, not an error.
 type Client interface {
 	Complete(ctx context.Context, r *eval.Request) (eval.Response, error)
 }
 
-// An Error is a call that got no answer, classed so that the engine knows
-// whether to wait, to try again or to stop.
+// An Error is a failed call, classified so that the engine knows whether to wait, to
+// retry or to stop.
 type Error struct {
 	Kind       eval.ErrorKind
-	Status     int           // HTTP status, 0 where there was none
-	RetryAfter time.Duration // what the server asked for, 0 where it did not
+	Status     int           // HTTP status, 0 if there was none
+	RetryAfter time.Duration // requested by the server, 0 if not
 	RequestID  string
-	Message    string // the server's words, without keys
-	Remedy     string // what the user can do, "" where nothing is known
+	Message    string // from the server, without keys
+	Remedy     string // what the user can do, or ""
 	// TooLong: the input exceeds the model's context. The one bad request that
 	// is about the item and not about the study.
 	TooLong bool

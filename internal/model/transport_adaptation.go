@@ -2,8 +2,8 @@ package model
 
 import "github.com/scruple-eval/scruple/internal/eval"
 
-// An Adaptation is a request without what its model does not take, and notes on
-// what was left out or changed. The formats share it.
+// An Adaptation is a request without the parameters that its model refuses, and
+// notes on what was changed. The formats share it.
 type Adaptation struct {
 	Notes   []string
 	r       *eval.Request
@@ -29,7 +29,7 @@ func (a *Adaptation) Drops(p Refused, name string) bool {
 	return a.Refuses(p)
 }
 
-// Sampling is the request's sampling without what is refused.
+// Sampling returns the request's sampling without refused parameters.
 func (a *Adaptation) Sampling() eval.Sampling {
 	s := a.r.Sampling
 	if s.Temperature != nil && a.Drops(Temperature, "temperature") {

@@ -17,8 +17,8 @@ type Wire interface {
 	// URL is the address a request is posted to. An error means that the
 	// request cannot be sent, such as one with an invalid model name.
 	URL(r *eval.Request) (string, error)
-	// Encode writes the body of a request without the parameters that the model
-	// is known to refuse, and says in words what it changed.
+	// Encode encodes the body of a request without the parameters that the model
+	// is known to refuse, and describes the changes.
 	Encode(r *eval.Request, refused Refused) (body []byte, adapted []string, err error)
 	// Decode reads the body of a success. Its errors are [Malformed] or
 	// [InBody].
@@ -47,11 +47,11 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 }
 
 // Complete sends the request once. This is the one place where a client may
-// send again: when the server says that the model does not take a parameter
-// (temperature, top_p, the name of the token limit, a system prompt, stop,
-// seed, a schema), the request is sent again without it, once for each
-// parameter so learnt. The client remembers, so later requests are sent once,
-// and every answer says in Adapted what was changed.
+// send again: if the server reports that the model does not support a parameter
+// (temperature, top_p, the name of the token limit, a system prompt, stop, seed, a
+// schema), the request is sent again without it, once per parameter. The client
+// remembers it, so later requests are sent once, and every answer lists the
+// changes in Adapted.
 func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
 	refused := c.learnt.add(r.Name, 0)
 	for {

@@ -46,7 +46,7 @@ type errorBody struct {
 	Details   json.RawMessage `json:"details"`  // Google
 }
 
-// readComplaint reads an error body. What is no JSON is its own message.
+// readComplaint parses an error body. A body that is not JSON is the message.
 func readComplaint(body []byte) complaint {
 	body = bytes.TrimSpace(body)
 	if len(body) > 0 && body[0] == '[' { // Google's OpenAI endpoint wraps its errors in a list
@@ -306,7 +306,8 @@ var keyLike = regexp.MustCompile(`(?i)\bbearer\s+[a-z0-9._~+/-]{12,}=*` +
 	`|\bAIza[a-z0-9_-]{16,}` +
 	`|\b(?:api[-_]?key|key|token)=[^&\s"']+`)
 
-// scrub removes the endpoint's key, and whatever looks like one, from a text.
+// scrub removes the endpoint's key, and anything that looks like a key, from a
+// text.
 func scrub(text, key string) string {
 	if len(key) >= 8 {
 		text = strings.ReplaceAll(text, key, "[key]")
@@ -316,8 +317,8 @@ func scrub(text, key string) string {
 	return keyLike.ReplaceAllString(text, "[key]")
 }
 
-// scrubbed is an error whose text holds no key; what it wraps is still found by
-// errors.Is.
+// scrubbed is an error whose text contains no key; errors.Is still finds the
+// wrapped error.
 type scrubbed struct {
 	text string
 	err  error

@@ -38,7 +38,7 @@ func wordOf(b []byte) string {
 	return ""
 }
 
-// A Count is a number of tokens. What is no number reads as 0.
+// A Count is a number of tokens. An invalid number decodes as 0.
 type Count int
 
 // UnmarshalJSON implements [json.Unmarshaler]. It never fails.

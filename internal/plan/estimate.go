@@ -11,18 +11,17 @@ import (
 	"github.com/scruple-eval/scruple/stats/dist"
 )
 
-// An Estimate is what an arm would ask, scaled from a sample of its trials.
-// They are tried with a model that answers as the suite foresees, or with an
-// empty answer where it does not: steps that depend on such answers are
-// missing. Output is counted at its limit. A real run may ask more, where
-// answers are worse, and write less.
+// An Estimate is the expected usage of an arm, scaled from a sample of its trials.
+// The sample is simulated with the answers that the suite predicts, or with empty
+// answers, so later steps that depend on an answer may be missing. Output is
+// counted at its limit. A real run may send more requests and produce less output.
 //
 // A margin is half the width of the 95 % interval of a total over all items,
 // from the variation between the trials tried: Student's t, with the correction
-// for a finite population, and Satterthwaite's degrees of freedom where arms are
-// added up (Cochran, Sampling Techniques, 1977, 2.8 and 5.4). It is NaN where
-// one of several trials was tried. How another vocabulary than the counter's
-// would count is not in it.
+// for a finite population, and Satterthwaite's degrees of freedom for sums over
+// arms (Cochran, Sampling Techniques, 1977, 2.8 and 5.4). It is NaN if only one of
+// several trials was sampled. It does not include the error of using another
+// tokenizer than the model's.
 type Estimate struct {
 	Arm          string
 	Trials       int
@@ -30,15 +29,14 @@ type Estimate struct {
 	InputTokens  int
 	InputMargin  float64
 	OutputTokens int
-	CostUSD      float64 // NaN where a price is missing
+	CostUSD      float64 // NaN if a price is missing
 	CostMargin   float64
 	Sampled      int // trials tried; arms of one shape share them
 
 	input, cost variance
 }
 
-// A Pricer knows what tokens of a model cost, in US dollars; NaN where it does
-// not.
+// A Pricer returns the cost of a model's tokens in US dollars; NaN if unknown.
 type Pricer func(modelID string, u eval.Usage) float64
 
 // A Counter counts the tokens of a text.
@@ -59,12 +57,12 @@ const (
 	leastCounted  = 2
 )
 
-// An Estimator estimates what the arms of a bench would ask.
+// An Estimator estimates the usage of the arms of a bench.
 type Estimator struct {
 	Bench      eval.Bench
 	Replicates int
-	// Gold is the arm that answers from gold: a judge is foreseen to be asked as
-	// much as for its answers. "" means there is no judge.
+	// Gold is the arm that answers from gold; the calls of a judge are estimated
+	// from its answers. "" means no judge.
 	Gold  string
 	Count Counter
 	Price Pricer
@@ -133,7 +131,7 @@ func shapeOf(arm eval.Arm) string {
 	return "shape " + arm.Shape
 }
 
-// asks reports whether trials of an arm can lead to calls.
+// asks reports whether trials of an arm can make calls.
 func (e *Estimator) asks(arm eval.Arm) bool { return arm.Model != "" || e.Gold != "" }
 
 // spread takes n items, or all, at even distances. Each round starts elsewhere
@@ -191,7 +189,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 	return out, nil
 }
 
-// dry performs a trial, and judges the answer from gold.
+// dry simulates a trial and judges the answer from gold.
 func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask eval.Asker) error {
 	if _, err := e.Bench.Perform(ctx, t, ask); err != nil {
 		return fmt.Errorf("trying %v without a model: %w", t, err)
@@ -260,7 +258,7 @@ func countPieces(count Counter, text string) int {
 	return round(float64(tokens) / float64(counted) * float64(len(text)))
 }
 
-// A dryAsker counts what it is asked and answers what is foreseen.
+// A dryAsker counts requests and returns predicted answers.
 type dryAsker struct {
 	count Counter
 	price Pricer

@@ -1,5 +1,5 @@
-// Package plan lists every trial of a study before anything runs, and says
-// what carrying it out would take. It asks no model and opens no store.
+// Package plan enumerates every trial of a study and estimates its usage and cost.
+// It calls no model and opens no store.
 package plan
 
 import (
@@ -10,13 +10,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Plan is every trial of a study: items × arms × replicates. It holds no
-// list of them, so that its size does not grow with replicates and arms.
+// A Plan enumerates the trials of a study: items × arms × replicates. It stores no
+// list of them, so its size does not grow with replicates and arms.
 //
 // Trials are ordered by item, then arm, then replicate. Arms are sorted, and
 // items are sorted and then shuffled by the seed, so that the order in which a
-// study lists them changes nothing. A run that is stopped early has seen a
-// random sample of the items, each with all arms: what it has is paired.
+// study lists them does not matter. A run that is stopped early has a random
+// sample of the items, each with all arms, so its results are paired.
 type Plan struct {
 	items      []eval.Item
 	index      *eval.ItemIndex
@@ -26,8 +26,8 @@ type Plan struct {
 	replicates int
 }
 
-// New makes the plan of a study. Ids must be unique. The list of items must
-// not change afterwards.
+// New returns the plan of a study. Ids must be unique. The list of items must not
+// be modified later.
 func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan, error) {
 	p := &Plan{items: items, index: eval.IndexItems(items), position: make([]int32, len(items)), replicates: replicates}
 	p.order = p.index.Sorted()
@@ -59,17 +59,17 @@ func shuffle(list []int32, seed int64) {
 // Len is the number of trials.
 func (p *Plan) Len() int { return len(p.items) * len(p.arms) * p.replicates }
 
-// Replicates is how often each item is given to each arm.
+// Replicates is the number of trials per item and arm.
 func (p *Plan) Replicates() int { return p.replicates }
 
-// Trial is the trial at a position of the plan, from 0.
+// Trial returns the trial at a position of the plan, from 0.
 func (p *Plan) Trial(seq int) eval.Trial {
 	r := seq % p.replicates
 	cell := seq / p.replicates
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
-// Seq is the position of a trial, and whether the plan holds it.
+// Seq returns the position of a trial, and whether the plan contains it.
 func (p *Plan) Seq(t eval.Trial) (int, bool) {
 	k, ok := p.Position(t.Item)
 	a := slices.Index(p.arms, t.Arm)
@@ -79,8 +79,8 @@ func (p *Plan) Seq(t eval.Trial) (int, bool) {
 	return (k*len(p.arms)+a)*p.replicates + t.Replicate - 1, true
 }
 
-// Position is the place of an item in the plan, from 0, and At the index in
-// the study's list of items of the one at a place.
+// Position returns the place of an item in the plan, from 0, and At the index in
+// the study's list of items of the item at a place.
 func (p *Plan) Position(item string) (int, bool) {
 	i, ok := p.index.Find(item)
 	if !ok {

@@ -119,7 +119,7 @@ func TestTreatmentHoldsWhatIsAskedAndNothingElse(t *testing.T) {
 func TestChanges(t *testing.T) {
 	was := map[string]eval.Item{"a": {ID: "a", Input: 1, Gold: 1}, "b": {ID: "b", Input: 1, Gold: 1}, "c": {ID: "c"}}
 	input, gold := plan.Changes(was, []eval.Item{{ID: "a", Input: 2, Gold: 1}, {ID: "b", Input: 1, Gold: 2}, {ID: "d"}})
-	if want := []string{"item a changed", "item d is new", "1 items are gone"}; !slices.Equal(input, want) {
+	if want := []string{"item a changed", "item d is new", "1 item removed"}; !slices.Equal(input, want) {
 		t.Errorf("input %q, want %q", input, want)
 	}
 	if !slices.Equal(gold, []string{"b"}) {

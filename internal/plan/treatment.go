@@ -16,10 +16,10 @@ const (
 	JudgesPart     = "judges"
 )
 
-// Treatment lists what decides what is asked in a run: arms, models,
-// replicates, seed. A run whose treatment changed is another experiment; all
-// else in a study (limits, retries, metrics, comparisons, rules) may change
-// under a run, because scoring and deciding again costs nothing.
+// Treatment lists the settings that determine the requests of a run: arms, models,
+// replicates, seed. A changed treatment is a new experiment; everything else in a
+// study (limits, retries, metrics, comparisons, rules) may change during a run,
+// because scoring and deciding again is free.
 func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 	parts := []eval.Part{
 		{Name: "suite", Value: s.Suite},
@@ -52,8 +52,8 @@ func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 	return parts
 }
 
-// modelParts are the settings of a model that reach the provider. Where it is
-// reached (base_url) is one of them; keys, limits and prices are not.
+// modelParts lists the settings of a model that affect its answers, including
+// base_url; keys, limits and prices do not.
 func modelParts(m study.Model) []eval.Part {
 	var parts []eval.Part
 	add := func(name, value string) {
@@ -85,8 +85,8 @@ func modelParts(m study.Model) []eval.Part {
 	return parts
 }
 
-// Changes names the items whose input or gold is not what it was, at most a
-// few of each kind.
+// Changes describes the items whose input or gold changed, at most a few of each
+// kind.
 func Changes(was map[string]eval.Item, now []eval.Item) (input, gold []string) {
 	seen := 0
 	for _, it := range now {
@@ -103,12 +103,16 @@ func Changes(was map[string]eval.Item, now []eval.Item) (input, gold []string) {
 		seen++
 	}
 	if gone := len(was) - seen; gone > 0 {
-		input = append(input, fmt.Sprintf("%d items are gone", gone))
+		noun := "items"
+		if gone == 1 {
+			noun = "item"
+		}
+		input = append(input, fmt.Sprintf("%d %s removed", gone, noun))
 	}
 	return input, gold
 }
 
-// Shorten cuts a list for people, saying how many are left out.
+// Shorten truncates a list and appends the number of omitted entries.
 func Shorten(list []string, most int) []string {
 	if len(list) <= most {
 		return list

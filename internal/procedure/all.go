@@ -7,7 +7,7 @@ func All() []Procedure {
 	return slices.Concat(families()...)
 }
 
-// families has one line a file.
+// families has one line per file.
 func families() [][]Procedure {
 	return [][]Procedure{
 		paired(),

@@ -29,7 +29,7 @@ func bootstraps() []Procedure {
 	}}
 }
 
-// clustered are rows by cluster; Den is 1 where it is left out.
+// clustered are rows with clusters; the default of Den is 1.
 type clustered struct {
 	Diff    []float64 `json:"diff"`
 	Den     []float64 `json:"den,omitempty"`

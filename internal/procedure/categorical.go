@@ -111,7 +111,7 @@ type crossTable struct {
 	Column  []string `json:"column,omitempty"`
 }
 
-// count counts two groupings against each other, where there is no table.
+// count tabulates two groupings if the input has no table.
 func (in *crossTable) count() error {
 	switch {
 	case in.Table != nil:

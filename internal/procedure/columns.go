@@ -92,7 +92,7 @@ func (c column) values(role Role) ([]jsontext.Value, error) {
 	return values, nil
 }
 
-// value is a cell as JSON, or what was expected.
+// value converts a cell to JSON, or returns what was expected.
 func (k Kind) value(s string) (v jsontext.Value, expected string) {
 	switch k {
 	case Binary:

@@ -115,7 +115,7 @@ func decodeList[T any](path string, raw jsontext.Value) (T, error) {
 	return list, err
 }
 
-// An unexpected is a value that is not what its place takes.
+// An unexpected is the error of a value of the wrong type.
 type unexpected struct {
 	at       jsontext.Pointer
 	found    string
@@ -324,7 +324,7 @@ func label(v jsontext.Value) (string, bool) {
 	return "", false
 }
 
-// gaps are numbers of which some are missing: NaN, null in JSON.
+// gaps are numbers with missing values: NaN, or null in JSON.
 type gaps []float64
 
 func readGaps(d *jsontext.Decoder, g *gaps) error {
@@ -339,7 +339,7 @@ func readGaps(d *jsontext.Decoder, g *gaps) error {
 	return nil
 }
 
-// given is a number, or its default where it was left out.
+// given returns a number, or its default if it is not set.
 func given(x *float64, otherwise float64) float64 {
 	if x == nil {
 		return otherwise

@@ -10,10 +10,9 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// encode writes a result as JSON with all digits. An undefined number (NaN) is
-// null, an infinity, where it is a real result, is "Infinity" or "-Infinity",
-// and an interval is [low, high], or null where both are undefined. Two keys
-// that depend on the data may be alike.
+// encode encodes a result as JSON with all digits. An undefined number (NaN) is
+// null, an infinity is "Infinity" or "-Infinity", and an interval is [low, high],
+// or null if both are undefined. Keys that depend on the data may be duplicate.
 func encode(result any) (jsontext.Value, error) {
 	return json.Marshal(result, json.Deterministic(true), json.FormatNilSliceAsNull(true), jsontext.AllowDuplicateNames(true),
 		json.WithMarshalers(json.JoinMarshalers(json.MarshalToFunc(writeNumber), json.MarshalToFunc(writeInterval))))
@@ -38,8 +37,8 @@ func writeInterval(e *jsontext.Encoder, iv stats.Interval) error {
 	return json.MarshalEncode(e, [2]float64{iv.Low, iv.High})
 }
 
-// explained is a result of stats with the reason where it is undefined, and
-// its warnings, after everything else.
+// explained is a result of stats, followed by the reason if it is undefined and by
+// its warnings.
 type explained[T any] struct {
 	Result    T        `json:",inline"`
 	Undefined bool     `json:"undefined,omitzero"`

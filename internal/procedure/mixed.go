@@ -80,9 +80,8 @@ func (p modelOptions) formula() (stats.Formula, error) {
 	return stats.Formula{Response: p.Response, Fixed: p.Fixed, Random: p.Random}, nil
 }
 
-// frame makes a frame of the columns that a formula names, and more. A column
-// is a factor where the params name it as one, where it groups, or where some
-// of it is text.
+// frame builds a frame of the columns in a formula, and more. A column is a factor
+// if the params say so, if it is a grouping factor, or if it contains text.
 func (p modelOptions) frame(f stats.Formula, in modelData, more ...string) (*stats.Frame, error) {
 	var frame *stats.Frame
 	factors := slices.Concat(p.Factors, factorNames(f.Random), more)

@@ -132,7 +132,7 @@ type drawParams struct {
 	Workers   int `json:"workers"`
 }
 
-// maxResamples bounds what a case can ask for.
+// maxResamples is the maximum number of resamples in a case.
 const maxResamples = 10_000_000
 
 func (p drawParams) check() error {

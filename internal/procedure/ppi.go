@@ -59,7 +59,7 @@ func poweredDifference(p level, in judgedArms) (any, error) {
 	return explain(r, r.Undefined, r.Warnings...), nil
 }
 
-// clusters numbers labels; nil is no clusters.
+// clusters converts labels to numbers; nil means no clusters.
 func clusters(labels []string) []int {
 	if labels == nil {
 		return nil

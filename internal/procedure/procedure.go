@@ -18,7 +18,7 @@ import (
 type Procedure struct {
 	Name    string // as in cases and on the command line
 	Title   string // for people: "Paired t-test"
-	Summary string // what question it answers and what it assumes; one to three sentences
+	Summary string // its question and assumptions, in one to three sentences
 	Source  string // papers, reference implementation
 	Columns []Role // what --csv takes; none: cases only
 	Params  []Param
@@ -27,22 +27,22 @@ type Procedure struct {
 	method method
 }
 
-// A method computes a procedure's result, a value that encode writes. An error
-// is a refusal: input that is no data for this method.
+// A method computes a procedure's result, which encode encodes. It returns an
+// error for invalid input.
 type method interface {
 	run(params, input jsontext.Value, notes bool) (any, error)
 	columns(params jsontext.Value) ([]string, error)
 }
 
-// typed is a method whose params and input have types of its own. Tags name
-// their fields. A list or pointer without omitempty must be given.
+// typed is a method with its own types of params and input. Tags name their
+// fields. A list or pointer without omitempty is required.
 type typed[P, I any] struct {
 	defaults P
 	answer   func(P, I) (any, error)
 	uses     func(P) ([]string, error) // the columns where --cols is left out; nil: it must be given
 }
 
-// none is the type of params where there are none.
+// none is the type of empty params.
 type none struct{}
 
 func (m typed[P, I]) run(params, input jsontext.Value, notes bool) (any, error) {
@@ -99,14 +99,14 @@ func (p Procedure) DefaultColumns(params jsontext.Value) ([]string, error) {
 	return columns, nil
 }
 
-// A Role is what a column of a table is used as.
+// A Role is the use of a column of a table.
 type Role struct {
 	Name     string
 	Doc      string
 	Kind     Kind
 	Optional bool // may be left out
 	Many     bool // takes all columns that are left: one column a rater, a model, …
-	ByRow    bool // many columns go in as one list a row, not one a column
+	ByRow    bool // several columns are passed as one list per row, not per column
 	Named    bool // many columns go in under their own names
 	Missing  bool // empty cells are allowed, and become null
 }
@@ -116,7 +116,7 @@ type Kind int
 
 const (
 	Numeric Kind = iota // numbers
-	Label               // text, as it stands
+	Label               // unparsed text
 	Binary              // 0/1, true/false, yes/no, pass/fail
 	Either              // numbers if all cells are numbers, else text
 )

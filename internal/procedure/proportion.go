@@ -81,7 +81,7 @@ type proportionParams struct {
 	Pooled bool `json:"pooled"`
 }
 
-// twoProportions are passes and outcomes of two groups, or outcomes to count by
+// twoProportions holds passes and totals of two groups, or outcomes to count by
 // group.
 type twoProportions struct {
 	X     []int    `json:"x,omitempty"`

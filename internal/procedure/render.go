@@ -14,9 +14,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Render writes a result for people: what was computed, then every number by
-// name, lists of records as tables, and last what to be careful about. What is
-// long is cut, and said to be.
+// Render formats a result for reading: the method, then every number by name,
+// lists of records as tables, and the warnings. Long lists are truncated with a
+// note.
 func Render(w io.Writer, p Procedure, result jsontext.Value) error {
 	v, err := parse(result)
 	if err != nil {
@@ -87,7 +87,7 @@ const (
 	maxEntries = 24
 )
 
-// object writes scalars first, one a line, then what has a table of its own.
+// object formats scalars first, one per line, then tables.
 func (r *renderer) object(o Ordered, indent string) {
 	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
 	var rest Ordered

@@ -18,8 +18,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A checker holds the tree against the JSON Schema and says what is wrong in
-// the words of a study's author, with positions.
+// A checker validates the tree against the JSON Schema and reports readable errors
+// with positions.
 type checker struct {
 	root   *node
 	schema map[string]any // the document, to look up what a finding is about
@@ -53,8 +53,7 @@ func check(root *node, schema map[string]any) error {
 	return ch.errs.Err()
 }
 
-// findings lists the leaves of the tree of errors. Alternatives are one
-// finding: why each of them does not fit helps nobody.
+// findings lists the leaves of the tree of errors. Alternatives are one finding.
 func findings(e *jsonschema.ValidationError, to []*jsonschema.ValidationError) []*jsonschema.ValidationError {
 	switch e.ErrorKind.(type) {
 	case *fault.OneOf, *fault.AnyOf:
@@ -150,7 +149,7 @@ func (c *checker) resolve(part map[string]any) map[string]any {
 	return part
 }
 
-// report says what is wrong with one value.
+// report reports the errors of one value.
 func (c *checker) report(f *jsonschema.ValidationError) {
 	n, path := c.locate(f.InstanceLocation)
 	if k, ok := f.ErrorKind.(*fault.Required); ok {
@@ -166,8 +165,8 @@ func (c *checker) report(f *jsonschema.ValidationError) {
 	}
 }
 
-// wording is what is wrong with a value, about which the schema says this; ""
-// if it is reported elsewhere.
+// wording returns the error text for a value, given its schema; "" if it is
+// reported elsewhere.
 func wording(f *jsonschema.ValidationError, n *node, about map[string]any) string {
 	got := n.shown()
 	if about["writeOnly"] == true {
@@ -308,7 +307,7 @@ func (c *checker) fill(n *node, part map[string]any, create bool) {
 	}
 }
 
-// treeOf makes a tree of a default, which stands where its section does.
+// treeOf converts a default to a tree with the position of its section.
 func treeOf(v any, at Position) *node {
 	n := &node{at: at}
 	switch v := v.(type) {

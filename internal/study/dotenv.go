@@ -10,16 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// DotEnv adds the variables of the .env file at path to an environment: a
-// variable that getenv has keeps its value. Without the file, getenv is
-// returned as it is.
+// DotEnv adds the variables of the .env file at path to an environment; variables
+// of getenv take precedence. Without the file it returns getenv.
 //
-// A line is NAME=value, with "export " before it or not. Values may stand in
-// single quotes, in which everything is itself, or in double quotes, in which
-// \n, \t, \" and \\ are escapes; without quotes, " #" begins a comment.
-// Nothing is expanded. Errors name the line and never what stands in it, since
-// that is where keys are. The libraries for such files expand $, cut values at
-// any #, or print the line that they cannot read.
+// A line is NAME=value, optionally after "export ". Values may be in single
+// quotes, without escapes, or in double quotes, with the escapes \n, \t, \" and
+// \\; without quotes, " #" starts a comment. Variables are not expanded. Errors
+// contain the line number but never the text, which may be a key. Libraries for
+// such files expand $, cut values at any #, or print invalid lines.
 func DotEnv(path string, getenv func(string) string) (func(string) string, error) {
 	data, err := readFile(path, maxBytes)
 	if errors.Is(err, fs.ErrNotExist) {

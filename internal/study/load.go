@@ -14,8 +14,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A File is a loaded study file: what later findings about the study need to
-// say where they are, and what a record of the study needs to hold.
+// A File is a loaded study file, with positions for later errors and the data to
+// record.
 type File struct {
 	Path string // as it was given
 	Dir  string // the folder of the file; paths in the study are relative to it
@@ -26,11 +26,11 @@ type File struct {
 
 // Load reads the study at path, applies overrides such as
 // "execution.concurrency=8", fills in defaults, decodes it, and validates what
-// is common to all suites. An error is [Errors], all findings of the first step that has any:
-// syntax, then keys and types, then meaning.
+// is common to all suites. The error is [Errors], all findings of the first step
+// that has any: syntax, then keys and types, then semantics.
 //
-// Keys are those of the json tags; what a struct tag jsonschema constrains is
-// checked, and its default is filled in.
+// Keys are those of the json tags; the jsonschema tags define constraints and
+// defaults.
 func Load(path string, overrides []string, into Any) (*File, error) {
 	data, err := readFile(path, maxBytes)
 	if err != nil {
@@ -58,19 +58,18 @@ func load(path string, data []byte, overrides []string, into Any) (*File, error)
 	return f, nil
 }
 
-// Suite reads only which suite the study at path is for, so that the caller
-// can choose what to [Load] it into.
+// Suite reads only the suite of the study at path, so that the caller can choose
+// the type to [Load] it into.
 func Suite(path string, overrides []string) (string, error) {
 	return peek(path, overrides, "suite", "name the suite, as in suite: NAME")
 }
 
-// Name reads only the name of the study at path, under which its results are
-// filed.
+// Name reads only the name of the study at path.
 func Name(path string, overrides []string) (string, error) {
 	return peek(path, overrides, "name", "name the study, as in name: my study")
 }
 
-// peek reads one text of a study without checking the rest.
+// peek reads one text of a study without validating the rest.
 func peek(path string, overrides []string, key, remedy string) (string, error) {
 	data, err := readFile(path, maxBytes)
 	if err != nil {
@@ -163,9 +162,8 @@ func canonicalJSON(v any) (jsontext.Value, error) {
 // keys: the same bytes for every way of writing the same study.
 func (f *File) Canonical() []byte { return slices.Clone(f.canonical) }
 
-// Pos is where the value at a path such as "kernels[2].path" stands. For what
-// is in the study by default it is the position of the nearest section that
-// does stand in the file.
+// Pos returns the position of the value at a path such as "kernels[2].path". For a
+// default it is the position of the nearest section in the file.
 func (f *File) Pos(path string) Position {
 	n := f.root
 	steps, _ := parsePath(path)

@@ -7,8 +7,7 @@ import (
 )
 
 // override applies one KEY=VALUE to the tree. The value is YAML; an empty one
-// removes the key. What is not there yet is created; whether it is known is
-// the schema's to say.
+// removes the key. Missing keys are created; the schema checks them later.
 func override(root *node, assignment string) error {
 	path, value, ok := strings.Cut(assignment, "=")
 	at := Position{Override: shownAssignment(assignment)}
@@ -39,8 +38,8 @@ func override(root *node, assignment string) error {
 	return nil
 }
 
-// shownAssignment is an override as errors show it: what is set where people
-// paste keys is left out.
+// shownAssignment formats an override for errors, without values that may be
+// secret.
 func shownAssignment(assignment string) string {
 	path, _, ok := strings.Cut(assignment, "=")
 	if ok && (strings.Contains(assignment, "api_key") || len(findSecrets(assignment)) > 0) {
@@ -53,8 +52,8 @@ func shownAssignment(assignment string) string {
 	return quoted[1 : len(quoted)-1]
 }
 
-// assign puts a value where the steps lead from a node, whose path is for
-// errors, and creates what is missing on the way. Nil removes what is there.
+// assign sets the value at the steps from a node, creating missing sections; nil
+// removes the value. The path of the node is for errors.
 func assign(n **node, path string, steps []step, value *node, at Position) error {
 	if len(steps) == 0 {
 		*n = value
@@ -82,8 +81,8 @@ func assign(n **node, path string, steps []step, value *node, at Position) error
 // everyElement stands for all elements of a list.
 var everyElement = step{"*", true}
 
-// assignElement assigns to the element of a list that a step means, or to all
-// of them, each of which has a value of its own.
+// assignElement assigns to one element of a list, or to all of them with separate
+// copies.
 func assignElement(l *node, path string, s step, rest []step, value *node, at Position) error {
 	if s != everyElement {
 		i, err := elementFor(l, s, path)

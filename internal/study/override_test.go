@@ -100,12 +100,12 @@ func TestOverrideMistakes(t *testing.T) {
 		{"models[*].name.first=x", `-o models[*].name.first=x: models[0]: name holds "any-name", which has no keys`},
 		{"name.first=x", `-o name.first=x: name holds "contracts", which has no keys`},
 		{"name=[a", `-o name=[a: sequence end token ']' not found`},
-		{"name=*x", `-o name=*x: undefined alias: no anchor &x before *x: there is none`},
+		{"name=*x", `-o name=*x: undefined alias: no anchor &x before *x: none are defined`},
 		{"name=" + strings.Repeat("x", 101), `-o name=` + strings.Repeat("x", 55) + `…: name: want at most 100 characters, got 101`},
 		{"name=[a,\nb]", `-o name=[a,\nb]: name: want text, got a list`},
 		{"models[0].api_key_env=0123abcd", `-o models[0].api_key_env=…: models[0].api_key_env: want the name of an environment variable such as OPENAI_API_KEY, got another value (not shown, since it could be a key)`},
 		{"models[0].name=sk-ant-api03-0123abcd", `-o models[0].name=…: ` + secretFound},
-		{"models[0].base_url=https://me:secret@h/v1", `-o models[0].base_url=https://…@h/v1: models[0].base_url: want an address such as http://127.0.0.1:8080/v1 without a password in it, got "https://…@h/v1"`},
+		{"models[0].base_url=https://me:secret@h/v1", `-o models[0].base_url=https://…@h/v1: models[0].base_url: want a URL such as http://127.0.0.1:8080/v1 without a password, got "https://…@h/v1"`},
 		{strings.Repeat("a[0].", 40) + "b=1", `-o ` + strings.Repeat("a[0].", 12) + `…: path with more than 64 levels`},
 	}
 	for _, tt := range tests {

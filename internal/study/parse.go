@@ -21,8 +21,8 @@ import (
 	"github.com/goccy/go-yaml/token"
 )
 
-// What a study may be at most. Real ones are a few hundred lines; the limits
-// keep what was never meant to be one from costing memory or time.
+// Limits of a study file. Real ones have a few hundred lines; the limits bound
+// memory and time for other files.
 const (
 	maxBytes   = 256 << 10
 	maxNesting = 64
@@ -30,8 +30,8 @@ const (
 	maxBlank   = 1000
 )
 
-// A yamlReader turns YAML text into a tree. place makes a position of a line
-// and column.
+// A yamlReader parses YAML into a tree. place converts a line and column to a
+// position.
 type yamlReader struct {
 	place   func(line, column int) Position
 	anchors map[string]*node
@@ -96,7 +96,7 @@ func (r *yamlReader) clean(data []byte) (string, error) {
 
 const secretFound = "this looks like an API key (not shown here): put it into the environment or a .env file, set api_key_env to the name of the variable, and revoke the key if the file was shared"
 
-// keyIn is where something like an API key begins in a line, or -1.
+// keyIn returns the offset of a likely API key in a line, or -1.
 func keyIn(line string) int {
 	secrets := findSecrets(line)
 	if len(secrets) == 0 {
@@ -109,7 +109,7 @@ func column(line string, offset int) int { return utf8.RuneCountInString(line[:o
 
 // syntax parses the text to the body of its one document, nil if it is empty.
 func (r *yamlReader) syntax(s string) (body ast.Node, err error) {
-	// The parser is not ours and the text is anybody's.
+	// The parser may panic on untrusted text.
 	defer func() {
 		if p := recover(); p != nil {
 			body, err = nil, r.errorf(0, 0, "invalid YAML: parser error (%v)", p)
@@ -161,9 +161,8 @@ func oneLine(s string) string {
 	return strings.ToValidUTF8(strings.ReplaceAll(s, "\t", " "), "�")
 }
 
-// nesting refuses what is nested so deeply that parsing would cost the stack.
-// Levels open by brackets, by marks that follow each other on one line, and by
-// indentation.
+// nesting rejects text nested so deeply that parsing would exhaust the stack. It
+// counts brackets, consecutive marks on one line, and indentation.
 func (r *yamlReader) nesting(tokens token.Tokens) error {
 	brackets, marks, line := 0, 0, 0
 	for _, t := range tokens {

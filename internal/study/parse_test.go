@@ -110,7 +110,7 @@ func TestUnreadable(t *testing.T) {
 		{"an open quote", "a: \"x\n", "f:1:4: could not find end character of double-quoted text"},
 		{"a colon in plain text", "a: b: c\n", "f:1:4: mapping value is not allowed in this context"},
 		{"an alias to nothing", "a: &model 1\nb: *modle\n", `f:2:4: undefined alias: no anchor &modle before *modle: did you mean "model"?`},
-		{"an alias to what holds it", "a: &x [*x]\n", "f:1:8: undefined alias: no anchor &x before *x: there is none"},
+		{"an alias to what holds it", "a: &x [*x]\n", "f:1:8: undefined alias: no anchor &x before *x: none are defined"},
 		{"a merge of text", "a: &x text\nb: {<<: *x}\n", "f:2:5: << merges sections: name one by its *anchor, or several in [ ]"},
 		{"bytes of Latin-1", "a: 1\nb: Stra\xdfe\n", "f:2:8: byte 0xdf is not UTF-8: save the file as UTF-8"},
 		{"UTF-16", "\xff\xfea\x00", "f:1:1: byte 0xff is not UTF-8: save the file as UTF-8"},

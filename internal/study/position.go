@@ -40,7 +40,7 @@ func (p Position) compare(q Position) int {
 	return cmp.Or(cmp.Compare(p.Line, q.Line), cmp.Compare(p.Column, q.Column))
 }
 
-// An Error is one finding about a study, with where it is.
+// An Error is one finding about a study, with its position.
 type Error struct {
 	Pos  Position
 	Path string // "kernels[2].path", "" for the study as a whole
@@ -56,11 +56,11 @@ func (e *Error) Error() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// Errors are all findings about a study. They print one a line, in the order
-// of the file.
+// Errors are all findings about a study. They print one per line, in file order.
 type Errors []error
 
-// Add appends a finding; nil is none, and a list is added one by one.
+// Add appends a finding; nil is ignored, and a list is appended element by
+// element.
 func (es *Errors) Add(err error) {
 	var list Errors
 	switch {
@@ -72,7 +72,7 @@ func (es *Errors) Add(err error) {
 	}
 }
 
-// Err is nil when there is no finding, and else the findings in order.
+// Err returns the findings in order, or nil if there are none.
 func (es Errors) Err() error {
 	if len(es) == 0 {
 		return nil
@@ -88,7 +88,7 @@ func (es Errors) Err() error {
 	return es
 }
 
-// maxListed is how many findings are printed: nobody mends more in one go.
+// maxListed is the maximum number of findings printed.
 const maxListed = 50
 
 func (es Errors) Error() string {

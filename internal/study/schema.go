@@ -12,11 +12,11 @@ import (
 )
 
 // Schema is the JSON Schema (draft 2020-12) of study files that decode into v,
-// for editors. It is the schema that [Load] checks with; what Load checks
-// beyond it concerns several values at once.
+// for editors. [Load] validates with the same schema; its further checks involve
+// several values.
 //
-// Beside the standard keywords of struct tags, jsonschema_extras may give an
-// errorMessage, which editors and Load say instead of their own words.
+// In addition to the standard keywords of struct tags, jsonschema_extras may set an
+// errorMessage, which editors and Load use instead of their own text.
 func Schema(v any, id, title string) ([]byte, error) {
 	s := reflectSchema(reflect.TypeOf(v))
 	s.ID, s.Title = jsonschema.ID(id), title

@@ -1,27 +1,25 @@
-// Package study reads study files: one strict YAML file that says what is
-// compared with what, on which data, and what would count as an answer. Keys
-// common to all suites are typed here; each suite adds its own section by
-// embedding [Study] in a struct of its own.
+// Package study loads study files: a strict YAML file that defines the arms, the
+// data, the comparisons and the decision rules. This package defines the keys
+// common to all suites; each suite embeds [Study] in a struct with its own keys.
 //
-// Reading goes in five steps, each a file: YAML text becomes a tree that knows
-// where everything stands (parse.go, tree.go), overrides change the tree
-// (override.go), the JSON Schema made from the Go types checks it and fills in
-// defaults (schema.go, check.go), encoding/json decodes it (load.go), and what
-// a schema cannot say is validated last (validate.go). The schema that editors
-// are given is the schema that checks, so the two cannot disagree.
+// Loading has five steps: YAML is parsed into a tree with positions (parse.go,
+// tree.go), overrides change the tree (override.go), the JSON Schema generated
+// from the Go types validates it and fills in defaults (schema.go, check.go),
+// encoding/json decodes it (load.go), and the remaining checks run last
+// (validate.go). Editors get the same schema that validates.
 //
-// The package must not know any suite or provider, and it asks nothing of the
-// network or a store.
+// The package must not know any suite or provider, and uses neither the network
+// nor a store.
 package study
 
 // A Study holds the keys every suite shares.
 type Study struct {
-	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study; results are filed under it" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
+	Name        string     `json:"name" jsonschema:"required,minLength=1,maxLength=100,pattern=^[A-Za-z0-9_]([A-Za-z0-9._ -]*[A-Za-z0-9_-])?$,description=Name of the study and of its results folder" jsonschema_extras:"errorMessage=want a name that can be a folder: letters and digits with . _ - or spaces between"`
 	Version     string     `json:"version,omitempty" jsonschema:"description=Version of the study file\\, for your own records"`
-	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Name of the suite that evaluates"`
-	Description string     `json:"description,omitempty" jsonschema:"description=What is asked and why\\, for the report"`
-	Models      []Model    `json:"models,omitempty" jsonschema:"description=The models arms can ask"`
-	JudgeModel  string     `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; none means the deterministic judge"`
+	Suite       string     `json:"suite" jsonschema:"required,minLength=1,description=Name of the suite"`
+	Description string     `json:"description,omitempty" jsonschema:"description=The question of the study\\, for the report"`
+	Models      []Model    `json:"models,omitempty" jsonschema:"description=The models of the arms"`
+	JudgeModel  string     `json:"judge_model,omitempty" jsonschema:"description=Id of the model that judges; default: the rules of the suite"`
 	Execution   Execution  `json:"execution,omitempty"`
 	Comparisons []Compare  `json:"comparisons,omitempty" jsonschema:"description=Pairs of arms to compare"`
 	Metrics     Metrics    `json:"metrics,omitempty"`
@@ -39,13 +37,13 @@ type Any interface{ Common() *Study }
 // Common is the part that every study has.
 func (s *Study) Common() *Study { return s }
 
-// A Model is one model as the study uses it. Every key but id, provider and
-// name is optional; what is not given is not sent.
+// A Model is a model and its settings. Every key except id, provider and name is
+// optional; unset parameters are not sent.
 type Model struct {
-	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=What arms call this model" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
+	ID          string   `json:"id" jsonschema:"required,minLength=1,maxLength=64,pattern=^[A-Za-z0-9][A-Za-z0-9._-]*$,description=Name of this model in arms" jsonschema_extras:"errorMessage=want an id of letters and digits with . _ or - inside"`
 	Provider    string   `json:"provider" jsonschema:"required,minLength=1,description=Wire format or preset: anthropic openai openai_responses google deepseek moonshot zai openrouter ollama vllm llamacpp simulated recorded"`
 	Name        string   `json:"name,omitempty" jsonschema:"description=The provider's name of the model"`
-	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want an address such as http://127.0.0.1:8080/v1 without a password in it"`
+	BaseURL     string   `json:"base_url,omitempty" jsonschema:"pattern=^https?://[^/@]+(/.*)?$,description=Another endpoint that speaks the provider's wire format" jsonschema_extras:"errorMessage=want a URL such as http://127.0.0.1:8080/v1 without a password"`
 	APIKeyEnv   string   `json:"api_key_env,omitempty" jsonschema:"writeOnly=true,maxLength=64,pattern=^[A-Z_][A-Z0-9_]*$,description=Environment variable that holds the key; a default per provider; not needed on loopback" jsonschema_extras:"errorMessage=want the name of an environment variable such as OPENAI_API_KEY"`
 	Temperature *float64 `json:"temperature,omitempty" jsonschema:"minimum=0,maximum=2"`
 	TopP        *float64 `json:"top_p,omitempty" jsonschema:"minimum=0,maximum=1"`
@@ -56,7 +54,7 @@ type Model struct {
 		Budget    int    `json:"budget,omitempty" jsonschema:"minimum=0,description=Thinking tokens allowed"`
 		Allowance int    `json:"allowance,omitempty" jsonschema:"minimum=0,description=Tokens added to max_tokens where thinking counts in the same limit"`
 	} `json:"reasoning,omitempty"`
-	Structured string `json:"structured,omitempty" jsonschema:"enum=none,enum=schema,enum=tool,description=How a structured answer is asked for: not at all (default) or by JSON Schema or by a forced tool call"`
+	Structured string `json:"structured,omitempty" jsonschema:"enum=none,enum=schema,enum=tool,description=How structured output is requested: not at all (default)\\, by JSON Schema or by a forced tool call"`
 	Limits     struct {
 		RequestsPerMinute float64 `json:"requests_per_minute,omitempty" jsonschema:"minimum=0"`
 		TokensPerMinute   float64 `json:"tokens_per_minute,omitempty" jsonschema:"minimum=0"`
@@ -72,66 +70,65 @@ type Model struct {
 type Price struct {
 	Input      float64  `json:"input" jsonschema:"required,minimum=0"`
 	Output     float64  `json:"output" jsonschema:"required,minimum=0"`
-	Cached     *float64 `json:"cached,omitempty" jsonschema:"minimum=0,description=Input tokens read from the provider's cache; the input price when not given"`
+	Cached     *float64 `json:"cached,omitempty" jsonschema:"minimum=0,description=Input tokens read from the provider's cache (default: the input price)"`
 	CacheWrite *float64 `json:"cache_write,omitempty" jsonschema:"minimum=0"`
 }
 
-// A Skill says how often a simulated model errs, and in which way. All rates
-// are probabilities of one unit or one answer.
+// A Skill holds the error rates of a simulated model. Rates are probabilities per
+// unit or per answer.
 type Skill struct {
-	Miss      float64 `json:"miss,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is called missing"`
-	Wrong     float64 `json:"wrong,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is read wrong"`
-	Invent    float64 `json:"invent,omitempty" jsonschema:"minimum=0,maximum=1,description=A value is given where there is none"`
+	Miss      float64 `json:"miss,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is answered as missing"`
+	Wrong     float64 `json:"wrong,omitempty" jsonschema:"minimum=0,maximum=1,description=A present value is answered wrongly"`
+	Invent    float64 `json:"invent,omitempty" jsonschema:"minimum=0,maximum=1,description=A missing value is answered with a value"`
 	Fabricate float64 `json:"fabricate,omitempty" jsonschema:"minimum=0,maximum=1,description=Evidence is fabricated"`
-	Malformed float64 `json:"malformed,omitempty" jsonschema:"minimum=0,maximum=1,description=The answer cannot be read"`
+	Malformed float64 `json:"malformed,omitempty" jsonschema:"minimum=0,maximum=1,description=The answer does not parse"`
 }
 
-// Execution says how the plan is carried out. None of it changes what is
-// asked, but for Replicates and Seed.
+// Execution configures how a run executes its plan. Only Replicates and Seed
+// change the requests.
 type Execution struct {
-	Concurrency int        `json:"concurrency" jsonschema:"minimum=1,default=16,description=Most calls in flight (default 16)"`
-	Retries     []Duration `json:"retries" jsonschema:"description=How long to wait before each retry (default 10s 30s 90s)"`
-	Timeout     Duration   `json:"timeout" jsonschema:"description=Longest wait for one answer (default 60s)"`
+	Concurrency int        `json:"concurrency" jsonschema:"minimum=1,default=16,description=Maximum number of calls in flight (default 16)"`
+	Retries     []Duration `json:"retries" jsonschema:"description=Delay before each retry (default 10s 30s 90s)"`
+	Timeout     Duration   `json:"timeout" jsonschema:"description=Timeout of one call (default 60s)"`
 	Delay       Duration   `json:"delay,omitempty" jsonschema:"description=Pause between replicates of one item and arm"`
-	Replicates  int        `json:"replicates" jsonschema:"minimum=1,default=1,description=How often each item is given to each arm (default 1)"`
-	Seed        int64      `json:"seed" jsonschema:"default=42,description=Seed of every random draw (default 42)"`
-	MaxCost     float64    `json:"max_cost,omitempty" jsonschema:"minimum=0,description=US dollars the run may spend"`
-	MaxCalls    int        `json:"max_calls,omitempty" jsonschema:"minimum=0,description=Requests the run may send"`
-	MaxTokens   int        `json:"max_tokens,omitempty" jsonschema:"minimum=0,description=Tokens the run may use"`
-	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the results are not used to decide (default 0.05)"`
+	Replicates  int        `json:"replicates" jsonschema:"minimum=1,default=1,description=Number of trials per item and arm (default 1)"`
+	Seed        int64      `json:"seed" jsonschema:"default=42,description=Random seed (default 42)"`
+	MaxCost     float64    `json:"max_cost,omitempty" jsonschema:"minimum=0,description=Cost limit of the run in US dollars"`
+	MaxCalls    int        `json:"max_calls,omitempty" jsonschema:"minimum=0,description=Limit on the number of requests"`
+	MaxTokens   int        `json:"max_tokens,omitempty" jsonschema:"minimum=0,description=Limit on the number of tokens"`
+	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the gate does not decide (default 0.05)"`
 }
 
-// A Compare names two arms. The name of what a suite compares stands for every
-// arm made of it: with several models the pair is compared within each.
+// A Compare names two arms. The name of an entry of the suite stands for all its
+// arms: with several models the pair is compared within each model.
 type Compare struct {
 	A       string   `json:"a" jsonschema:"required,minLength=1"`
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
-	Primary bool     `json:"primary,omitempty" jsonschema:"description=The question of the study; others are reported beside it"`
+	Primary bool     `json:"primary,omitempty" jsonschema:"description=The main comparison of the study; others are reported as secondary"`
 	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
 }
 
-// Metrics says what is reported first.
+// Metrics configures the metrics that are reported first.
 type Metrics struct {
 	Primary   []string `json:"primary,omitempty"`
 	Secondary []string `json:"secondary,omitempty"`
 }
 
-// Statistics says how estimates and comparisons are made.
+// Statistics configures estimates and comparisons.
 type Statistics struct {
 	Method     string   `json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
 	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
 	Correction string   `json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
-	Resamples  int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps and of permutation where it cannot enumerate (default 10000)"`
-	Intervals  string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for yes-or-no metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
-	Random     []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts beside the item (default all)"`
+	Resamples  int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps\\, and of permutation tests that cannot enumerate (default 10000)"`
+	Intervals  string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for binary metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
+	Random     []string `json:"random,omitempty" jsonschema:"uniqueItems=true,description=Strata that mixed_effects takes as random intercepts in addition to the item (default all)"`
 }
 
-// Decide holds the rules a gate applies. Require are conditions that must all
-// hold; Outcomes are tried in order and the first whose condition holds names
-// the result.
+// Decide holds the rules of the gate. All conditions of Require must hold; of
+// Outcomes, the first whose condition holds is the result.
 type Decide struct {
 	Require  []Condition `json:"require,omitempty" jsonschema:"description=Conditions that must all hold for the gate to pass"`
-	Outcomes []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of result; the first that applies is it"`
+	Outcomes []Class     `json:"outcomes,omitempty" jsonschema:"description=Ordered classes of results; the first that applies is the result"`
 }
 
 // A Condition is one boolean expression over named results.
@@ -143,15 +140,15 @@ type Condition struct {
 // A Class is one possible outcome of a study.
 type Class struct {
 	Name    string `json:"name" jsonschema:"required,minLength=1"`
-	When    string `json:"when,omitempty" jsonschema:"description=Expression; the last outcome may leave it out and applies to everything else"`
+	When    string `json:"when,omitempty" jsonschema:"description=Expression; the last outcome may omit it and then always applies"`
 	Verdict string `json:"verdict" jsonschema:"required,enum=pass,enum=fail,enum=undecided"`
-	Advice  string `json:"advice,omitempty" jsonschema:"description=What to do then"`
+	Advice  string `json:"advice,omitempty" jsonschema:"description=Recommended action"`
 }
 
-// Output says where results go.
+// Output configures results and reports.
 type Output struct {
 	ResultsDir     string `json:"results_dir,omitempty" jsonschema:"minLength=1,default=results,description=Folder for results\\, relative to the study file (default results)"`
-	SaveRaw        bool   `json:"save_raw,omitempty" jsonschema:"description=Write raw answers beside the report"`
-	Latency        bool   `json:"latency,omitempty" jsonschema:"description=Show how long calls took: the one thing in a report that is not the same when a study is run again"`
+	SaveRaw        bool   `json:"save_raw,omitempty" jsonschema:"description=Also write raw answers"`
+	Latency        bool   `json:"latency,omitempty" jsonschema:"description=Show the latency of calls; the report is then not reproducible"`
 	GenerateReport *bool  `json:"generate_report,omitempty" jsonschema:"default=true,description=Write report files after a run (default true)"`
 }

@@ -17,7 +17,7 @@ func suggest(word string, known []string) string {
 	known = slices.Compact(slices.Sorted(slices.Values(known)))
 	switch len(known) {
 	case 0:
-		return "there is none"
+		return "none are defined"
 	case 1:
 		return "want " + known[0]
 	}

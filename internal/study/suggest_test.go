@@ -13,7 +13,7 @@ func TestSuggest(t *testing.T) {
 		known []string
 		want  string
 	}{
-		{nil, "there is none"}, {[]string{"one"}, "want one"}, {[]string{"two", "one", "two"}, "want one of one, two"},
+		{nil, "none are defined"}, {[]string{"one"}, "want one"}, {[]string{"two", "one", "two"}, "want one of one, two"},
 		{[]string{"xyzzy"}, `did you mean "xyzzy"?`},
 	} {
 		if got := suggest("xyzz", tt.known); got != tt.want {

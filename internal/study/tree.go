@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// kind is what a node of the tree holds. Section and list are what YAML calls
-// mapping and sequence, in the words of the error texts.
+// kind is the type of a node. Error texts say section and list for YAML's mapping
+// and sequence.
 type kind int
 
 const (
@@ -21,9 +21,8 @@ const (
 	section
 )
 
-// A node is one value of a study, with where it stands. Unlike a decoded map
-// it keeps positions, and unlike a syntax tree it has aliases and merges
-// resolved and can be changed by overrides.
+// A node is a value of a study with its position. Unlike a syntax tree it has
+// aliases and merges resolved, and overrides can change it.
 type node struct {
 	kind   kind
 	at     Position // of the key for values of a section, else of the value
@@ -64,8 +63,8 @@ func (n *node) set(key string, value *node) {
 	}
 }
 
-// clone copies a tree; budget counts nodes down so that aliases of aliases of
-// aliases end in an error instead of the machine's memory.
+// clone copies a tree; budget limits the number of nodes, so that nested aliases
+// cannot exhaust memory.
 func (n *node) clone(budget *int) *node {
 	if *budget--; n == nil || *budget < 0 {
 		return nil
@@ -125,7 +124,7 @@ func (s step) index() (int, bool) {
 	return int(i), s.bracketed && err == nil
 }
 
-// maxSteps is far more than any study has levels.
+// maxSteps is far above the depth of any study.
 const maxSteps = 64
 
 // parsePath splits "models[fake].limits.concurrency" into its steps.

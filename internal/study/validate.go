@@ -7,8 +7,7 @@ import (
 	"strings"
 )
 
-// validate checks what a schema cannot: values that depend on each other, or
-// on more than a pattern. It reports all findings.
+// validate runs the checks that a schema cannot express, and reports all findings.
 func (f *File) validate(s *Study) error {
 	v := validator{file: f}
 	v.name(s.Name)
@@ -29,7 +28,7 @@ func (v *validator) errorf(path, format string, args ...any) {
 	v.errs.Add(v.file.Errorf(path, format, args...))
 }
 
-// name refuses the names Windows keeps for devices; the rest is a pattern.
+// name rejects the device names of Windows; a pattern checks the rest.
 func (v *validator) name(name string) {
 	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	reserved := []string{"CON", "PRN", "AUX", "NUL"}
@@ -40,7 +39,7 @@ func (v *validator) name(name string) {
 }
 
 func (v *validator) models(models []Model) {
-	// Folders are made of ids, and some file systems do not tell case.
+	// Ids become folder names, and some file systems ignore case.
 	first := firsts(models, func(m Model) string { return strings.ToLower(m.ID) })
 	for i, m := range models {
 		path := elementPath("models", i)
@@ -112,7 +111,7 @@ func (v *validator) outcomes(outcomes []Class) {
 	}
 }
 
-// firsts is for each element of a list the first that has the same key.
+// firsts returns, for each element of a list, the first index with the same key.
 func firsts[T any](list []T, key func(T) string) []int {
 	seen := map[string]int{}
 	first := make([]int, len(list))

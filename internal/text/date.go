@@ -26,17 +26,16 @@ func (d Day) valid() bool {
 	return d.Day <= time.Date(d.Year, d.Month+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// A DateReading is what a written date can mean. 03/04/2024 is April 3 to
-// most of the world and March 4 to some: such a date is ambiguous, and both
-// readings are given. In any other the two are the same.
+// A DateReading holds the possible meanings of a written date. 03/04/2024 is
+// ambiguous, April 3 or March 4, and has both readings. Otherwise the two are equal.
 type DateReading struct {
 	Ambiguous  bool
 	MonthFirst Day
 	DayFirst   Day
 }
 
-// ParseDate reads a text that is one calendar day in any of the usual written
-// forms, in English where it has words:
+// ParseDate parses a text that is one calendar day in any of the usual formats, with
+// English words:
 //
 //	2024-03-15   2024/03/15   2024.03.15   20240315   2024-Mar-15
 //	15/03/2024   15-03-24     15.03.2024   25032024   3-14-18

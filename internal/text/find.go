@@ -6,14 +6,14 @@ import (
 	"unicode/utf8"
 )
 
-// Values gives every value of a type that stands in running text, as written
-// and in order: numbers, amounts of money (numbers with a currency or with two
-// decimals) and dates to the day. The other types cannot be told from the text
-// around them, so there are none.
+// Values returns every value of a type in running text, as written and in order:
+// numbers, amounts of money (numbers with a currency or with two decimals) and
+// dates to the day. It returns nil for the other types, which cannot be recognised
+// in running text.
 //
-// A number is one that stands by itself: not the digits of an identifier, a
-// date, a time of day or a telephone number. Parentheses are not read as a
-// minus sign here: "thirty (30) days" is the more usual.
+// A number must stand alone: the digits of an identifier, a date, a time of day or a
+// telephone number do not count. Parentheses are not a minus sign here, since
+// "thirty (30) days" is more common.
 func Values(t Type, s string) []string {
 	var found []string
 	switch t {
@@ -148,8 +148,8 @@ func eachNumeral(s string, in scope, visit func(numeral) bool) {
 	}
 }
 
-// standsAlone reports whether a numeral is a number by itself and no part of a
-// word, an identifier, a date or the like.
+// standsAlone reports whether a numeral is not part of a word, an identifier, a date
+// or similar.
 func standsAlone(s string, n numeral) bool {
 	begin, _ := utf8.DecodeRuneInString(s[n.start:])
 	bare := begin == '.' || unicode.IsDigit(begin)
@@ -188,8 +188,8 @@ func eachDate(s string, visit func(start, end int, r DateReading) bool) {
 	}
 }
 
-// standsAlone reports whether the date of n tokens from i on is no part of a
-// longer number or identifier.
+// standsAlone reports whether the date of n tokens at i is not part of a longer
+// number or identifier.
 func (d *dateText) standsAlone(i, n int) bool {
 	if first := d.at(i); first.kind == numberToken && d.touching(i-1) {
 		switch left := d.at(i - 1); {
@@ -214,8 +214,8 @@ func (d *dateText) standsAlone(i, n int) bool {
 	return true
 }
 
-// containsWords reports whether value, which is not empty, stands in s with no
-// letter or digit directly before or after that would make it part of a word.
+// containsWords reports whether s contains value, which is not empty, at word
+// boundaries.
 func containsWords(s, value string) bool {
 	for at := 0; ; {
 		i := strings.Index(s[at:], value)

@@ -62,8 +62,8 @@ func NewIndex(doc string) (*Index, error) {
 // Pages are the pages of the document.
 func (x *Index) Pages() []Page { return x.pages }
 
-// Has reports whether the quote stands in the document: whether its minimal
-// form is part of the document's. An empty quote stands nowhere.
+// Has reports whether the document contains the quote, comparing minimal forms. It
+// returns false for an empty quote.
 func (x *Index) Has(quote string) bool {
 	q := Minimal(unmarked(quote))
 	return q != "" && strings.Contains(x.text, q)
@@ -221,8 +221,7 @@ func words(s string, from, to int) int {
 	return to
 }
 
-// plain begins a span of text that is as it stands in the document from there
-// on, unless that continues the last one.
+// plain begins a span of unchanged document text, unless it continues the last one.
 func (b *builder) plain(from int) {
 	at := b.text.Len()
 	if n := len(b.spans); n == 0 || !b.spans[n-1].plain || int(b.spans[n-1].from)+at-int(b.spans[n-1].at) != from {

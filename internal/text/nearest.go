@@ -6,7 +6,7 @@ import "strings"
 // case, if it is close enough to have been meant: at most a third of the
 // letters may differ. Of equally close words the first wins.
 func Nearest(word string, known []string) (string, bool) {
-	if len(word) > 100 { // nobody mistypes a longer one
+	if len(word) > 100 { // not a typo
 		return "", false
 	}
 	best, least := "", (len(word)+2)/3+1

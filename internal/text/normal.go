@@ -18,10 +18,9 @@ func Minimal(s string) string {
 	return strings.Join(strings.FieldsFunc(nfkc(s), isSpace), " ")
 }
 
-// Fold is the form in which strings are compared: [Minimal], case folded by
-// the full Unicode rules, without the quotation marks, full stops, commas and
-// the like at either end and without brackets that enclose the whole. A text
-// of nothing but punctuation is kept as it is. It is idempotent.
+// Fold returns the normal form for comparing strings: [Minimal], with full Unicode
+// case folding, without punctuation at either end and without brackets around the
+// whole text. A text of only punctuation is unchanged. Fold is idempotent.
 func Fold(s string) string {
 	return trimOuter(foldCase(Minimal(s)))
 }
@@ -134,9 +133,9 @@ func trimOuter(s string) string {
 	}
 }
 
-// isOuter reports punctuation that says nothing when it stands at the end of
-// a value. Dashes, plus, percent and number signs are not among it: blood
-// group A- is not blood group A, and C# is not C.
+// isOuter reports whether a character is insignificant at the end of a value.
+// Dashes, plus, percent and number signs are significant: blood group A- is not
+// blood group A, and C# is not C.
 func isOuter(r rune) bool {
 	switch r {
 	case '"', '\'', '`', '“', '”', '„', '‟', '‘', '’', '‚', '‛', '«', '»', '‹', '›', '「', '」', '『', '』',
@@ -146,8 +145,8 @@ func isOuter(r rune) bool {
 	return isSpace(r)
 }
 
-// unbracket takes off one pair of brackets if they enclose the whole text. It
-// leaves long texts alone, which are no values and may be all brackets.
+// unbracket removes a pair of brackets around the whole text. It does not change
+// long texts, which are not values and may consist of brackets.
 func unbracket(s string) string {
 	if s == "" || len(s) > 10_000 {
 		return s

@@ -11,17 +11,16 @@ import (
 	"github.com/cockroachdb/apd/v3"
 )
 
-// Numbers longer than these are refused: nobody writes them, and reading them
-// costs time.
+// Longer numbers are rejected, since parsing them is slow.
 const (
 	maxDigits   = 200
 	maxExponent = 100
 	maxNumber   = 400 // bytes
 )
 
-// ParseNumber reads a number or an amount of money as it is usually written.
-// The result is exact and remembers how precisely the number was written: its
-// exponent is -2 for 1.50, and 5 for 1.5 million.
+// ParseNumber parses a number or an amount of money in the usual notations. The
+// result is exact and keeps the written precision: its exponent is -2 for 1.50, and
+// 5 for 1.5 million.
 //
 // Signs: "-", "−" and dashes before the number or a trailing "-" ("5.00-", as
 // accounting systems print it), and parentheses round it, make it negative.
@@ -35,7 +34,7 @@ const (
 // separates thousands. One comma separates thousands if one to three digits,
 // not beginning with 0, stand before it and exactly three after ("1,234");
 // else it is the decimal point ("12,5"). One full stop is the decimal point
-// ("1.234"), except beside a currency whose countries group by full stops
+// ("1.234"), except next to a currency whose countries group by full stops
 // (EUR, BRL, IDR …), where the rule for the comma holds: "EUR 1.000" is one
 // thousand. Groups must have three digits, or two before the last three, as
 // in India ("12,34,567"); a number grouped otherwise is an error.

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// A numeral is a number as it stands in a text: its digits with their
-// separators, and what the marks around them say.
+// A numeral is a number as written in a text: its digits and separators, and the
+// marks around them.
 type numeral struct {
 	start, end int    // bytes of the text, marks included
 	body       string // digits and separators: . , ' and space

@@ -25,19 +25,17 @@ var (
 	ErrTooDeep  = errors.New("nested too deeply")
 )
 
-// ReadObject finds the JSON object in what a model wrote, by the first of
-// these that works:
+// ReadObject finds the JSON object in a model's answer, with the first of these
+// steps that succeeds:
 //
 //  1. the whole text, white space aside, is the object;
-//  2. the first object in the text that is balanced and valid, whatever prose
-//     or code fence is around it; an empty one counts only if there is no
-//     other. An object begins with a brace and then a quotation mark, a comment
-//     or a closing brace, so braces in prose do not count. What stands inside a
-//     balanced object that is not valid is not looked at: a part is not the
-//     answer;
-//  3. the first object that is not valid, or that the text ends inside of,
-//     repaired once: its structure by the jsonrepair library, its strings not
-//     at all where they are well formed. Repaired is set.
+//  2. the first balanced and valid object in the text, ignoring prose and code
+//     fences around it; an empty one counts only if there is no other. An object
+//     starts with a brace followed by a quotation mark, a comment or a closing
+//     brace, so braces in prose do not count. Objects inside a balanced invalid
+//     object are ignored, since a part is not the answer;
+//  3. the first invalid or truncated object, repaired once: its structure by the
+//     jsonrepair library; well-formed strings are not changed. Repaired is set.
 //
 // Text before a leading <think> tag closes is reasoning and is skipped. An
 // array of objects is an error, rather than its first element an answer.

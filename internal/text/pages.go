@@ -19,9 +19,8 @@ const markerPrefix = "---PAGE"
 
 // Pages finds the pages of a document. A page begins after a line
 // "---PAGE n---"; numbers increase, from whatever the first one is. A document
-// without any marker is one page, numbered 1. A line that begins like a marker
-// and is none, or text before the first marker, is an error that names the
-// line.
+// without any marker is one page, numbered 1. An invalid marker, or text before the
+// first marker, is an error with the line number.
 func Pages(doc string) ([]Page, error) {
 	var pages []Page
 	for pos, line := 0, 1; pos < len(doc); line++ {
@@ -80,8 +79,8 @@ func isBlank(s string) bool {
 // clip shortens a text for an error message.
 func clip(s string) string { return Shorten(s, 60) }
 
-// unmarked takes the lines that mark pages out of a quote that was copied
-// over a page break: they are no part of the text that is searched.
+// unmarked removes page markers from a quote that was copied across a page break,
+// since they are not part of the searched text.
 func unmarked(quote string) string {
 	if !strings.Contains(quote, markerPrefix) {
 		return quote

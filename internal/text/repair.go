@@ -12,9 +12,8 @@ import (
 	"github.com/kaptinlin/jsonrepair"
 )
 
-// Bounds on what is repaired. The library takes time with the square of the
-// length and a stack frame for every bracket that is open, so it gets neither
-// long nor deep texts.
+// Limits on repairs. The library takes quadratic time and a stack frame per open
+// bracket.
 const (
 	maxRepair      = 64 << 10
 	maxRepairDepth = 256

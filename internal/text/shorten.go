@@ -6,9 +6,8 @@ import (
 	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
-// Shorten cuts a text that is longer than most characters (code points) to at
-// most that many, the last of them an ellipsis. It never cuts within what a
-// reader takes for one character, such as a letter with its accents.
+// Shorten truncates a text to at most most code points, ending in an ellipsis. It
+// does not split grapheme clusters, such as a letter with its accents.
 func Shorten(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

@@ -104,8 +104,8 @@ func (d NoncentralT) integrate(x float64, tail func(float64) float64) float64 {
 }
 
 // logPeak is h·log h − h − log Γ(h), the log density of log χ² with 2h degrees
-// of freedom at its peak. All three grow like h·log h and what is left like
-// log h: from 50 on it is Stirling's series, whose next term is below 1e-16.
+// of freedom at its peak. All three terms grow like h·log h but the result like
+// log h: from 50 on it uses Stirling's series, whose next term is below 1e-16.
 func logPeak(h float64) float64 {
 	if h < 50 {
 		lg, _ := math.Lgamma(h)

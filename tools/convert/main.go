@@ -1,10 +1,10 @@
-// Command convert makes the data of the shipped examples from published data
+// Command convert generates the data of the shipped examples from published data
 // sets. Run it from the source:
 //
 //	go run ./tools/convert NAME [flags] FILE
 //
-// Each data set has a package of its own below this one, whose rules are in its
-// package comment.
+// Each data set has its own package below this one, with its rules in the package
+// comment.
 package main
 
 import (

@@ -1,7 +1,7 @@
-// Command load measures what Scruple adds to the calls it makes: rate, CPU and
-// memory of `scruple run` against a bare loop over the same SDK that keeps
-// nothing, on a fake provider on loopback, in one session on one machine.
-// Only ratios are worth anything; docs/performance.md says how to read them.
+// Command load measures the overhead of Scruple: rate, CPU and memory of `scruple
+// run` compared with a bare loop over the same SDK that stores nothing, with a fake
+// provider on loopback, in one session on one machine. Only ratios are meaningful;
+// see docs/performance.md.
 //
 //	go run ./tools/load
 package main

@@ -5,8 +5,8 @@
 //	go run ./tools/statbench
 //
 // It needs R with lme4 (Debian: r-cran-lme4) and Python with SciPy
-// (python3-scipy). Times are of the fit alone, the data read before; the best
-// of several runs on our side, one run on theirs, unless -runs says otherwise.
+// (python3-scipy). Times exclude reading the data; the best of -runs runs per side
+// counts.
 package main
 
 import (

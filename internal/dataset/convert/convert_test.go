@@ -28,11 +28,11 @@ func TestLines(t *testing.T) {
 		{"nothing", "", Options{}, nil, "0 documents written, 0 fields kept as gold, 0 excluded"},
 		{"two, with a blank line, CRLF and a byte order mark", "\ufeff" + one + "\r\n\r\n" + two, Options{}, []string{"one", "two"},
 			"2 documents written, 2 fields kept as gold, 6 excluded"},
-		{"a limit", one + "\n" + two, Options{Limit: 1}, []string{"one"}, "1 documents written, 1 fields kept as gold, 3 excluded"},
+		{"a limit", one + "\n" + two, Options{Limit: 1}, []string{"one"}, "1 document written, 1 field kept as gold, 3 excluded"},
 		{"a limit counts what is written", long + "\n" + one + "\n" + two, Options{Limit: 1, MaxText: 50}, []string{"one"},
-			"1 documents written, 1 fields kept as gold, 3 excluded; 1 documents are too long"},
+			"1 document written, 1 field kept as gold, 3 excluded; 1 too long"},
 		{"a document without gold", noGold + "\n" + one, Options{}, []string{"one"},
-			"1 documents written, 1 fields kept as gold, 3 excluded; 1 documents have no gold"},
+			"1 document written, 1 field kept as gold, 3 excluded; 1 without gold"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

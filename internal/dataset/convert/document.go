@@ -52,8 +52,8 @@ func (d *Document) Missing(field string) {
 	d.Decide(field, Missing)
 }
 
-// Present adds a field whose value stands in the text at q. Each accepted value
-// is kept once, the correct one first.
+// Present adds a field whose value is in the text at q. Accepted values are
+// deduplicated, with the correct one first.
 func (d *Document) Present(field, correct string, q Quote, accepted ...string) {
 	t := Truth{Field: field, Exists: true, Correct: correct, Quote: q.Text, Page: q.Page}
 	for _, v := range append([]string{correct}, accepted...) {
@@ -75,7 +75,7 @@ func (d *Document) Ambiguous(field, note string, candidates []string) {
 	d.Decide(field, Ambiguous)
 }
 
-// Decide records what was done with a field; alone, that it was left out.
+// Decide records the rule for a field; without gold, the field is excluded.
 func (d *Document) Decide(field string, rule Rule) {
 	d.decisions = append(d.decisions, decision{field, rule})
 }
@@ -121,8 +121,8 @@ type Quote struct {
 	Restored bool // annotated with other punctuation or spacing
 }
 
-// Find looks for an annotated quote as it stands, then by its letters and
-// digits. The first place it stands in is meant.
+// Find searches for an annotated quote verbatim, then by its letters and digits. It
+// returns the first match.
 func (s *Source) Find(annotated string) (Quote, bool) {
 	if at := s.Index.Find(annotated); len(at) > 0 {
 		return Quote{text.Minimal(annotated), at[0].Page, false}, true

@@ -5,10 +5,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Rule is one of the things that can become of an annotation. Rules whose
-// name starts with "excluded" keep a field out of gold.
+// A Rule is the result of converting an annotation. Rules whose name starts with
+// "excluded" exclude a field from gold.
 type Rule struct {
 	Name string
 	Doc  string // in one sentence
@@ -85,7 +87,8 @@ func (r *Report) count(d *Document, o Options) bool {
 	return true
 }
 
-// Markdown is the report as a table: a row a rule, a column a field.
+// Markdown formats the report as a table with one row per rule and one column per
+// field.
 func (r *Report) Markdown() string {
 	var b strings.Builder
 	row := func(cells ...string) { fmt.Fprintf(&b, "| %s |\n", strings.Join(cells, " | ")) }
@@ -122,12 +125,12 @@ func (r *Report) String() string {
 			dropped += r.Total(rule)
 		}
 	}
-	s := fmt.Sprintf("%d documents written, %d fields kept as gold, %d excluded", r.Written, kept, dropped)
+	s := fmt.Sprintf("%s written, %s kept as gold, %d excluded", text.Count(r.Written, "document"), text.Count(kept, "field"), dropped)
 	if r.TooLong > 0 {
-		s += fmt.Sprintf("; %d documents are too long", r.TooLong)
+		s += fmt.Sprintf("; %d too long", r.TooLong)
 	}
 	if r.NoGold > 0 {
-		s += fmt.Sprintf("; %d documents have no gold", r.NoGold)
+		s += fmt.Sprintf("; %d without gold", r.NoGold)
 	}
 	return s
 }

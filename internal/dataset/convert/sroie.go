@@ -57,7 +57,7 @@ func convertCopy(d *Document, field, value string, s *Source) {
 func dayFirst(r text.DateReading) text.Day { return r.DayFirst }
 
 // convertReceiptDate takes the first place where the receipt has the annotated
-// day, in whatever form.
+// day, in any form.
 func convertReceiptDate(d *Document, value string, s *Source) {
 	const field = "date"
 	r, err := text.ParseDate(value)
@@ -75,7 +75,7 @@ func convertReceiptDate(d *Document, value string, s *Source) {
 	d.Decide(field, NotInText)
 }
 
-// convertTotal takes an amount that stands in the text, at whatever place.
+// convertTotal takes an amount that is anywhere in the text.
 func convertTotal(d *Document, value string, s *Source) {
 	const field = "total"
 	switch {

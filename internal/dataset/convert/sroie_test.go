@@ -86,7 +86,7 @@ func TestSROIEDocument(t *testing.T) {
 	if diff := cmp.Diff(want, string(out)); diff != "" {
 		t.Error(diff)
 	}
-	if got, want := report.String(), "1 documents written, 2 fields kept as gold, 2 excluded"; got != want {
+	if got, want := report.String(), "1 document written, 2 fields kept as gold, 2 excluded"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 }

@@ -24,7 +24,7 @@ type Qrels struct{ table }
 
 // A table is what both kinds of file are: values of documents, by query.
 type table struct {
-	Notes   []string // what was read otherwise than it stands in the file
+	Notes   []string // what was ignored or changed on reading
 	queries map[string]*query
 }
 
@@ -39,9 +39,8 @@ type entry struct {
 	value float64 // score or relevance
 }
 
-// ReadRun reads a run, plain or gzipped. All that is wrong with it is
-// reported, by line, but for documents that a query ranks twice: they are
-// reported by Evaluate, if the query counts.
+// ReadRun reads a run, plain or gzipped. It reports all errors by line, except
+// duplicate documents, which Evaluate reports if the query counts.
 func ReadRun(r io.Reader, name string) (*Run, error) {
 	t, err := read(r, format{
 		file: name, form: "query Q0 document rank score tag", value: 4, more: true,
@@ -59,7 +58,7 @@ func ReadQrels(r io.Reader, name string) (*Qrels, error) {
 	return &Qrels{t}, err
 }
 
-// parseScore reads a float64; what is too large for one is infinite.
+// parseScore parses a float64; a number out of range is infinite.
 func parseScore(s string) (float64, error) {
 	score, err := strconv.ParseFloat(s, 64)
 	switch {
@@ -71,7 +70,7 @@ func parseScore(s string) (float64, error) {
 	return score, nil
 }
 
-// maxRelevance keeps gains what a float64 adds exactly.
+// maxRelevance keeps sums of gains exact in float64.
 const maxRelevance = 1 << 30
 
 // parseRelevance reads a whole number, which may be written 1.0.
@@ -87,22 +86,22 @@ func parseRelevance(s string) (float64, error) {
 	return float64(n), nil
 }
 
-// A format says where the fields of a line are and how the value is read.
+// A format defines the fields of a line and how to parse the value.
 type format struct {
 	file, form string
 	value      int  // field of the value, the first is 0; the document is the third of both
 	more       bool // fields beyond those of the form are passed over
 	parse      func(string) (float64, error)
-	twice      string // what a document must not be twice
+	twice      string // verb for errors about duplicate documents
 }
 
 // maxFindings is how many wrong lines are reported of a file.
 const maxFindings = 20
 
-// maxLine is how long a line may be.
+// maxLine is the maximum length of a line.
 const maxLine = 16 << 20
 
-// read gathers the entries of each query, and what it finds wrong.
+// read collects the entries of each query, and all errors.
 func read(r io.Reader, f format) (table, error) {
 	t := table{queries: map[string]*query{}}
 	text, bom, err := plain(r)
@@ -221,7 +220,7 @@ func split(text []byte, fields [][]byte) int {
 	return n
 }
 
-// sort orders by document and finds what is there twice.
+// sort sorts by document and finds duplicates.
 func (q *query) sort(f format) {
 	slices.SortFunc(q.entries, func(a, b entry) int {
 		return cmp.Or(strings.Compare(a.doc, b.doc), cmp.Compare(a.line, b.line))

@@ -1,19 +1,19 @@
-// Package trec evaluates rankings the way NIST's trec_eval does: run and qrels
-// files in, measures by query and over all queries out, equal to trec_eval to
-// its four decimals. It knows no suite: any system's files will do.
+// Package trec evaluates rankings like NIST's trec_eval: from run and qrels files
+// it computes measures by query and over all queries, equal to trec_eval to its
+// four decimals. It is independent of suites and works with any system's files.
 //
 // A run's line is "query Q0 document rank score tag", a judgement's "query iter
 // document relevance", fields separated by blanks or tabs; lines that begin
 // with # are comments. Documents are ranked by score, highest first, ties by
 // the bytes of the document id, last first; the rank column is not read.
-// Queries without judgements are left out, as are judged queries that the run
-// does not answer.
+// Queries without judgements are ignored, as are judged queries that the run does
+// not answer.
 //
-// Scores are float64, as in trec_eval since version 10. Before it they were
+// Scores are float64, as in trec_eval since version 10. Earlier versions used
 // float32, in which more documents tie: the queries for which this changes a
-// measure are counted. Nothing else is read otherwise in silence: what
-// trec_eval guesses (a score or relevance that is no number, NaN) is an error,
-// what it passes over is a note of the result.
+// measure are counted. There is no other silent difference: what trec_eval guesses
+// (a score or relevance that is not a number, NaN) is an error, and what it ignores
+// is a note in the result.
 package trec
 
 import (
@@ -163,8 +163,7 @@ func tiesAsSingle(ranked []entry) bool {
 	return false
 }
 
-// relevances gives each ranked document its relevance, 0 where it was not
-// judged.
+// relevances returns the relevance of each ranked document, 0 if not judged.
 func relevances(ranked, judged []entry) []float64 {
 	relevance := make([]float64, len(ranked))
 	for i, e := range ranked {

@@ -51,8 +51,8 @@ type toolChoice struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Encode writes a request. What it changes for a reason that is known from the
-// model's name it says, as it does for what the model was found to refuse.
+// Encode encodes a request. It notes all changes that it makes because of the
+// model's name or because the model refused a parameter before.
 func (wire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	traits := traitsOf(r.Name)
 	refused |= model.Seed // the format has none
@@ -127,8 +127,8 @@ func (e *encoder) tools() {
 	}
 }
 
-// traits are what is known of a model from its name. What is not known here is
-// learnt from the server's complaint.
+// traits are the properties of a model known from its name. Others are learnt from
+// the server's errors.
 type traits struct {
 	noSampling   bool // temperature and top_p are errors
 	adaptiveOnly bool // thinking takes no budget

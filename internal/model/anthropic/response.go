@@ -106,7 +106,7 @@ func explanation(raw json.RawMessage) string {
 // input and thinking within the output.
 func readUsage(raw json.RawMessage) eval.Usage {
 	var u usage
-	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	return eval.Usage{
 		Input: int(u.Input), Output: int(u.Output), Cached: int(u.CacheRead), CacheWrite: int(u.CacheWrite),
 		Reasoning: int(u.OutputDetails.Thinking), ReasoningInOutput: true,

@@ -1,6 +1,6 @@
-// Package google asks Gemini models over generateContent. Its files are the one
-// place that knows this format: the endpoint here, request.go for what is sent,
-// response.go for what comes back. The official SDK is its oracle in tools/sdk.
+// Package google calls Gemini models with generateContent. Only this package knows
+// the format: the endpoint is in this file, requests are in request.go, responses
+// in response.go. tools/sdk tests it against the official SDK.
 //
 // The package must not know any other provider, nor who asks or why.
 package google

@@ -68,7 +68,7 @@ func (wire) Decode(body []byte) (eval.Response, error) {
 	case r.Stop == eval.StopRefused:
 		r.Refusal = string(c.FinishMessage)
 	case r.Stop == eval.StopEnd && len(r.ToolCalls) > 0:
-		r.Stop = eval.StopTool // Gemini has no word of its own for a call
+		r.Stop = eval.StopTool // Gemini has no stop reason for tool calls
 	}
 	return r, nil
 }
@@ -109,7 +109,7 @@ type usage struct {
 // and thoughts apart from the candidates.
 func readUsage(raw json.RawMessage) eval.Usage {
 	var u usage
-	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	return eval.Usage{
 		Input: int(u.Prompt), Output: int(u.Candidates), Cached: int(u.Cached), Reasoning: int(u.Thoughts),
 		CachedInInput: true,

@@ -8,15 +8,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
-// Reasoning models by name. Behind a router the maker stands in front:
-// openai/o3-mini.
+// Reasoning models by name. Routers prefix the vendor: openai/o3-mini.
 var (
 	oSeries = regexp.MustCompile(`^(?:openai/)?o[1-9][0-9]*(?:-|$)`)
 	gpt5    = regexp.MustCompile(`^(?:openai/)?gpt-(?:[5-9]|[1-9][0-9])(?:\.([0-9]+))?(?:-|$)`)
 )
 
-// traits are what is known of a model from its name. What is not known here is
-// learnt from the server's complaint.
+// traits are the properties of a model known from its name. Others are learnt from
+// the server's errors.
 type traits struct {
 	reasons bool // thinking counts in the limit, which is max_completion_tokens
 	refused model.Refused
@@ -100,7 +99,7 @@ func (a adaptation) speaksOfJSON() bool {
 	return false
 }
 
-// schemaName is the name a schema goes by, which the format requires.
+// schemaName returns the name of a schema, which the format requires.
 func schemaName(s *eval.Schema) string {
 	if s.Name == "" {
 		return "answer"

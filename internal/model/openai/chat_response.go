@@ -176,7 +176,7 @@ type chatUsage struct {
 
 func readChatUsage(raw json.RawMessage) eval.Usage {
 	var u chatUsage
-	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	out := eval.Usage{
 		Input: int(u.Prompt), Output: int(u.Completion),
 		Cached:     firstCount(u.PromptDetails.Cached, u.CacheHit, u.Cached, u.NumCached, u.CacheRead),
@@ -187,9 +187,9 @@ func readChatUsage(raw json.RawMessage) eval.Usage {
 	return out
 }
 
-// countIn decides whether thinking and cached tokens are part of what the
-// service calls output and input. OpenAI counts them in; xAI counts thinking
-// apart, as the total shows, and so do some gateways, whose thinking exceeds
+// countIn decides whether thinking and cached tokens are included in the output
+// and input counts of the service. OpenAI includes them; xAI counts thinking
+// separately, as the total shows, and so do some gateways, whose thinking exceeds
 // their output.
 func countIn(u *eval.Usage, total int) {
 	u.CachedInInput = u.Cached+u.CacheWrite <= u.Input

@@ -1,10 +1,9 @@
-// Package openai asks models over OpenAI's two formats, Chat Completions and
-// Responses. Chat Completions is also what most other services and local
-// servers speak, each with deviations of its own, so answers are read with more
-// tolerance than OpenAI alone would need. Its files are the one place that knows
-// these formats: the endpoint here, chat_request.go, chat_response.go and
-// responses.go for what is sent and what comes back, adapt.go for what models do
-// not take. The official SDK is their oracle in tools/sdk.
+// Package openai calls models with OpenAI's two formats, Chat Completions and
+// Responses. Most other services and local servers also use Chat Completions, with
+// deviations, so the parser is more tolerant than OpenAI requires. Only this package
+// knows these formats: the endpoint is in this file, requests and responses are in
+// chat_request.go, chat_response.go and responses.go, unsupported parameters in
+// adapt.go. tools/sdk tests it against the official SDK.
 //
 // The package must not know any other format, nor who asks or why.
 package openai

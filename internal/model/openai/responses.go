@@ -185,7 +185,7 @@ type responsesUsage struct {
 
 func readResponsesUsage(raw json.RawMessage) eval.Usage {
 	var u responsesUsage
-	_ = json.Unmarshal(raw, &u) // counts that cannot be read are no reason to lose an answer
+	_ = json.Unmarshal(raw, &u) // invalid counts must not lose the answer
 	out := eval.Usage{
 		Input: int(u.Input), Output: int(u.Output), Cached: int(u.InputDetails.Cached), CacheWrite: int(u.InputDetails.CacheWrite),
 		Reasoning: int(u.OutputDetails.Reasoning),

@@ -1,20 +1,19 @@
-// Package outputs answers requests from a file of answers made elsewhere, so
-// that what another program or an earlier study produced is journalled and
-// scored like any other arm.
+// Package outputs answers requests from a file of existing answers, so that the
+// results of another program or an earlier study are journalled and scored like any
+// other arm.
 //
-// The file is JSON Lines as package dataset reads it (gzip, byte order marks
-// and blank lines are fine); a line is one answer:
+// The file is JSON Lines as in package dataset (gzip, byte order marks and blank
+// lines are accepted) with one answer per line:
 //
 //	{"document_id": "doc-17", "output": "…"}
 //	{"item": "doc-17", "replicate": 2, "output": {"extractions": []}, "model": "my-pipeline 1.4", "usage": {"input_tokens": 812, "output_tokens": 93}}
 //
-// "document_id" and "item" are two names for one key, and "output" is the text
-// a model gave, byte for byte, or an object or a list, which stands for its
-// JSON as it is written in the file. "replicate" counts from 1, which is the
-// default. Everything is checked when the file is opened, and what is wrong is
-// listed together.
+// "document_id" and "item" are aliases, and "output" is the model's text, byte for
+// byte, or an object or a list, which means its JSON text in the file. "replicate"
+// counts from 1, the default. The whole file is validated when it is opened, and
+// all errors are reported.
 //
-// Texts stay on disk; memory holds the ids and where their answers stand.
+// Texts stay on disk; memory holds the ids and the offsets of their answers.
 //
 // The package must not know any suite, nor what the answers are about.
 package outputs
@@ -68,7 +67,7 @@ type usage struct {
 	Output int `json:"output_tokens"`
 }
 
-// key checks a record and says what it is an answer to.
+// key validates a record and returns its item and replicate.
 func (r *record) key() (key, error) {
 	k := key{replicate: 1}
 	switch {

@@ -18,7 +18,7 @@ import (
 //go:embed prices.json
 var shipped []byte
 
-// A Price is what a model costs, in US dollars per million tokens.
+// A Price is the price of a model in US dollars per million tokens.
 type Price struct {
 	Input  float64 `json:"input"`
 	Output float64 `json:"output"`
@@ -30,8 +30,7 @@ type Price struct {
 	Above *Above `json:"above,omitempty"`
 }
 
-// Above is the price of all of a request that has more than so many input
-// tokens.
+// Above is the price of a whole request with more than this number of input tokens.
 type Above struct {
 	Tokens int `json:"tokens"`
 	Price

@@ -173,8 +173,8 @@ func (e *Exec) command() *exec.Cmd {
 	return &exec.Cmd{Path: e.path, Args: e.words, Dir: e.dir, Env: e.env.vars}
 }
 
-// notStarted classes why a program could not be started: what is wrong with
-// the program itself concerns every request.
+// notStarted classifies the error of starting a program: an error of the program
+// itself affects every request.
 func notStarted(name string, err error) error {
 	kind := eval.ErrUnavailable
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.ENOEXEC) {

@@ -62,7 +62,7 @@ func keyParameter(u *url.URL) string {
 	return ""
 }
 
-// withoutUser hides what could be a password in an address that is no URL.
+// withoutUser hides a possible password in an invalid URL.
 func withoutUser(address string) string {
 	if at := strings.LastIndexByte(address, '@'); at >= 0 {
 		return "…" + address[at:]
@@ -93,8 +93,8 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 	return response, nil
 }
 
-// readBody reads the body of a success. Its id may be left out, since the
-// connection says already what it answers.
+// readBody parses the body of a successful response. The id is optional, since the
+// connection identifies the request.
 func readBody(data []byte, id string) (eval.Response, error) {
 	a, err := decode(data)
 	if err != nil {
@@ -136,7 +136,7 @@ func unanswered(ctx context.Context, address string, err error) *model.Error {
 	return failure
 }
 
-// rejected is the error of an answer whose status is no success.
+// rejected returns the error of a response with a failure status.
 func rejected(x *model.Exchange) *model.Error {
 	status := x.Status
 	failure := &model.Error{Kind: model.KindOfStatus(status), RetryAfter: model.RetryAfter(x.Header, time.Now()), Message: shorten(x.Body)}

@@ -1,6 +1,6 @@
-// Package process asks pipelines outside: a command that is started here
-// ([Exec]) or a service that runs already ([HTTP]). Both are [model.Client]s, so
-// what they answer is journalled, limited and retried like a model's answer.
+// Package process calls external pipelines: a command that it starts ([Exec]) or a
+// running service ([HTTP]). Both are [model.Client]s, so their answers are
+// journalled, limited and retried like a model's.
 //
 // # Protocol
 //
@@ -9,31 +9,29 @@
 //
 //	{"id": "9f…", "item": "doc-17", "replicate": 1, "input": {…}}
 //
-// "input" is what the suite gives pipelines, described in the suite's own
-// documentation. The answer is one JSON object, from a command on one line of
+// "input" is defined by the suite and described in its documentation. The answer is
+// one JSON object, from a command on one line of
 // standard output, from a service as the body of a response with status 2xx:
 //
 //	{"id": "9f…", "output": "…", "usage": {"input_tokens": 812, "output_tokens": 93}, "model": "my-pipeline 1.4"}
 //
-// Only "id" and "output" must be there, and a service may leave "id" out.
-// "output" is the text a model would have given, or an object or a list, which
-// stands for its compact JSON. A pipeline that could not answer says so with
-// {"id": "9f…", "error": "what went wrong"}; it is asked again by the study's
-// schedule. Other keys are ignored.
+// Only "id" and "output" are required, and a service may omit "id". "output" is the
+// text of a model's answer, or an object or a list, which means its compact JSON. A
+// pipeline reports a failure with {"id": "9f…", "error": "what went wrong"}; the
+// request is retried as the study says. Other keys are ignored.
 //
 // # Commands
 //
 // A command is split into words by [Split], never by a shell, and started in
-// the study's folder as often as calls are in flight at once, when they are
-// first needed. A process answers requests one after the other until its
-// standard input ends, and should then end too; whatever it has left running in
-// its process group is killed. A process may also answer one request, exit with
-// status 0, and be started anew for the next. Standard output is for answers
-// alone, and each must be flushed; standard error is free, its last 4 KB are
-// part of error messages.
+// the study's folder once per call in flight, on demand. A process answers requests
+// sequentially until its standard input is closed, and should then exit; the rest
+// of its process group is killed. A process may also answer one request, exit with
+// status 0, and be restarted for the next. Standard output must contain only
+// answers, each flushed; the last 4 KB of standard error are part of error
+// messages.
 //
-// The environment is handed on without variables that look like the keys of
-// model providers, so that none can spend a study's money.
+// The environment is passed without variables that look like the keys of model
+// providers, so that a command cannot spend a study's money.
 //
 // The package must not know any suite, nor who asks or why.
 package process
@@ -84,8 +82,7 @@ func encode(r *eval.Request) (id string, body []byte, err error) {
 	return id, body, nil
 }
 
-// An answer is what a pipeline said, with the parts that can be of several
-// kinds as they stand.
+// An answer is the decoded answer of a pipeline, with parts of variable type raw.
 type answer struct {
 	ID     model.Word     `json:"id"`
 	Output jsontext.Value `json:"output"`
@@ -189,8 +186,8 @@ func textOf(output jsontext.Value) (string, error) {
 	return "", model.Malformed(`the answer's "output" is %s: want a text, an object or a list`, kindOf(output))
 }
 
-// usageOf reads token counts. What cannot be read counts as 0: it is no reason
-// to lose an answer.
+// usageOf parses token counts. Invalid ones count as 0, so that the answer is not
+// lost.
 func usageOf(raw jsontext.Value) eval.Usage {
 	var u struct {
 		Input  model.Count `json:"input_tokens"`

@@ -44,9 +44,9 @@ type worker struct {
 	state  *os.ProcessState
 }
 
-// startWorker starts a process; somebody has to [worker.watch] it. Pipes are
-// made here and not by package exec, because those have no deadlines, and
-// because waiting for the process must not wait for what it has started.
+// startWorker starts a process; the caller must call [worker.watch]. It does not
+// use the pipes of package exec, because they have no deadlines, and because Wait
+// would wait for the children of the process.
 func startWorker(cmd *exec.Cmd, maxLine int) (*worker, error) {
 	var pipes [3]struct{ read, write *os.File }
 	for i := range pipes {
@@ -198,8 +198,8 @@ func (w *worker) read(line []byte, id string) (eval.Response, error) {
 	return a.response()
 }
 
-// death is the error of a process that ended, or closed its standard output,
-// without an answer. rest is what it wrote last.
+// death returns the error of a process that exited, or closed its standard output,
+// without an answer. rest is its last output.
 func (w *worker) death(rest []byte, ended bool) error {
 	if !ended {
 		return &model.Error{Kind: eval.ErrUnavailable, Message: "the process closed its standard output but is still running"}

@@ -1,12 +1,11 @@
-// Package recorded answers from recordings instead of asking: it replays HTTP
-// exchanges kept in a cassette (the YAML files of go-vcr), and records them.
-// A study on recordings needs no key and no network, and gives the same answers
-// every time.
+// Package recorded records HTTP exchanges in a cassette (a YAML file of go-vcr) and
+// replays them. A study with recordings needs no key and no network, and has
+// reproducible answers.
 //
-// Exchanges are matched by path and body, whatever the order of the body's
-// keys. What was recorded several times (replicates, retries) is replayed in
-// that order, each once: replicates never share an answer. A run that is
-// resumed starts again with the first recording of each request.
+// Exchanges are matched by path and body, ignoring the order of keys. Repeated
+// requests (replicates, retries) are replayed in recorded order, each once:
+// replicates never share an answer. A resumed run starts again with the first
+// recording of each request.
 //
 // The package must not know any provider: the client of the recorded format
 // runs on top of a [Cassette] as on the network.
@@ -31,7 +30,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
-// A Cassette replays what a file holds. It is an [http.RoundTripper], safe for
+// A Cassette replays a file of exchanges. It is an [http.RoundTripper], safe for
 // concurrent use.
 type Cassette struct {
 	file   string
@@ -111,8 +110,7 @@ func formatOf(u url.URL) (format, base string, err error) {
 	return "", "", fmt.Errorf("%s is not in one of the formats openai, openai_responses, anthropic, google", &u)
 }
 
-// keyOf identifies a request: its path, and its body whatever the order of the
-// keys in it.
+// keyOf identifies a request by its path and its body, ignoring the order of keys.
 func keyOf(path string, body []byte) string {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

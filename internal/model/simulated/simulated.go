@@ -1,22 +1,19 @@
-// Package simulated is a model that is none: it writes the right answer with
-// errors put in at stated rates. It serves demonstrations without a key, tests,
-// and power studies, in which the true difference between arms must be known.
+// Package simulated is a fake model: it returns the right answer with errors at
+// configured rates. It is for demonstrations without a key, tests, and power
+// studies, in which the true difference between arms must be known.
 //
-// What it produces says nothing about any model. Everything that shows such
-// answers, or a number computed from them, must label them simulated; the
-// suites mark the arms (eval.Arm.Simulated), and answers carry the model
-// version "simulated-1".
+// Its answers say nothing about real models. Everything that shows such answers, or
+// a number computed from them, must label them simulated; the suites mark the arms
+// (eval.Arm.Simulated), and answers have the model version "simulated-1".
 //
-// The suite that knows the gold puts a [Sheet] into the request's payload when,
-// and only when, the model's provider is simulated. A sheet cuts an answer into
-// parts and says for each what the right text is and what each kind of error
-// would have written instead. Whether a part goes wrong is drawn from a stream
-// of numbers that is indexed and not consumed: the draw for part i depends on
-// the seed, the model's id, the request's key and i, and on nothing else. So
-// answers do not change with order, concurrency or interruptions, equal
-// requests get equal answers, and replicates are independent of each other.
+// The suite puts a [Sheet] into the request's payload if and only if the model's
+// provider is simulated. A sheet splits an answer into parts and holds, for each,
+// the right text and the text of each kind of error. The draw for part i depends
+// only on the seed, the model's id, the request's key and i. So answers do not
+// change with order, concurrency or interruptions, equal requests get equal
+// answers, and replicates are independent.
 //
-// The package must not know any suite: what the parts mean is not its affair.
+// The package must not know any suite or the meaning of the parts.
 package simulated
 
 import (
@@ -42,19 +39,17 @@ const Version = "simulated-1"
 
 // The kinds of error a part can have, in the order in which they are tried.
 const (
-	Miss      = "miss"      // something there is called missing
+	Miss      = "miss"      // a present value is answered as missing
 	Wrong     = "wrong"     // something there is read wrong
-	Invent    = "invent"    // something is given where there is nothing
-	Fabricate = "fabricate" // a quote is made up
+	Invent    = "invent"    // a value is answered for a missing one
+	Fabricate = "fabricate" // a quote is invented
 )
 
-// A Skill is the study's: how often a simulated model errs. Rates are
-// probabilities: the first four of a part for which the error is possible, the
-// last of an answer.
+// A Skill holds the error rates of a simulated model. Rates are probabilities: the
+// first four per part for which the error is possible, the last per answer.
 //
-// Errors of one part exclude each other, so each happens at its stated rate as
-// long as the rates of those that are possible add up to at most 1; beyond
-// that the later ones in the list get what is left. [Check] refuses it.
+// Errors of one part are mutually exclusive, so each occurs at its configured rate
+// if the rates of the possible ones sum to at most 1. [Check] rejects larger sums.
 type Skill = study.Skill
 
 // rates lists the errors of a part in the order in which they are tried.
@@ -67,8 +62,8 @@ type rate struct {
 	p    float64
 }
 
-// Check reports rates that are no probabilities, and rates of errors of
-// something that is there (miss, wrong, fabricate) that cannot all hold.
+// Check rejects rates that are not probabilities, and rates of mutually exclusive
+// errors (miss, wrong, fabricate) with a sum above 1.
 func Check(s Skill) error {
 	for _, r := range append(rates(s), rate{"malformed", s.Malformed}) {
 		if !(r.p >= 0 && r.p <= 1) { // NaN is neither
@@ -96,13 +91,13 @@ type Sheet struct {
 // A Part is one piece of an answer, such as a field.
 type Part struct {
 	Right string `json:"right"`
-	// Alternatives are what is written instead, by kind of error. A kind that
-	// makes no sense for the part is not there.
+	// Alternatives are the texts of errors by kind. A kind that cannot occur in
+	// the part is missing.
 	Alternatives map[string]string `json:"alternatives,omitempty"`
 }
 
-// Encode writes a sheet as the payload of a request. It panics when a part has
-// an alternative of a kind that is none, since that would never be written.
+// Encode encodes a sheet as the payload of a request. It panics if a part has an
+// alternative of an unknown kind.
 func Encode(s Sheet) json.RawMessage {
 	for i, p := range s.Parts {
 		for kind := range p.Alternatives {
@@ -155,7 +150,7 @@ func decode(payload json.RawMessage) (Sheet, error) {
 	if len(payload) == 0 {
 		return s, errors.New("no payload")
 	}
-	if err := dataset.DecodeStrict(payload, &s); err != nil { // a pipeline's payload is no sheet
+	if err := dataset.DecodeStrict(payload, &s); err != nil { // the payload of a pipeline is not a sheet
 		return s, fmt.Errorf("reading the payload: %w", err)
 	}
 	return s, nil

@@ -83,8 +83,8 @@ var formats = []struct {
 	{regexp.MustCompile(`^/api/models/[^/]+/[^/]+$`), ""}, // Hugging Face's catalogue
 }
 
-// Format is the wire format of an exchange, "" where it is no completion. An
-// exchange that no rule knows is an error, so that none is passed over.
+// Format returns the wire format of an exchange, "" if it is not a completion. An
+// exchange without a rule is an error.
 func (e *Exchange) Format() (string, error) {
 	u, err := url.Parse(e.URL)
 	if err != nil {

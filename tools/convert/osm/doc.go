@@ -1,9 +1,9 @@
-// Package osm turns restaurants of OpenStreetMap into items: tags into typed
-// attributes and categories, opening_hours into intervals ([ParseHours]). What
-// cannot be read is said, item by item, and left unknown rather than guessed.
+// Package osm converts OpenStreetMap restaurants to items: tags become typed
+// attributes and categories, opening_hours become intervals ([ParseHours]). Values
+// that do not parse are reported and stay unknown.
 //
-// The data are © OpenStreetMap contributors, ODbL 1.0. They hold no reviews;
-// `scruple generate --from` makes some up, which are not real.
+// The data are © OpenStreetMap contributors, ODbL 1.0. They have no reviews;
+// `scruple generate --from` generates synthetic ones.
 //
-// The package must not know what is asked of items.
+// The package must not know requests.
 package osm

@@ -11,18 +11,17 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
-// ParseHours reads the value of an opening_hours tag, as far as a week can
-// hold it: days and ranges of days (Mo-Fr, Su-Th, Sa,Su), one or more intervals
-// (11:30-14:30,17:00-24:00), past midnight too (18:00-02:00, 18:00-26:00), off
-// and closed, 24/7. A rule after a semicolon replaces what was said of its days
-// before; one after a comma adds to it. Days that no rule names are closed.
+// ParseHours parses the value of an opening_hours tag that describes a week: days
+// and ranges of days (Mo-Fr, Su-Th, Sa,Su), one or more intervals
+// (11:30-14:30,17:00-24:00), also past midnight (18:00-02:00, 18:00-26:00), off and
+// closed, 24/7. A rule after a semicolon replaces earlier rules for its days; one
+// after a comma adds to them, except off, which always closes its days. Days
+// without a rule are closed.
 //
-// One that is off closes its days in either case.
-//
-// Notes tell what was left out: public and school holidays, comments, and days
-// that stay unknown, since their time has an open end (17:00+) or ends when it
-// began (23:00-23:00), be that at once or a day later. Whatever else the grammar has (months, weeks, dates, sunset, fallbacks)
-// is an error, and nothing is known.
+// Notes list what was ignored: public and school holidays, comments, and days that
+// stay unknown because their time is open-ended (17:00+) or an empty interval
+// (23:00-23:00). The rest of the grammar (months, weeks, dates, sunset, fallbacks)
+// is an error, and all days are unknown.
 //
 // The grammar is that of wiki.openstreetmap.org/wiki/Key:opening_hours/specification.
 func ParseHours(s string) (h catalog.Hours, notes []string, err error) {
@@ -207,7 +206,7 @@ func (p *hours) weekdays() (days []int, onlyHolidays bool, err error) {
 	return days, len(days) == 0, nil
 }
 
-// What makes times vague, so that nobody knows when it is open.
+// The reasons for unknown hours.
 const (
 	openEnd  = "open-ended time (+)"
 	noLength = "empty interval"
@@ -251,7 +250,7 @@ func (p *hours) times() (list []catalog.Interval, vague string, said bool, err e
 	return list, vague, said, nil
 }
 
-// interval reads the rest of an interval; plus tells of an open end after it.
+// interval parses the rest of an interval; plus reports an open end.
 func (p *hours) interval(from int) (i catalog.Interval, plus bool, err error) {
 	if !p.byte('-') && p.take(dash) == "" {
 		return i, false, p.errorf("want an interval such as 11:00-22:00, got %q", p.word())

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
 // Files are the paths of a catalog's files: JSON Lines, plain or gzip.
@@ -366,14 +367,14 @@ func (l *loader) finish() {
 	}
 	if l.zeroStars > 0 {
 		l.File = l.files.Reviews
-		l.Warn(0, "%d reviews have 0 stars, which is read as none given", l.zeroStars)
+		l.Warn(0, "%s with 0 stars: treated as no stars", prose.Count(l.zeroStars, "review"))
 	}
 	l.File = l.files.Users
 	if l.strangers > 0 {
-		l.Warn(0, "%d friends are not among the users", l.strangers)
+		l.Warn(0, "%s not among the users", prose.Count(l.strangers, "friend"))
 	}
 	if n := symmetrize(l.catalog.Users); n > 0 {
-		l.Warn(0, "%d friendships are stated by one side only: they count for both", n)
+		l.Warn(0, "%s stated by one side only: counted for both", prose.Count(n, "friendship"))
 	}
 	l.catalog.Graph = &Graph{Users: l.catalog.Users}
 	SortFindings(l.Findings)

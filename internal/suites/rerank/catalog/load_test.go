@@ -58,8 +58,8 @@ const (
 func TestYelpLoadsAsItIs(t *testing.T) {
 	c, findings := load(t, files(t, yelpItem, yelpReview, yelpUser+"\n"+`{"user_id":"u2","name":"Ann","friends":"None"}`))
 	want := []string{
-		"users.jsonl: 1 friends are not among the users (warning)",
-		"users.jsonl: 1 friendships are stated by one side only: they count for both (warning)",
+		"users.jsonl: 1 friend not among the users (warning)",
+		"users.jsonl: 1 friendship stated by one side only: counted for both (warning)",
 	}
 	if diff := cmp.Diff(want, findings); diff != "" {
 		t.Error(diff)
@@ -158,7 +158,7 @@ func TestAllFindingsInOnePass(t *testing.T) {
 		`reviews.jsonl:4: review "r3" has no text (warning)`,
 		`reviews.jsonl:5: review "r4": missing item_id`,
 		`reviews.jsonl:6: column 48: text: want a string, got a number`,
-		`users.jsonl: 1 friends are not among the users (warning)`,
+		`users.jsonl: 1 friend not among the users (warning)`,
 		`users.jsonl:1: user "u1" is listed as their own friend (warning)`,
 		`users.jsonl:2: duplicate id "u1": first on line 1`,
 		`users.jsonl:3: user "u2": missing name`,
@@ -278,7 +278,7 @@ func TestElite(t *testing.T) {
 
 func TestStars(t *testing.T) {
 	for in, want := range map[string]string{
-		`4.5`: "4.5", `5`: "5", `null`: "", `0`: ": 1 reviews have 0 stars, which is read as none given (warning)",
+		`4.5`: "4.5", `5`: "5", `null`: "", `0`: ": 1 review with 0 stars: treated as no stars (warning)",
 		`7`: ":1: review \"r\": invalid stars 7: want 0 to 5", `-1`: ":1: review \"r\": invalid stars -1: want 0 to 5", `5.1`: ":1: review \"r\": invalid stars 5.1: want 0 to 5",
 		`1e999`: ":1: column ", `"NaN"`: ":1: column ", `NaN`: ":1: column ",
 	} {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	prose "github.com/scruple-eval/scruple/internal/text"
 )
 
 const noReviews = "no reviews"
@@ -227,7 +228,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 			}
 		}
 		return truth(found >= need), func() string {
-			text := fmt.Sprintf("%d of %s by people within %s of %s", known, reviews(len(item.Reviews)), plural(e.Hops, "friendship"), strings.Join(e.Names, ", "))
+			text := fmt.Sprintf("%d of %s by people within %s of %s", known, reviews(len(item.Reviews)), prose.Count(e.Hops, "friendship"), strings.Join(e.Names, ", "))
 			if len(people) == 0 {
 				return text + " (no such user)"
 			}
@@ -250,11 +251,4 @@ func (ev *Evaluator) name(id string) string {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
-func reviews(n int) string { return plural(n, "review") }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func reviews(n int) string { return prose.Count(n, "review") }
