@@ -11,7 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// suiteVerbs are the verbs that suites bring: `scruple VERB SUITE …`. A verb
+// suiteVerbs returns the verbs that suites add: `scruple VERB SUITE …`. A verb
 // that several suites have is listed once.
 func suiteVerbs(a *app) []*cobra.Command {
 	var verbs []*cobra.Command
@@ -30,10 +30,10 @@ func suiteVerbs(a *app) []*cobra.Command {
 	return verbs
 }
 
-// suiteVerb is what the commands of suites are listed under. It runs only where
-// the suite that is named has no such command.
+// suiteVerb is the parent of the suites' commands. It runs only if the named
+// suite has no such command.
 func suiteVerb(own kit.Command) *cobra.Command {
-	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has arguments and flags of its own.", nil, func(c *cobra.Command, args []string) error {
+	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has its own arguments and flags.", nil, func(c *cobra.Command, args []string) error {
 		var have []string
 		for _, s := range c.Commands() {
 			have = append(have, s.Name())

@@ -9,8 +9,8 @@ import (
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
-	c := verb("compare STUDY|RUN", "show the comparisons of a run, one a line", `
-The pairs and metrics are those the study names.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	c := verb("compare STUDY|RUN", "show the comparisons of a run, one per line", `
+The study names the pairs and metrics.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err
@@ -28,6 +28,6 @@ The pairs and metrics are those the study names.`, cobra.ExactArgs(1), func(c *c
 		only.Comparisons = shown
 		return report.Comparisons(a.out, &only, a.terminal())
 	})
-	c.Flags().StringVar(&metric, "metric", "", "only this metric")
+	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
 	return c
 }

@@ -14,16 +14,16 @@ import (
 )
 
 func explainVerb(a *app) *cobra.Command {
-	return verb("explain [STUDY|RUN] ITEM [OF]", "show what is true for an item, and why", `
-For suites whose truth is computed. Without a study it is study.yaml in this
-folder.
+	return verb("explain [STUDY|RUN] ITEM [CANDIDATE]", "show the computed truth of an item, and why", `
+For suites that compute the truth. The default study is study.yaml in the
+current folder.
 `+explained(), cobra.RangeArgs(1, 3),
 		func(c *cobra.Command, args []string) error {
 			if _, err := os.Stat(defaultStudy); err == nil && !a.isStudyOrRun(c.Context(), args[0]) {
 				args = append([]string{defaultStudy}, args...)
 			}
 			if len(args) < 2 || len(args) > 3 {
-				return fmt.Errorf("explain: want a study or the id of a run, an item, and perhaps one of what is asked about it; or an item alone where %s is in this folder", defaultStudy)
+				return fmt.Errorf("usage: explain [STUDY|RUN] ITEM [CANDIDATE]; STUDY may be omitted if the current folder has %s", defaultStudy)
 			}
 			from, err := a.locate(c.Context(), args[0])
 			if err != nil {
@@ -34,7 +34,7 @@ folder.
 				return err
 			}
 			if suite.Explain == nil {
-				return fmt.Errorf("explain: the truth of suite %s is annotated and not computed; the report shows gold beside the answers", suite.Name)
+				return fmt.Errorf("explain: suite %s has annotated gold, not computed truth; `scruple show` prints gold beside the answers", suite.Name)
 			}
 			of := ""
 			if len(args) > 2 {
@@ -54,7 +54,7 @@ folder.
 		})
 }
 
-// explained says for each suite that explains what its items are.
+// explained describes the items of each suite that has explain.
 func explained() string {
 	var b strings.Builder
 	for _, s := range suites.All() {

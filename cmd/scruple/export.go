@@ -24,11 +24,11 @@ import (
 
 func exportVerb(a *app) *cobra.Command {
 	var table, format, output string
-	c := verb("export STUDY|RUN", "print what a run holds, for other programs", `
-Tables: calls (one line a request), outcomes (a line a trial), scores (a line
-a fraction) and summary (a line an estimate). Lines come in the order of the
-plan, which is the same for the same study and seed. Suites have formats of
-their own, which write several files into the folder that --out names:
+	c := verb("export STUDY|RUN", "print the stored data of a run, for other programs", `
+Tables: calls (one line per request), outcomes (one per trial), scores (one per
+fraction) and summary (one per estimate). Lines are in plan order, which depends
+only on the study and the seed. The formats of suites write several files into
+the folder given with --out:
 `+suiteFormats(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		db, r, err := a.findRun(c.Context(), args[0])
 		if err != nil {
@@ -41,7 +41,7 @@ their own, which write several files into the folder that --out names:
 				return err
 			}
 			if output == "" {
-				return fmt.Errorf("--format %s writes several files: name a folder for them with --out", format)
+				return fmt.Errorf("--format %s writes several files: give their folder with --out", format)
 			}
 			return a.exportOwn(c.Context(), db, r, args[0], e, output)
 		}
@@ -93,7 +93,7 @@ func exportCalled(suite, format string) (kit.Export, error) {
 }
 
 // exportOwn writes a run in a format of its suite. The study must still have
-// the items and arms the run was made from.
+// the items and arms of the run.
 func (a *app) exportOwn(ctx context.Context, db *store.DB, r *store.Run, arg string, e kit.Export, dir string) error {
 	x, _, err := a.loadFor(ctx, arg)
 	if err != nil {
@@ -111,7 +111,7 @@ func (a *app) exportOwn(ctx context.Context, db *store.DB, r *store.Run, arg str
 	return nil
 }
 
-// A keptRun gives exports of suites what is stored of a run.
+// A keptRun gives exports of suites the stored data of a run.
 type keptRun struct {
 	ctx   context.Context
 	db    *store.DB
@@ -201,7 +201,7 @@ func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, er
 	})
 }
 
-// toolCalls shows arguments as JSON where they are, else as the text they are.
+// toolCalls shows arguments as JSON if they are valid, else as text.
 func toolCalls(calls []eval.ToolCall) []map[string]any {
 	shown := make([]map[string]any, 0, len(calls))
 	for _, c := range calls {
@@ -221,7 +221,7 @@ func list(s []string) []string {
 	return s
 }
 
-// orNil is a number, nil where it is undefined.
+// orNil returns the number, or nil if it is undefined.
 func orNil(n eval.Number) any {
 	if !n.Defined() {
 		return nil
@@ -248,7 +248,7 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 				switch {
 				case x.Unscored != "":
 					num, den, unscored = nil, nil, x.Unscored
-				case x.Row != nil: // all of the row, for want of columns
+				case x.Row != nil: // the whole row: it has no columns in this table
 					num, den = rowCell(x.Row), nil
 				}
 				if !yield(row{s.Trial.Item, s.Trial.Arm, s.Trial.Replicate, x.Unit, x.Metric, num, den, unscored}, nil) {
@@ -259,7 +259,7 @@ func scoreRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, e
 	}
 }
 
-// rowCell is a row as a list, with null for what is missing.
+// rowCell returns a row as a list, with null for missing values.
 func rowCell(row eval.Row) []eval.Number {
 	cells := make([]eval.Number, len(row))
 	for i, x := range row {
@@ -298,9 +298,8 @@ func summaryRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row,
 	}
 }
 
-// jsonLines writes objects whose keys keep the order of the columns. Columns
-// without a value are null; unscored, which nearly always has none, is left
-// out then.
+// jsonLines writes objects whose keys are in column order. A missing value is
+// null, except that unscored, which is nearly always empty, is omitted.
 func jsonLines(w io.Writer, columns []string) (func(row) error, func() error) {
 	var b []byte
 	write := func(r row) error {
@@ -337,7 +336,7 @@ func marshal(v any) ([]byte, error) {
 
 func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
 	c := csv.NewWriter(w)
-	_ = c.Write(columns) // what is wrong with w the next one meets
+	_ = c.Write(columns) // the next write reports the error
 	fields := make([]string, len(columns))
 	write := func(r row) error {
 		for i, v := range r {
@@ -355,8 +354,8 @@ func csvLines(w io.Writer, columns []string) (func(row) error, func() error) {
 	}
 }
 
-// csvField writes a value for a spreadsheet. Text that a spreadsheet would take
-// for a formula gets an apostrophe before it: it comes from models.
+// csvField writes a value for a spreadsheet. Text comes from models, so text that
+// a spreadsheet would run as a formula gets an apostrophe in front.
 func csvField(v any) (string, error) {
 	switch v := v.(type) {
 	case nil:

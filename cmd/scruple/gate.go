@@ -12,17 +12,17 @@ import (
 )
 
 func gateVerb(a *app) *cobra.Command {
-	return verb("gate STUDY|RUN", "decide by the rules of the study, with an exit code", `
-Prints every condition with the values it used, and exits 0 when the gate
-passed, 1 when it failed, 3 when the results cannot decide, and 4 when more
-trials failed than the study allows. Rules are expressions over named results:
+	return verb("gate STUDY|RUN", "apply the rules of the study and exit with the verdict", `
+Prints every condition with the values it used. Exits 0 if the gate passed, 1 if
+it failed, 3 if the results cannot decide, and 4 if more trials failed than the
+study allows. Rules are expressions over named results:
 
 `+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error { return a.gate(c.Context(), args[0]) })
 }
 
-// gate applies the rules as they stand now: in a study file they may have
-// changed since the run, and deciding again costs nothing. Asked by run id it
-// gives the verdict that was kept.
+// gate applies the current rules of a study file, which may have changed since
+// the run: deciding again costs nothing. For a run id it prints the stored
+// verdict.
 func (a *app) gate(ctx context.Context, arg string) error {
 	db, r, err := a.findRun(ctx, arg)
 	if err != nil {
@@ -44,7 +44,7 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		}
 	}
 	if result.Verdict == nil {
-		return fmt.Errorf("the study has no rules to decide by: add `decide:` to it (see `scruple gate --help`)")
+		return fmt.Errorf("the study has no rules: add `decide:` to it (see `scruple gate --help`)")
 	}
 	if a.json {
 		err = printJSON(a.out, result.Verdict)

@@ -14,15 +14,15 @@ func importVerb(a *app) *cobra.Command {
 	c := verb("import FORMAT FILE", "convert a data set into documents with gold", `
 Formats:
 
-  sroie      SROIE receipts, one a line: id, pages and gold (company, date, address, total)
+  sroie      SROIE receipts, one per line: id, pages and gold (company, date, address, total)
 
-What was kept, changed and dropped, and why, is counted and printed.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+Prints how many documents were kept, changed and dropped, and why.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 		return a.importData(args[0], args[1], opt)
 	})
 	c.Flags().StringVar(&opt.output, "out", "", "file to write (required)")
-	c.Flags().StringVar(&opt.schema, "schema", "", "schema the documents name (default: the format's own)")
-	c.Flags().IntVar(&opt.limit, "limit", 0, "stop after so many documents")
-	c.Flags().IntVar(&opt.maxText, "max-text", 0, "leave out documents with a longer text, in bytes")
+	c.Flags().StringVar(&opt.schema, "schema", "", "schema of the documents (default: that of the format)")
+	c.Flags().IntVar(&opt.limit, "limit", 0, "stop after this many documents")
+	c.Flags().IntVar(&opt.maxText, "max-text", 0, "skip documents with more text than this many bytes")
 	return c
 }
 
@@ -36,9 +36,9 @@ func (a *app) importData(format, path string, opt importOptions) error {
 	case format == "cuad":
 		return errors.New("import: CUAD is converted by a tool in the source of Scruple: go run ./tools/convert cuad -out OUT FILE")
 	case format != "sroie":
-		return fmt.Errorf("import: no format is called %q; see `scruple import --help`", format)
+		return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
 	case opt.output == "":
-		return errors.New("import: name the file to write with --out")
+		return errors.New("import: give the output file with --out")
 	}
 	documents, report, err := convert.SROIE(path, convert.Options{Schema: opt.schema, Limit: opt.limit, MaxText: opt.maxText})
 	if err != nil {

@@ -5,10 +5,10 @@ import (
 )
 
 func initVerb(a *app) *cobra.Command {
-	return verb("init SUITE DIR", "make a study that runs, to start from", `
-Writes a study file, data and what else the suite needs into DIR, which must
-not hold any of these files yet. The study runs offline; what to change for
-your own data and models stands in it.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+	return verb("init SUITE DIR", "create a study that runs, as a starting point", `
+Writes a study file, data and the suite's other files into DIR. None of them may
+exist. The study runs offline; its comments say what to change for your own data
+and models.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 		entry, err := suiteCalled(args[0])
 		if err != nil {
 			return err

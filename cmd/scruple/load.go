@@ -17,7 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// experimentEnv is what experiments need from this program.
+// experimentEnv returns what experiments need from this program.
 func experimentEnv() experiment.Env {
 	return experiment.Env{
 		Suite:   suiteCalled,
@@ -35,22 +35,22 @@ func suiteCalled(name string) (kit.Suite, error) {
 		}
 		known = append(known, e.Name)
 	}
-	return kit.Suite{}, fmt.Errorf("no suite is called %q; the suites are %s", name, strings.Join(known, ", "))
+	return kit.Suite{}, fmt.Errorf("unknown suite %q; the suites are %s", name, strings.Join(known, ", "))
 }
 
-// A source is the study that an argument STUDY|RUN stands for.
+// A source is the study that an argument STUDY|RUN names.
 type source struct {
 	path      string   // of the study file
-	overrides []string // those of the run come first
+	overrides []string // the run's come first
 	store     string   // file of the store
-	run       string   // id; "" where the argument is a study file
+	run       string   // id; "" if the argument is a study file
 }
 
 func (s source) load() (*experiment.Experiment, error) {
 	return experiment.Load(s.path, s.overrides, experimentEnv())
 }
 
-// find finds the run: by its id, or the newest of the study.
+// find finds the run by its id, or the newest run of the study.
 func (s source) find(ctx context.Context, db *store.DB) (*store.Run, error) {
 	if s.run != "" {
 		return db.Run(ctx, s.run)
@@ -58,7 +58,7 @@ func (s source) find(ctx context.Context, db *store.DB) (*store.Run, error) {
 	return experiment.LastRun(ctx, db, s.path, s.overrides)
 }
 
-// locate finds out what an argument stands for.
+// locate resolves an argument STUDY|RUN.
 func (a *app) locate(ctx context.Context, arg string) (source, error) {
 	if isStudyFile(arg) {
 		return source{arg, a.overrides, a.storeFor(arg), ""}, nil
@@ -71,7 +71,7 @@ func (a *app) locate(ctx context.Context, arg string) (source, error) {
 	return source{run.StudyPath, slices.Concat(run.Overrides, a.overrides), db.Path(), run.ID}, nil
 }
 
-// loadFor loads the study that an argument stands for.
+// loadFor loads the study that an argument names.
 func (a *app) loadFor(ctx context.Context, arg string) (*experiment.Experiment, source, error) {
 	from, err := a.locate(ctx, arg)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *app) loadFor(ctx context.Context, arg string) (*experiment.Experiment, 
 	return x, from, err
 }
 
-// findRun finds the run that an argument stands for, in a store opened to read.
+// findRun finds the run that an argument names, in a store opened for reading.
 func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, error) {
 	from := source{store: a.storeFor(""), run: arg}
 	if isStudyFile(arg) {
@@ -89,7 +89,7 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	}
 	db, err := store.OpenRead(ctx, from.store)
 	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && from.run != "" {
-		return nil, nil, fmt.Errorf("%s is no study file, and to find a run of that id: %w, or name its store with --store", arg, err)
+		return nil, nil, fmt.Errorf("%s is not a study file, and looking for a run with this id failed: %w, or give its store with --store", arg, err)
 	}
 	if err != nil {
 		return nil, nil, err
@@ -102,8 +102,8 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	return db, run, nil
 }
 
-// storeFor is the store of a study file: --store, or .scruple/scruple.db in
-// the study's folder, or in this one where the path is "".
+// storeFor returns the store of a study file: --store, or .scruple/scruple.db in
+// the study's folder. The folder of path "" is the current one.
 func (a *app) storeFor(studyPath string) string {
 	if a.storePath != "" {
 		return a.storePath
@@ -111,7 +111,7 @@ func (a *app) storeFor(studyPath string) string {
 	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
 }
 
-// isStudyFile tells a study file from a run id.
+// isStudyFile reports whether an argument names a study file and not a run.
 func isStudyFile(arg string) bool {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
 		return true

@@ -2,9 +2,10 @@
 // really better than another one, and whether it may be shipped.
 //
 // The package holds verbs, each in a file of its own, and what they share:
-// providers.go names the providers, wire.go makes models and pipelines, load.go
-// names the suites and finds studies and stores, observe.go shows progress, and
-// results.go prints and writes reports. What verbs do is in package experiment.
+// providers.go lists the providers, wire.go makes models and pipelines, load.go
+// lists the suites and finds studies and stores, observe.go shows progress, and
+// results.go prints and writes reports. The work of a verb is in package
+// experiment.
 package main
 
 import (
@@ -28,7 +29,7 @@ func main() {
 	os.Exit(execute(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 }
 
-// execute runs one command line and gives its exit code.
+// execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
 	root := newRoot(&app{in: in, out: out, err: errOut, getenv: getenv})
 	root.SetArgs(args)
@@ -64,7 +65,7 @@ EXIT STATUS
   2    bad usage or bad input
   3    not allowed, or not enough evidence to decide
   4    infrastructure: a provider, the store, or more failed trials than the study allows
-  130  interrupted; the same command continues`
+  130  interrupted; run the same command to resume`
 
 // An exitError carries the exit code of an error. With a nil err nothing more
 // is printed.
@@ -84,7 +85,7 @@ func (e *exitError) Unwrap() error { return e.err }
 
 func exit(code int, err error) error { return &exitError{code, err} }
 
-// exitCode classes an error by its type, never by its text. Unclassified
+// exitCode classifies an error by its type, never by its text. Unclassified
 // errors count as bad input.
 func exitCode(err error) int {
 	var e *exitError
@@ -107,7 +108,7 @@ func exitCode(err error) int {
 	return exitUsage
 }
 
-// An app is what every verb has at hand.
+// An app holds what every verb needs.
 type app struct {
 	in       io.Reader
 	out, err io.Writer
@@ -134,7 +135,7 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	root.SetVersionTemplate("scruple {{.Version}}\n")
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
-	flags.StringVar(&a.storePath, "store", "", "file that keeps runs (default .scruple/scruple.db beside the study)")
+	flags.StringVar(&a.storePath, "store", "", "database file of the runs (default .scruple/scruple.db beside the study)")
 	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
 	a.addShortcuts(root)
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
@@ -155,8 +156,8 @@ func addExitStatus(c *cobra.Command) {
 	}
 }
 
-// version names the build: the tag or the commit that Go recorded in it, or
-// dev where Go recorded neither.
+// version returns the tag or commit that Go recorded in the build, or dev if it
+// recorded neither.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {

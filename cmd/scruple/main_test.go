@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		{&store.Error{Path: "s.db", Err: store.ErrLocked}, exitInfrastructure},
 		{&store.Error{Path: "s.db", Err: store.ErrNotFound}, exitUsage},
 		{&run.CallError{Err: &model.Error{Kind: eval.ErrAuth}}, exitInfrastructure},
-		{fmt.Errorf("%w: the budget is used up", run.ErrStopped), exitNotAllowed},
+		{fmt.Errorf("%w: the budget is exhausted", run.ErrStopped), exitNotAllowed},
 		{errors.Join(fmt.Errorf("%w: %w", run.ErrStopped, errInterrupted), exit(exitInfrastructure, nil)), exitInterrupted},
 		{fmt.Errorf("gate: %w", exit(exitFail, nil)), exitFail},
 		{fmt.Errorf("run r: %w", &experiment.NotAllowedError{Err: store.ErrNotFound}), exitNotAllowed},

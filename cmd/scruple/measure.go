@@ -8,11 +8,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/trec"
 )
 
 func measureVerb(a *app) *cobra.Command {
-	c := &cobra.Command{Use: "measure", Short: "measures for files that were made elsewhere", Long: "Measures for files that were made elsewhere."}
+	c := &cobra.Command{Use: "measure", Short: "compute measures on files from other programs", Long: "Computes measures on files from other programs."}
 	c.AddCommand(measureRankingVerb(a))
 	return c
 }
@@ -22,16 +23,15 @@ func measureRankingVerb(a *app) *cobra.Command {
 	var perQuery bool
 	c := verb("ranking", "measure a TREC run against judgements, as trec_eval does",
 		`Reads a run (query Q0 document rank score tag) and judgements (query iter
-document relevance), plain or gzipped, one of them from - if need be, and prints
-the means over all queries that both have. success_K is Hits@K. Ties are broken
-as trec_eval does: by document id, last in the alphabet first; the rank column
-is not read. What was left out is said below the table, with --json on standard
-error.`, cobra.NoArgs,
+document relevance), plain or gzipped, and prints the means over the queries that
+both files have. One file may be -, standard input. success_K is Hits@K. Ties are
+broken as in trec_eval: by document id, descending; the rank column is ignored.
+Queries left out are listed below the table, with --json on standard error.`, cobra.NoArgs,
 		func(*cobra.Command, []string) error { return a.measureRanking(run, qrels, perQuery) })
 	f := c.Flags()
 	f.StringVar(&run, "run", "", "run file, - for standard input")
 	f.StringVar(&qrels, "qrels", "", "judgements, - for standard input")
-	f.BoolVar(&perQuery, "per-query", false, "print every query as well")
+	f.BoolVar(&perQuery, "per-query", false, "also print every query")
 	return c
 }
 
@@ -96,7 +96,7 @@ func (a *app) printRanking(r *trec.Result, perQuery bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	a.say("\n%d queries", len(r.Queries))
+	a.say("\n%s", eval.Plural(len(r.Queries), "query"))
 	for _, note := range r.Notes {
 		a.say("%s", note)
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 )
 
-// observer picks how a run is shown: JSON events, bars on a terminal, plain
+// observer returns how to show a run: JSON events, bars on a terminal, or plain
 // lines elsewhere.
 func (a *app) observer() (run.Observer, func()) {
 	switch {
@@ -34,7 +35,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// terminal says how to print a report on standard output.
+// terminal returns the options for a report on standard output.
 func (a *app) terminal() report.TerminalOptions {
 	o := report.TerminalOptions{Width: 80}
 	if f, ok := a.out.(*os.File); ok && isTerminal(a.out) {
@@ -46,24 +47,24 @@ func (a *app) terminal() report.TerminalOptions {
 	return o
 }
 
-// describe puts an event into a line for people.
+// describe formats an event as a line of text.
 func describe(e run.Event) string {
 	switch e.Kind {
 	case "retry":
-		return fmt.Sprintf("%v: %s; trying again in %v", e.Trial, e.Note, e.Wait)
+		return fmt.Sprintf("%v: %s; retrying in %v", e.Trial, e.Note, e.Wait)
 	case "stopping":
 		return "stopping: " + e.Note
 	}
 	return e.Note
 }
 
-// summarise puts where a stage stands into a line.
+// summarise formats the progress of a stage as a line of text.
 func summarise(p run.Progress) string {
 	var done, planned, failed int
 	for _, arm := range p.Arms {
 		done, planned, failed = done+arm.Done, planned+arm.Planned, failed+arm.Failed
 	}
-	line := fmt.Sprintf("%s: %d of %d trials, %d failed, %d calls, $%.4f, %v", p.Stage, done, planned, failed, p.Spent.Calls, p.Spent.Cost,
+	line := fmt.Sprintf("%s: %d of %s, %d failed, %s, $%.4f, %v", p.Stage, done, eval.Plural(planned, "trial"), failed, eval.Plural(p.Spent.Calls, "call"), p.Spent.Cost,
 		p.Elapsed.Round(time.Second/10))
 	if p.Left > 0 {
 		line += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))
@@ -71,8 +72,8 @@ func summarise(p run.Progress) string {
 	return line
 }
 
-// A plainObserver prints a line now and then and one for what is worth it. Of
-// many events of one kind it prints the first few and then counts.
+// A plainObserver prints progress from time to time, and events. It prints the
+// first few events of each kind.
 type plainObserver struct {
 	w     io.Writer
 	every time.Duration
@@ -80,7 +81,7 @@ type plainObserver struct {
 	seen  map[string]int
 }
 
-// eventsShown is how many events of a kind are shown one by one.
+// eventsShown is how many events of a kind are printed.
 const eventsShown = 10
 
 func (o *plainObserver) Event(e run.Event) {
@@ -91,7 +92,7 @@ func (o *plainObserver) Event(e run.Event) {
 	case o.seen[e.Kind] <= eventsShown:
 		fmt.Fprintln(o.w, describe(e))
 	case o.seen[e.Kind] == eventsShown+1:
-		fmt.Fprintf(o.w, "more of this kind (%s) are counted and shown in the report\n", e.Kind)
+		fmt.Fprintf(o.w, "further events of this kind (%s) are not printed; the report counts them\n", e.Kind)
 	}
 }
 
@@ -106,7 +107,7 @@ func (o *plainObserver) Progress(p run.Progress) {
 	}
 }
 
-// A jsonObserver prints one JSON object a line.
+// A jsonObserver prints one JSON object per line.
 type jsonObserver struct {
 	out  *json.Encoder
 	last time.Time
@@ -130,13 +131,13 @@ func (o *jsonObserver) Progress(p run.Progress) {
 		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
 }
 
-// A barObserver draws one bar an arm.
+// A barObserver draws one bar per arm.
 type barObserver struct {
 	progress *mpb.Progress
 	bars     map[string]*armBar
 }
 
-// An armBar shows where an arm stands. It is drawn from another goroutine.
+// An armBar is the progress of an arm. Another goroutine draws it.
 type armBar struct {
 	*mpb.Bar
 	arm atomic.Pointer[run.ArmPlan]
@@ -173,7 +174,7 @@ func (o *barObserver) bar(key string, a *run.ArmPlan) *armBar {
 
 func (o *barObserver) close() {
 	for _, b := range o.bars {
-		b.Abort(false) // a bar that is not full would be waited for
+		b.Abort(false) // Wait would block on a bar that is not full
 	}
 	o.progress.Wait()
 }

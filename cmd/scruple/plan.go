@@ -10,17 +10,18 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 )
 
 func planVerb(a *app) *cobra.Command {
-	return verb("plan STUDY|RUN", "show what a run would ask and cost, before it does", `
-Trials, calls, tokens and cost for each arm, from trying a sample of trials
-without a model. The margin (±) is that of the sample, at 95 %. Tokens are
+	return verb("plan STUDY|RUN", "estimate the calls, tokens and cost of a run", `
+Estimates trials, calls, tokens and cost for each arm by performing a sample of
+trials without a model. The margin (±) is the sampling error at 95 %. Tokens are
 counted with the o200k vocabulary; other vocabularies differ by some percent.
-Output is counted at its limit, so the cost is an upper bound of what is
-foreseen.`, cobra.ExactArgs(1),
+Output is counted at its limit, so the cost of the expected calls is an upper
+bound.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) })
 }
 
@@ -31,7 +32,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	}
 	defer x.Close()
 	a.warnOf(x)
-	// Texts are made, counted and dropped: collecting them less often saves a
+	// Counting tokens makes much garbage: collecting it less often saves a
 	// quarter of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
 	p, err := x.Estimate(ctx, countTokens())
@@ -41,7 +42,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	if a.json {
 		return printJSON(a.out, p)
 	}
-	a.say("%s: %d items × %d arms × %d replicates = %d trials", p.Study, p.Items, p.Arms, p.Replicates, p.Trials)
+	a.say("%s: %s × %s × %s = %s", p.Study, eval.Plural(p.Items, "item"), eval.Plural(p.Arms, "arm"), eval.Plural(p.Replicates, "replicate"), eval.Plural(p.Trials, "trial"))
 	a.say("")
 	const row = "%-28s %8v %8v %12v %6s %12v %10s"
 	a.say(row, "arm", "trials", "calls", "input", "±", "output ≤", "cost ≤")
@@ -49,21 +50,21 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
 	}
 	if d := p.Detectable; d != nil {
-		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%d primary tests, correction: %s).",
-			d.DZ, d.Clusters, 100*d.Power, d.Alpha, d.Tests, x.Study.Statistics.Correction)
-		a.say("That is a mean difference of %.3f where differences have a standard deviation of 0.1, of %.3f where it is 0.2, of %.3f where it is 0.3.",
+		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
+			d.DZ, d.Clusters, 100*d.Power, d.Alpha, eval.Plural(d.Tests, "primary test"), x.Study.Statistics.Correction)
+		a.say("That is a mean difference of %.3f, %.3f or %.3f if the standard deviation of the differences is 0.1, 0.2 or 0.3.",
 			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
 	}
 	if p.CostUSD == nil {
-		a.say("\nNo price is known for some model: give it one with `price:` in the study to bound the cost.")
+		a.say("\nThe price of a model is unknown: give it with `price:` in the study to bound the cost.")
 	}
 	if x.HasJudge() {
-		a.say("\nJudge calls are counted as for right answers; answers with more candidates need more.")
+		a.say("\nJudge calls are counted for right answers; answers with more candidates need more.")
 	}
 	return nil
 }
 
-// percentOf is a margin in percent of its total.
+// percentOf returns a margin in percent of its total.
 func percentOf(margin *float64, total int) string {
 	switch {
 	case total == 0:
@@ -82,7 +83,7 @@ func dollars(v *float64) string {
 }
 
 // countTokens counts with the vocabulary of current OpenAI models, which is
-// within a few percent for others; four bytes a token where that fails.
+// within a few percent for others. If that fails it takes four bytes per token.
 func countTokens() plan.Counter {
 	load := sync.OnceValues(func() (tokenizer.Codec, error) { return tokenizer.Get(tokenizer.O200kBase) })
 	return func(text string) int {

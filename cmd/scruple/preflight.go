@@ -7,9 +7,9 @@ import (
 )
 
 func preflightVerb(a *app) *cobra.Command {
-	return verb("preflight STUDY|RUN", "run the suite's scorer on cases whose score is known", `
-The same check runs before every run; one wrong case stops it before a call is
-spent. Cases of your own go into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	return verb("preflight STUDY|RUN", "run the suite's scorer on cases with known scores", `
+The same check runs before every run; one wrong case stops the run before the
+first call. Put your own cases into the folder preflight beside the study.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err

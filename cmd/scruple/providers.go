@@ -17,36 +17,35 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A preset is what a study's provider stands for.
+// A preset is the default configuration of a provider.
 type preset struct {
 	name    string
-	wire    string // the format it speaks
-	baseURL string // unless the study gives another
-	keyEnv  string // unless the study names another; "" needs no key
+	wire    string // wire format
+	baseURL string // default; the study may override it
+	keyEnv  string // default; "" needs no key
 	doc     string
 }
 
-// presets are the providers that models are asked over HTTP.
+// presets are the HTTP providers.
 func presets() []preset {
 	return []preset{
 		{"anthropic", "anthropic", anthropic.BaseURL, "ANTHROPIC_API_KEY", "Anthropic's Messages API"},
-		{"openai", "openai", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Chat Completions API, and whatever speaks it at base_url"},
+		{"openai", "openai", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Chat Completions API, or a compatible server at base_url"},
 		{"openai_responses", "openai_responses", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Responses API"},
 		{"google", "google", google.BaseURL, "GEMINI_API_KEY", "Google's Gemini API"},
-		{"gemini", "google", google.BaseURL, "GEMINI_API_KEY", "another name of google"},
+		{"gemini", "google", google.BaseURL, "GEMINI_API_KEY", "alias of google"},
 		{"deepseek", "openai", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "DeepSeek"},
 		{"moonshot", "openai", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "Moonshot AI (Kimi)"},
 		{"zai", "openai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "Z.AI (GLM)"},
-		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter, which passes on to many providers"},
+		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter, which routes to many providers"},
 		{"ollama", "openai", "http://127.0.0.1:11434/v1", "", "a local Ollama server"},
 		{"vllm", "openai", "http://127.0.0.1:8000/v1", "", "a local vLLM server"},
 		{"llamacpp", "openai", "http://127.0.0.1:8080/v1", "", "a local llama.cpp server"},
 	}
 }
 
-// newClient makes the client of one of the study's models and tells its wire
-// format. Keys come from getenv, named by the study or the preset, and from
-// nowhere else.
+// newClient returns the client of one of the study's models and its wire format.
+// Keys come only from getenv, by the name in the study or the preset.
 func newClient(m study.Model, getenv func(string) string, transport http.RoundTripper) (model.Client, string, error) {
 	switch m.Provider {
 	case "recorded":
@@ -60,7 +59,7 @@ func newClient(m study.Model, getenv func(string) string, transport http.RoundTr
 		return nil, "", unknownProvider(m.Provider)
 	}
 	if m.Name == "" {
-		return nil, "", fmt.Errorf("model %s has no name: give the name by which provider %s knows it", m.ID, m.Provider)
+		return nil, "", fmt.Errorf("model %s has no name: give the model name of provider %s", m.ID, m.Provider)
 	}
 	e, err := p.endpoint(m, getenv)
 	if err != nil {
@@ -71,7 +70,7 @@ func newClient(m study.Model, getenv func(string) string, transport http.RoundTr
 	return c, p.wire, err
 }
 
-// endpoint puts together where requests go and with which key.
+// endpoint returns the base URL and the key for requests.
 func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpoint, error) {
 	e := model.Endpoint{BaseURL: p.baseURL, KeyEnv: p.keyEnv}
 	if m.BaseURL != "" {
@@ -101,14 +100,14 @@ func openWire(wire string, e model.Endpoint) (model.Client, error) {
 	case "google":
 		return google.New(e)
 	}
-	return nil, fmt.Errorf("no client speaks wire format %q", wire)
+	return nil, fmt.Errorf("unknown wire format %q", wire)
 }
 
-// newRecorded makes a client that answers from the model's cassette, in the
-// format that was recorded.
+// newRecorded makes a client that answers from the model's cassette in the
+// recorded wire format.
 func newRecorded(m study.Model) (model.Client, string, error) {
 	if m.Cassette == "" {
-		return nil, "", fmt.Errorf("model %s is recorded and names no cassette: give the file of recordings as cassette", m.ID)
+		return nil, "", fmt.Errorf("model %s is recorded but has no cassette: give the file of recordings as cassette", m.ID)
 	}
 	cassette, err := recorded.Open(m.Cassette)
 	if err != nil {
@@ -121,7 +120,7 @@ func newRecorded(m study.Model) (model.Client, string, error) {
 	return recorded.NewClient(inner), cassette.Format(), nil
 }
 
-// newSimulated makes a model that is none, with the skill the study states.
+// newSimulated makes a fake model with the skill given in the study.
 func newSimulated(m study.Model) (model.Client, error) {
 	var skill simulated.Skill
 	if m.Skill != nil {
@@ -146,7 +145,7 @@ func findPreset(name string) (preset, bool) {
 	return preset{}, false
 }
 
-// unknownProvider names the provider that was probably meant, or all.
+// unknownProvider suggests the closest provider name, or lists all.
 func unknownProvider(name string) error {
 	known := []string{"recorded", "simulated"}
 	for _, p := range presets() {
@@ -156,10 +155,10 @@ func unknownProvider(name string) error {
 	if nearest, ok := text.Nearest(name, known); ok {
 		hint = "did you mean " + nearest + "?"
 	}
-	return fmt.Errorf("provider %q is unknown: %s (anything that speaks OpenAI's format is openai with a base_url)", name, hint)
+	return fmt.Errorf("unknown provider %q: %s (for an OpenAI-compatible server use openai with a base_url)", name, hint)
 }
 
-// onLoopback reports whether a base URL is this machine.
+// onLoopback reports whether a base URL refers to this machine.
 func onLoopback(base string) bool {
 	u, err := url.Parse(base)
 	if err != nil {

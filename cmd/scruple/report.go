@@ -9,8 +9,7 @@ import (
 func reportVerb(a *app) *cobra.Command {
 	var to rendering
 	c := verb("report STUDY|RUN", "show the report of a run", `
-Formats: terminal (default), markdown, json, and html, one file that needs
-nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+Formats: terminal (default), markdown, json, and html (one self-contained file).`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err
@@ -18,6 +17,6 @@ nothing else.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error 
 		return a.render(report.Report{Analysis: result.Analysis, Verdict: result.Verdict}, to)
 	})
 	to.flags(c)
-	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "all metrics and breakdowns (terminal)")
+	c.Flags().BoolVarP(&to.verbose, "verbose", "v", false, "show all metrics and breakdowns (terminal)")
 	return c
 }

@@ -19,7 +19,7 @@ import (
 )
 
 // samplesPerArm is how many of the best and of the worst trials of an arm a
-// report shows; of many arms it is one.
+// report shows. If there are many arms it shows one of each.
 func samplesPerArm(arms int) int {
 	if arms > report.Crowd {
 		return 1
@@ -27,7 +27,7 @@ func samplesPerArm(arms int) int {
 	return 3
 }
 
-// conclude scores and analyses a run from what is stored, writes the report
+// conclude scores and analyses a run from its stored answers, writes the report
 // files and prints the report.
 func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run) error {
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
@@ -56,7 +56,7 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run) err
 	return r.CheckFailures(result)
 }
 
-// resultsDir is where a study's report files go.
+// resultsDir returns the folder of a study's report files.
 func resultsDir(x *experiment.Experiment) string {
 	if dir := x.Study.Output.ResultsDir; dir != "" && dir != "results" {
 		return x.File.Resolve(dir)
@@ -65,14 +65,14 @@ func resultsDir(x *experiment.Experiment) string {
 }
 
 // writeReports writes the report in every file format, and the raw answers if
-// the study wants them.
+// the study asks for them.
 func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown report.Report) ([]string, error) {
 	if g := r.Study.Output.GenerateReport; g != nil && !*g {
 		return nil, nil
 	}
 	dir := resultsDir(r.Experiment)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return nil, fmt.Errorf("making the results folder: %w", err)
+		return nil, fmt.Errorf("creating the results folder: %w", err)
 	}
 	var files []string
 	for _, f := range report.Formats() {
@@ -149,7 +149,7 @@ func (a *app) render(result report.Report, to rendering) error {
 	return err
 }
 
-// keptFor reads back what was kept of the run an argument stands for.
+// keptFor reads the stored result of the run that an argument names.
 func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error) {
 	db, r, err := a.findRun(ctx, arg)
 	if err != nil {

@@ -18,17 +18,17 @@ import (
 
 func runVerb(a *app) *cobra.Command {
 	var opt runOptions
-	c := verb("run STUDY|RUN", "carry out a study: ask, judge, score, analyse, report", `
-Every answer is on disk before it is used. Interrupted at any moment, the same
-command goes on where the run stopped and pays for nothing twice. A finished
-run is only scored and reported again. A run whose study changed in what it
-asks is refused with the difference; --new starts another one.
+	c := verb("run STUDY|RUN", "run a study: ask, judge, score, analyse, report", `
+Every answer is on disk before it is used. After an interruption, the same command
+resumes the run and pays for no answer twice. A finished run is only scored and
+reported again. If prompts, models or items changed since the run began, the
+command fails and prints the difference; --new starts another run.
 
-Ctrl-C lets the calls that are under way end, a second one breaks them off.`, cobra.ExactArgs(1),
+Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
-	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if there is one of this study")
-	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "try the trials again that failed")
-	c.Flags().StringVar(&opt.record, "record", "", "write what providers are sent and answer to this cassette, for provider: recorded")
+	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
+	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "retry failed trials")
+	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded")
 	return c
 }
 
@@ -39,7 +39,7 @@ type runOptions struct {
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if opt.fresh && !isStudyFile(arg) {
-		return fmt.Errorf("run %s: --new starts another run of a study: name the study file", arg)
+		return fmt.Errorf("run %s: --new starts another run of a study: give the study file", arg)
 	}
 	x, from, err := a.loadFor(ctx, arg)
 	if err != nil {
@@ -79,12 +79,12 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	return errors.Join(asked, a.conclude(ctx, db, r))
 }
 
-// manyItems is from where on memory counts for more than the time to collect
-// it: what is kept of each item adds up, and the heap is let grow to a share
-// of it only.
+// manyItems is the number of items from which the garbage collector runs more
+// often: the data kept for each item add up, and memory then matters more than
+// collection time.
 const manyItems = 20_000
 
-// ask asks what is left of a run, shows how it goes, and stops at Ctrl-C.
+// ask performs the pending part of a run, shows progress, and stops at Ctrl-C.
 func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run.Model, retryFailed bool) error {
 	left, err := r.Left(ctx, retryFailed)
 	if err != nil || left.None() {
@@ -121,5 +121,5 @@ func interruptible(ctx context.Context) (_ context.Context, stop <-chan error, r
 	return ctx, interrupted, func() { signal.Stop(signals); close(quit); cancel(nil) }
 }
 
-// errInterrupted is why a run stopped that the user stopped.
-var errInterrupted = errors.New("interrupted: calls under way are let end; the same command continues")
+// errInterrupted is the cause of a run stopped by the user.
+var errInterrupted = errors.New("interrupted: waiting for calls in flight; run the same command to resume")

@@ -11,7 +11,7 @@ import (
 
 func schemaVerb(a *app) *cobra.Command {
 	return verb("schema SUITE", "print the JSON Schema of a suite's study files", `
-For editors: save it, and begin the study file with
+For editors: save it and begin the study file with
   # yaml-language-server: $schema=FILE`, cobra.ExactArgs(1), func(_ *cobra.Command, args []string) error {
 		entry, err := suiteCalled(args[0])
 		if err != nil {

@@ -10,8 +10,8 @@ import (
 
 func scoreVerb(a *app) *cobra.Command {
 	return verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
-No model is asked. Use it after a change of gold, of metrics, of comparisons or
-of rules. A change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
+Calls no model. Use it after a change of gold, metrics, comparisons or rules. A
+change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0]) })
 }
 
@@ -44,7 +44,7 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if change != nil {
 		a.say("%s", change.Note)
 		if change.Rejudge {
-			a.say("the judge has to be asked again about them: `scruple run %s`", x.File.Path)
+			a.say("their answers must be judged again: run `scruple run %s`", x.File.Path)
 		}
 	}
 	return a.conclude(ctx, db, r)

@@ -10,16 +10,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// commonShortcuts are those that every study has.
+// commonShortcuts apply to every study.
 func commonShortcuts() []kit.Shortcut {
 	return []kit.Shortcut{
-		{Flag: "seed", Key: "execution.seed", Doc: "seed of everything that is drawn"},
+		{Flag: "seed", Key: "execution.seed", Doc: "seed of all random draws"},
 		{Flag: "temperature", Key: "models[*].temperature", Doc: "temperature of every model"},
 	}
 }
 
-// addShortcuts gives every verb the flags that stand for one key of a study.
-// They come before what -o sets, so that -o has the last word.
+// addShortcuts gives every verb the flags that set one key of a study. They are
+// applied before -o, so -o takes precedence.
 func (a *app) addShortcuts(root *cobra.Command) {
 	list := commonShortcuts()
 	for i := range list {

@@ -13,11 +13,10 @@ import (
 func showVerb(a *app) *cobra.Command {
 	var to rendering
 	var which experiment.Selection
-	c := verb("show STUDY|RUN ITEM [ARM…]", "show what arms made of an item, step by step", `
-What came of it, gold beside the answer, and every step on the way: of all arms,
-or of those named. With --prompts also what models were asked, which is made
-again from the study and held to the hashes in the journal. Formats as those of
-report.`, cobra.MinimumNArgs(2),
+	c := verb("show STUDY|RUN ITEM [ARM…]", "show the trials of an item, step by step", `
+Shows the outcome, gold beside the answer, and every step, for all arms or the
+named ones. --prompts adds the prompts: they are built again from the study and
+checked against the hashes in the journal. Formats: see report.`, cobra.MinimumNArgs(2),
 		func(c *cobra.Command, args []string) error {
 			which.Item, which.Arms = args[1], args[2:]
 			shown, err := a.show(c.Context(), args[0], which)
@@ -27,8 +26,8 @@ report.`, cobra.MinimumNArgs(2),
 			return a.render(report.Report{Analysis: shown, Trials: true}, to)
 		})
 	to.flags(c)
-	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show what models were asked")
-	c.Flags().IntVar(&which.Replicate, "replicate", 1, "which of the study's replicates")
+	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show the prompts")
+	c.Flags().IntVar(&which.Replicate, "replicate", 1, "number of the replicate to show")
 	return c
 }
 

@@ -24,10 +24,10 @@ type statsOptions struct {
 func statsVerb(a *app) *cobra.Command {
 	var o statsOptions
 	c := verb("stats [METHOD]", "statistical tests on your own numbers",
-		`The methods that Scruple's own verdicts rest on, for a CSV file or a JSON case:
+		`The methods behind Scruple's own verdicts, for a CSV file or a JSON case:
 
-  scruple stats --list                                    what there is
-  scruple stats paired_t_test                             what one method wants
+  scruple stats --list                                    list the methods
+  scruple stats paired_t_test                             describe one method
   scruple stats paired_t_test --csv scores.csv --cols ctn,idiomatic
   scruple stats lmm_random_intercepts --csv rows.csv --formula "score ~ kernel + (1|document)"
   scruple stats --case case.json
@@ -36,9 +36,9 @@ func statsVerb(a *app) *cobra.Command {
 --cols a=ctn,b=idiomatic. --set gives an option, its value as JSON or as text:
 --set alternative=greater --set factor_levels='{"kernel":["literal","ctn"]}'.
 
-A case is a JSON object with method, params and input; its result is one JSON
-object on stdout and nothing else. What is undefined is null. A request that is
-refused gives {"error": true, "reason": …} and exit status 2.`,
+A case is a JSON object with method, params and input; its result on stdout is
+one JSON object. Undefined values are null. An invalid case gives
+{"error": true, "reason": …} and exit status 2.`,
 		cobra.MaximumNArgs(1),
 		func(_ *cobra.Command, args []string) error { return a.stats(args, o) })
 	f := c.Flags()
@@ -58,7 +58,7 @@ func (a *app) stats(args []string, o statsOptions) error {
 	case o.caseFile != "" && len(args) == 0:
 		return a.statsCase(o.caseFile)
 	case len(args) == 0:
-		return errors.New("stats: name a method, or --list, or --case FILE")
+		return errors.New("stats: give a method, --list or --case FILE")
 	}
 	p, err := procedure.Find(args[0])
 	if err != nil {
@@ -70,8 +70,8 @@ func (a *app) stats(args []string, o statsOptions) error {
 	return a.statsTable(p, o)
 }
 
-// statsCase answers a case. Whatever is wrong with it is an answer as well:
-// one JSON object, so that a program needs to read nothing else.
+// statsCase runs a case. An error is also printed as one JSON object, so a
+// program needs to read only standard output.
 func (a *app) statsCase(file string) error {
 	result, err := a.runCase(file)
 	if err == nil {
@@ -108,7 +108,7 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 		return err
 	}
 	if len(p.Columns) == 0 {
-		return fmt.Errorf("stats: %s takes no table; write a case and run --case FILE", p.Name)
+		return fmt.Errorf("stats: %s does not accept a table; write a case and run --case FILE", p.Name)
 	}
 	r, err := a.open(o.csv)
 	if err != nil {
@@ -139,7 +139,7 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	return procedure.Render(a.out, p, result)
 }
 
-// settings reads --set and --formula as a JSON object.
+// settings returns --set and --formula as a JSON object.
 func settings(o statsOptions) ([]byte, error) {
 	params := map[string]any{}
 	for _, s := range o.set {
@@ -178,7 +178,7 @@ func (a *app) listProcedures() error {
 		fmt.Fprintf(t, "%s\t%s\n", p.Name, p.Title)
 	}
 	t.Flush()
-	a.say("\n`scruple stats METHOD` tells what a method answers, assumes and takes.")
+	a.say("\n`scruple stats METHOD` describes the result, assumptions and arguments of a method.")
 	return nil
 }
 

@@ -6,14 +6,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
 func statusVerb(a *app) *cobra.Command {
-	return verb("status [STUDY|RUN]", "show where a run stands, or all runs of a store", `
-Says what is done, what failed and what it cost, and how the run was carried
-out. Nothing is changed; it can be used while a run is under way.`, cobra.MaximumNArgs(1),
+	return verb("status [STUDY|RUN]", "show the progress of a run, or of all runs of a store", `
+Shows trials done and failed, cost, and the history of the run. It changes nothing
+and works while the run is in progress.`, cobra.MaximumNArgs(1),
 		func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.allRuns(c.Context())
@@ -35,21 +36,21 @@ func (a *app) status(ctx context.Context, arg string) error {
 	if a.json {
 		return printJSON(a.out, s)
 	}
-	a.say("run      %s (%s), begun %s", s.Run, s.Suite, s.CreatedAt)
+	a.say("run      %s (%s), started %s", s.Run, s.Suite, s.CreatedAt)
 	a.say("study    %s", s.File)
-	a.say("state    %s: %d of %d trials done, %d failed", s.State, s.Done, s.Trials, s.Failed)
+	a.say("state    %s: %d of %s done, %d failed", s.State, s.Done, eval.Plural(s.Trials, "trial"), s.Failed)
 	if s.ToJudge+s.JudgeFailed > 0 {
-		a.say("judging  %d trials wait, %d failed", s.ToJudge, s.JudgeFailed)
+		a.say("judging  %s pending, %d failed", eval.Plural(s.ToJudge, "trial"), s.JudgeFailed)
 	}
-	a.say("spent    %d calls, %d tokens, $%.4f", s.Calls, s.Tokens, s.CostUSD)
+	a.say("spent    %s, %s, $%.4f", eval.Plural(s.Calls, "call"), eval.Plural(s.Tokens, "token"), s.CostUSD)
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}
 	switch s.State {
 	case "started":
-		a.say("continue with `scruple run %s`", arg)
+		a.say("resume with `scruple run %s`", arg)
 	case "error":
-		a.say("try the failed ones again with `scruple run --retry-failed %s`", arg)
+		a.say("retry failed trials with `scruple run --retry-failed %s`", arg)
 	}
 	return nil
 }
@@ -68,7 +69,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return printJSON(a.out, list)
 	}
 	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %d calls, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, s.Calls, s.CostUSD, s.CreatedAt)
+		a.say("%-24s %-8s %d/%d done, %d failed, %s, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, eval.Plural(s.Calls, "call"), s.CostUSD, s.CreatedAt)
 	}
 	if len(list) == 0 {
 		a.say("no runs yet")

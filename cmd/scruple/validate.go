@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 )
 
 func validateVerb(a *app) *cobra.Command {
-	return verb("validate STUDY|RUN", "check a study file and everything it names", `
-Reads the study, its data, gold, schemas and prompts, checks the rules, and
-runs the suite's pre-flight cases. Nothing is asked and nothing is written. All
-findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	return verb("validate STUDY|RUN", "validate a study file and everything it refers to", `
+Reads the study, its data, gold, schemas and prompts, checks the rules, and runs
+the suite's pre-flight cases. It calls no model and writes nothing. It lists all
+findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
@@ -24,7 +25,7 @@ findings are listed, each with file, line and remedy.`, cobra.ExactArgs(1), func
 			return err
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
-		a.say("%s is good: %d items, %d arms (%s), %d trials", args[0], len(x.Bench.Items()), len(x.Bench.Arms()), strings.Join(x.ArmIDs(), ", "), x.Plan.Len())
+		a.say("%s is valid: %s, %s (%s), %s", args[0], eval.Plural(len(x.Bench.Items()), "item"), eval.Plural(len(x.Bench.Arms()), "arm"), strings.Join(x.ArmIDs(), ", "), eval.Plural(x.Plan.Len(), "trial"))
 		if list := x.Facts(); list != nil {
 			facts := map[string]int{}
 			var words []string

@@ -24,14 +24,14 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// say prints a line for people; with --json nothing but JSON is printed.
+// say prints a line of text, or nothing with --json.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
 		fmt.Fprintf(a.out, format+"\n", args...)
 	}
 }
 
-// open opens a file to read, or standard input where it is -.
+// open opens a file for reading; - is standard input.
 func (a *app) open(file string) (io.ReadCloser, error) {
 	if file == "-" {
 		return io.NopCloser(a.in), nil
@@ -39,8 +39,8 @@ func (a *app) open(file string) (io.ReadCloser, error) {
 	return os.Open(file)
 }
 
-// writeFile replaces a file at once, so that a reader or a crash never meets
-// half of it.
+// writeFile replaces a file atomically: neither a reader nor a crash can leave
+// a partial file.
 func writeFile(path string, data []byte) error {
 	if err := replaceFile(path, data); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)

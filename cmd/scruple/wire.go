@@ -21,9 +21,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// models makes a client for every model and pipeline the study's arms and
-// judge ask. With record, what is sent and answered is written to that
-// cassette, keys taken out. The function it returns ends what they hold open.
+// models makes a client for every model and pipeline of the study's arms and
+// judges. With record, requests and answers are written to that cassette, without
+// keys. The returned function closes the clients.
 func (a *app) models(x *experiment.Experiment, record string) (models map[string]*run.Model, closeAll func() error, err error) {
 	var open []io.Closer
 	shut := func() error {
@@ -84,8 +84,8 @@ func (a *app) models(x *experiment.Experiment, record string) (models map[string
 	return models, shut, errors.Join(problems...)
 }
 
-// tryPipelines opens what outside programs and files the arms ask, and asks
-// nothing.
+// tryPipelines opens the external programs and files of the arms without asking
+// them.
 func (a *app) tryPipelines(x *experiment.Experiment) error {
 	var problems []error
 	transport := model.NewTransport(x.Study.Execution.Concurrency)
@@ -99,8 +99,8 @@ func (a *app) tryPipelines(x *experiment.Experiment) error {
 	return errors.Join(problems...)
 }
 
-// secrets are the keys the study's models may use, so that they can be taken
-// out of a recording.
+// secrets returns the keys the study's models may use, to remove them from
+// recordings.
 func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	var list []string
 	for _, m := range x.Study.Models {
@@ -117,7 +117,7 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 	return list
 }
 
-// pipeline makes the client of an arm that something outside answers for.
+// pipeline makes the client of an arm that an external pipeline answers.
 func (a *app) pipeline(p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
@@ -127,11 +127,11 @@ func (a *app) pipeline(p eval.Pipeline, x *experiment.Experiment, transport http
 	case "http":
 		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
 	}
-	return nil, fmt.Errorf("an arm of kind %q cannot be asked", p.Kind)
+	return nil, fmt.Errorf("unknown pipeline kind %q", p.Kind)
 }
 
-// answers opens a file of answers made elsewhere and says how it fits the
-// study: an item without an answer will count as a failed trial.
+// answers opens a file of answers from another program and prints what does not
+// match the study: an item without an answer will count as a failed trial.
 func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, error) {
 	client, err := outputs.Open(p.Target)
 	if err != nil {
@@ -144,21 +144,21 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 	missing, unknown := client.Missing(items, x.Study.Execution.Replicates), client.Unknown(items)
 	if len(missing) == x.Plan.Replicates()*len(items) {
 		client.Close()
-		return nil, fmt.Errorf("%s has no answer for any of the %d items of the study: its items are %s …", p.Target, len(items), strings.Join(plan.Shorten(unknown, 3), ", "))
+		return nil, fmt.Errorf("%s has no answer for any item of the study; it has answers for %s …", p.Target, strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(a.err, "%s: no answer for %d of %d trials (%s); they will fail\n", p.Target, len(missing),
-			x.Plan.Replicates()*len(items), strings.Join(plan.Shorten(missing, 3), ", "))
+		fmt.Fprintf(a.err, "%s: no answer for %d of %s (%s), which will fail\n", p.Target, len(missing),
+			eval.Plural(x.Plan.Replicates()*len(items), "trial"), strings.Join(plan.Shorten(missing, 3), ", "))
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(a.err, "%s: %d answers are to items the study does not have (%s); they are not used\n", p.Target, len(unknown),
+		fmt.Fprintf(a.err, "%s: ignored answers for %s not in the study: %s\n", p.Target, eval.Plural(len(unknown), "item"),
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	return client, nil
 }
 
-// costOf prices a model's answers, and tells whether the price is known: by the
-// study, else by the shipped list.
+// costOf returns the price function of a model and whether the price is known:
+// from the study, else from the built-in list.
 func costOf(m study.Model) (func(eval.Usage) float64, bool) {
 	p, known := priceOf(m)
 	if !known {

@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// Left is what is left to do of a run.
+// Left counts the pending work of a run.
 type Left struct {
 	Trials    int // to perform
 	Judgments int // trials with an outcome to judge; performing adds to them
@@ -21,11 +21,11 @@ type Left struct {
 	retryFailed bool
 }
 
-// None reports whether there is nothing left to do.
+// None reports whether no work is pending.
 func (l *Left) None() bool { return l.Trials+l.Judgments == 0 }
 
-// Left reads what is left to do of a run. With retryFailed, what failed is to be
-// done again.
+// Left reads the pending work of a run. With retryFailed, it includes failed
+// trials.
 func (r *Run) Left(ctx context.Context, retryFailed bool) (*Left, error) {
 	p, err := r.db.Progress(ctx, r.Record)
 	if err != nil {
@@ -46,28 +46,28 @@ func (r *Run) Left(ctx context.Context, retryFailed bool) (*Left, error) {
 	return l, nil
 }
 
-// performs reports whether a trial is to be performed.
+// performs reports whether a trial is pending.
 func (l *Left) performs(seq int) bool {
 	return !l.progress.Done[seq] || l.retryFailed && l.progress.Failed[seq]
 }
 
-// judges reports whether the outcome of a trial is to be judged.
+// judges reports whether the judging of a trial is pending.
 func (l *Left) judges(seq int) bool {
 	return !l.progress.Judged[seq] || l.retryFailed && l.progress.Unjudged[seq]
 }
 
-// Asking is what [Run.Ask] needs to reach models.
+// Asking holds what [Run.Ask] needs to call models.
 type Asking struct {
-	Models   map[string]*run.Model // by id, for all of [Experiment.UsedModels] and the bench's pipelines
-	Observer run.Observer          // nil: nobody watches
-	// An error received from Stop stops the run: nothing new begins, calls in
-	// flight end, and Ask returns [run.ErrStopped] wrapping the error. Cancel the
-	// context to break calls off as well.
+	Models   map[string]*run.Model // by id: [Experiment.UsedModels] and the bench's pipelines
+	Observer run.Observer          // may be nil
+	// An error received from Stop stops the run: no new trial starts, calls in
+	// flight finish, and Ask returns [run.ErrStopped] wrapping the error. Cancel
+	// the context to cancel the calls too.
 	Stop <-chan error
 }
 
-// Ask performs and judges what is left of a run. The kept analysis is dropped,
-// because it no longer covers what is stored.
+// Ask performs and judges the pending trials of a run. It deletes the stored
+// analysis, which no longer covers all answers.
 func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if left.None() {
 		return nil
@@ -92,8 +92,8 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	return errors.Join(err, journal.Close())
 }
 
-// stopOn stops the engine when an error arrives, until the function it returns
-// is called.
+// stopOn stops the engine when an error arrives, until the returned function is
+// called.
 func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
@@ -129,7 +129,7 @@ func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {
 	}
 }
 
-// judgeTasks lists what to judge: the calibration arms first, so that the
+// judgeTasks lists the trials to judge: the calibration arms first, so that the
 // judge's quality is known before the rest is paid for.
 func (r *Run) judgeTasks(ctx context.Context, left *Left) iter.Seq2[run.Task, error] {
 	calibrates := r.calibrationArms()
@@ -152,7 +152,7 @@ func (r *Run) judgeTasks(ctx context.Context, left *Left) iter.Seq2[run.Task, er
 	}
 }
 
-// armPlans counts, for each arm, the trials of a stage.
+// armPlans counts the trials of a stage for each arm.
 func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 	index := map[string]int{}
 	var plans []run.ArmPlan

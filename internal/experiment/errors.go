@@ -4,12 +4,13 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A NotAllowedError refuses what would mix two experiments or decide by numbers
-// that are not to be trusted: a run whose study asks something else now, an
-// outdated analysis, a scorer that is wrong about a known case.
+// A NotAllowedError prevents mixing two experiments or deciding by unreliable
+// numbers: the study no longer matches the run, the analysis is outdated, or the
+// scorer fails a known case.
 type NotAllowedError struct{ Err error }
 
 func (e *NotAllowedError) Error() string { return e.Err.Error() }
@@ -20,7 +21,7 @@ func notAllowed(format string, args ...any) error {
 	return &NotAllowedError{fmt.Errorf(format, args...)}
 }
 
-// A TooManyFailedError says that more trials failed than the study allows.
+// A TooManyFailedError reports that more trials failed than the study allows.
 type TooManyFailedError struct {
 	Share   float64 // of trials or judgements
 	Of      string  // what they are
@@ -29,12 +30,12 @@ type TooManyFailedError struct {
 }
 
 func (e *TooManyFailedError) Error() string {
-	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple status` says why, and `scruple run --retry-failed %s` asks them again",
+	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple status` shows why; retry with `scruple run --retry-failed %s`",
 		100*e.Share, e.Of, 100*e.Allowed, e.Study)
 }
 
-// CheckCases gives a [NotAllowedError] that names the pre-flight cases the
-// scorer is wrong about, if any.
+// CheckCases returns a [NotAllowedError] that lists the pre-flight cases the
+// scorer fails, if any.
 func CheckCases(results []kit.Result) error {
 	var wrong []string
 	for _, r := range results {
@@ -45,5 +46,5 @@ func CheckCases(results []kit.Result) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return notAllowed("the scorer is wrong about %d of %d pre-flight cases; nothing was asked:\n  %s", len(wrong), len(results), strings.Join(wrong, "\n  "))
+	return notAllowed("the scorer fails %d of %s; no model was called:\n  %s", len(wrong), eval.Plural(len(results), "pre-flight case"), strings.Join(wrong, "\n  "))
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// An Estimate is what a run would ask and cost, and which effects it could show.
+// An Estimate is the expected calls and cost of a run, and its smallest
+// detectable effect.
 type Estimate struct {
 	Study      string `json:"study"`
 	Items      int    `json:"items"`
@@ -18,11 +19,11 @@ type Estimate struct {
 	Replicates int    `json:"replicates"`
 	Quantities
 	PerArm     []ArmEstimate `json:"per_arm"`
-	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null: nothing is compared
+	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 }
 
-// Quantities are what an arm, or all of them, would ask. Margins are null where
-// the sample does not show them, and costs where a price is missing.
+// Quantities are the expected calls, tokens and cost of one arm or all arms.
+// Margins are null if the sample is too small, costs if a price is missing.
 type Quantities struct {
 	Trials      int      `json:"trials"`
 	Calls       int      `json:"calls"`
@@ -44,24 +45,24 @@ func known(v float64) *float64 {
 	return &v
 }
 
-// An ArmEstimate is that of one arm, from a sample of its trials.
+// An ArmEstimate is the estimate for one arm, from a sample of its trials.
 type ArmEstimate struct {
 	Arm string `json:"arm"`
 	Quantities
 	Sampled int `json:"sampled"`
 }
 
-// Detectable is the smallest effect that a study will show.
+// Detectable is the smallest detectable effect of a study.
 type Detectable struct {
 	Clusters int     `json:"clusters"` // independent units: items, or clusters of them
-	Tests    int     `json:"tests"`    // in the family that is corrected for
+	Tests    int     `json:"tests"`    // in the corrected family
 	Alpha    float64 `json:"alpha"`    // of one test, after the correction
 	Power    float64 `json:"power"`
 	DZ       float64 `json:"d_z"`
 }
 
-// Estimate tries a sample of trials without a model and counts tokens with the
-// counter.
+// Estimate performs a sample of trials without a model and counts their tokens
+// with the counter.
 func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimate, error) {
 	estimator := plan.Estimator{Bench: x.Bench, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
 	for _, arm := range x.Bench.Arms() {
@@ -82,7 +83,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	return e, err
 }
 
-// pricer prices what a plan expects. Pipelines outside cost nothing here: they
+// pricer prices the expected usage. External pipelines cost nothing here: they
 // are the user's own.
 func (x *Experiment) pricer() plan.Pricer {
 	costs := map[string]func(eval.Usage) float64{}
@@ -97,13 +98,13 @@ func (x *Experiment) pricer() plan.Pricer {
 	}
 }
 
-// plannedPower is the power that detectable effects are stated for.
+// plannedPower is the power of the smallest detectable effect.
 const plannedPower = 0.8
 
-// detectable is by the paired t-test, which the other tests come close to. Where
-// a correction depends on the p-values (Holm and those like it), the level is
-// that of its first step; false discovery rates are not corrected for, because
-// their level depends on how many effects there are.
+// detectable assumes the paired t-test, which approximates the other tests. For
+// step-wise corrections such as Holm's it uses the level of the first step. It
+// ignores corrections of the false discovery rate, whose level depends on the
+// number of true effects.
 func (x *Experiment) detectable() (*Detectable, error) {
 	d := &Detectable{Clusters: x.clusters(), Tests: x.primaryTests(), Alpha: x.Study.Statistics.Alpha, Power: plannedPower}
 	if len(x.Pairs) == 0 || d.Clusters < 2 {

@@ -1,22 +1,22 @@
-// Package experiment carries a study through the whole pipeline: it loads a
-// study with its data, starts or resumes a run, asks and judges what is left,
+// Package experiment runs a study through the whole pipeline: it loads a study
+// with its data, starts or resumes a run, performs and judges pending trials,
 // scores, analyses and decides. Commands, viewers and workers call it; each adds
 // only its own input and output.
 //
-//   - [Load] reads a study and everything it names. [Experiment.Estimate] says
-//     what a run would ask and cost.
-//   - [Experiment.StartOrResume] gives a [Run]; [Run.Left] lists what is left to
-//     do, and [Run.Ask] does it.
+//   - [Load] reads a study and the files it refers to. [Experiment.Estimate]
+//     estimates the calls and cost of a run.
+//   - [Experiment.StartOrResume] returns a [Run]; [Run.Left] counts the pending
+//     work, and [Run.Ask] does it.
 //   - [Run.Rescore] turns stored answers into an analysis and a verdict, and
-//     [Kept] reads them back. [Experiment.Decide] applies today's rules again.
+//     [Kept] reads them back. [Experiment.Decide] applies the current rules.
 //   - [StatusOf] and [Run.Show] describe a run and single trials.
 //
 // Everything is returned as data. The package must not know any provider,
 // concrete suite, terminal, signal, environment variable, command line or HTTP:
 // suites, prices, models, observers, the clock and the stop signal are
-// arguments. Errors are typed where callers treat them differently:
+// arguments. Errors are typed if callers handle them differently:
 // [NotAllowedError], [TooManyFailedError], and those of packages run and store.
-// Messages name the scruple command that helps, as everywhere in the program.
+// Messages name the scruple command that helps.
 package experiment
 
 import (
@@ -32,12 +32,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// An Env is what experiments need from the program they run in.
+// An Env is what experiments need from the calling program.
 type Env struct {
 	// Suite finds a suite by name.
 	Suite func(name string) (kit.Suite, error)
-	// Price gives what answers of a model cost in US dollars, and whether that is
-	// known. Unknown costs are NaN.
+	// Price returns the cost function of a model in US dollars, and whether the
+	// price is known. Unknown costs are NaN.
 	Price   func(study.Model) (cost func(eval.Usage) float64, known bool)
 	Now     func() time.Time
 	Version string // of the program, recorded with runs and analyses
@@ -60,9 +60,9 @@ type Experiment struct {
 	treatment []eval.Part
 }
 
-// Load reads a study file, applies the overrides, opens its data, and checks
-// what it says of arms, metrics, rules and budgets. The error lists all findings
-// of the first step that has any.
+// Load reads a study file, applies the overrides, opens the data, and validates
+// arms, metrics, rules and budgets. The error lists all findings of the first
+// step that has any.
 func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	file, own, suite, err := Read(path, overrides, env)
 	if err != nil {
@@ -80,7 +80,7 @@ func Load(path string, overrides []string, env Env) (*Experiment, error) {
 	return x, nil
 }
 
-// Read reads a study file in the type of its suite and does not open its data.
+// Read reads a study file into the type of its suite without opening the data.
 func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit.Suite, error) {
 	name, err := study.Suite(path, overrides)
 	if err != nil {
@@ -106,7 +106,7 @@ func (x *Experiment) Warnings() []string {
 	return nil
 }
 
-// Facts are counts of the data. They are nil where the suite has none.
+// Facts returns counts of the data, or nil if the suite has none.
 func (x *Experiment) Facts() []eval.Fact {
 	if w, ok := x.Bench.(kit.Warner); ok {
 		return w.Facts()
@@ -114,7 +114,7 @@ func (x *Experiment) Facts() []eval.Fact {
 	return nil
 }
 
-// ArmIDs lists the ids of all arms.
+// ArmIDs returns the ids of all arms.
 func (x *Experiment) ArmIDs() []string {
 	var ids []string
 	for _, arm := range x.Bench.Arms() {
@@ -123,8 +123,8 @@ func (x *Experiment) ArmIDs() []string {
 	return ids
 }
 
-// UsedModels are the ids of the models that arms and their judges ask, and the
-// names of judges that are no models.
+// UsedModels returns the ids of the models of arms and judges, and the names of
+// judges that are not models.
 func (x *Experiment) UsedModels() map[string]bool {
 	used := map[string]bool{}
 	for _, arm := range x.Bench.Arms() {
@@ -141,8 +141,8 @@ func (x *Experiment) HasJudge() bool {
 	return slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return len(arm.Judges) > 0 })
 }
 
-// calibrationArms are the ids of the arms that measure the judge by answering
-// from gold.
+// calibrationArms returns the ids of the arms that answer from gold, to measure
+// the judge.
 func (x *Experiment) calibrationArms() map[string]bool {
 	ids := map[string]bool{}
 	for _, arm := range x.Bench.Arms() {
@@ -159,8 +159,8 @@ func (x *Experiment) Preflight() ([]kit.Result, error) {
 	return x.Suite.Preflight(x.File.Resolve("preflight"))
 }
 
-// CheckScorer runs the pre-flight cases and refuses to go on when the scorer is
-// wrong about one of them.
+// CheckScorer runs the pre-flight cases and returns an error if the scorer fails
+// one.
 func (x *Experiment) CheckScorer() error {
 	results, err := x.Preflight()
 	if err != nil {

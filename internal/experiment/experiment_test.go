@@ -238,7 +238,7 @@ func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept ex
 	_, err = load(t, path, "statistics.alpha=0.01").Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "analyse it again")
 	_, err = load(t, path, "execution.seed=7").StartOrResume(ctx, db, "")
-	wantNotAllowed(t, err, "asked something else")
+	wantNotAllowed(t, err, "the study no longer matches run")
 	_, err = load(t, path, "execution.replicates=2").Attach(ctx, db, r.Record)
 	wantNotAllowed(t, err, "other items, arms or replicates")
 
@@ -282,7 +282,7 @@ func TestLoadReportsAll(t *testing.T) {
 	}
 	path := write(t, filepath.Join(dir, "study.yaml"), ranking)
 	_, err := experiment.Load(path, []string{"metrics.primary=[nope]", "metrics.secondary=[neither]", "execution.max_cost=1", "models[sim].provider=openai"}, env())
-	for _, words := range []string{`"nope"`, `"neither"`, "no price is known for model sim"} {
+	for _, words := range []string{`"nope"`, `"neither"`, "the price of model sim"} {
 		if err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%q is missing in: %v", words, err)
 		}
@@ -354,7 +354,7 @@ func TestJudgeAndGold(t *testing.T) {
 	write(t, data, strings.Replace(documents, `"correct_value": "A-17"`, `"correct_value": "A-18"`, 1))
 	changed := load(t, path)
 	_, err = changed.StartOrResume(ctx, db, "")
-	wantNotAllowed(t, err, "the gold of 1 items changed")
+	wantNotAllowed(t, err, "the gold of 1 item changed")
 	if r, err = changed.Attach(ctx, db, r.Record); err != nil {
 		t.Fatal(err)
 	}

@@ -11,13 +11,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// withPrompts adds to the steps of a trial what models were asked in them. The
-// journal keeps only hashes of requests, so the trial is performed again with
-// the journal's answers, and its requests must have those hashes.
+// withPrompts adds the prompts to the steps of a trial. The journal keeps only
+// hashes of requests, so the trial is performed again with the journal's answers
+// and its requests are checked against the hashes.
 func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[string]eval.Call, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
 	again := &replay{trial: t, calls: calls, asked: map[string]string{}}
 	if _, err := bench.Perform(ctx, t, again); err != nil {
-		return nil, fmt.Errorf("making the prompts of %v again: %w", t, err)
+		return nil, fmt.Errorf("rebuilding the prompts of %v: %w", t, err)
 	}
 	var list []eval.ExhibitStep
 	show := func(step string) {
@@ -37,7 +37,7 @@ func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[
 	return list, nil
 }
 
-// A replay answers a trial from the journal and keeps what it asks.
+// A replay answers a trial from the journal and keeps its prompts.
 type replay struct {
 	trial eval.Trial
 	calls map[string]eval.Call
@@ -53,7 +53,7 @@ func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Respo
 	case !ok:
 		return eval.Response{}, fmt.Errorf("step %s has no answer in the journal", step)
 	case c.Key != r.Key():
-		return eval.Response{}, fmt.Errorf("step %s was asked otherwise (%s): the study or its data changed since", step, strings.Join(eval.DiffParts(c.Parts, r.Parts()), "; "))
+		return eval.Response{}, fmt.Errorf("step %s had another request (%s): the study or its data changed since", step, strings.Join(eval.DiffParts(c.Parts, r.Parts()), "; "))
 	}
 	p.mu.Lock()
 	p.asked[step] = requestText(&r)
@@ -67,7 +67,7 @@ func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Respo
 	return eval.Response{}, fmt.Errorf("step %s failed: %s", step, c.Err)
 }
 
-// requestText is what a request says, as a person reads it.
+// requestText returns a request as readable text.
 func requestText(r *eval.Request) string {
 	var b strings.Builder
 	if r.System != "" {
@@ -77,7 +77,7 @@ func requestText(r *eval.Request) string {
 		fmt.Fprintf(&b, "[%s]\n%s\n\n", m.Role, m.Content)
 	}
 	if len(r.Messages) == 0 {
-		b.Write(r.Payload) // of a pipeline outside
+		b.Write(r.Payload) // of an external pipeline
 	}
 	return strings.TrimSpace(b.String())
 }

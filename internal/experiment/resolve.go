@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 )
 
-// resolve checks what the study says of arms and metrics against the suite.
+// resolve validates the arms and metrics of the study against the suite.
 func (x *Experiment) resolve() error {
 	s, arms := x.Study, x.Bench.Arms()
 	var problems []error
@@ -49,7 +49,7 @@ func (x *Experiment) checkJudge() error {
 	return x.File.Errorf("judge_model", "no arm of this %s study is judged: remove judge_model", x.Study.Suite)
 }
 
-// resolveMetrics picks the metrics to report and checks every name.
+// resolveMetrics selects the metrics to report and checks every name.
 func (x *Experiment) resolveMetrics() []error {
 	m := x.Study.Metrics
 	x.Primary, x.Secondary = m.Primary, m.Secondary
@@ -66,7 +66,7 @@ func (x *Experiment) resolveMetrics() []error {
 	return problems
 }
 
-// checkMetrics finds the names in a list of the study that are not metrics.
+// checkMetrics reports unknown metrics in a list of the study.
 func (x *Experiment) checkMetrics(path string, names []string) []error {
 	var known []string
 	for _, m := range x.Suite.Metrics {
@@ -75,13 +75,13 @@ func (x *Experiment) checkMetrics(path string, names []string) []error {
 	var problems []error
 	for i, name := range names {
 		if !slices.Contains(known, name) {
-			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "no metric is called %q; the metrics are %s", name, strings.Join(known, ", ")))
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "unknown metric %q; the metrics are %s", name, strings.Join(known, ", ")))
 		}
 	}
 	return problems
 }
 
-// addContrasts adds the pairs that the suite wants compared to the study's.
+// addContrasts adds the suite's contrasts to the comparisons of the study.
 func (x *Experiment) addContrasts() {
 	c, ok := x.Bench.(eval.Contraster)
 	if !ok {
@@ -131,7 +131,7 @@ func (x *Experiment) compared(a, b, metric string) bool {
 	return false
 }
 
-// checkBudget refuses a limit on cost that cannot be kept for want of a price.
+// checkBudget rejects a cost limit if the price of a model is unknown.
 func (x *Experiment) checkBudget() error {
 	if x.Study.Execution.MaxCost <= 0 {
 		return nil
@@ -139,7 +139,7 @@ func (x *Experiment) checkBudget() error {
 	used := x.UsedModels()
 	for _, m := range x.Study.Models {
 		if _, known := x.env.Price(m); used[m.ID] && !known {
-			return x.File.Errorf("execution.max_cost", "no price is known for model %s (%s %s), so its cost cannot be bounded: give it one with price: {input, output}, in US dollars per million tokens", m.ID, m.Provider, m.Name)
+			return x.File.Errorf("execution.max_cost", "the price of model %s (%s %s) is unknown, so its cost cannot be limited: give it with price: {input, output}, in US dollars per million tokens", m.ID, m.Provider, m.Name)
 		}
 	}
 	return nil

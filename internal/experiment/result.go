@@ -12,7 +12,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// A Result is what a run showed. Verdict is nil for a study without rules.
+// A Result is the analysis of a run and the verdict on it. Verdict is nil for a
+// study without rules.
 type Result struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
@@ -20,9 +21,9 @@ type Result struct {
 	basis string
 }
 
-// Rescore turns outcomes into scores, scores into an analysis and the analysis
-// into a verdict, and keeps all three. It asks no model. The analysis holds that
-// many of the best and of the worst trials of each arm as samples.
+// Rescore computes scores from outcomes, the analysis from scores and the verdict
+// from the analysis, and stores all three. It calls no model. samples is the
+// number of best and of worst trials of each arm in the analysis.
 func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	scorer, calibration, err := r.calibrate(ctx)
 	if err != nil {
@@ -50,7 +51,7 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	return result, r.keep(ctx, result)
 }
 
-// calibrate measures the judge first, where scoring depends on how good it is.
+// calibrate measures the judge first if scoring depends on its accuracy.
 func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
 	bench, ok := r.Bench.(eval.Calibrator)
 	if !ok {
@@ -74,7 +75,7 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 		for s, err := range score.All(scorer, r.db.Cases(ctx, r.Record)) {
 			if err == nil {
 				collector.Add(s)
-				err = collector.Err() // the store then keeps nothing
+				err = collector.Err() // rolls back
 			}
 			if !yield(s, err) {
 				return
@@ -83,7 +84,7 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 	})
 }
 
-// question is what the study asks of the numbers.
+// question returns the study's settings for the analysis.
 func (r *Run) question(progress *store.Progress) analyse.Question {
 	s := r.Study
 	q := analyse.Question{
@@ -100,7 +101,7 @@ func (r *Run) question(progress *store.Progress) analyse.Question {
 	return q
 }
 
-// sources are what an analysis needs beyond scores.
+// sources returns what an analysis needs beyond scores.
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sources, err error) {
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
 		c, err := r.db.Case(ctx, r.Record, t)
@@ -125,7 +126,7 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	return from, err
 }
 
-// decide applies the study's rules. It gives nil where there are none.
+// decide applies the study's rules. It returns nil if there are none.
 func (x *Experiment) decide(a *analyse.Analysis) *gate.Verdict {
 	if x.rules.Empty() {
 		return nil
@@ -159,7 +160,7 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 		return Result{}, fmt.Errorf("reading the analysis of run %s: %w", r.ID, err)
 	}
 	if found := result.Analysis.Format; found != analyse.Format {
-		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): `scruple score` analyses it again, for nothing", r.ID, found, analyse.Format)
+		return Result{}, fmt.Errorf("run %s was analysed by another version of Scruple (%s, this one writes %s): run `scruple score` to analyse it again at no cost", r.ID, found, analyse.Format)
 	}
 	if verdict == nil {
 		return result, nil
@@ -171,22 +172,22 @@ func Kept(ctx context.Context, db *store.DB, r *store.Run) (Result, error) {
 	return result, nil
 }
 
-// Decide applies the study's rules as they are now to the kept analysis of a
-// run. It refuses an analysis that was made of another study, other metrics or
-// other statistics. Verdict is nil for a study without rules.
+// Decide applies the study's current rules to the stored analysis of a run. It
+// rejects an analysis of another study, other metrics or other statistics.
+// Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
 	if err := x.checkSame(ctx, db, r); err != nil {
 		return Result{}, err
 	}
 	if kept.basis != x.basis() {
-		return Result{}, notAllowed("the study says something else of metrics, comparisons or statistics than when run %s was analysed: analyse it again with `scruple score %s`, which asks nothing", r.ID, x.File.Path)
+		return Result{}, notAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
 	kept.Verdict = x.decide(kept.Analysis)
 	return kept, nil
 }
 
-// basis is a hash of what the study says of scoring and analysis: an analysis
-// made on another basis cannot decide.
+// basis is a hash of the study's settings for scoring and analysis. An analysis
+// with another basis cannot decide.
 func (x *Experiment) basis() string {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(x.File.Canonical(), &keys); err != nil {
@@ -200,10 +201,10 @@ func (x *Experiment) basis() string {
 	for _, key := range []string{"metrics", "comparisons", "statistics", "judge_model"} {
 		parts = append(parts, eval.Part{Name: key, Value: string(keys[key])})
 	}
-	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // as stores have it
+	return eval.HashOf([]byte(eval.EncodeParts(parts))).String()[:12] // the stored form
 }
 
-// CheckFailures gives a [TooManyFailedError] where more trials failed than the
+// CheckFailures returns a [TooManyFailedError] if more trials failed than the
 // study allows.
 func (r *Run) CheckFailures(result Result) error {
 	share, of := result.Analysis.WorstFailures()

@@ -22,7 +22,7 @@ type Run struct {
 	db     *store.DB
 }
 
-// LastRun finds the newest run of a study file's study.
+// LastRun finds the newest run of the study in a file.
 func LastRun(ctx context.Context, db *store.DB, path string, overrides []string) (*store.Run, error) {
 	name, err := study.Name(path, overrides)
 	if err != nil {
@@ -31,8 +31,8 @@ func LastRun(ctx context.Context, db *store.DB, path string, overrides []string)
 	return db.LastRun(ctx, name)
 }
 
-// StartOrResume resumes the run of that id, or the newest run of the study where
-// id is "". It starts one where the study has none.
+// StartOrResume resumes the run with this id, or the newest run of the study if
+// id is "". It starts a run if the study has none.
 func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string) (*Run, error) {
 	if id != "" {
 		found, err := db.Run(ctx, id)
@@ -65,8 +65,8 @@ func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
 	return &Run{x, r, db}, nil
 }
 
-// Resume prepares a run to be continued. It refuses a run whose study asks
-// something else now.
+// Resume prepares a run to be resumed. It rejects a run that the study no longer
+// matches.
 func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
 	if err := x.checkSame(ctx, db, r); err != nil {
 		return nil, err
@@ -77,16 +77,16 @@ func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*R
 	return &Run{x, r, db}, nil
 }
 
-// Attach prepares a run to be read and scored. It refuses a run with other
-// trials than the study's, and allows changes of what models are asked.
+// Attach prepares a run to be read and scored. It rejects a run whose trials are
+// not those of the study, but allows changed prompts and models.
 func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
 	if err := db.SetPlan(ctx, r, x.Plan); err != nil {
-		return nil, notAllowed("%w: the study has other items, arms or replicates now; undo the change, or start another run with `scruple run --new`", err)
+		return nil, notAllowed("%w: the study now has other items, arms or replicates; undo the change, or start another run with `scruple run --new`", err)
 	}
 	return &Run{x, r, db}, nil
 }
 
-// checkSame refuses a run whose study asks something else now, or whose gold
+// checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
 	diffs := eval.DiffParts(r.Treatment, x.treatment)
@@ -97,24 +97,24 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	input, gold := plan.Changes(was, x.Bench.Items())
 	diffs = append(diffs, plan.Shorten(input, 5)...)
 	if len(diffs) > 0 {
-		return notAllowed("run %s of this study asked something else:\n  %s\nundo the change to go on with it, or start another run with --new",
+		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change to resume the run, or start another run with --new",
 			r.ID, strings.Join(diffs, "\n  "))
 	}
 	if len(gold) > 0 {
-		return notAllowed("the gold of %d items changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with --new",
-			len(gold), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
+		return notAllowed("the gold of %s changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with --new",
+			eval.Plural(len(gold), "item"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
 	}
 	return nil
 }
 
-// A GoldChange is a change of gold that a run accepted.
+// A GoldChange is an accepted change of gold.
 type GoldChange struct {
-	Note    string // as the run's history has it
-	Rejudge bool   // the judge must be asked again about the items
+	Note    string // as in the history of the run
+	Rejudge bool   // the items must be judged again
 }
 
-// AcceptGold records changed gold in the run's history and drops what followed
-// from the old one. It gives nil where gold is what it was, and refuses a run
+// AcceptGold records changed gold in the run's history and deletes results that
+// depend on the old gold. It returns nil if gold is unchanged. It rejects a run
 // whose inputs changed: its answers are to other questions.
 func (r *Run) AcceptGold(ctx context.Context) (*GoldChange, error) {
 	was, err := r.db.Items(ctx, r.Record)
@@ -123,13 +123,13 @@ func (r *Run) AcceptGold(ctx context.Context) (*GoldChange, error) {
 	}
 	input, gold := plan.Changes(was, r.Bench.Items())
 	if len(input) > 0 {
-		return nil, notAllowed("the data of run %s changed: %s: its answers are to other inputs; undo the change, or start another run with `scruple run --new`",
+		return nil, notAllowed("the data of run %s changed (%s), so its answers are to other inputs: undo the change, or start another run with `scruple run --new`",
 			r.Record.ID, strings.Join(plan.Shorten(input, 5), ", "))
 	}
 	if len(gold) == 0 {
 		return nil, nil
 	}
-	note := fmt.Sprintf("scored against changed gold of %d items: %s", len(gold), strings.Join(plan.Shorten(gold, 20), ", "))
+	note := fmt.Sprintf("scored against changed gold of %s: %s", eval.Plural(len(gold), "item"), strings.Join(plan.Shorten(gold, 20), ", "))
 	if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: "gold changed", Note: note}); err != nil {
 		return nil, err
 	}

@@ -12,32 +12,33 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// A Selection is the trials of one item to be shown.
+// A Selection selects trials of one item to show.
 type Selection struct {
 	Item      string
-	Arms      []string // none: all that have done the item
+	Arms      []string // empty: all with an outcome for the item
 	Replicate int
-	Prompts   bool // with what models were asked
+	Prompts   bool // include prompts
 }
 
-// CheckSelection reports what a selection names and the study does not have.
+// CheckSelection returns an error if the study does not have the item, an arm or
+// the replicate.
 func (x *Experiment) CheckSelection(s Selection) error {
 	if !slices.ContainsFunc(x.Bench.Items(), func(it eval.Item) bool { return it.ID == s.Item }) {
-		return fmt.Errorf("show: there is no item %q in study %s", s.Item, x.Study.Name)
+		return fmt.Errorf("show: study %s has no item %q", x.Study.Name, s.Item)
 	}
 	known := x.ArmIDs()
 	for _, arm := range s.Arms {
 		if !slices.Contains(known, arm) {
-			return fmt.Errorf("show: there is no arm %q in study %s: want some of %s", arm, x.Study.Name, strings.Join(known, ", "))
+			return fmt.Errorf("show: study %s has no arm %q; the arms are %s", x.Study.Name, arm, strings.Join(known, ", "))
 		}
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
-		return fmt.Errorf("--replicate %d: study %s has %d", s.Replicate, x.Study.Name, x.Study.Execution.Replicates)
+		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, eval.Plural(x.Study.Execution.Replicates, "replicate"))
 	}
 	return nil
 }
 
-// Show gathers trials as the samples of an analysis that holds nothing else.
+// Show returns trials as the samples of an analysis without other content.
 func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) {
 	if err := r.CheckSelection(s); err != nil {
 		return nil, err
@@ -80,12 +81,12 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 		shown.Samples = append(shown.Samples, analyse.Sample{Show: exhibit})
 	}
 	if len(shown.Samples) == 0 {
-		return nil, fmt.Errorf("show: no arm of run %s has done %s yet", r.Record.ID, s.Item)
+		return nil, fmt.Errorf("show: run %s has no outcome for item %s yet", r.Record.ID, s.Item)
 	}
 	return shown, nil
 }
 
-// callsAbout are the calls of the trials of a selection, by arm and step.
+// callsAbout returns the calls of the selected trials by arm and step.
 func (r *Run) callsAbout(ctx context.Context, s Selection) (map[string]map[string]eval.Call, error) {
 	calls := map[string]map[string]eval.Call{}
 	for c, err := range r.db.Calls(ctx, r.Record) {

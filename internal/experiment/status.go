@@ -8,7 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// A Status is where a run stands and how it was carried out.
+// A Status is the progress and history of a run.
 type Status struct {
 	Run         string        `json:"run"`
 	Study       string        `json:"study"`
@@ -27,8 +27,8 @@ type Status struct {
 	Events      []store.Event `json:"events,omitempty"`
 }
 
-// StatusOf reads the status of a run. It needs no study file, and can be used
-// while the run is carried out.
+// StatusOf reads the status of a run. It needs no study file and works while the
+// run is in progress.
 func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	p, err := db.Progress(ctx, r)
 	if err != nil {
@@ -68,7 +68,7 @@ func Statuses(ctx context.Context, db *store.DB) ([]Status, error) {
 	return list, nil
 }
 
-// wasJudged reports whether the study a run was made from has a judge.
+// wasJudged reports whether the study of a run has a judge.
 func wasJudged(r *store.Run) bool {
 	for _, part := range r.Treatment {
 		if part.Name == plan.JudgeModelPart || part.Name == plan.JudgesPart {

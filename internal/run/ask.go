@@ -14,7 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
-// A CallError is a call that got no answer, for good.
+// A CallError is a call that failed after all retries.
 type CallError struct {
 	Trial eval.Trial
 	Step  string
@@ -26,7 +26,7 @@ type CallError struct {
 func (e *CallError) Error() string {
 	tries := ""
 	if e.Tries > 1 {
-		tries = fmt.Sprintf(" after %d tries", e.Tries)
+		tries = fmt.Sprintf(" after %d attempts", e.Tries)
 	}
 	text := fmt.Sprintf("asking %s about %v, step %s%s: %v", e.Model, e.Trial, e.Step, tries, e.Err)
 	if e.Err.Remedy != "" {
@@ -37,8 +37,8 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Fatal reports whether the error is about the study and not about this call:
-// every other call would meet it too, so the run ends at once.
+// Fatal reports whether the error concerns the study and not this call. Every
+// other call would fail too, so the run ends.
 func (e *CallError) Fatal() bool {
 	switch e.Err.Kind {
 	case eval.ErrAuth:
@@ -49,7 +49,7 @@ func (e *CallError) Fatal() bool {
 	return false
 }
 
-// retryable reports whether asking again can help.
+// retryable reports whether a retry can succeed.
 func retryable(kind eval.ErrorKind) bool {
 	switch kind {
 	case eval.ErrAuth, eval.ErrBadRequest, eval.ErrRefused:
@@ -58,7 +58,8 @@ func retryable(kind eval.ErrorKind) bool {
 	return true
 }
 
-// An asker asks for one trial in one stage. It implements eval.Asker.
+// An asker sends the requests of one trial in one stage. It implements
+// eval.Asker.
 type asker struct {
 	engine *Engine
 	seat   *seat
@@ -76,7 +77,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	}
 	m, ok := a.engine.models[r.Model]
 	if !ok {
-		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which the study does not have", a.trial, r.Model)
+		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
 	r.Replicate = a.trial.Replicate
 	parts := r.Parts()
@@ -102,9 +103,9 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	return call.Response, err
 }
 
-// final reports whether a call that failed was tried as often as it is to be.
-// One that was broken off, or that a provider wants to wait for long, is not,
-// and neither is one that may be the study's fault.
+// final reports whether a failed call used all its retries. A canceled call, one
+// that the provider delays for too long, and one that may be the study's fault
+// are not final.
 func (e *Engine) final(c *eval.Call) bool {
 	switch c.ErrKind {
 	case eval.ErrAuth, eval.ErrBadRequest:
@@ -117,7 +118,7 @@ func (a *asker) claim(step string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.steps[step] {
-		return fmt.Errorf("run: %v asks twice in step %q: step names are unique within a trial", a.trial, step)
+		return fmt.Errorf("run: %v has duplicate step %q: step names must be unique within a trial", a.trial, step)
 	}
 	if a.steps == nil {
 		a.steps = map[string]bool{}
@@ -127,16 +128,16 @@ func (a *asker) claim(step string) error {
 }
 
 func changed(t eval.Trial, step string, was, now []eval.Part) error {
-	return fmt.Errorf("run: %v, step %s: the journal holds an answer to another request (%s): the study or the program changed under the run; "+
-		"undo the change, or start again with --new", t, step, strings.Join(eval.DiffParts(was, now), "; "))
+	return fmt.Errorf("run: %v, step %s: the journal has an answer to another request (%s): the study or the program changed during the run; "+
+		"undo the change, or start another run with --new", t, step, strings.Join(eval.DiffParts(was, now), "; "))
 }
 
-// longestWait is how long a provider may make a call wait. One that asks for
-// more is left for later: the trial fails and can be tried again.
+// longestWait is the longest delay a provider may request. Beyond it the trial
+// fails and can be retried later.
 const longestWait = 10 * time.Minute
 
-// send asks until there is an answer, no retry is left, or the run stops, and
-// records what came of it before it returns.
+// send sends the request until it has an answer, no retry is left, or the run
+// stops. It records the result before it returns.
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
 	e := a.engine
 	for try := 0; ; try++ {
@@ -153,14 +154,14 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		}
 		e.watch.event(Event{Kind: "retry", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: failure.Error(), Wait: wait})
 		if !a.seat.park(func() bool { return e.sleep(ctx, wait) }) {
-			// What was sent counts, also if the run is continued.
+			// Requests sent count even if the run is resumed.
 			return errors.Join(ErrStopped, e.journal.Append(asFailed(call, failure)))
 		}
 	}
 }
 
-// attempt sends the request once. It returns a failure that is to be tried
-// again, or the end of the matter: nil when the answer is on disk.
+// attempt sends the request once. It returns a failure to retry, or a final
+// result: a nil error means the answer is on disk.
 func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, try int) (*model.Error, error) {
 	e := a.engine
 	g := e.gates[m.Group]
@@ -177,7 +178,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	}
 	defer func() { <-e.calls }()
 	if !e.budget.reserve() {
-		e.Stop(fmt.Errorf("the budget is used up: %v", e.budget))
+		e.Stop(fmt.Errorf("the budget is exhausted: %v", e.budget))
 		return nil, ErrStopped
 	}
 	call.Attempts++
@@ -190,7 +191,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		e.watch.answered(call)
 		return nil, e.journal.Append(call)
 	}
-	if ctx.Err() != nil { // broken off by us: as if it had not been asked
+	if ctx.Err() != nil { // canceled by us: not recorded
 		return nil, ErrStopped
 	}
 	failure := model.FromTransport(ctx, err)
@@ -204,7 +205,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	return failure, e.giveUp(call, r.Model, failure)
 }
 
-// giveUp records a call as failed for good and gives the error that says so.
+// giveUp records a call as finally failed and returns its error.
 func (e *Engine) giveUp(call *eval.Call, modelID string, failure *model.Error) error {
 	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure}
 	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
@@ -220,8 +221,7 @@ func asFailed(call *eval.Call, failure *model.Error) *eval.Call {
 	return call
 }
 
-// admit waits for the model's limits, without holding the trial's place while
-// it has to wait.
+// admit waits for the model's limits and frees the trial's place meanwhile.
 func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok bool) {
 	if p.free() {
 		if generation, ok = g.tryEnter(); ok {

@@ -9,26 +9,25 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Budget bounds what a run may use, over all its sessions. 0 is no bound.
+// A Budget limits the usage of a run over all its sessions. 0 means no limit.
 type Budget struct {
 	Calls  int // requests sent, retries included
 	Tokens int
 	Cost   float64 // US dollars
 }
 
-// Spent is what a run has used.
+// Spent is the usage of a run.
 type Spent Budget
 
-// A ledger adds up what is spent. Calls are counted before they are sent;
-// tokens and cost are known only after, so those two can be overrun by what is
-// in flight when the bound is met.
+// A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
+// are known only afterwards, so calls in flight can exceed those two limits.
 type ledger struct {
 	mu     sync.Mutex
 	budget Budget
 	spent  Spent
 }
 
-// reserve counts one request, unless the budget is used up.
+// reserve counts one request, unless the budget is exhausted.
 func (l *ledger) reserve() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -55,15 +54,15 @@ func (l *ledger) total() Spent {
 	return l.spent
 }
 
-// String names the bounds and what was used of them.
+// String lists the usage of each limit.
 func (l *ledger) String() string {
 	s := l.total()
 	var parts []string
 	if l.budget.Calls > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d calls", s.Calls, l.budget.Calls))
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, eval.Plural(l.budget.Calls, "call")))
 	}
 	if l.budget.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %d tokens", s.Tokens, l.budget.Tokens))
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Tokens, eval.Plural(l.budget.Tokens, "token")))
 	}
 	if l.budget.Cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.4f of $%.4f", s.Cost, l.budget.Cost))

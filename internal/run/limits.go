@@ -11,13 +11,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A gate bounds the calls in flight to one provider and adapts the bound by
-// what becomes of a generation: as many calls as are let in at a time, all
-// begun since the bound last moved. More than a tenth refused for load halve
-// it, at once when half are; none refused raise it by an eighth. (Halving at
-// the first refusal would let a provider that refuses at random stall a run.)
-// It starts at the ceiling: a provider that takes everything is not made to
-// wait.
+// A gate limits the calls in flight to one provider and adapts the limit to the
+// results of a generation: as many calls as the limit allows, all started since
+// it last changed. If more than a tenth are rejected for load, the limit is
+// halved, at once when half are rejected. If none are rejected, it grows by an
+// eighth. (If the first rejection halved it, a provider that rejects at random
+// could stall a run.) It starts at the ceiling, so a provider that accepts
+// everything is not slowed down.
 type gate struct {
 	mu         sync.Mutex
 	ceiling    int
@@ -26,14 +26,14 @@ type gate struct {
 	generation int
 	good       int // answers of this generation
 	refused    int
-	waiting    []chan int // first come, first served; each is sent the generation of its place
+	waiting    []chan int // FIFO; each receives the generation of its place
 }
 
 func newGate(ceiling int) *gate {
 	return &gate{ceiling: ceiling, limit: ceiling}
 }
 
-// tryEnter takes a place if one is free, and tells its generation.
+// tryEnter takes a place if one is free, and returns its generation.
 func (g *gate) tryEnter() (generation int, ok bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -44,7 +44,7 @@ func (g *gate) tryEnter() (generation int, ok bool) {
 	return g.generation, true
 }
 
-// enter waits for a place. It reports false when the run stops first.
+// enter waits for a place. It reports false if the run stops first.
 func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) (generation int, ok bool) {
 	turn := make(chan int, 1)
 	g.mu.Lock()
@@ -61,14 +61,14 @@ func (g *gate) enter(ctx context.Context, stopping <-chan struct{}) (generation 
 	defer g.mu.Unlock()
 	if i := slices.Index(g.waiting, turn); i >= 0 {
 		g.waiting = slices.Delete(g.waiting, i, i+1)
-	} else { // handed over at the same moment: pass it on
+	} else { // received a place at the same time: release it
 		g.inside--
 		g.admit()
 	}
 	return 0, false
 }
 
-// admit hands free places to those who wait. The lock is held.
+// admit gives free places to waiting calls. The lock must be held.
 func (g *gate) admit() {
 	for g.inside < g.limit && len(g.waiting) > 0 {
 		g.waiting[0] <- g.generation
@@ -81,12 +81,12 @@ func (g *gate) admit() {
 type ending int
 
 const (
-	unsaid  ending = iota // nothing about load: broken off, another error
+	unsaid  ending = iota // not about load: canceled, another error
 	took                  // an answer
-	tooMuch               // refused for load
+	tooMuch               // rejected for load
 )
 
-// leave gives the place of a call of some generation back.
+// leave releases the place of a call and counts its result for its generation.
 func (g *gate) leave(generation int, how ending) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -103,7 +103,7 @@ func (g *gate) leave(generation int, how ending) {
 	g.admit()
 }
 
-// adapt moves the bound when enough of the generation is known.
+// adapt changes the limit when enough of the generation has finished.
 func (g *gate) adapt() {
 	all := g.good + g.refused
 	switch {
@@ -118,9 +118,9 @@ func (g *gate) adapt() {
 	g.good, g.refused = 0, 0
 }
 
-// A pace keeps requests and tokens per minute. Tokens are known only after an
-// answer, so they are taken from the allowance then, and the next request
-// waits until the debt is paid.
+// A pace limits requests and tokens per minute. Tokens are known only after an
+// answer and are then subtracted from the allowance. If it is negative, the next
+// request waits.
 type pace struct {
 	requests *rate.Limiter
 	tokens   *rate.Limiter
@@ -158,12 +158,12 @@ func (p *pace) wait(ctx context.Context, stopping <-chan struct{}) bool {
 	return p.requests == nil || p.requests.Wait(ctx) == nil
 }
 
-// used takes the tokens of an answer from the allowance.
+// used subtracts the tokens of an answer from the allowance.
 func (p *pace) used(u eval.Usage) {
 	if p.tokens == nil {
 		return
 	}
-	n := u.TotalInput() + u.TotalOutput() - 1 // one was taken before
+	n := u.TotalInput() + u.TotalOutput() - 1 // one was subtracted before
 	for burst := p.tokens.Burst(); n > 0; n -= burst {
 		p.tokens.ReserveN(time.Now(), min(n, burst))
 	}

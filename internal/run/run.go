@@ -1,18 +1,17 @@
-// Package run carries out a plan: it performs trials and has them judged,
-// many at a time, asking models within limits and budgets and writing every
-// answer to the journal before it is used.
+// Package run executes a plan: it performs and judges trials concurrently, calls
+// models within limits and budgets, and writes every answer to the journal before
+// it is used.
 //
-// A trial is ordinary code that asks step by step. When a run is started
-// again, its unfinished trials are performed from their start, and steps that
-// are in the journal are answered from it: nothing is paid for twice. The
-// package knows no suite, provider or database, only small interfaces.
+// A trial is ordinary code that asks step by step. When a run is resumed, its
+// unfinished trials are performed from their start, and steps in the journal are
+// answered from it: no answer is paid for twice. The package knows no suite,
+// provider or database, only small interfaces.
 //
 // # Concurrency
 //
-// At most Concurrency calls are on their way at any moment, where a call
-// counts until its answer is on disk; a crash can repeat no more calls than
-// that. Trials that wait (for a retry, a limit) hold no such place, so a
-// provider in trouble does not stop the others.
+// At most Concurrency calls are in flight. A call counts until its answer is on
+// disk, so a crash repeats no more calls than that. Trials that wait for a retry
+// or a limit hold no place, so a failing provider does not block the others.
 package run
 
 import (
@@ -27,33 +26,33 @@ import (
 	"github.com/scruple-eval/scruple/internal/model"
 )
 
-// A Journal keeps what happens. It is safe for concurrent use.
+// A Journal records calls, outcomes and verdicts. It is safe for concurrent use.
 type Journal interface {
 	// Append returns when the call is durable.
 	Append(*eval.Call) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
-	// Outcome and Judged need not wait for the disk: what they record can be
-	// made again from the calls.
+	// Outcome and Judged need not wait for the disk: their records can be
+	// recomputed from the calls.
 	Outcome(eval.Trial, eval.Outcome) error
 	Judged(eval.Trial, []eval.Verdict) error
 }
 
-// A Model is how the engine reaches one of the study's models.
+// A Model is the connection to one of the study's models.
 type Model struct {
 	Client model.Client
-	// Group names the provider's limit it shares: models of one group slow
+	// Group names the rate limit that the model shares: models of one group slow
 	// down together. Required.
 	Group             string
-	Concurrency       int     // ceiling of the group, the lowest of its models'; 0 is the run's
-	RequestsPerMinute float64 // 0 is no limit
+	Concurrency       int     // ceiling of the group: the lowest of its models; 0 is that of the run
+	RequestsPerMinute float64 // 0 means no limit
 	TokensPerMinute   float64
-	Timeout           time.Duration // 0 is the run's
-	// Cost prices an answer; it gives NaN where no price is known, and is nil
-	// where asking is free.
+	Timeout           time.Duration // 0 means that of the run
+	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
+	// calls are free.
 	Cost func(eval.Usage) float64
 }
 
-// Settings say how a plan is carried out.
+// Settings control the execution of a plan.
 type Settings struct {
 	Concurrency int
 	Retries     []time.Duration // wait before each retry
@@ -62,19 +61,19 @@ type Settings struct {
 	Budget      Budget
 }
 
-// A Task is one trial to do. Called says that the journal may hold calls of
-// it; Outcome is set for judging.
+// A Task is one trial to do. Called means that the journal may have calls of the
+// trial; Outcome is set for judging.
 type Task struct {
 	Trial   eval.Trial
 	Called  bool
 	Outcome eval.Outcome
 }
 
-// ErrStopped is the error of a run that was asked to stop, or whose budget is
-// used up. What was under way has ended well and is recorded.
+// ErrStopped is the error of a stopped run or one with an exhausted budget. Calls
+// that were in flight have finished and are recorded.
 var ErrStopped = errors.New("stopped")
 
-// An Engine carries out tasks of one run.
+// An Engine executes the tasks of one run.
 type Engine struct {
 	settings Settings
 	journal  Journal
@@ -92,7 +91,7 @@ type Engine struct {
 	stopWhy  error // set before stopping is closed
 }
 
-// New makes an engine. spent is what the run has used already.
+// New makes an engine. spent is the previous usage of the run.
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
 	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, paces: map[string]*pace{},
@@ -115,9 +114,8 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 	return e
 }
 
-// Stop asks the engine to begin nothing new and to let what is under way end.
-// The error of the run wraps why. To break off calls as well, cancel the
-// context.
+// Stop makes the engine start no new trials and wait for calls in flight. The
+// error of the run wraps why. To cancel the calls too, cancel the context.
 func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
 		e.stopWhy = why
@@ -135,7 +133,7 @@ func (e *Engine) stopped() bool {
 	}
 }
 
-// Perform does trials and records their outcomes.
+// Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
 	return e.each(ctx, eval.StageRun, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
 		outcome, err := bench.Perform(ctx, t.Trial, ask)
@@ -149,7 +147,7 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	})
 }
 
-// Judge has the outcomes of trials judged and records the verdicts.
+// Judge judges the outcomes of trials and records the verdicts.
 func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
 	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
 		verdicts, err := bench.Judge(ctx, t.Trial, t.Outcome, ask)
@@ -176,7 +174,7 @@ func asFailure(err error) (eval.Outcome, bool) {
 
 type doFunc func(context.Context, Task, eval.Asker) (failed bool, err error)
 
-// each does tasks concurrently until they are done, one of them ends the run,
+// each executes tasks concurrently until all are done, one of them ends the run,
 // or the engine is stopped.
 func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, tasks iter.Seq2[Task, error], do doFunc) error {
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -226,7 +224,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	return context.Cause(ctx)
 }
 
-// one does one task and tells the watch.
+// one executes one task and updates the watch.
 func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat, do doFunc) error {
 	if e.stopped() {
 		return ErrStopped
@@ -239,8 +237,8 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	return err
 }
 
-// cells groups tasks that must follow each other: with a delay between
-// replicates, the replicates of one item and arm; else every task alone.
+// cells groups tasks that must run in sequence: with a delay between replicates,
+// the replicates of one item and arm; otherwise each task is its own group.
 func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, error] {
 	return func(yield func([]Task, error) bool) {
 		var cell []Task
@@ -288,8 +286,8 @@ func (e *Engine) take(ctx context.Context, places chan struct{}) bool {
 	return false
 }
 
-// A seat is the place of a trial that is not waiting. While any of its steps
-// waits the place is free for another trial.
+// A seat is the place of a running trial. While any of its steps waits, another
+// trial may use the place.
 type seat struct {
 	places chan struct{}
 	mu     sync.Mutex
@@ -311,7 +309,7 @@ func (s *seat) park(wait func() bool) bool {
 	last := s.parked == 0
 	s.mu.Unlock()
 	if last {
-		s.places <- struct{}{} // soon free: whoever holds a place is at work
+		s.places <- struct{}{} // soon free: holders of places do not wait
 	}
 	return ok
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// An Observer is told how a run goes. Its methods are called one at a time.
+// An Observer receives the progress of a run. Its methods are called one at a
+// time.
 type Observer interface {
-	// Event tells of something worth a line: a retry, a failure, a stop.
+	// Event reports a retry, a failure or a stop.
 	Event(Event)
-	// Progress tells where the run stands, at most a few times a second, and
-	// once when a stage ends.
+	// Progress is called at most a few times a second, and once when a stage ends.
 	Progress(Progress)
 }
 
-// An Event is one thing that happened.
+// An Event is a retry, a failure or a stop.
 type Event struct {
 	Kind  string // retry | failed | stopping
 	Trial eval.Trial
@@ -26,13 +26,13 @@ type Event struct {
 	Note  string
 }
 
-// Progress is where a stage of a run stands.
+// Progress is the progress of a stage of a run.
 type Progress struct {
 	Stage   eval.Stage
 	Arms    []ArmPlan
 	Spent   Spent
 	Elapsed time.Duration // of this session
-	Left    time.Duration // estimate; 0 where there is nothing to estimate from
+	Left    time.Duration // estimate; 0 if unknown
 	Ended   bool
 }
 
@@ -56,8 +56,8 @@ type watch struct {
 
 const progressEvery = 200 * time.Millisecond
 
-// begin starts a stage and tells the observer of it until the function it
-// returns is called.
+// begin starts a stage and reports its progress until the returned function is
+// called.
 func (w *watch) begin(stage eval.Stage, arms []ArmPlan, l *ledger) func() {
 	w.mu.Lock()
 	w.begun = time.Now()
