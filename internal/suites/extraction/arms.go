@@ -12,28 +12,28 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// The arms that answer without asking anything.
+// The arms that make no calls.
 const (
 	nullBaseline   = "null_baseline"
 	heuristicName  = "heuristic"
 	calibrationArm = "calibration:gold"
 )
 
-// An arm is an arm with what performing it needs.
+// An arm is a [kit.Arm] with its prompt or its local function.
 type arm struct {
 	kit.Arm
-	kernel  string             // the prompt with its holes, for arms that ask models
-	prompts map[*Schema]prompt // the same, filled in
+	kernel  string             // the prompt template, for arms that ask models
+	prompts map[*Schema]prompt // the rendered template by schema
 	local   func(d *prepared) string
 }
 
-// A prompt is what a model is told about a schema, by the arm's kernel.
+// A prompt is a kernel rendered for a schema.
 type prompt struct {
 	system string
 	answer json.RawMessage // JSON Schema of the answer
 }
 
-// A planner turns kernels into arms, gathering findings.
+// A planner turns kernels into arms and collects errors.
 type planner struct {
 	kit.Planner
 	study *Study
@@ -45,8 +45,8 @@ func newPlanner(s *Study, resolve func(string) string, fault func(key, format st
 		Offline: "use builtin: heuristic to try the suite without any", Resolve: resolve, Fault: fault}}
 }
 
-// plan makes the arms: every kernel on each of its models, the null baseline
-// in any case, and with a judge the arm that calibrates it.
+// plan makes the arms: every kernel on each of its models, always the null
+// baseline, and the calibration arm if the study has a judge.
 func (p *planner) plan() []*arm {
 	kit.CheckNames(&p.Planner, p.study.Kernels, func(k Kernel) string { return k.Name })
 	for i := range p.study.Kernels {
@@ -109,8 +109,8 @@ func (p *planner) kernel(i int) {
 	}
 }
 
-// byName finds a kernel of which only the name is given: the file
-// kernels/NAME.txt beside the study, else what ships under that name.
+// byName resolves a kernel without a source by its name: the file
+// kernels/NAME.txt next to the study, else the shipped kernel.
 func (p *planner) byName(k *Kernel) {
 	path := "kernels/" + k.Name + ".txt"
 	if _, err := os.Stat(p.Resolve(path)); err == nil && kit.ValidName(k.Name) {
@@ -120,12 +120,12 @@ func (p *planner) byName(k *Kernel) {
 	}
 }
 
-// given lists which of the keys that say what a kernel is are given.
+// given lists the source keys that are set.
 func (k *Kernel) given() []string {
 	return kit.Given(k.Outside, kit.Way{Key: "path", Value: k.Path}, kit.Way{Key: "builtin", Value: k.Builtin}, kit.Way{Key: "of", Value: k.Of})
 }
 
-// localArm adds an arm that asks nothing; the hash is of what it does.
+// localArm adds an arm that makes no calls. Its hash covers does.
 func (p *planner) localArm(name string, role eval.Role, answer func(d *prepared) string, does ...string) {
 	p.arms = append(p.arms, &arm{local: answer, Arm: kit.Arm{Arm: eval.Arm{ID: name, Levels: levels(name, ""), Role: role, Hash: kit.Hash(does...).String()}}})
 }
@@ -134,7 +134,7 @@ func (p *planner) nullArm(name string) {
 	p.localArm(name, eval.RoleBaseline, nullAnswer, nullBaseline, "1")
 }
 
-// modelArms makes one arm a model of a kernel that is a prompt.
+// modelArms makes one arm for each model of a prompt kernel.
 func (p *planner) modelArms(i int, k *Kernel) {
 	kernel, ok := p.text(p.Key(i), k)
 	if !ok {
@@ -146,7 +146,7 @@ func (p *planner) modelArms(i int, k *Kernel) {
 	}
 }
 
-// text is the text of a prompt kernel, checked.
+// text reads and checks the text of a prompt kernel.
 func (p *planner) text(key string, k *Kernel) (string, bool) {
 	text, where, err := p.rawText(k)
 	if err == nil && k.Of != "" {
@@ -169,7 +169,7 @@ func (p *planner) text(key string, k *Kernel) (string, bool) {
 	return text, err == nil
 }
 
-// rawText reads the text of a kernel that has one of its own.
+// rawText reads the text of a kernel. It is empty for an ablation.
 func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 	switch {
 	case k.Builtin != "":
@@ -191,8 +191,8 @@ func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 	return "", "", nil
 }
 
-// base finds the kernel an ablation is made from: one of the study, enabled or
-// not, or a shipped one.
+// base finds the kernel that an ablation starts from: one of the study, enabled
+// or not, or a shipped one.
 func (p *planner) base(name string) *Kernel {
 	for i := range p.study.Kernels {
 		if k := &p.study.Kernels[i]; k.Name == name && k.isPrompt() {
@@ -205,7 +205,7 @@ func (p *planner) base(name string) *Kernel {
 	return nil
 }
 
-// isPrompt reports a kernel with a text of its own.
+// isPrompt reports whether the kernel has its own text.
 func (k *Kernel) isPrompt() bool {
 	return k.Path != "" || slices.Contains(shippedKernelNames, k.Builtin)
 }
@@ -220,8 +220,8 @@ func (p *planner) promptNames() []string {
 	return names
 }
 
-// renderAll renders the kernels for the schemas that documents use, and makes
-// the hashes of arms that ask models from everything they would send.
+// renderAll renders the kernels for the schemas in use. The hash of an arm that
+// asks a model covers everything it would send.
 func renderAll(arms []*arm, used []*Schema) {
 	for _, a := range arms {
 		if a.Settings == nil {

@@ -23,13 +23,12 @@ type Bench struct {
 	corpus   *corpus
 	items    []eval.Item
 	places   []place          // of items
-	byID     map[string]int32 // while documents are read
-	index    *eval.ItemIndex  // afterwards
-	mostGold int              // the fields annotated in the document that has most
-	buffers  *sync.Pool       // of *[]byte: records as they are read
-	hasDev   bool             // the documents are split, so that the judge is calibrated on dev
-	// unannotated counts fields of documents for which there is no gold; they
-	// are asked for and not scored.
+	byID     map[string]int32 // while loading
+	index    *eval.ItemIndex  // after loading
+	mostGold int              // the largest number of annotated fields in a document
+	buffers  *sync.Pool       // of *[]byte: raw records
+	hasDev   bool             // there are dev documents: the judge is calibrated on them
+	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
 
 	arms  []*arm
@@ -40,35 +39,35 @@ type Bench struct {
 // Items are the documents.
 func (b *Bench) Items() []eval.Item { return b.items }
 
-// Arms are the kernels on their models, the null baseline, and with a judge
-// the arm that calibrates it.
+// Arms are the kernels on their models, the null baseline, and the calibration
+// arm if there is a judge.
 func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
-// Pipelines are the outside pipelines that arms ask.
+// Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
-// Close closes the documents' files.
+// Close closes the document files.
 func (b *Bench) Close() error { return b.corpus.close() }
 
-// A prepared document is one with its schema, and when it is scored its index
+// A prepared document has its schema and, once ready is called, its text index
 // and annotated fields.
 type prepared struct {
 	Document
 	schema *Schema
 	item   int32
 	split  string
-	gold   bool // Truth is read
+	gold   bool // Truth was decoded
 
 	once   sync.Once
 	index  *text.Index
 	points []point // annotated fields in the schema's order
 }
 
-// document gives a document with its gold.
+// document reads a document with its gold.
 func (b *Bench) document(id string) (*prepared, error) { return b.read(id, true) }
 
-// read reads a document, or takes it from the cache. Without gold it takes half
-// the time.
+// read returns a document from the cache or the file. Decoding without gold
+// takes half the time.
 func (b *Bench) read(id string, gold bool) (*prepared, error) {
 	place, ok := b.index.Find(id)
 	if !ok {
@@ -101,7 +100,7 @@ func (b *Bench) read(id string, gold bool) (*prepared, error) {
 func (d *prepared) ready() *prepared {
 	d.once.Do(func() {
 		index, err := text.NewIndex(d.Text)
-		if err != nil { // checked when it was loaded; the file must have changed
+		if err != nil { // it was valid on load: the file has changed
 			index, _ = text.NewIndex("")
 		}
 		d.index = index
@@ -116,7 +115,7 @@ func (d *prepared) ready() *prepared {
 	return d
 }
 
-// Perform gets the arm's answer for the document. It asks at most once.
+// Perform gets the arm's answer for the document. It makes at most one call.
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.byArm[t.Arm]
 	if a == nil {
@@ -130,7 +129,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		if a.Role == eval.RoleCalibration && b.hasDev && d.split != splitDev {
 			return eval.Outcome{Kind: eval.OK, Data: []byte(`{"extractions":[]}`)}, nil
 		}
-		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil // what we wrote ourselves can be read
+		return eval.Outcome{Kind: eval.OK, Data: []byte(a.local(d))}, nil
 	}
 	r, err := a.request(d)
 	if err != nil {
@@ -149,7 +148,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 // needsGold reports whether the arm's answer depends on gold.
 func (a *arm) needsGold() bool { return a.Simulated || a.Role == eval.RoleCalibration }
 
-// outcomeOf says whether an answer can be read, and keeps it as it stands.
+// outcomeOf parses an answer and stores it unchanged.
 func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(answer)}
 	a, err := ReadAnswer(answer)
@@ -165,7 +164,7 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 	return o
 }
 
-// request is what the arm asks about a document.
+// request makes the arm's request about a document.
 func (a *arm) request(d *prepared) (eval.Request, error) {
 	if a.Pipeline != nil {
 		return a.RequestOutside(d.ID, func() any { return payload{d.ID, d.Text, d.schema.Name, d.schema.Fields} })
@@ -178,8 +177,8 @@ func (a *arm) request(d *prepared) (eval.Request, error) {
 	return r, nil
 }
 
-// modelRequest asks a model: the rendered kernel is the system prompt, the
-// document the one message, byte for byte.
+// modelRequest has the rendered kernel as system prompt and the document,
+// byte for byte, as its only message.
 func (a *arm) modelRequest(s *Schema, document string) eval.Request {
 	r, prompt := kit.RequestTo(a.Settings), a.prompts[s]
 	r.System = prompt.system
@@ -189,10 +188,10 @@ func (a *arm) modelRequest(s *Schema, document string) eval.Request {
 	return r
 }
 
-// toolName is the tool that models answer with where tools are asked for.
+// toolName names the tool for models with structured: tool.
 const toolName = "report_extractions"
 
-// A payload is what a pipeline outside is given.
+// A payload is the JSON request to an external pipeline.
 type payload struct {
 	DocumentID string  `json:"document_id"`
 	Text       string  `json:"text"`
@@ -200,8 +199,8 @@ type payload struct {
 	Fields     []Field `json:"fields"`
 }
 
-// Score turns the outcomes of a case into fractions. It is pure: it reads the
-// document and nothing else.
+// Score turns the outcomes of a case into fractions. It depends only on them
+// and the document.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	d, err := b.document(c.Item)
 	if err == nil {
@@ -225,8 +224,8 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return dst
 }
 
-// score lists the scores of an outcome in a fixed order: field by field in the
-// schema's, then those of the answer.
+// score lists the scores of an outcome: by field in schema order, then those of
+// the whole answer.
 func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.Verdict, role eval.Role) []eval.Score {
 	a, results := b.assess(d, o, vs)
 	m := emitter{scores: dst}
@@ -240,17 +239,17 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	return m.scores
 }
 
-// assess reads an outcome and scores its fields.
+// assess parses an outcome and scores its fields.
 func (b *Bench) assess(d *prepared, o *eval.Outcome, vs []eval.Verdict) (Answer, []result) {
 	return b.assessWith(d, o, b.mix, b.judge(vs))
 }
 
-// assessWith does the same with another judge. Of an answer that could not be
-// read, or was refused, every field is left out.
+// assessWith is assess with another mix and judge. In a malformed or refused
+// answer every field is omitted.
 func (b *Bench) assessWith(d *prepared, o *eval.Outcome, m mix, ask judge) (Answer, []result) {
 	var a Answer
 	if o.Kind == eval.OK {
-		a, _ = ReadAnswer(string(o.Data)) // it could be read when it came
+		a, _ = ReadAnswer(string(o.Data)) // it parsed when the outcome was stored
 	}
 	return a, d.assess(a, m, ask)
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// A fake answers requests in a test and remembers them by trial-less step.
+// A fake answers requests and records them by step.
 type fake struct {
 	answer func(step string, r eval.Request) (eval.Response, error)
 	asked  []eval.Request
@@ -164,8 +164,8 @@ func BenchmarkScore(b *testing.B) {
 	}
 }
 
-// A million documents must not fill the memory: what stays of each is where it
-// is, its strata and two hashes, at most 419 bytes.
+// A million documents must fit in memory: position, strata and two hashes of
+// each, at most 419 bytes.
 func TestMemory(t *testing.T) {
 	const n = 10_000
 	dir := t.TempDir()
@@ -187,5 +187,5 @@ func TestMemory(t *testing.T) {
 	runtime.KeepAlive(b)
 }
 
-// testContext is for code that has no test at hand to take one from.
+// testContext is for code without a testing.T.
 var testContext = context.Background()

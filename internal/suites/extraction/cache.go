@@ -5,18 +5,18 @@ import (
 	"sync"
 )
 
-// The cache holds documents that are in use: the arms of one document follow
-// each other, so a few suffice.
+// The limits of the cache. The arms of a document run one after another, so a
+// small cache is enough.
 const (
 	cacheDocuments = 256
-	cacheBytes     = 2 << 20 // of text; a prepared document takes about three times that
+	cacheBytes     = 2 << 20 // of text; a prepared document needs about three times as much
 )
 
-// A cache keeps the documents used last, within both limits.
+// A cache is an LRU cache of documents within both limits.
 type cache struct {
 	mu    sync.Mutex
 	items map[int32]*list.Element
-	order *list.List // of *prepared, the last used first
+	order *list.List // of *prepared, most recently used first
 	bytes int
 }
 
@@ -33,8 +33,8 @@ func (c *cache) get(item int32) *prepared {
 	return e.Value.(*prepared)
 }
 
-// put takes a document in, unless another goroutine was faster and read as much
-// of it, and returns the one that is kept.
+// put adds a document and returns the cached one: that of another goroutine if
+// it was first and has gold where d has.
 func (c *cache) put(d *prepared) *prepared {
 	c.mu.Lock()
 	defer c.mu.Unlock()

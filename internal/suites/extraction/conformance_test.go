@@ -8,7 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
 )
 
-// Every arm there is, with a judge, over the documents of the starter study.
+// Every kind of arm, with a judge, on the documents of the starter study.
 func TestConformance(t *testing.T) {
 	dir := t.TempDir()
 	suite := Suite()
@@ -38,7 +38,7 @@ kernels:
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What the rules answer, so that there are quotes to judge.
+	// The answers of the rules, so that there are quotes to judge.
 	answers := map[string]string{}
 	for _, it := range b.Items() {
 		d, err := b.document(it.ID)

@@ -1,22 +1,20 @@
-// Package extraction is the suite that asks: which prompt kernel, model or
-// pipeline extracts fields from documents better? An answer is right only as
-// far as it can show where in the document it stands.
+// Package extraction compares prompt kernels, models and pipelines that extract
+// fields from documents. An answer must quote the passage that supports each
+// value.
 //
-// # The way of a trial
+// # Trials
 //
-// A document is a record of a JSON Lines file or a pair of files ([Document]),
-// a schema lists the fields of its type ([Schema]), a kernel is a prompt with
-// two holes. Performing a trial sends the rendered kernel and the document and
-// keeps the answer as it stood. [ReadAnswer] turns an answer into entries, each
-// with a verdict on its form. Scoring holds each entry against gold: value,
-// evidence, page, status and schema, each in [0, 1], and their weighted sum.
-// Evidence needs a judge who reads the quote alone; where none is configured a
-// rule does it.
+// A document is a record of a JSON Lines file or a pair of files ([Document]).
+// A schema lists the fields of its type ([Schema]). A kernel is a prompt with
+// two placeholders. A trial sends the rendered kernel and the document and
+// stores the raw answer. [ReadAnswer] parses the answer into entries and checks
+// their form. Scoring compares each entry with gold: value, evidence, page,
+// status and schema, each in [0, 1], and their weighted sum. Evidence needs a
+// judge that sees only the quote; without a judge model a rule decides.
 //
-// Documents are not kept in memory: after validation a bench knows of each only
-// where it stands, its strata and two hashes, and reads it again when a trial
-// needs it.
+// Documents are not kept in memory. After validation a bench stores the
+// position, strata and two hashes of each, and reads it again for each trial.
 //
-// The package must not know any provider, store, statistic or clock, and it
-// asks models only through the [eval.Asker] it is given.
+// The package must not import providers, the store, statistics or a clock. It
+// calls models only through an [eval.Asker].
 package extraction

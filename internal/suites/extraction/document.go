@@ -14,20 +14,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A Document is one record of the data: a text and what is true of it. Its
-// text may be divided into pages by lines such as ---PAGE 2---.
+// A Document is one record of the data: a text and its gold. Lines such as
+// ---PAGE 2--- divide the text into pages.
 type Document struct {
 	ID         string `json:"document_id"`
 	Text       string `json:"text"`
 	Schema     string `json:"schema"`
-	DocType    string `json:"doc_type,omitempty"` // the schema's name when not given
+	DocType    string `json:"doc_type,omitempty"` // default: the name of the schema
 	Difficulty string `json:"difficulty,omitempty"`
-	Split      string `json:"split,omitempty"`   // dev, test or not given
-	Cluster    string `json:"cluster,omitempty"` // documents of one origin, which are resampled together
+	Split      string `json:"split,omitempty"`   // dev, test or empty
+	Cluster    string `json:"cluster,omitempty"` // documents of a cluster are resampled together
 	Truth      []Gold `json:"ground_truth"`
 }
 
-// Gold is what is true of one field of one document.
+// Gold is the annotation of one field of one document.
 type Gold struct {
 	Field      string    `json:"field"`
 	Exists     *bool     `json:"exists_in_document"`
@@ -36,16 +36,15 @@ type Gold struct {
 	Acceptable []literal `json:"acceptable_values,omitempty"`
 	Candidates []literal `json:"candidate_values,omitempty"`
 	Quote      string    `json:"evidence_quote,omitempty"`        // a passage that shows the value
-	Contains   string    `json:"evidence_must_contain,omitempty"` // or what such a passage has to hold
+	Contains   string    `json:"evidence_must_contain,omitempty"` // or text that such a passage must contain
 	Page       int       `json:"page,omitempty"`
 	Note       string    `json:"note,omitempty"` // why the field is ambiguous
 }
 
-// A literal is a value as it was written: a JSON string, number or boolean,
-// with "" for null.
+// A literal is the text of a JSON string, number or boolean; "" for null.
 type literal string
 
-// UnmarshalJSON reads a string, number, boolean or null.
+// UnmarshalJSON accepts a string, number, boolean or null.
 func (l *literal) UnmarshalJSON(data []byte) error {
 	switch jsontext.Value(data).Kind() {
 	case '{', '[':
@@ -63,13 +62,11 @@ func (l *literal) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// present, missing and ambiguous are the three kinds of field that scoring
-// tells apart.
+// A field is present, missing or ambiguous.
 func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
-// check refuses a record that contradicts itself, with every finding at once.
-// Positions are the caller's to add.
+// check validates a record and returns all errors. The caller adds the position.
 func (d *Document) check(s *Schema) error {
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -98,7 +95,7 @@ func (d *Document) check(s *Schema) error {
 		} else if s.field(name) < 0 {
 			fault("field %q: schema %s has no such field%s", name, s.Name, kit.DidYouMean(name, s.names()))
 		} else if slices.ContainsFunc(d.Truth[:i], func(o Gold) bool { return o.Field == name }) {
-			fault("field %q: there is gold for it twice", name)
+			fault("field %q: duplicate gold", name)
 		}
 		fieldType := text.String
 		if at := s.field(name); at >= 0 {
@@ -109,20 +106,20 @@ func (d *Document) check(s *Schema) error {
 	return errors.Join(errs...)
 }
 
-// check refuses gold that no answer could be right by.
+// check validates the gold of a field: some answer must be able to match it.
 func (g *Gold) check(t text.Type, index *text.Index, fault func(format string, args ...any)) {
 	switch {
 	case g.Exists == nil:
-		fault("exists_in_document is not given: write true or false")
+		fault("exists_in_document is missing: want true or false")
 	case g.missing():
 		g.checkMissing(fault)
 		return
 	case g.Ambiguous:
 		if n := distinct(t, g.Candidates); n < 2 {
-			fault("is ambiguous but has %d distinct candidate_values: list at least two, or make it a field with one correct_value", n)
+			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", kit.Plural(n, "distinct value", "distinct values"))
 		}
 		if g.Correct != "" {
-			fault("is ambiguous and has the correct_value %q: it is one or the other", g.Correct)
+			fault("is ambiguous but has correct_value %q: remove one of the two", g.Correct)
 		}
 	default:
 		if blank(g.Correct) {
@@ -143,7 +140,7 @@ func blank(v literal) bool { return strings.TrimSpace(string(v)) == "" }
 func (g *Gold) checkMissing(fault func(format string, args ...any)) {
 	switch {
 	case g.Ambiguous:
-		fault("is ambiguous and does not exist in the document: it is one or the other")
+		fault("is ambiguous but does not exist in the document: change one of the two")
 	case g.Correct != "" || len(g.Acceptable) > 0 || len(g.Candidates) > 0:
 		fault("does not exist in the document but has a value: set exists_in_document, or remove the values")
 	case g.Quote != "" || g.Contains != "":
@@ -155,7 +152,7 @@ func (g *Gold) checkMissing(fault func(format string, args ...any)) {
 
 func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args ...any)) {
 	if g.Contains != "" && !index.Has(g.Contains) {
-		fault("evidence_must_contain %q is not in the text, so no quote can hold it", clip(g.Contains))
+		fault("evidence_must_contain %q is not in the text, so no quote can contain it", clip(g.Contains))
 	}
 	if g.Page != 0 && !slices.ContainsFunc(index.Pages(), func(p text.Page) bool { return p.Number == g.Page }) {
 		fault("page %d: the document has no such page", g.Page)
@@ -174,7 +171,7 @@ func (g *Gold) checkEvidence(index *text.Index, fault func(format string, args .
 	}
 }
 
-// distinct counts the values that are not equal for the type.
+// distinct counts values that differ when compared as the type.
 func distinct(t text.Type, values []literal) int {
 	n := 0
 	for i, v := range values {
@@ -187,8 +184,8 @@ func distinct(t text.Type, values []literal) int {
 	return n
 }
 
-// inputHash covers what an arm is given of the document, goldHash what answers
-// are scored against, whatever the order of keys or the spacing in the file.
+// inputHash covers what arms see of the document, goldHash its gold. Neither
+// depends on key order or spacing in the file.
 func (d *Document) inputHash() eval.Hash {
 	return eval.HashOf(kit.AppendParts(make([]byte, 0, len(d.Text)+64), d.Schema, d.Text))
 }

@@ -14,8 +14,7 @@ import (
 var invoiceSchema = &Schema{Name: "invoice", Fields: []Field{
 	{Name: "invoice_number", Type: text.ID}, {Name: "due_date", Type: text.Date}, {Name: "total_amount", Type: text.Money}}}
 
-// Gold that contradicts itself is refused, and the document and field named
-// (X1.3). Each row is one record of gold beside the text below.
+// Contradictory gold is an error that names document and field (X1.3). Each row is one record of gold beside the text below.
 func TestGoldContradictions(t *testing.T) {
 	const doc = "---PAGE 1---\nInvoice INV-7\nTotal: 12.50\n---PAGE 2---\nDue: March 1, 2024\n"
 	tests := []struct{ gold, want string }{
@@ -26,16 +25,16 @@ func TestGoldContradictions(t *testing.T) {
 		{`{"field":"total_amount","exists_in_document":false,"correct_value":null,"acceptable_values":[]}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1","2"],"note":"two totals"}`, ""},
 
-		{`{"field":"total_amount","correct_value":"12.50"}`, `field "total_amount": exists_in_document is not given`},
+		{`{"field":"total_amount","correct_value":"12.50"}`, `field "total_amount": exists_in_document is missing`},
 		{`{"field":"total","exists_in_document":false}`, `field "total": schema invoice has no such field`},
 		{`{"field":"total_amout","exists_in_document":false}`, `did you mean "total_amount"?`},
 		{`{"exists_in_document":false}`, `ground_truth[0] has no field name`},
 		{`{"field":"total_amount","exists_in_document":true}`, `exists in the document but has no correct_value`},
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":"1","candidate_values":["1","2"]}`, `has candidate_values but is not ambiguous`},
-		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1"]}`, `is ambiguous but has 1 distinct candidate_values`},
-		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["a","A "]}`, `is ambiguous but has 1 distinct candidate_values`},
-		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"correct_value":"1","candidate_values":["1","2"]}`, `is ambiguous and has the correct_value "1"`},
-		{`{"field":"total_amount","exists_in_document":false,"is_ambiguous":true,"candidate_values":["1","2"]}`, `is ambiguous and does not exist`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1"]}`, `is ambiguous but candidate_values has 1 distinct value`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["a","A "]}`, `is ambiguous but candidate_values has 1 distinct value`},
+		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"correct_value":"1","candidate_values":["1","2"]}`, `is ambiguous but has correct_value "1"`},
+		{`{"field":"total_amount","exists_in_document":false,"is_ambiguous":true,"candidate_values":["1","2"]}`, `is ambiguous but does not exist`},
 		{`{"field":"total_amount","exists_in_document":false,"correct_value":"1"}`, `does not exist in the document but has a value`},
 		{`{"field":"total_amount","exists_in_document":false,"acceptable_values":["1"]}`, `does not exist in the document but has a value`},
 		{`{"field":"total_amount","exists_in_document":false,"evidence_quote":"Total"}`, `does not exist in the document but has evidence`},
@@ -72,7 +71,7 @@ func TestDocumentContradictions(t *testing.T) {
 		{Document{Text: " \n", Truth: []Gold{missing}}, "text is empty"},
 		{Document{Text: "x", Split: "train", Truth: []Gold{missing}}, `split is "train": want dev or test`},
 		{Document{Text: "x"}, "ground_truth is empty"},
-		{Document{Text: "x", Truth: []Gold{missing, missing}}, `field "due_date": there is gold for it twice`},
+		{Document{Text: "x", Truth: []Gold{missing, missing}}, `field "due_date": duplicate gold`},
 		{Document{Text: "---PAGE one---\nx", Truth: []Gold{missing}}, "line 1"},
 	}
 	for _, tt := range tests {
@@ -104,7 +103,7 @@ func TestDecodeDocumentNamesMistakes(t *testing.T) {
 	}
 }
 
-// Values may be strings, numbers, booleans or null, which are kept as written.
+// Values are strings, numbers, booleans or null, kept as written.
 func TestDecodeValues(t *testing.T) {
 	var g Gold
 	record := `{"field":"f","exists_in_document":true,"is_ambiguous":true,"correct_value":null,"acceptable_values":null,` +
@@ -119,7 +118,7 @@ func TestDecodeValues(t *testing.T) {
 	}
 }
 
-// Hashes tell documents and gold apart, and not how they are written down.
+// Hashes depend on the content of documents and gold, not on the encoding.
 func TestHashes(t *testing.T) {
 	read := func(record string) *Document {
 		var d Document

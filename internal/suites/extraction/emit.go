@@ -7,16 +7,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A result is everything scoring found out about one field of one answer.
+// A result is the scoring of one field of one answer.
 type result struct {
 	point
-	entries []*Entry // that name the field: one, none, or too many
+	entries []*Entry // that name the field; one in a valid answer
 	verdict
 	quotes   quoteCounts
 	failures failures
 }
 
-// entry is the entry that was scored, nil where there was none or several.
+// entry is the scored entry, or nil if there are none or several.
 func (r *result) entry() *Entry {
 	if len(r.entries) == 1 {
 		return r.entries[0]
@@ -24,14 +24,14 @@ func (r *result) entry() *Entry {
 	return nil
 }
 
-// quoteCounts are the opportunities and hits of the quote rates.
+// quoteCounts are the numerators and denominators of the quote rates.
 type quoteCounts struct {
 	required, absent, fabricated int
 	ok, okQuoted                 int
 	ambiguous, covered           int
 }
 
-// assess scores every annotated field of a document, in the schema's order.
+// assess scores every annotated field of a document, in schema order.
 func (d *prepared) assess(a Answer, m mix, ask judge) []result {
 	results := make([]result, 0, len(d.points))
 	for i := range d.points {
@@ -51,8 +51,8 @@ func (d *prepared) assess(a Answer, m mix, ask judge) []result {
 	return results
 }
 
-// count adds what an entry says about quotes. Required are those of ok entries
-// and of the candidates of ambiguous ones.
+// count adds the quotes of an entry. An ok entry and each candidate of an
+// ambiguous entry require one.
 func (q *quoteCounts) count(p *point, e *Entry) {
 	require := func(quote Scalar) {
 		q.required++
@@ -81,7 +81,7 @@ func (q *quoteCounts) count(p *point, e *Entry) {
 	}
 }
 
-// hallucinated reports a value where gold has none.
+// hallucinated reports whether a missing field has a value.
 func (r *result) hallucinated() bool {
 	return r.gold.missing() && slices.ContainsFunc(r.entries, func(e *Entry) bool { return e.Value.Given })
 }
@@ -113,7 +113,7 @@ func (r *result) classify() failures {
 	return f
 }
 
-// emitter collects scores in a fixed order.
+// An emitter collects scores in a fixed order.
 type emitter struct {
 	scores []eval.Score
 	unit   string
@@ -123,14 +123,14 @@ func (m *emitter) add(metric string, num, den float64) {
 	m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Num: num, Den: den})
 }
 
-// rate adds a fraction of counts, unless there was no opportunity.
+// rate adds a ratio of counts, unless the denominator is 0.
 func (m *emitter) rate(metric string, hits, of int) {
 	if of > 0 {
 		m.add(metric, float64(hits), float64(of))
 	}
 }
 
-// score adds a component, or the reason why there is none.
+// score adds a component or the reason why it is unscored.
 func (m *emitter) score(metric string, score float64, unscored string) {
 	if unscored != "" {
 		m.scores = append(m.scores, eval.Score{Unit: m.unit, Metric: metric, Unscored: unscored})
@@ -160,7 +160,7 @@ func (m *emitter) field(r *result, w Weights) {
 	m.layers(r)
 }
 
-// layers adds what explains the evidence score and decides nothing.
+// layers adds the metrics that explain the evidence score.
 func (m *emitter) layers(r *result) {
 	if r.support.holds {
 		m.add(metricEvidenceToken, r.token, 1)
@@ -177,7 +177,7 @@ func (m *emitter) layers(r *result) {
 	}
 }
 
-// answer adds what concerns the answer as a whole.
+// answer adds the scores of the answer as a whole.
 func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result) {
 	m.unit = ""
 	extra := 0
@@ -201,8 +201,9 @@ func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result)
 	}
 }
 
-// distribution adds what gold is made of, and what calling every field missing
-// must score. Only the null baseline carries it, once a document.
+// distribution adds the shares of missing and ambiguous gold and the expected
+// composite of the null baseline. It is called once per document, for the null
+// baseline.
 func (m *emitter) distribution(points []point, w Weights) {
 	m.unit = ""
 	missing, ambiguous := 0, 0

@@ -9,9 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Show shows the first trial of a case: the document with the quotes of answer and gold
-// marked, and field by field what gold says, what was answered, and what went
-// wrong.
+// Show shows the first trial of a case: the document with the quotes of answer
+// and gold marked, and for each field gold, answer and failures.
 func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	d, err := b.document(c.Item)
 	if err != nil {
@@ -49,7 +48,7 @@ func (b *Bench) row(r *result) eval.ExhibitRow {
 	return row
 }
 
-// shown is gold in a cell of a table.
+// shown formats gold for a table cell.
 func (g *Gold) shown() string {
 	switch {
 	case g.missing():
@@ -74,7 +73,7 @@ func shownAnswer(entries []*Entry) string {
 	for i, e := range entries {
 		list[i] = e.shown()
 	}
-	return strings.Join(list, "; and again: ")
+	return strings.Join(list, "; again: ")
 }
 
 func (e *Entry) shown() string {
@@ -117,11 +116,11 @@ func shownQuote(e *Entry) string {
 	return strings.Join(quotes, " | ")
 }
 
-// note says in words what went wrong.
+// note lists the failures of a field.
 func (r *result) note() string {
 	var notes []string
 	for i, m := range modes {
-		if r.failures[i] && i != modeSchema { // whose reason follows
+		if r.failures[i] && i != modeSchema { // e.Fault below says more
 			notes = append(notes, m.title)
 		}
 	}
@@ -159,8 +158,8 @@ func (d *prepared) pages(results []result) []eval.ExhibitPage {
 	return pages
 }
 
-// mark marks the place of a quote: on the page that is named if it stands
-// there, else the first. A quote that crosses pages is marked on each.
+// mark marks a quote on the named page if it occurs there, else its first
+// occurrence. A quote that crosses pages is marked on each.
 func (d *prepared) mark(pages []eval.ExhibitPage, kind, label string, quote Scalar, page PageRef) {
 	if !quote.Given {
 		return
@@ -181,8 +180,8 @@ func (d *prepared) mark(pages []eval.ExhibitPage, kind, label string, quote Scal
 	}
 }
 
-// mergeMarks sorts marks and makes one of a gold and an answer mark of the
-// same place and field.
+// mergeMarks sorts marks and merges a gold mark with an answer mark of the same
+// range and field.
 func mergeMarks(marks []eval.Mark) []eval.Mark {
 	slices.SortStableFunc(marks, func(a, b eval.Mark) int {
 		if a.Start != b.Start {

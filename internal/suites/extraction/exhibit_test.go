@@ -43,7 +43,7 @@ func TestExhibit(t *testing.T) {
 	wantRows := []string{
 		"invoice_number | INV-7 | INV-7 | Invoice INV-7 (page 2) | wrong page",
 		"due_date | not in the document | left out |  | left out",
-		`total_amount | ambiguous: 12.50 or 13.50 | 12.50 | Total: 12.50 | ambiguity not flagged; evidence.page is "2", not a whole number; gold: two totals`,
+		`total_amount | ambiguous: 12.50 or 13.50 | 12.50 | Total: 12.50 | ambiguity not flagged; evidence.page is "2", not an integer; gold: two totals`,
 		"vendor_name | Acme or ACME Inc | Bcme | Acme (page 2) | wrong value",
 	}
 	if d := cmp.Diff(wantRows, rows); d != "" {
@@ -58,7 +58,7 @@ func TestExhibit(t *testing.T) {
 	}
 }
 
-// Marks lie in their page, sorted by where they start, and hold a quote.
+// Marks are within their page, sorted by start, and contain a quote.
 func TestMarksAreInTheirPage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := drawDocument(t)
@@ -100,7 +100,7 @@ func TestTables(t *testing.T) {
 	if d := cmp.Diff(want, tables[0].Rows); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if !strings.Contains(tables[0].Note, "1 fields of documents have no gold") {
+	if !strings.Contains(tables[0].Note, "because they have no gold: 1 field.") {
 		t.Errorf("note: %s", tables[0].Note)
 	}
 	modes := tables[1]
@@ -119,19 +119,19 @@ func judgedLineWithoutVendor() string {
 	return line[:strings.Index(line, `,{"field":"vendor_name"`)] + "]}"
 }
 
-// Names of metrics are unique and each says what it is.
+// Metric names are unique and documented.
 func TestSuiteDocumentsItself(t *testing.T) {
 	s := Suite()
 	seen := map[string]bool{}
 	for _, m := range s.Metrics {
 		if seen[m.Name] || m.Name == "" || m.Title == "" || m.Doc == "" || m.Formula == "" || m.Source == "" || m.Max <= m.Min || m.Kind == "" || m.Pooling == "" {
-			t.Errorf("%q is not documented, or is there twice: %+v", m.Name, m)
+			t.Errorf("%q is undocumented or a duplicate: %+v", m.Name, m)
 		}
 		seen[m.Name] = true
 	}
 	for _, name := range append(s.Primary, s.Secondary...) {
 		if m, ok := s.Metric(name); !ok || m.Kind != eval.Scoring {
-			t.Errorf("%s is reported first and is no scoring metric", name)
+			t.Errorf("%s is reported first but is not a scoring metric", name)
 		}
 	}
 }

@@ -8,15 +8,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// heuristicVersion changes with the rules, so that a run under other rules is
-// told from this one.
+// heuristicVersion is part of the arm's hash. It changes when the rules change.
 const heuristicVersion = "1"
 
-// heuristicAnswer extracts by rule: every value of the field's type in the
-// document is a place, the words around it are its label, and the place whose
-// label fits the field best is the answer. Strings have rules of their own by
-// what the field's words say it is. The rules are general; there is none for
-// any particular document or corpus.
+// heuristicAnswer extracts by rule. Every value of the field's type in the
+// document is a candidate; the words around it are its label. The candidate
+// whose label best matches the field wins. Strings have separate rules, chosen
+// by the words of the field name. No rule is specific to a document or corpus.
 func heuristicAnswer(d *prepared) string {
 	h := heuristic{prepared: d.ready(), labels: labelsOf(d.schema)}
 	entries := make([]writtenEntry, len(d.schema.Fields))
@@ -49,7 +47,7 @@ func (h *heuristic) entry(i int) writtenEntry {
 		return missingEntry(f.Name)
 	}
 	c := citation{Value: text.Minimal(h.Text[value.start:value.end]), Quote: h.Text[quote.start:quote.end], Page: h.index.PageAt(quote.start)}
-	if !h.index.Has(c.Quote) { // the passage holds a page marker
+	if !h.index.Has(c.Quote) { // the passage contains a page marker
 		c.Quote, c.Page = c.Value, h.index.PageAt(value.start)
 	}
 	if !h.index.Has(c.Value) {
@@ -58,11 +56,11 @@ func (h *heuristic) entry(i int) writtenEntry {
 	return okEntry(f.Name, c)
 }
 
-// A concept is an idea: the words that stand for it in documents.
+// A concept is a set of synonyms.
 type concept []string
 
-// concepts are the words of business documents that mean the same. Words of
-// field names that are not here stand for themselves.
+// concepts maps words of field names to their synonyms in business documents.
+// Other words have no synonyms.
 var concepts = map[string]concept{
 	"number":     {"number", "no", "no.", "nr", "num", "#", "id"},
 	"date":       {"date", "dated", "on"},
@@ -87,10 +85,10 @@ var concepts = map[string]concept{
 	"degree":     {"degree", "education"},
 }
 
-// generic words name the kind of a value and tell no field from another.
+// generic words name the kind of a value and do not identify a field.
 var generic = []string{"date", "number", "amount", "name", "value", "of", "the", "id", "code"}
 
-// A label is what to look for around the values of a field.
+// A label is the words to look for around the values of a field.
 type label struct {
 	name     string
 	specific []concept
@@ -129,8 +127,8 @@ func labelsOf(s *Schema) []label {
 	return labels
 }
 
-// documentWords name kinds of documents: the invoice date is the date of an
-// invoice that says no more.
+// documentWords name kinds of documents. An invoice_date may be labelled just
+// "date" on an invoice.
 var documentWords = []string{"invoice", "receipt", "contract", "agreement", "document", "purchase", "total"}
 
 // rivals are the concepts of b that are not also those of a.
@@ -151,8 +149,8 @@ func conceptOf(word string) concept {
 	return concept{word}
 }
 
-// in reports whether a text, in lower case, holds one of the concept's words
-// as a word.
+// in reports whether the lower-case text s contains one of the synonyms as a
+// whole word.
 func (c concept) in(s string) bool {
 	return slices.ContainsFunc(c, func(w string) bool { return holdsWord(s, w) })
 }
@@ -176,9 +174,8 @@ func wordByte(b byte) bool {
 	return b >= 0x80 || b|0x20 >= 'a' && b|0x20 <= 'z' || b >= '0' && b <= '9'
 }
 
-// typed finds a date or a number: of all there are, the one whose label fits
-// best, of equals the first date or the largest amount, since a sum is no
-// smaller than its parts.
+// typed finds the date or number whose label fits best. Ties go to the first
+// date or the largest amount: a total is at least as large as its parts.
 func (h *heuristic) typed(f *Field, l *label) (span, bool) {
 	best, bestScore := span{}, 0.0
 	found := false
@@ -195,7 +192,7 @@ func (h *heuristic) typed(f *Field, l *label) (span, bool) {
 	return best, found && bestScore >= enough
 }
 
-// values lists where values of a type stand.
+// values lists the positions of values of a type.
 func (h *heuristic) values(t text.Type) []span {
 	var spans []span
 	for _, p := range h.index.Pages() {
@@ -214,10 +211,9 @@ func (h *heuristic) values(t text.Type) []span {
 	return spans
 }
 
-// fit says how well the words around a place fit a label. What stands in the
-// same line counts most, then the line or column heading above and the words
-// before, then a definition that follows, as in: March 1, 2020 (the "Effective
-// Date").
+// fit scores how well the words around a value match a label. Words on the same
+// line count most, as does a definition that follows, such as: March 1, 2020
+// (the "Effective Date"). The words before and the heading above count less.
 func (h *heuristic) fit(l *label, s span) float64 {
 	line := lower(h.lineBefore(s.start))
 	before := lower(h.before(s.start, 90)) + " " + lower(h.above(s.start))
@@ -253,11 +249,10 @@ func (h *heuristic) fit(l *label, s span) float64 {
 	return score
 }
 
-// otherAmounts are labels of amounts that are never meant unless the field
-// says so.
+// otherAmounts are labels of amounts that count only if the field names them.
 var otherAmounts = []string{"subtotal", "sub total", "sub-total", "change", "cash", "gst", "vat", "tax", "qty", "quantity", "items", "discount", "rounding"}
 
-// names reports whether a word is one of the field's own.
+// names reports whether a word is among the field's specific concepts.
 func (l *label) names(word string) bool {
 	return slices.ContainsFunc(l.specific, func(c concept) bool { return slices.Contains(c, word) })
 }
@@ -271,13 +266,12 @@ func (h *heuristic) larger(a, b span) bool {
 
 func lower(s string) string { return strings.ToLower(text.Minimal(s)) }
 
-// lineBefore is what stands in the line before a place.
+// lineBefore is the part of the line before a position.
 func (h *heuristic) lineBefore(at int) string {
 	return h.Text[strings.LastIndexByte(h.Text[:at], '\n')+1 : at]
 }
 
-// before is the text before a place, at most n bytes and none of the page
-// before.
+// before is the text before a position, at most n bytes and from the same page.
 func (h *heuristic) before(at, n int) string {
 	s := h.Text[max(0, at-n):at]
 	if i := strings.LastIndex(s, "---PAGE"); i >= 0 {
@@ -290,8 +284,8 @@ func (h *heuristic) after(at, n int) string {
 	return strings.ToValidUTF8(h.Text[at:min(len(h.Text), at+n)], "")
 }
 
-// above is the heading over a place: in the last line before that has any
-// text, the words that begin nearest to its column.
+// above is the heading over a position: of the nearest non-blank line above, the
+// words that begin closest to the same column.
 func (h *heuristic) above(at int) string {
 	start := strings.LastIndexByte(h.Text[:at], '\n') + 1
 	column := at - start
@@ -317,7 +311,7 @@ func nearestCell(line string, column int) string {
 	return best
 }
 
-// withLabel extends a value to the left over the label in its line.
+// withLabel extends a value to the left to include the label on its line.
 func (h *heuristic) withLabel(s span) span {
 	from := strings.LastIndexByte(h.Text[:s.start], '\n') + 1
 	for s.start-from > longestQuote/2 {
@@ -337,12 +331,12 @@ func (h *heuristic) withLabel(s span) span {
 var (
 	email = regexp.MustCompile(`[\w.+-]+@[\w-]+(?:\.[\w-]+)+`)
 	phone = regexp.MustCompile(`\+?\(?\d[\d ().-]{6,}\d`)
-	// code is a run of letters, digits and the signs that join them.
+	// code is a run of letters, digits and connecting punctuation.
 	code = regexp.MustCompile(`[A-Za-z0-9][A-Za-z0-9/_.-]*`)
 )
 
-// identifier finds a number or code behind its label, or an address that shows
-// by its form what it is.
+// identifier finds a number or code after its label, or an e-mail address or
+// phone number by its form.
 func (h *heuristic) identifier(l *label) (span, bool) {
 	switch {
 	case strings.Contains(l.name, "mail"):
@@ -350,7 +344,7 @@ func (h *heuristic) identifier(l *label) (span, bool) {
 	case strings.Contains(l.name, "phone") || strings.Contains(l.name, "telephone"):
 		return h.first(phone)
 	}
-	best, bestScore := span{}, 3.0 // more than a specific word somewhere before
+	best, bestScore := span{}, 3.0 // more than one specific word nearby
 	for _, p := range h.index.Pages() {
 		for _, m := range code.FindAllStringIndex(h.Text[p.Start:p.End], -1) {
 			s := span{p.Start + m[0], p.Start + m[1]}
@@ -371,8 +365,8 @@ func isDate(s string) bool {
 	return err == nil
 }
 
-// fitCode is fit, for codes, which stand right behind their label or right
-// under it.
+// fitCode is fit for codes, which directly follow their label or are directly
+// below it.
 func (h *heuristic) fitCode(l *label, s span) float64 {
 	near := lower(h.lineBefore(s.start))
 	if len(near) > 30 {
@@ -387,7 +381,7 @@ func (h *heuristic) fitCode(l *label, s span) float64 {
 		if c.in(near) {
 			score += 3
 		}
-		if c.in(last) { // right behind it
+		if c.in(last) { // directly after the label
 			score++
 		}
 	}

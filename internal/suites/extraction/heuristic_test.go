@@ -72,9 +72,8 @@ func invoiceShipped(t *testing.T) *Schema {
 	return s
 }
 
-// checkHonest holds an entry to what the rules promise whatever they find: the
-// form is kept, the quote is in the document, on its page, short, and holds
-// the value.
+// checkHonest checks what the rules guarantee: the entry is valid, and its quote
+// is short, in the document, on its page and contains the value.
 func checkHonest(t interface{ Fatalf(string, ...any) }, d *prepared, e *Entry) {
 	if e.Fault != "" {
 		t.Fatalf("%s: %s", e.Field, e.Fault)
@@ -91,7 +90,7 @@ func checkHonest(t interface{ Fatalf(string, ...any) }, d *prepared, e *Entry) {
 	}
 }
 
-// Whatever the document is.
+// On any document.
 func TestHeuristicIsHonest(t *testing.T) {
 	words := []string{"Invoice", "Number:", "No.", "INV-7", "Total", "$12.50", "1,234.56", "Date", "March 15, 2024", "03/04/2024", "governed by the laws of", "New York", "between", "Acme Inc",
 		"\n", "\n", "  ", "“", "é", "ﬁ", "AGREEMENT", "JALAN", "81100", "JOHOR,", "\t", "\u00a0", "´", ":", "Name:", "("}
@@ -120,8 +119,8 @@ func TestHeuristicIsHonest(t *testing.T) {
 	}
 }
 
-// On the starter study's contracts the rules are well above the null baseline,
-// and no quote of theirs is made up.
+// On the starter study's contracts the rules score well above the null baseline
+// and fabricate no quote.
 func TestHeuristicOnRealContracts(t *testing.T) {
 	b := starterBench(t)
 	mean := map[string]float64{}
@@ -138,7 +137,7 @@ func TestHeuristicOnRealContracts(t *testing.T) {
 					num, den = num+s.Num, den+s.Den
 				case metricFabrication:
 					if s.Num > 0 {
-						t.Errorf("%s: a made-up quote for %s", it.ID, s.Unit)
+						t.Errorf("%s: a fabricated quote for %s", it.ID, s.Unit)
 					}
 				}
 			}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// words finds a string by what the field's name says it is, and else behind a
-// label that is the name itself.
+// words finds a string after a label equal to the field's name, else by a rule
+// chosen by the words of the name.
 func (h *heuristic) words(l *label) (value, quote span, ok bool) {
 	words := nameWords(l.name)
 	has := func(any ...string) bool {
@@ -60,7 +60,7 @@ func (h *heuristic) labelled(words []string) (span, bool) {
 	return h.cellFrom(m[2], m[3])
 }
 
-// cellFrom is the cell that begins at start: up to two blanks or a tab.
+// cellFrom is the cell that begins at start: up to two spaces or a tab.
 func (h *heuristic) cellFrom(start, end int) (span, bool) {
 	s := h.Text[start:end]
 	if i := strings.Index(s, "  "); i > 0 {
@@ -77,7 +77,7 @@ var (
 	lawOf = regexp.MustCompile(`(?i:governed|construed|interpreted|enforced|accordance)[^.;]{0,160}?\b(?i:laws?)\s+(?i:of)\s+(?:(?i:the)\s+)?(?:(?i:State|Commonwealth|Province|Republic|Kingdom)\s+(?i:of)\s+(?:(?i:the)\s+)?)?` +
 		`((?-i:[A-Z])[A-Za-z'.]+(?:\s+(?:of\s+|and\s+)?[A-Z][A-Za-z'.]+){0,3})`)
 	stateLaw = regexp.MustCompile(`(?i:governed|construed|interpreted)[^.;]{0,80}?\b([A-Z][a-z]+(?:\s+[A-Z][a-z]+)?)\s+(?i:law)\b`)
-	// afterLaw are capitalised words that follow a place and are none of it.
+	// afterLaw are words that may follow the place and end it.
 	afterLaw = []string{"without", "and", "applicable", "as", "in", "except", "excluding", "irrespective", "regardless", "including", "but", "any", "without,", "for", "with", "or", "to", "which"}
 )
 
@@ -115,14 +115,14 @@ var (
 	suffix    = regexp.MustCompile(`(?i)\b(?:sdn\.?\s*bhd|bhd|inc|llc|l\.l\.c|ltd|limited|corp|corporation|company|gmbh|plc|s\.a\.?|pte|co\.|enterprises?|trading|restaurant|hardware|stores?|mart|group|services?)(?:\b|\.|$)`)
 )
 
-// title finds the name of a document: near its start, a short line in capitals
-// or title case that holds the word for such a document.
+// title finds the name of a document: near the start, a short line in capitals
+// or title case with a word such as "agreement".
 func (h *heuristic) title() (span, bool) {
 	lines := h.firstLines(60)
 	for i, l := range lines {
 		t := h.Text[l.start:l.end]
 		if len(t) <= longestQuote && titleWord.MatchString(t) && titled(t) && !strings.HasPrefix(strings.ToLower(t), "this ") {
-			if i > 0 && titleWord.FindStringIndex(t)[0] == 0 && len(t) < 20 { // AGREEMENT under the line that says of what
+			if i > 0 && titleWord.FindStringIndex(t)[0] == 0 && len(t) < 20 { // AGREEMENT below the rest of its title
 				if above := lines[i-1]; h.adjacent(above, l) && titled(h.Text[above.start:above.end]) {
 					return span{above.start, l.end}, true
 				}
@@ -133,12 +133,12 @@ func (h *heuristic) title() (span, bool) {
 	return span{}, false
 }
 
-// adjacent reports two lines with no blank line between them.
+// adjacent reports whether no blank line separates two lines.
 func (h *heuristic) adjacent(a, b span) bool {
 	return strings.Count(h.Text[a.end:b.start], "\n") == 1
 }
 
-// titled reports a line most of whose long words begin with a capital.
+// titled reports whether most long words of a line begin with a capital.
 func titled(s string) bool {
 	capital, small := 0, 0
 	for _, w := range strings.Fields(s) {
@@ -164,8 +164,8 @@ func (h *heuristic) party() (value, quote span, ok bool) {
 	return span{m[2], m[2] + len(v)}, span{m[0], m[2] + len(v)}, true
 }
 
-// organisation finds who issued a document: near its start, the first line
-// that looks like a company, else the first line that looks like a name.
+// organisation finds the issuer of a document: near the start, the first line
+// that looks like a company, else the first line with letters.
 func (h *heuristic) organisation() (span, bool) {
 	lines := h.firstLines(10)
 	for _, l := range lines {
@@ -179,7 +179,7 @@ func (h *heuristic) organisation() (span, bool) {
 	return h.firstLine()
 }
 
-// registration is a company's number in brackets behind its name.
+// registration is a company number in parentheses after the name.
 var registration = regexp.MustCompile(`\s*\([0-9][0-9A-Za-z -]*\)$`)
 
 // firstLine is the first line that has letters.
@@ -214,7 +214,7 @@ func (h *heuristic) address() (span, bool) {
 				continue
 			}
 			if end := strings.TrimRight(t, " ,"); strings.HasSuffix(t, ",") && j+1 < len(lines) && end != "" {
-				j++ // the state follows in a line of its own
+				j++ // the state is on the next line
 			}
 			return span{l.start, lines[j].end}, true
 		}
@@ -222,7 +222,7 @@ func (h *heuristic) address() (span, bool) {
 	return span{}, false
 }
 
-// firstLines are the first n lines of the document that have text.
+// firstLines are the first n non-blank lines of the document.
 func (h *heuristic) firstLines(n int) []span {
 	var first []span
 	for l := range h.lines() {

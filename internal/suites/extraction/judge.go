@@ -12,16 +12,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// deterministicJudge is the judge of studies that name no model: the claimed
-// value must stand in the quote as a value of the field's type.
+// deterministicJudge is the judge of studies without a judge model: the quote
+// must contain the claimed value as a value of the field's type.
 const deterministicJudge = "deterministic"
 
 func deterministic(p *point, c claim) opinion {
 	return opinion{score: indicator(c.support.typed || text.Contains(p.field.Type, text.Minimal(c.quote), c.value))}
 }
 
-// A question is a quote to be judged: what the judge is shown, and what was
-// claimed to be in it. A judge never learns the claim.
+// A question is a quote to judge, with the values claimed for it. The judge
+// never sees the claims.
 type question struct {
 	step   string
 	field  Field
@@ -29,15 +29,14 @@ type question struct {
 	claims []string
 }
 
-// step is the step in which the judge is asked about a quote. The quote is in
-// the name, so that equal quotes are one question, and other gold, or another
-// answer, asks in a step of its own.
+// step names the judge's step for a quote. The name includes a hash of the
+// quote: equal quotes share a step, different quotes never do.
 func (p *point) step(quote string) string {
 	return "judge/" + p.field.Name + "/" + kit.Hash(text.Minimal(quote)).String()[:8]
 }
 
-// questions lists what the judge has to be asked about an outcome: the quotes
-// that came through the gates and whose value is right.
+// questions lists the quotes of an outcome that need a judge: those with a
+// right value that passed the gates.
 func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
 	var all []question
 	b.assessWith(d, o, trustedJudge, func(p *point, c claim) opinion {
@@ -53,8 +52,8 @@ func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
 	return all
 }
 
-// Judge asks the judge about every quote that counts. A call that failed
-// leaves a verdict that says so; errors that concern the run end it.
+// Judge asks the judge about every quote that needs it. A failed call leaves a
+// verdict with its error; an error that concerns the run is returned.
 func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker eval.Asker) ([]eval.Verdict, error) {
 	if b.judgeModel == nil || o.Kind != eval.OK {
 		return nil, nil
@@ -75,7 +74,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 		case response.Stop == eval.StopRefused:
 			v.Err = "the judge declined"
 		case response.Answer() == "" && response.Stop == eval.StopLength:
-			v.Err = "the judge used up its tokens without a word"
+			v.Err = "the judge reached its token limit without output"
 		default:
 			v.Data = []byte(response.Answer())
 		}
@@ -84,8 +83,8 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 	return verdicts, nil
 }
 
-// judgeRequest shows the judge the field's name and the quote, and nothing
-// that would tell it what was claimed.
+// judgeRequest shows the judge the field's name and the quote, but not the
+// claimed value.
 func (b *Bench) judgeRequest(document string, q question) eval.Request {
 	r := kit.RequestTo(b.judgeModel)
 	r.Item = document
@@ -97,7 +96,7 @@ func (b *Bench) judgeRequest(document string, q question) eval.Request {
 	return r
 }
 
-// judge is the judge of an outcome about which this was said.
+// judge looks opinions up in the verdicts on an outcome.
 func (b *Bench) judge(verdicts []eval.Verdict) judge {
 	if b.judgeModel == nil {
 		return deterministic
@@ -115,16 +114,16 @@ func (b *Bench) judge(verdicts []eval.Verdict) judge {
 	}
 }
 
-// agrees reports whether a judge's reply is the claimed value.
+// agrees reports whether a judge's reply equals the claimed value.
 func agrees(t text.Type, reply, claimed string) bool {
 	return text.Minimal(reply) == text.Minimal(claimed) || text.Equal(t, reply, claimed)
 }
 
-// Calibrate measures the judge on quotes from gold, which show their value by
-// definition, and returns the scorer that trusts it as far as that goes.
+// Calibrate measures the judge on quotes from gold, which contain their value,
+// and returns a scorer that weights the judge by its accuracy.
 func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
 	if b.judgeModel == nil {
-		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the claimed value stands in the quote as a value of its type)"}, nil
+		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the quote contains the claimed value as a value of its type)"}, nil
 	}
 	type tally struct{ right, cases float64 }
 	tallies := map[int32]tally{} // by document
@@ -162,8 +161,8 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	return &calibrated, c, nil
 }
 
-// opinions are the judge's opinions on the quotes of a trial, and how many
-// quotes it gave none on.
+// opinions returns the judge's opinions on the quotes of a trial and the number
+// of quotes without one.
 func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed int) {
 	ask := b.judge(j.Verdicts)
 	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point, c claim) opinion {
@@ -178,14 +177,13 @@ func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed 
 	return scores, failed
 }
 
-// trust is the mix that a judge with this accuracy has earned, and what that
-// means, in words.
+// trust returns the mix for a judge of this accuracy and describes it.
 func trust(right, cases float64, failed int) (mix, string) {
 	if cases == 0 && failed > 0 {
-		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %d gold quotes: evidence that needs it is unscored", failed)
+		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %s: evidence that needs it is unscored", kit.Plural(failed, "gold quote", "gold quotes"))
 	}
 	if cases == 0 {
-		return withoutJudge, "the judge could not be calibrated, since no gold has an evidence_quote that holds its value: it is left out, evidence = token"
+		return withoutJudge, "the judge could not be calibrated, because no evidence_quote in gold contains its value: it is not used, evidence = token"
 	}
 	accuracy := right / cases
 	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)", right, cases, 100*accuracy)
@@ -198,5 +196,5 @@ func trust(right, cases float64, failed int) (mix, string) {
 	case accuracy >= judgeAccuracy.usable:
 		return doubtedJudge, on + ", below 95 %: its weight is lowered, evidence = 0.8·token + 0.2·judge"
 	}
-	return withoutJudge, on + ", below 80 %: it is left out, evidence = token"
+	return withoutJudge, on + ", below 80 %: it is not used, evidence = token"
 }

@@ -31,7 +31,7 @@ kernels: [{name: k, builtin: idiomatic}]
 	}
 }
 
-// judgedLine is a document of which a judge can be asked four things.
+// judgedLine is a document with four quotes to judge.
 func judgedLine(id, split string) string {
 	return fmt.Sprintf(`{"document_id":%q,"schema":"invoice","split":%q,"text":"---PAGE 1---\nInvoice INV-7\nDate: March 15, 2024\nTotal: 12.50\nTotal: 13.50\nVendor: Acme\n","ground_truth":[
 {"field":"invoice_number","exists_in_document":true,"correct_value":"INV-7","evidence_quote":"Invoice INV-7","page":1},
@@ -51,7 +51,7 @@ var judgedAnswer = extractions(
 	named(ok("Wrong", "Vendor: Acme", "1"), "vendor_name"),
 )
 
-// judgeSays answers by the quote in the prompt.
+// judgeSays replies by the quote in the prompt.
 func judgeSays(replies map[string]string) *fake {
 	return &fake{answer: func(_ string, r eval.Request) (eval.Response, error) {
 		for quote, reply := range replies {
@@ -65,8 +65,8 @@ func judgeSays(replies map[string]string) *fake {
 
 func trial(item, arm string) eval.Trial { return eval.Trial{Item: item, Arm: arm, Replicate: 1} }
 
-// The judge is asked about quotes that came through the gates with the right
-// value, once each, and is shown the field's name and the quote.
+// The judge is asked once about each quote that passed the gates with the right
+// value, and sees only the field's name and the quote.
 func TestJudgeIsAskedWhatCounts(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "15 March 2024", "Total: 12.50": "12.50", "Total: 13.50": "12.50"})
@@ -134,15 +134,15 @@ type fatal bool
 func (f fatal) Error() string { return "call failed" }
 func (f fatal) Fatal() bool   { return bool(f) }
 
-// What a judge failed to say is not the arm's fault: evidence and composite are
-// unscored, with the reason, and everything else is scored.
+// Without a verdict evidence and composite are unscored, with the reason.
+// Everything else is scored.
 func TestJudgeFailuresAreUnscored(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	o := outcomeOf(judgedAnswer, eval.StopEnd)
 	responses := map[string]func() (eval.Response, error){
-		"call failed":                       func() (eval.Response, error) { return eval.Response{}, fmt.Errorf("asking: %w", fatal(false)) },
-		"the judge declined":                func() (eval.Response, error) { return eval.Response{Stop: eval.StopRefused}, nil },
-		"used up its tokens without a word": func() (eval.Response, error) { return eval.Response{Stop: eval.StopLength}, nil },
+		"call failed":                            func() (eval.Response, error) { return eval.Response{}, fmt.Errorf("asking: %w", fatal(false)) },
+		"the judge declined":                     func() (eval.Response, error) { return eval.Response{Stop: eval.StopRefused}, nil },
+		"reached its token limit without output": func() (eval.Response, error) { return eval.Response{Stop: eval.StopLength}, nil },
 	}
 	for reason, respond := range responses {
 		ask := &fake{answer: func(string, eval.Request) (eval.Response, error) { return respond() }}
@@ -178,7 +178,7 @@ func checkUnscored(t *testing.T, scores []eval.Score, reason string) {
 	}
 }
 
-// Where nothing is split, every document calibrates.
+// Without splits every document calibrates the judge.
 func TestCalibrationWithoutSplit(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	o, err := b.Perform(t.Context(), trial("d", calibrationArm), nil)
@@ -190,8 +190,8 @@ func TestCalibrationWithoutSplit(t *testing.T) {
 	}
 }
 
-// The calibration arm answers from gold what a judge must get right, on dev
-// documents only where there are any.
+// The calibration arm answers from gold, and only on dev documents if there are
+// any.
 func TestCalibrationArm(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d1", "dev")), oneLine(judgedLine("t1", "test"))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "March 14", "Vendor: Acme": "Acme."})
@@ -218,7 +218,7 @@ func TestCalibrationArm(t *testing.T) {
 	if c.Judge != "j" || !slices.Equal(c.Right, []float64{2}) || !slices.Equal(c.Cases, []float64{3}) || !strings.Contains(c.Effect, "2 of 3") {
 		t.Errorf("%+v", c)
 	}
-	// A verdict that failed is no case.
+	// A failed verdict is not a case.
 	judged[1].Trials[0].Verdicts[1].Err = "no answer"
 	if _, c, _ = b.Calibrate(seq(judged)); !slices.Equal(c.Cases, []float64{2}) {
 		t.Errorf("%+v", c)
@@ -235,8 +235,8 @@ func seq(list []eval.Case) iter.Seq2[eval.Case, error] {
 	}
 }
 
-// The borders of trust (X4.4): 95 % is trusted, below it is doubted, from
-// below 80 % on the judge is left out.
+// The thresholds of trust (X4.4): 95 % is trusted, 80 % is doubted, below that
+// the judge is not used.
 func TestTrust(t *testing.T) {
 	tests := []struct {
 		right, cases float64
@@ -294,12 +294,12 @@ func TestMixes(t *testing.T) {
 	with.mix = withoutJudge
 	for _, s := range with.Score(nil, eval.CaseOf(trial("d", "k"), o, nil)) {
 		if s.Unscored != "" {
-			t.Errorf("a judge that is left out is missed: %s of %s", s.Metric, s.Unit)
+			t.Errorf("an unused judge leaves %s of %s unscored", s.Metric, s.Unit)
 		}
 	}
 }
 
-// Without a judge model the rule judges, and is named.
+// Without a judge model the rule judges.
 func TestDeterministicJudgeIsNamed(t *testing.T) {
 	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoiceLine("1", 100)})
 	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd), nil); vs != nil || err != nil {
@@ -311,7 +311,7 @@ func TestDeterministicJudgeIsNamed(t *testing.T) {
 	}
 }
 
-// A judge that is down has not been found bad: what needs it stays unscored.
+// A judge that fails is not a bad judge: evidence that needs it is unscored.
 func TestAJudgeWithoutVerdictsIsNotLeftOut(t *testing.T) {
 	got, effect := trust(0, 0, 12)
 	if got != trustedJudge || !strings.Contains(effect, "no verdict on any of 12") {

@@ -14,10 +14,10 @@ import (
 //go:embed kernels/*.txt
 var shippedKernels embed.FS
 
-// The kernels that ship with the suite, as `builtin:` names them.
+// The shipped kernels, by their names under `builtin:`.
 var shippedKernelNames = []string{"ctn_extraction", "idiomatic"}
 
-// The holes of a kernel.
+// The placeholders of a kernel.
 const (
 	holeSchema = "{{SCHEMA}}"
 	holeOutput = "{{OUTPUT_FORMAT}}"
@@ -25,8 +25,7 @@ const (
 
 var placeholder = regexp.MustCompile(`\{\{[^{}\n]*\}\}`)
 
-// shippedKernel is the text of a kernel that ships with the suite, or of the
-// output format.
+// shippedKernel is the text of a shipped kernel or of the output format.
 func shippedKernel(name string) string {
 	b, err := shippedKernels.ReadFile("kernels/" + name + ".txt")
 	if err != nil {
@@ -35,19 +34,18 @@ func shippedKernel(name string) string {
 	return string(b)
 }
 
-// checkKernel refuses a kernel that lacks a placeholder or holds one that
-// nothing fills in.
+// checkKernel rejects a kernel with missing or unknown placeholders.
 func checkKernel(kernel string) error {
 	var errs []error
 	for _, hole := range []string{holeSchema, holeOutput} {
 		if !strings.Contains(kernel, hole) {
-			errs = append(errs, fmt.Errorf("the kernel has no %s: every arm must be told the schema and the output format", hole))
+			errs = append(errs, fmt.Errorf("the kernel has no %s: every kernel needs the schema and the output format", hole))
 		}
 	}
 	for i, line := range strings.Split(kernel, "\n") {
 		for _, p := range placeholder.FindAllString(line, -1) {
 			if p != holeSchema && p != holeOutput {
-				errs = append(errs, fmt.Errorf("line %d of the kernel has the placeholder %s, which nothing fills in: only %s and %s are known",
+				errs = append(errs, fmt.Errorf("line %d of the kernel has the unknown placeholder %s: want %s or %s",
 					i+1, p, holeSchema, holeOutput))
 			}
 		}
@@ -55,8 +53,8 @@ func checkKernel(kernel string) error {
 	return errors.Join(errs...)
 }
 
-// render fills in a kernel for a schema. It replaces in one pass, so that
-// neither a description nor the format can bring in a placeholder of its own.
+// render fills in a kernel for a schema. It replaces in one pass: placeholders
+// in a description or in the output format stay as they are.
 func render(kernel string, s *Schema) string {
 	format := strings.TrimRight(shippedKernel("output_format"), "\n")
 	return strings.NewReplacer(holeSchema, s.prompt(), holeOutput, format).Replace(kernel)
@@ -66,12 +64,11 @@ func render(kernel string, s *Schema) string {
 // subscript digits, an equals sign.
 var tensorHead = regexp.MustCompile(`^(\s*)v([0-9]+|[₀-₉]+)\s*=`)
 
-// tensorName is the plain name, v1, of a block named v1 or v₁.
+// tensorName is the name of a block in plain digits: v1 for v₁.
 func tensorName(name string) string { return text.Minimal(name) }
 
-// ablate drops tensor blocks from a kernel: the line that names the tensor,
-// the comment and deeper lines that belong to it, and the blank lines up to
-// the next block, so that nothing shows that there was one.
+// ablate removes tensor blocks from a kernel: the head, its comment and deeper
+// lines, and the blank lines up to the next block. No trace of a block remains.
 func ablate(kernel string, remove []string) (string, error) {
 	lines := strings.SplitAfter(kernel, "\n")
 	blocks := tensorBlocks(lines)
@@ -81,7 +78,7 @@ func ablate(kernel string, remove []string) (string, error) {
 		at := slices.IndexFunc(blocks, func(b tensorBlock) bool { return b.name == tensorName(name) })
 		switch {
 		case slices.ContainsFunc(remove[:i], func(r string) bool { return tensorName(r) == tensorName(name) }):
-			errs = append(errs, fmt.Errorf("%q is removed twice", name))
+			errs = append(errs, fmt.Errorf("duplicate tensor block %q", name))
 		case at < 0:
 			errs = append(errs, fmt.Errorf("there is no tensor block %q to remove: the kernel has %s", name, blockNames(blocks)))
 		default:
@@ -135,8 +132,8 @@ func tensorBlocks(lines []string) []tensorBlock {
 	return blocks
 }
 
-// belongs reports whether a line continues a block whose head is indented by
-// this much: a comment, or text indented deeper.
+// belongs reports whether a line continues a block whose head has this indent:
+// a comment, or text with a deeper indent.
 func belongs(line string, indent int) bool {
 	text := strings.TrimLeft(line, " \t")
 	if strings.TrimSpace(text) == "" || tensorHead.MatchString(line) {

@@ -25,12 +25,11 @@ func golden(t *testing.T, name, got string) {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(string(want), got); d != "" {
-		t.Errorf("%s (-want +got), go test -update writes it anew:\n%s", path, d)
+		t.Errorf("%s (-want +got), go test -update rewrites it:\n%s", path, d)
 	}
 }
 
-// The whole system prompt of the shipped kernels and of every shipped ablation
-// (X2.3), as a model gets it.
+// The complete system prompts of the shipped kernels and ablations (X2.3).
 func TestPrompts(t *testing.T) {
 	s, err := newSchemas("").get("invoice")
 	if err != nil {
@@ -54,8 +53,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// An ablation takes out the lines of its block and nothing else: what is left
-// is the full kernel with those lines deleted.
+// An ablation is the full kernel without the lines of one block.
 func TestAblate(t *testing.T) {
 	full := shippedKernel("ctn_extraction")
 	for _, v := range []string{"1", "2", "3", "4", "5", "6", "7"} {
@@ -64,7 +62,7 @@ func TestAblate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(got, "\n\n\n") || strings.HasPrefix(got, "\n") {
-			t.Errorf("without v%s there is a hole in the kernel:\n%s", v, got)
+			t.Errorf("without v%s the kernel has a gap:\n%s", v, got)
 		}
 		kept := strings.Split(got, "\n")
 		for _, line := range strings.Split(full, "\n") {
@@ -73,7 +71,7 @@ func TestAblate(t *testing.T) {
 			}
 		}
 		if len(kept) > 0 {
-			t.Errorf("without v%s there is a line that was not there before: %q", v, kept[0])
+			t.Errorf("without v%s there is a new line: %q", v, kept[0])
 		}
 		if n := len(regexp.MustCompile(`(?m)^ *v[₁-₇] =`).FindAllString(got, -1)); n != 6 {
 			t.Errorf("without v%s there are %d tensors, want 6", v, n)
@@ -97,7 +95,7 @@ func TestAblate(t *testing.T) {
 	}
 	for remove, want := range map[string]string{
 		"v8":    `there is no tensor block "v8" to remove: the kernel has v1, v2, v3, v4, v5, v6, v7`,
-		"v1,v₁": `"v₁" is removed twice`,
+		"v1,v₁": `duplicate tensor block "v₁"`,
 		"":      `no tensor block ""`,
 	} {
 		if _, err := ablate(full, strings.Split(remove, ",")); err == nil || !strings.Contains(err.Error(), want) {
@@ -105,7 +103,7 @@ func TestAblate(t *testing.T) {
 		}
 	}
 	if _, err := ablate(shippedKernel("idiomatic"), []string{"v1"}); err == nil || !strings.Contains(err.Error(), "the kernel has none") {
-		t.Errorf("idiomatic has no blocks, and yet: %v", err)
+		t.Errorf("idiomatic has no blocks, but: %v", err)
 	}
 }
 
@@ -118,8 +116,8 @@ func TestCheckKernel(t *testing.T) {
 	for kernel, want := range map[string]string{
 		"Extract. {{SCHEMA}}":                         "the kernel has no {{OUTPUT_FORMAT}}",
 		"Extract. {{OUTPUT_FORMAT}}":                  "the kernel has no {{SCHEMA}}",
-		"{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n{{DOCUMENT}}": "line 3 of the kernel has the placeholder {{DOCUMENT}}",
-		"{{schema}} {{OUTPUT_FORMAT}}":                "{{schema}}, which nothing fills in",
+		"{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n{{DOCUMENT}}": "line 3 of the kernel has the unknown placeholder {{DOCUMENT}}",
+		"{{schema}} {{OUTPUT_FORMAT}}":                "unknown placeholder {{schema}}",
 	} {
 		if err := checkKernel(kernel); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", kernel, err, want)
@@ -127,7 +125,7 @@ func TestCheckKernel(t *testing.T) {
 	}
 }
 
-// Text that comes in with the schema is not looked at for placeholders.
+// Placeholders in the schema's text are not replaced.
 func TestRenderFillsInOnce(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "f", Type: "string", Description: "write {{OUTPUT_FORMAT}} here"}}}
 	got := render("{{SCHEMA}}|{{OUTPUT_FORMAT}}|{{SCHEMA}}", s)
@@ -162,8 +160,8 @@ func TestKernelsHaveTheSamePolicies(t *testing.T) {
 	}
 }
 
-// What the JSON Schema of the answer lets pass, the reader finds no fault with,
-// and the other way round, as far as a schema can say it.
+// The JSON Schema of the answer accepts an entry if and only if the reader finds
+// no fault, as far as a schema can express it.
 func TestAnswerSchema(t *testing.T) {
 	s := &Schema{Name: "s", Fields: []Field{{Name: "f", Type: "string"}}}
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(string(s.answerSchema())))

@@ -58,19 +58,19 @@ func componentMetrics() []eval.Metric {
 			Doc:     "Weighted sum of the five component scores of a field.",
 			Formula: "0.30·value + 0.30·evidence + 0.10·page + 0.15·status + 0.15·schema, or the study's own weights"},
 		{Name: metricValue, Title: "Value",
-			Doc:     "Whether the value is right: for a field the document does not hold, whether it was left null and called missing; for an ambiguous one, how well the candidates cover what is possible.",
+			Doc:     "Whether the value is right. Missing field: the value must be null and the status missing. Ambiguous field: F1 of the candidates against gold.",
 			Formula: "present: 1 acceptable, 0.5 similarity > 0.9, else 0; missing: 1 or 0; ambiguous: F1 of the candidates' values"},
 		{Name: metricEvidence, Title: "Evidence",
-			Doc:     "Whether a quote from the document shows the value. 0 where the value is wrong, the quote is not in the text or the value is not in the quote.",
+			Doc:     "Whether a quote from the document shows the value. 0 if the value is wrong, the quote is not in the text or the value is not in the quote.",
 			Formula: "0.3·token + 0.7·judge, token = clamp(1 − 0.1·(words(quote)/max(words(value), 1) − 5), 0, 1); ambiguous: value × mean over candidates; missing: 1 if no quote"},
 		{Name: metricPage, Title: "Page",
-			Doc:     "Whether the page named is one the quote stands on. 0 where the value is wrong.",
+			Doc:     "Whether the quote begins on the given page. 0 if the value is wrong.",
 			Formula: "present: 1 or 0; missing: 1 if null; ambiguous: value × share of candidates with the right page"},
 		{Name: metricStatus, Title: "Status",
-			Doc:     "Whether the status is the one gold calls for. 0 where the value is wrong.",
+			Doc:     "Whether the status matches gold. 0 if the value is wrong.",
 			Formula: "1 or 0"},
 		{Name: metricSchema, Title: "Schema",
-			Doc:     "Whether the entry keeps the rules of its status: ok has value, quote and whole-numbered page; missing and ambiguous have none; ambiguous has two candidates or more.",
+			Doc:     "Whether the entry is valid for its status: ok has a value, a quote and an integer page; missing and ambiguous have none of them; ambiguous has at least two candidates.",
 			Formula: "1 or 0"},
 	}
 	for i := range list {
@@ -81,54 +81,54 @@ func componentMetrics() []eval.Metric {
 	return list
 }
 
-// rateMetrics are hits over opportunities, pooled over all documents.
+// rateMetrics are ratios pooled over all documents.
 func rateMetrics() []eval.Metric {
 	rate := func(name, title, doc, formula string, better bool) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: planSource + ", §3.5", Max: 1,
 			HigherIsBetter: better, Kind: eval.Scoring, Pooling: eval.RatioOfSums}
 	}
 	return []eval.Metric{
-		rate(metricHallucination, "Hallucination rate", "How often a value is given for a field the document does not hold.",
+		rate(metricHallucination, "Hallucination rate", "How often a value is given for a field that is not in the document.",
 			"fields with a value / fields that are not in the document", false),
-		rate(metricFabrication, "Fabrication rate", "How often a required quote is not in the document. Quotes left out count as required, so leaving them out is no way to look honest.",
+		rate(metricFabrication, "Fabrication rate", "How often a required quote is not in the document. Omitted quotes count as required, so omitting quotes does not lower the rate.",
 			"quotes not in the text / quotes required (ok entries, candidates of ambiguous ones)", false),
-		rate(metricUnquoted, "Unquoted rate", "How often a required quote is left out.",
+		rate(metricUnquoted, "Unquoted rate", "How often a required quote is omitted.",
 			"quotes absent / quotes required", false),
-		rate(metricQuoteCoverage, "Quote coverage", "How often an entry called ok has a quote.",
+		rate(metricQuoteCoverage, "Quote coverage", "How often an entry with status ok has a quote.",
 			"ok entries with a quote / ok entries", true),
-		rate(metricCandidateCoverage, "Candidate coverage", "How often an entry called ambiguous has two candidates or more.",
+		rate(metricCandidateCoverage, "Candidate coverage", "How often an entry with status ambiguous has at least two candidates.",
 			"ambiguous entries with two candidates / ambiguous entries", true),
 		rate(metricDuplicate, "Duplicate rate", "How often a field is answered more than once, which scores 0.",
 			"fields answered twice / fields", false),
-		rate(metricOmitted, "Omitted rate", "How often a field is left out of the answer, which scores 0; all of them where an answer cannot be read.",
+		rate(metricOmitted, "Omitted rate", "How often a field is omitted from the answer, which scores 0. A malformed answer omits all fields.",
 			"fields left out / fields", false),
-		rate(metricExtraField, "Extra-field rate", "How often an entry names a field the schema does not have. Such entries are ignored otherwise.",
+		rate(metricExtraField, "Extra-field rate", "How often an entry names a field that is not in the schema. Such entries are otherwise ignored.",
 			"entries for unknown fields / entries", false),
-		rate(metricParseFailure, "Parse-failure rate", "How often an answer could not be read, even after one repair.",
+		rate(metricParseFailure, "Parse-failure rate", "How often an answer did not parse, even after one repair.",
 			"unreadable answers / answers", false),
-		rate(metricRepaired, "Repaired rate", "How often an answer was not valid JSON and could be read after one repair.",
+		rate(metricRepaired, "Repaired rate", "How often an answer was not valid JSON and parsed after one repair.",
 			"repaired answers / answers", false),
 		rate(metricTruncated, "Truncated rate", "How often an answer was cut off.",
 			"answers cut off / answers", false),
 	}
 }
 
-// analysisMetrics explain; no gate can name them.
+// analysisMetrics explain scores; no gate can name them.
 func analysisMetrics() []eval.Metric {
 	analysis := func(name, title, doc, formula string, most float64, pooling eval.Pooling) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: planSource + ", §3.5 (analysis)", Max: most,
 			Kind: eval.Analysis, Pooling: pooling}
 	}
 	list := []eval.Metric{
-		analysis(metricEvidenceToken, "Token layer", "Token layer of evidence, where the gates held.", "clamp(1 − 0.1·(token_ratio − 5), 0, 1)", 1, eval.RatioOfSums),
-		analysis(metricEvidenceJudge, "Judge layer", "Judge layer of evidence, where the gates held and the judge counts.", "1 if the judge reads the claimed value from the quote, else 0; mean over candidates", 1, eval.RatioOfSums),
-		analysis(metricEvidenceTyped, "Typed gate", "Of quotes that hold the value, how many hold it only as a typed value and not as written.", "typed only / held", 1, eval.RatioOfSums),
-		analysis(metricQuoteWords, "Quote words", "Words of a quote.", "words / quotes", math.Inf(1), eval.RatioOfSums),
-		analysis(metricValueWords, "Value words", "Words of a value that has a quote.", "words / values", math.Inf(1), eval.RatioOfSums),
-		analysis(metricTokenRatio, "Token ratio", "Words of the quote to words of the value, mean over entries.", "words(quote) / max(words(value), 1)", math.Inf(1), eval.RatioOfSums),
-		analysis(metricGoldMissing, "Gold: missing", "Share of fields that are not in the document (of the null baseline's trials).", "missing / fields", 1, eval.RatioOfSums),
-		analysis(metricGoldAmbiguous, "Gold: ambiguous", "Share of fields that are ambiguous (of the null baseline's trials).", "ambiguous / fields", 1, eval.RatioOfSums),
-		analysis(metricNullExpected, "Null baseline, expected", "Composite that calling everything missing must score, from gold alone.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
+		analysis(metricEvidenceToken, "Token layer", "Token layer of evidence, for quotes that passed the gates.", "clamp(1 − 0.1·(token_ratio − 5), 0, 1)", 1, eval.RatioOfSums),
+		analysis(metricEvidenceJudge, "Judge layer", "Judge layer of evidence, for quotes that passed the gates, if the judge is used.", "1 if the judge reads the claimed value from the quote, else 0; mean over candidates", 1, eval.RatioOfSums),
+		analysis(metricEvidenceTyped, "Typed gate", "Of the quotes that contain the value, the share that contain it only as a typed value, not as written.", "typed only / held", 1, eval.RatioOfSums),
+		analysis(metricQuoteWords, "Quote words", "Words per quote.", "words / quotes", math.Inf(1), eval.RatioOfSums),
+		analysis(metricValueWords, "Value words", "Words per value that has a quote.", "words / values", math.Inf(1), eval.RatioOfSums),
+		analysis(metricTokenRatio, "Token ratio", "Ratio of quote words to value words, mean over entries.", "words(quote) / max(words(value), 1)", math.Inf(1), eval.RatioOfSums),
+		analysis(metricGoldMissing, "Gold: missing", "Share of fields that are not in the document (in the null baseline's trials).", "missing / fields", 1, eval.RatioOfSums),
+		analysis(metricGoldAmbiguous, "Gold: ambiguous", "Share of fields that are ambiguous (in the null baseline's trials).", "ambiguous / fields", 1, eval.RatioOfSums),
+		analysis(metricNullExpected, "Null baseline, expected", "Expected composite of an answer with every field missing, computed from gold.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
 	}
 	for i := range list {
 		list[i].HigherIsBetter = list[i].Name == metricEvidenceToken || list[i].Name == metricEvidenceJudge
@@ -136,23 +136,23 @@ func analysisMetrics() []eval.Metric {
 	return list
 }
 
-// A mode is a way for a field to go wrong. One field can have several.
+// A mode is a failure mode of a field. One field can have several.
 type mode struct{ metric, title, doc string }
 
 // The modes, in the order of [failures].
 var modes = [...]mode{
-	modeOmitted:     {"mode_omitted", "left out", "Fields left out of the answer."},
+	modeOmitted:     {"mode_omitted", "left out", "Fields omitted from the answer."},
 	modeDuplicate:   {"mode_duplicate", "answered twice", "Fields answered more than once."},
 	modeMissed:      {"mode_missed", "missed", "Present fields answered without a value."},
-	modeWrong:       {"mode_wrong_value", "wrong value", "Present fields with a wrong value, and ambiguous ones of whose candidates none is right."},
+	modeWrong:       {"mode_wrong_value", "wrong value", "Present fields with a wrong value, and ambiguous fields without a right candidate."},
 	modeInexact:     {"mode_inexact_value", "inexact value", "Present fields with a value that is nearly right."},
-	modeUnflagged:   {"mode_unflagged_ambiguity", "ambiguity not flagged", "Ambiguous fields that were answered otherwise."},
-	modeHallucinate: {"mode_hallucinated", "hallucinated", "Fields that are not in the document, answered with a value."},
-	modeUnquoted:    {"mode_no_quote", "no quote", "Fields with a required quote left out."},
+	modeUnflagged:   {"mode_unflagged_ambiguity", "ambiguity not flagged", "Ambiguous fields whose status is not ambiguous."},
+	modeHallucinate: {"mode_hallucinated", "hallucinated", "Missing fields answered with a value."},
+	modeUnquoted:    {"mode_no_quote", "no quote", "Fields without a required quote."},
 	modeFabricated:  {"mode_fabricated_quote", "fabricated quote", "Fields with a required quote that is not in the document."},
-	modeNotInQuote:  {"mode_value_not_in_quote", "value not in quote", "Fields with the right value and a real quote that does not hold it."},
-	modeWrongPage:   {"mode_wrong_page", "wrong page", "Fields with the right value and a wrong page or none."},
-	modeSchema:      {"mode_schema_violation", "schema violation", "Fields whose entry breaks the rules of its status."},
+	modeNotInQuote:  {"mode_value_not_in_quote", "value not in quote", "Fields with the right value and a real quote that does not contain it."},
+	modeWrongPage:   {"mode_wrong_page", "wrong page", "Fields with the right value and a wrong or missing page."},
+	modeSchema:      {"mode_schema_violation", "schema violation", "Fields whose entry is invalid for its status."},
 }
 
 // The modes by number.
@@ -171,5 +171,5 @@ const (
 	modeSchema
 )
 
-// failures says for each mode whether a field went wrong in it.
+// failures are the modes in which a field failed.
 type failures [len(modes)]bool

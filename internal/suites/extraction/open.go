@@ -20,9 +20,9 @@ const (
 	splitTest = "test"
 )
 
-// Open binds the suite to a study: it reads kernels, schemas and documents and
-// checks all of them. The error is a [study.Errors] with every finding, each
-// with the file and line it concerns.
+// Open binds the suite to a study: it reads and validates kernels, schemas and
+// documents. The error is a [study.Errors] with all errors, each with its file
+// and line.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
@@ -40,21 +40,21 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	renderAll(b.arms, b.schemas.used())
 	b.byArm = kit.ByID(b.arms)
 	if s.JudgeModel != "" {
-		at := slices.IndexFunc(s.Models, func(m study.Model) bool { return m.ID == s.JudgeModel }) // the loader knows it is there
+		at := slices.IndexFunc(s.Models, func(m study.Model) bool { return m.ID == s.JudgeModel }) // the loader checked it
 		b.judgeModel = &s.Models[at]
 	}
 	return b, nil
 }
 
-// load reads every document once, checks it, and keeps what planning and
-// analysis need of it.
+// load reads and validates every document once and keeps what planning and
+// analysis need.
 func (b *Bench) load(errs *study.Errors) {
 	total := 0
 	for _, p := range b.corpus.parts {
 		total += p.take
 	}
 	b.items, b.places = make([]eval.Item, 0, total), make([]place, 0, total)
-	strata := map[string][]eval.Level{} // shared by the documents of a stratum
+	strata := map[string][]eval.Level{} // shared between documents
 	var buf []byte
 	var d Document
 	var err error
@@ -72,13 +72,14 @@ func (b *Bench) load(errs *study.Errors) {
 	}
 }
 
-// admit checks a document and takes it in.
+// admit validates a document and adds its item.
 func (b *Bench) admit(at place, d *Document, part string, strata map[string][]eval.Level, errs *study.Errors) {
 	fault := func(format string, args ...any) { errs.Add(b.corpus.locate(at, fmt.Errorf(format, args...))) }
 	if d.ID == "" {
-		fault("document_id is not given: every document needs one, unique in the study")
+		fault("document_id is missing: every document needs one, unique in the study")
 	} else if other, dup := b.byID[d.ID]; dup {
-		fault("document_id %q is there twice: it is also the id of %v", d.ID, b.corpus.locate(b.places[other], errHere))
+		first := b.corpus.locate(b.places[other], errHere).Error()
+		fault("duplicate document_id %q: also in %s", d.ID, strings.TrimSuffix(first, ": "+errHere.Error()))
 	}
 	s, err := b.schemas.get(d.Schema)
 	if err != nil {
@@ -121,11 +122,11 @@ func strataOf(docType, difficulty, part string) []eval.Level {
 	return list
 }
 
-// errHere stands for a document in the text of another error.
+// errHere is located to learn where a document is.
 var errHere = errors.New("this document")
 
-// checkWeights checks that the weights of the composite are those of its
-// components and sum to 1.
+// checkWeights checks that the weights belong to components of the composite
+// and sum to 1.
 func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 	given := s.Metrics.CompositeWeights
 	components := []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema}
@@ -133,10 +134,10 @@ func checkWeights(s *Study, fault func(key, format string, args ...any)) {
 	for _, name := range slices.Sorted(maps.Keys(given)) {
 		sum += given[name]
 		if !slices.Contains(components, name) {
-			fault("metrics.composite_weights."+name, "the composite has no component %q%s: it has %s", name, kit.DidYouMean(name, components), joined(components))
+			fault("metrics.composite_weights."+name, "the composite has no component %q%s: want one of %s", name, kit.DidYouMean(name, components), joined(components))
 		}
 	}
 	if len(given) > 0 && math.Abs(sum-1) > 1e-9 {
-		fault("metrics.composite_weights", "the weights sum to %.10g: they must sum to 1", sum)
+		fault("metrics.composite_weights", "the weights sum to %.10g, want 1", sum)
 	}
 }

@@ -79,7 +79,7 @@ func TestArms(t *testing.T) {
 	}
 }
 
-// Every mistake is named with its place, and all of them at once.
+// Open reports all errors at once, each with its position.
 func TestOpenFindsEverything(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -121,13 +121,13 @@ func TestOpenFindsEverything(t *testing.T) {
 		{"weights", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.5, evidnce: 0.5}}\n"),
 			[]string{`the composite has no component "evidnce": did you mean "evidence"?`}},
 		{"weights that sum to less", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.3}}\n"),
-			[]string{`metrics.composite_weights: the weights sum to 0.9: they must sum to 1`}},
+			[]string{`metrics.composite_weights: the weights sum to 0.9, want 1`}},
 		{"weights just off", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.40000001}}\n"),
-			[]string{`the weights sum to 1.00000001: they must sum to 1`}},
+			[]string{`the weights sum to 1.00000001, want 1`}},
 		{"synthetic", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: h, builtin: heuristic}]\n"},
-			[]string{"source synthetic is announced and not there yet: use jsonl, directory or mixed"}},
+			[]string{"source synthetic is not implemented yet: use jsonl, directory or mixed"}},
 		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
-			[]string{"documents: path: there is no", "paths are relative to the study file"}},
+			[]string{"does not exist", "paths are relative to the study file"}},
 		{"documents", map[string]string{
 			"study.yaml":       "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
 			"schemas/bad.json": `{"name":"bda","fields":[{"name":"a b","type":"text","description":""},{"name":"x","type":"date"},{"name":"x","type":"date"}]}`,
@@ -138,16 +138,17 @@ func TestOpenFindsEverything(t *testing.T) {
 				`{"text":"","schema":"invoice","ground_truth":[{"field":"due_date","exists_in_document":true},{"field":"due","exists_in_document":false}]}` + "\n" +
 				"{\n"},
 			[]string{
-				`docs.jsonl:3: document_id "doc-1" is there twice: it is also the id of`,
-				`docs.jsonl:1: this document`,
-				`docs.jsonl:4: document "d3": schema "invioce": there is no`,
+				`docs.jsonl:3: duplicate document_id "doc-1": also in `,
+				`docs.jsonl:1
+`,
+				`docs.jsonl:4: document "d3": schema "invioce": `,
 				`did you mean "invoice"?`,
 				`docs.jsonl:5: document "d4":`,
 				`bad.json: name is "bda"`,
 				`fields[0].name is "a b"`,
 				`fields[0].type is "text": want one of string, number, money, date, enum, id`,
-				`fields[2].name: "x" is there twice`,
-				`docs.jsonl:7: document_id is not given`,
+				`fields[2].name: duplicate field "x"`,
+				`docs.jsonl:7: document_id is missing`,
 				`docs.jsonl:7: document "": text is empty`,
 				`docs.jsonl:7: document "": field "due_date": exists in the document but has no correct_value`,
 				`docs.jsonl:7: document "": field "due": schema invoice has no such field`,
@@ -160,7 +161,7 @@ func TestOpenFindsEverything(t *testing.T) {
 			write(t, dir, tt.files)
 			_, err := open(t, dir)
 			if err == nil {
-				t.Fatal("nothing was found")
+				t.Fatal("no error")
 			}
 			for _, want := range tt.want {
 				if !strings.Contains(err.Error(), want) {
@@ -174,7 +175,7 @@ func TestOpenFindsEverything(t *testing.T) {
 	}
 }
 
-// A file of a thousand wrong lines is not answered by a thousand lines.
+// A file with a thousand invalid lines gives fewer errors.
 func TestFindingsAreCut(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": strings.Repeat("{}\n", 1000)})
@@ -238,18 +239,18 @@ kernels: [{name: h, builtin: heuristic}]
 	}
 
 	for _, tt := range []struct{ want, file, old, new string }{
-		{"folder/b.txt: there is no b.json", "folder/b.json", "", ""},
-		{"folder/b.json: there is no b.txt", "folder/b.txt", "", ""},
-		{"text is given", "folder/b.json", "{", `{"text":"x",`},
+		{"folder/b.txt: its gold, b.json, does not exist", "folder/b.json", "", ""},
+		{"folder/b.json: its document, b.txt, does not exist", "folder/b.txt", "", ""},
+		{"text is set", "folder/b.json", "{", `{"text":"x",`},
 		{"is not UTF-8", "folder/b.txt", body("b"), "\xff"},
-		{"5 documents are asked for", "study.yaml", "count: 2", "count: 5"},
+		{"count is 5, but docs.jsonl has 3 documents", "study.yaml", "count: 2", "count: 5"},
 		{"write source: jsonl", "study.yaml", "path: folder", "path: docs.jsonl"},
 		{"write source: directory", "study.yaml", "path: docs.jsonl", "path: folder"},
-		{"holds no documents", "docs.jsonl", files["docs.jsonl"], "\n"},
+		{"has no documents", "docs.jsonl", files["docs.jsonl"], "\n"},
 		{"path and count of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
-		{"parts belong to source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
+		{"parts need source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
 		{"source jsonl needs a path", "study.yaml", "path: docs.jsonl, ", ""},
-		{"documents.parts[1]: source synthetic is announced", "study.yaml", "source: directory", "source: synthetic"},
+		{"documents.parts[1]: source synthetic is not implemented", "study.yaml", "source: directory", "source: synthetic"},
 	} {
 		changed := maps.Clone(files)
 		changed[tt.file] = strings.Replace(files[tt.file], tt.old, tt.new, 1)
@@ -359,7 +360,7 @@ func TestOwnSchemaComesFirst(t *testing.T) {
 	}
 }
 
-// The starter study is good as it is, and is never written over another.
+// The starter study is valid, and Init never overwrites files.
 func TestInit(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "my study")
 	suite := Suite()
@@ -381,15 +382,14 @@ func TestInit(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := suite.Init(dir); err == nil || !strings.Contains(err.Error(), "already exists") {
-		t.Errorf("written over another: %v", err)
+		t.Errorf("existing files overwritten: %v", err)
 	}
 	if _, err := os.Stat(files[0]); err == nil {
 		t.Error("written in part")
 	}
 }
 
-// The starter study's documents are documents of the shipped example, and all
-// of that can be opened.
+// The starter study's documents are part of the shipped example, which opens.
 func TestShippedExample(t *testing.T) {
 	example := filepath.Join("..", "..", "..", "examples", "contracts")
 	all, err := os.ReadFile(filepath.Join(example, "data", "contracts.jsonl"))

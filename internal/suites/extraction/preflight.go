@@ -17,16 +17,16 @@ import (
 //go:embed preflight/*.json
 var shippedPreflight embed.FS
 
-// A preflightCase is an answer made by hand whose scores are known. It goes
-// through the reader and the scorer that real answers go through.
+// A preflightCase is a hand-written answer with known scores. It is parsed and
+// scored like a real answer.
 type preflightCase struct {
 	Scenario string          `json:"scenario"`
 	Document string          `json:"document"`
 	Schema   Schema          `json:"schema"`
 	Gold     []Gold          `json:"gold"`
-	Answer   json.RawMessage `json:"answer"` // a string is the raw answer; an object or list is what it says
-	// Field is the field whose scores are expected; the first when not given.
-	// Scores of the answer as a whole are found by their names alike.
+	Answer   json.RawMessage `json:"answer"` // a string is the raw answer; an object or list is its JSON
+	// Field is the field whose scores are expected, by default the first. Scores
+	// of the whole answer are also found.
 	Field  string             `json:"field,omitempty"`
 	Expect map[string]float64 `json:"expect"`               // metric → exact score
 	Most   map[string]float64 `json:"expect_max,omitempty"` // metric → highest score allowed
@@ -40,9 +40,9 @@ func checkCase(data []byte) (kit.Result, error) {
 	d := &prepared{Document: Document{ID: "preflight", Text: c.Document, Schema: c.Schema.Name, Truth: c.Gold}, schema: &c.Schema}
 	switch {
 	case len(c.Expect)+len(c.Most) == 0:
-		return kit.Result{}, errors.New("the case expects nothing: give expect or expect_max")
+		return kit.Result{}, errors.New("the case has no expected scores: add expect or expect_max")
 	case len(c.Answer) == 0:
-		return kit.Result{}, errors.New("answer is not given")
+		return kit.Result{}, errors.New("answer is missing")
 	}
 	var errs []error
 	c.Schema.check(func(format string, args ...any) { errs = append(errs, fmt.Errorf("schema: "+format, args...)) })
@@ -64,7 +64,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	return kit.Result{Wrong: c.compare(scores)}, nil
 }
 
-// sameScore is how far a score may be from what was worked out on paper.
+// sameScore is the tolerance for expected scores.
 const sameScore = 1e-9
 
 func (c *preflightCase) compare(scores []eval.Score) []string {
@@ -75,7 +75,7 @@ func (c *preflightCase) compare(scores []eval.Score) []string {
 				return s.Num / s.Den, true
 			}
 		}
-		wrong = append(wrong, fmt.Sprintf("%s: there is no such score", metric))
+		wrong = append(wrong, fmt.Sprintf("%s: no such score", metric))
 		return 0, false
 	}
 	for _, metric := range slices.Sorted(maps.Keys(c.Expect)) {

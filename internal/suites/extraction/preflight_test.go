@@ -20,7 +20,7 @@ func TestPreflight(t *testing.T) {
 		var c preflightCase
 		data, err := shippedPreflight.ReadFile("preflight/" + r.Name + ".json")
 		if err != nil || dataset.DecodeStrict(data, &c) != nil || c.Scenario == "" {
-			t.Errorf("%s does not say what it tries (%v)", r.Name, err)
+			t.Errorf("%s has no scenario (%v)", r.Name, err)
 		}
 		for _, w := range r.Wrong {
 			t.Errorf("%s: %s", r.Name, w)
@@ -38,8 +38,8 @@ const ownCase = `{
   "expect_max": {"extra_field": 0}
 }`
 
-// Cases of the user's own run after the shipped ones; one that is wrong says
-// what it is about, and a file that is no case is an error with its name.
+// The user's cases run after the shipped ones. A failed case says which scores
+// differ; an invalid file is an error with its name.
 func TestOwnPreflightCases(t *testing.T) {
 	suite := Suite()
 	dir := t.TempDir()
@@ -59,7 +59,7 @@ func TestOwnPreflightCases(t *testing.T) {
 	}
 	want := map[string]string{
 		"a": "",
-		"b": "value is 1, expected 0.5; no_such: there is no such score; status is 1, expected at most 0.5",
+		"b": "value is 1, expected 0.5; no_such: no such score; status is 1, expected at most 0.5",
 		"c": "composite is 0, expected 1; value is 0, expected 1",
 	}
 	for name, w := range want {
@@ -84,6 +84,6 @@ func TestOwnPreflightCases(t *testing.T) {
 		}
 	}
 	if results, err := suite.Preflight(dir + "/nowhere"); err != nil || len(results) != 10 {
-		t.Errorf("a folder that is not there: %d results, %v", len(results), err)
+		t.Errorf("a missing folder: %d results, %v", len(results), err)
 	}
 }

@@ -14,15 +14,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// checkScores holds scores to what the metrics say of themselves: declared, in
-// range, over something.
+// checkScores checks that scores are declared, in range and have a positive
+// denominator.
 func checkScores(t interface{ Fatalf(string, ...any) }, scores []eval.Score) {
 	suite := Suite()
 	for _, s := range scores {
 		m, ok := suite.Metric(s.Metric)
 		switch {
 		case !ok:
-			t.Fatalf("%s is no metric of the suite", s.Metric)
+			t.Fatalf("%s is not a metric of the suite", s.Metric)
 		case s.Unscored != "":
 		case !(s.Den > 0) || s.Num/s.Den < m.Min || s.Num/s.Den > m.Max || math.IsNaN(s.Num):
 			t.Fatalf("%s of %q is %v/%v, outside [%v, %v]", s.Metric, s.Unit, s.Num, s.Den, m.Min, m.Max)
@@ -101,8 +101,8 @@ func perfect(d *prepared) []string {
 	return entries
 }
 
-// drawAnswer takes a perfect answer and spoils it: entries dropped, doubled,
-// swapped between fields, or made of odd parts.
+// drawAnswer corrupts a perfect answer: it drops, duplicates and swaps entries,
+// or makes them of odd parts.
 func drawAnswer(t *rapid.T, d *prepared) []string {
 	entries := perfect(d)
 	for range rapid.IntRange(0, 4).Draw(t, "spoilings") {
@@ -180,14 +180,14 @@ func TestCompositeIsTheWeightedSum(t *testing.T) {
 				t.Fatalf("composite of %s is %v, the weighted sum %v", field, p["composite"], want)
 			}
 			if p["value"] == 0 && (p["evidence"] != 0 || p["page"] != 0 || p["status"] != 0) {
-				t.Fatalf("%s has no right value and yet scores %v", field, p)
+				t.Fatalf("%s has no right value but scores %v", field, p)
 			}
 		}
 	})
 }
 
-// The null baseline scores 1 on what is missing and the weight of the schema
-// on the rest (X8.3), which for 25 missing in 100 is
+// The null baseline scores 1 on missing fields and the weight of the schema on
+// the rest (X8.3), which for 25 missing in 100 is
 // 0.25·1 + 0.75·0.15 = 0.3625.
 func TestNullBaselineIsAsExpected(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

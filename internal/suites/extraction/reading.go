@@ -20,7 +20,7 @@ const (
 	statusAmbiguous = "ambiguous"
 )
 
-// Why an answer could not be read: the suite's closed set of reasons.
+// Reasons of malformed and refused answers.
 const (
 	reasonEmpty    = "empty answer"
 	reasonNotJSON  = "not JSON"
@@ -34,14 +34,14 @@ const (
 	noteTruncated = "truncated"
 )
 
-// An Answer is what could be read from what a model wrote.
+// An Answer is a parsed answer.
 type Answer struct {
 	Entries  []Entry
-	Repaired bool // one repair was needed to make JSON of it
+	Repaired bool // it was not valid JSON and was repaired
 	Cut      bool // it ended inside the object
 }
 
-// An Entry is what an answer says of one field.
+// An Entry is the answer for one field.
 type Entry struct {
 	Field      string
 	Value      Scalar
@@ -49,7 +49,7 @@ type Entry struct {
 	Page       PageRef
 	Status     string
 	Candidates []Candidate
-	Fault      string // in what way the entry breaks the rules of its form, "" if it keeps them
+	Fault      string // why the entry is invalid, or ""
 }
 
 // A Candidate is one possible value of an ambiguous field.
@@ -59,24 +59,24 @@ type Candidate struct {
 	Page  PageRef
 }
 
-// A Scalar is a string, or a number or boolean as it was written, or null.
+// A Scalar is a string, the text of a number or boolean, or null.
 type Scalar struct {
 	Text  string
-	Given bool // false: null, or not there
-	Bad   bool // given, but a list or an object: never right
+	Given bool // false: null or missing
+	Bad   bool // given, but an array or object: never right
 }
 
-// A PageRef is a page as an answer names it. Null and what is no whole number
-// are different things: the one may be right, the other never is.
+// A PageRef is the page number of an answer. Null may be right; a value that is
+// not an integer never is.
 type PageRef struct {
 	Number int
-	Given  bool // false: null, or not there
-	Bad    bool // given, but not a whole number
+	Given  bool // false: null or missing
+	Bad    bool // given, but not an integer
 }
 
-// A readError says why an answer could not be read.
+// A readError is the error of an answer that does not parse.
 type readError struct {
-	reason string // of the closed set
+	reason string // one of the constants
 	detail string
 }
 
@@ -87,9 +87,9 @@ func (e *readError) Error() string {
 	return e.reason + ": " + e.detail
 }
 
-// ReadAnswer reads an answer: a JSON object that holds a list "extractions",
-// or the list alone, possibly within prose or code fences. What is not JSON is
-// repaired once. An error means that no field counts as answered.
+// ReadAnswer parses an answer: a JSON object with an array "extractions", or
+// the array alone, possibly within prose or code fences. Invalid JSON is
+// repaired once. After an error no field counts as answered.
 func ReadAnswer(answer string) (Answer, error) {
 	if strings.TrimSpace(answer) == "" {
 		return Answer{}, &readError{reason: reasonEmpty}
@@ -111,7 +111,7 @@ func ReadAnswer(answer string) (Answer, error) {
 	return a, nil
 }
 
-// ReadReason is the reason of an error of [ReadAnswer], from a closed set.
+// ReadReason is the reason of an error of [ReadAnswer], one of the constants.
 func ReadReason(err error) string {
 	var e *readError
 	if errors.As(err, &e) {
@@ -120,7 +120,7 @@ func ReadReason(err error) string {
 	return reasonNotJSON
 }
 
-// wrapList makes an object of an answer that is a list of entries.
+// wrapList wraps an answer that is an array of entries in an object.
 func wrapList(answer string) string {
 	if _, after, ok := strings.Cut(answer, "</think>"); ok {
 		answer = after
@@ -142,31 +142,29 @@ func wrapList(answer string) string {
 	}
 }
 
-// An answerReader reads the object of an answer value by value. The object is
-// valid JSON, so reading a token cannot fail. If it did, every list and object
-// would end there.
+// An answerReader decodes the object of an answer. The object is valid JSON, so
+// reading a token cannot fail. If it did, every array and object would end there.
 type answerReader struct{ *jsontext.Decoder }
 
-// newAnswerReader accepts what encoding/json accepts: of equal keys the last
-// counts, and half a surrogate pair is U+FFFD.
+// newAnswerReader accepts what encoding/json accepts: the last of duplicate keys
+// wins, and an unpaired surrogate is U+FFFD.
 func newAnswerReader(object []byte) answerReader {
 	return answerReader{jsontext.NewDecoder(bytes.NewBuffer(object), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))}
 }
 
-// scalar reads a value that is no list or object: a string, or anything else
-// as it was written.
+// scalar reads a string, or the text of a number, boolean or null.
 func (r answerReader) scalar() string {
 	token, _ := r.ReadToken()
 	return token.String()
 }
 
-// raw reads any value as it was written.
+// raw reads the text of any value.
 func (r answerReader) raw() string {
 	value, _ := r.ReadValue()
 	return string(value)
 }
 
-// members visits the members of an object. Each visit reads the value.
+// members visits the members of an object. Each visit must read the value.
 func (r answerReader) members(visit func(key string)) {
 	r.ReadToken()
 	for kind := r.PeekKind(); kind != '}' && kind != 0; kind = r.PeekKind() {
@@ -175,7 +173,7 @@ func (r answerReader) members(visit func(key string)) {
 	r.ReadToken()
 }
 
-// elements visits the elements of a list.
+// elements visits the elements of an array.
 func (r answerReader) elements(visit func(i int)) {
 	r.ReadToken()
 	for i := 0; r.PeekKind() != ']' && r.PeekKind() != 0; i++ {
@@ -184,7 +182,7 @@ func (r answerReader) elements(visit func(i int)) {
 	r.ReadToken()
 }
 
-// answer reads the object of an answer and reports whether it has the list.
+// answer reads the object of an answer and reports whether it has the array.
 func (r answerReader) answer(a *Answer) (found bool) {
 	r.members(func(key string) {
 		if key != "extractions" || r.PeekKind() != '[' {
@@ -201,7 +199,7 @@ func (r answerReader) answer(a *Answer) (found bool) {
 	return found
 }
 
-// The keys of an entry that must be there.
+// The required keys of an entry.
 const (
 	keyValue = 1 << iota
 	keyEvidence
@@ -229,7 +227,7 @@ func (r answerReader) entry(e *Entry) {
 			e.Status = r.text(e, "status").Text
 		case "candidates":
 			r.candidates(e)
-		default: // confidence and whatever else is said does not count
+		default: // confidence and unknown keys are ignored
 			r.SkipValue()
 		}
 	})
@@ -237,7 +235,7 @@ func (r answerReader) entry(e *Entry) {
 	e.checkStatus()
 }
 
-// text reads a text or null; anything else is a fault and no text.
+// text reads a string or null; anything else is a fault.
 func (r answerReader) text(e *Entry, name string) Scalar {
 	if kind := r.PeekKind(); kind == '"' || kind == 'n' {
 		return r.value(e, name)
@@ -247,7 +245,7 @@ func (r answerReader) text(e *Entry, name string) Scalar {
 	return Scalar{}
 }
 
-// value reads a value. A list or object is none, but something was said.
+// value reads a scalar. An array or object is a fault, but counts as given.
 func (r answerReader) value(e *Entry, name string) Scalar {
 	switch r.PeekKind() {
 	case 'n':
@@ -260,8 +258,8 @@ func (r answerReader) value(e *Entry, name string) Scalar {
 	return Scalar{Text: r.scalar(), Given: true}
 }
 
-// evidence reads quote and page and returns which of the two are there. Null
-// is the object with nulls.
+// evidence reads quote and page and returns their keys if present. Null stands
+// for an object with nulls.
 func (r answerReader) evidence(e *Entry) (keys int) {
 	if kind := r.PeekKind(); kind != '{' {
 		r.SkipValue()
@@ -294,12 +292,12 @@ func (r answerReader) page(e *Entry, name string) PageRef {
 	if page, ok := wholeNumber(written); ok {
 		return PageRef{Number: page, Given: true}
 	}
-	e.fault("%s is %s, not a whole number", name, clip(written))
+	e.fault("%s is %s, not an integer", name, clip(written))
 	return PageRef{Given: true, Bad: true}
 }
 
-// wholeNumber reads a JSON number whose value is whole: 2, 2.0 and 2e0 are the
-// same number.
+// wholeNumber parses a JSON number with an integer value: 2, 2.0 and 2e0 are
+// equal.
 func wholeNumber(s string) (int, bool) {
 	if n, err := strconv.Atoi(s); err == nil {
 		return n, true
@@ -350,30 +348,30 @@ func (r answerReader) candidate(e *Entry, k *Candidate) {
 	}
 }
 
-// fault records the first thing that is wrong.
+// fault records the first fault.
 func (e *Entry) fault(format string, args ...any) {
 	if e.Fault == "" {
 		e.Fault = fmt.Sprintf(format, args...)
 	}
 }
 
-// checkKeys holds the entry to "always there, if only as null".
+// checkKeys reports missing keys. Null is allowed.
 func (e *Entry) checkKeys(keys int) {
 	switch {
 	case e.Field == "":
-		e.fault("field is not given")
+		e.fault("no field name")
 	case keys&keyValue == 0:
-		e.fault("value is not given, not even as null")
+		e.fault("no value: want a value or null")
 	case keys&keyEvidence == 0:
-		e.fault("evidence is not given")
+		e.fault("no evidence")
 	case keys&keyQuote == 0:
-		e.fault("evidence.quote is not given, not even as null")
+		e.fault("no evidence.quote: want a quote or null")
 	case keys&keyPage == 0:
-		e.fault("evidence.page is not given, not even as null")
+		e.fault("no evidence.page: want a page or null")
 	}
 }
 
-// checkStatus holds the entry to the table of statuses.
+// checkStatus checks the entry against the rules of its status.
 func (e *Entry) checkStatus() {
 	switch e.Status {
 	case statusOK:
@@ -399,11 +397,11 @@ func (e *Entry) checkStatus() {
 			e.fault("ambiguous with fewer than two candidates")
 		}
 	case "":
-		e.fault("status is not given")
+		e.fault("no status")
 	default:
 		e.fault("status is %q, not ok, missing or ambiguous", clip(e.Status))
 	}
 }
 
-// blank reports that there is nothing: null, or white space.
+// blank reports whether the value is null or white space.
 func (s Scalar) blank() bool { return strings.TrimSpace(s.Text) == "" }

@@ -33,7 +33,7 @@ func TestReadAnswer(t *testing.T) {
 		{"after reasoning", "<think>[{}] maybe?</think>[" + one + "]", Answer{Entries: []Entry{entry}}},
 		{"other keys beside it", `{"note":{"extractions":[1]},"extractions":[` + one + `],"x":[[],{}]}`, Answer{Entries: []Entry{entry}}},
 		{"cut off inside the second entry", `{"extractions":[` + one + `,{"field":"g","val`,
-			Answer{Repaired: true, Cut: true, Entries: []Entry{entry, {Field: "g", Fault: "value is not given, not even as null"}}}},
+			Answer{Repaired: true, Cut: true, Entries: []Entry{entry, {Field: "g", Fault: "no value: want a value or null"}}}},
 		{"trailing comma", `{"extractions":[` + one + `,]}`, Answer{Repaired: true, Entries: []Entry{entry}}},
 	}
 	for _, tt := range tests {
@@ -43,8 +43,8 @@ func TestReadAnswer(t *testing.T) {
 				t.Fatal(err)
 			}
 			if tt.name == "cut off inside the second entry" && len(got.Entries) == 2 {
-				// What the repair makes of a half-written entry is the
-				// library's; that it names the field and has a fault is ours.
+				// How a truncated entry is repaired is up to the library. It
+				// must name the field and have a fault.
 				if got.Entries[1].Fault == "" {
 					t.Error("a half-written entry has no fault")
 				}
@@ -77,7 +77,7 @@ func TestReadAnswerRefuses(t *testing.T) {
 	}
 }
 
-// Every way to break the table of statuses, and every way to keep it (X3.1).
+// Every valid and invalid entry by status (X3.1).
 func TestFault(t *testing.T) {
 	two := candidate("a", "qa", "1") + "," + candidate("b", "qb", "2")
 	tests := []struct{ entry, fault string }{
@@ -92,9 +92,9 @@ func TestFault(t *testing.T) {
 		{`{"field":"f","value":"v","evidence":{"quote":"q","page":1.0},"status":"ok"}`, ""},
 		{`{"field":"f","value":null,"evidence":null,"status":"ambiguous","candidates":[{"value":"a","quote":"qa"},{"value":"b","quote":"qb","page":null}]}`, ""},
 
-		{ok("v", "q", `"1"`), `evidence.page is "1", not a whole number`},
-		{ok("v", "q", "1.5"), "evidence.page is 1.5, not a whole number"},
-		{ok("v", "q", "[1]"), "evidence.page is [1], not a whole number"},
+		{ok("v", "q", `"1"`), `evidence.page is "1", not an integer`},
+		{ok("v", "q", "1.5"), "evidence.page is 1.5, not an integer"},
+		{ok("v", "q", "[1]"), "evidence.page is [1], not an integer"},
 		{ok("v", "q", "null"), "ok without a page"},
 		{ok("v", "null", "1"), "ok without a quote"},
 		{ok("null", "q", "1"), "ok without a value"},
@@ -109,21 +109,21 @@ func TestFault(t *testing.T) {
 		{entryJSON("null", "null", "1", "ambiguous", two), "ambiguous with a page"},
 		{ambiguous(candidate("a", "q", "1")), "ambiguous with fewer than two candidates"},
 		{ambiguous(), "ambiguous with fewer than two candidates"},
-		{ambiguous(candidate("a", "q", `"1"`), candidate("b", "q", "1")), `a candidate's page is "1", not a whole number`},
+		{ambiguous(candidate("a", "q", `"1"`), candidate("b", "q", "1")), `a candidate's page is "1", not an integer`},
 		{ambiguous(candidate("null", "q", "1"), candidate("b", "q", "1")), "a candidate has no value"},
 		{ambiguous(`"a"`, `"b"`), "candidates[0] is not an object"},
 		{entryJSON("v", "q", "1", "OK"), `status is "OK", not ok, missing or ambiguous`},
-		{entryJSON("v", "q", "1", ""), "status is not given"},
+		{entryJSON("v", "q", "1", ""), "no status"},
 		{`{"field":"f","value":["v"],"evidence":{"quote":"q","page":1},"status":"ok"}`, "value is not a string, number or boolean"},
 		{`{"field":"f","value":{"x":1},"evidence":{"quote":"q","page":1},"status":"ok"}`, "value is not a string, number or boolean"},
 		{`{"field":"f","value":"v","evidence":{"quote":["q"],"page":1},"status":"ok"}`, "evidence.quote is not a string"},
 		{`{"field":"f","value":"v","evidence":"q","status":"ok"}`, "evidence is not an object"},
 		{`{"field":"f","value":"v","evidence":{"quote":"q","page":1},"status":"ok","candidates":{}}`, "candidates is not a list"},
-		{`{"field":"f","evidence":null,"status":"missing"}`, "value is not given, not even as null"},
-		{`{"field":"f","value":null,"status":"missing"}`, "evidence is not given"},
-		{`{"field":"f","value":null,"evidence":{"page":null},"status":"missing"}`, "evidence.quote is not given, not even as null"},
-		{`{"field":"f","value":null,"evidence":{"quote":null},"status":"missing"}`, "evidence.page is not given, not even as null"},
-		{`{"value":null,"evidence":null,"status":"missing"}`, "field is not given"},
+		{`{"field":"f","evidence":null,"status":"missing"}`, "no value: want a value or null"},
+		{`{"field":"f","value":null,"status":"missing"}`, "no evidence"},
+		{`{"field":"f","value":null,"evidence":{"page":null},"status":"missing"}`, "no evidence.quote: want a quote or null"},
+		{`{"field":"f","value":null,"evidence":{"quote":null},"status":"missing"}`, "no evidence.page: want a page or null"},
+		{`{"value":null,"evidence":null,"status":"missing"}`, "no field name"},
 		{`{"field":7,"value":null,"evidence":null,"status":"missing"}`, "field is not a string"},
 		{`"f"`, "the entry is not an object"},
 	}
@@ -206,13 +206,13 @@ func FuzzReadAnswer(f *testing.F) {
 		a, err := ReadAnswer(answer)
 		if err != nil {
 			if len(a.Entries) > 0 || ReadReason(err) == "" {
-				t.Fatalf("%v, and yet %d entries", err, len(a.Entries))
+				t.Fatalf("%v, but %d entries", err, len(a.Entries))
 			}
 			return
 		}
 		again, err := ReadAnswer(answer)
 		if err != nil || !cmp.Equal(a, again) {
-			t.Fatal("read twice, read differently")
+			t.Fatal("reading is not deterministic")
 		}
 		o := outcomeOf(answer, eval.StopEnd)
 		checkScores(t, plainBench.score(nil, d, &o, nil, eval.RoleArm))

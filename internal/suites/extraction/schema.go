@@ -21,23 +21,23 @@ import (
 //go:embed schemas/*.json
 var shippedSchemas embed.FS
 
-// A Schema names a type of document and the fields to find in it.
+// A Schema names a type of document and the fields to extract from it.
 type Schema struct {
 	Name   string  `json:"name"`
 	Fields []Field `json:"fields"`
 
 	null     sync.Once
-	nullText string // the answer that everything is missing
+	nullText string // the answer with every field missing
 }
 
-// A Field is one thing to find.
+// A Field is one value to extract.
 type Field struct {
 	Name        string    `json:"name"`
 	Type        text.Type `json:"type"`
 	Description string    `json:"description"`
 }
 
-// fieldTypes are the types a field can have, as schema files write them.
+// fieldTypes are the types a field can have in a schema file.
 var fieldTypes = []text.Type{text.String, text.Number, text.Money, text.Date, text.Enum, text.ID}
 
 // field is the position of a field, or -1. Schemas are short: a search beats a
@@ -59,8 +59,8 @@ func (s *Schema) names() []string {
 	return names
 }
 
-// parseSchema reads a schema file. Everything wrong with it is reported at
-// once, each finding with the file's name.
+// parseSchema parses a schema file and returns all errors, each with the file's
+// name.
 func parseSchema(file string, data []byte) (*Schema, error) {
 	var s Schema
 	if err := dataset.DecodeStrict(data, &s); err != nil {
@@ -80,7 +80,7 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 	return &s, nil
 }
 
-// check refuses fields that cannot be asked for.
+// check validates the fields.
 func (s *Schema) check(fault func(format string, args ...any)) {
 	if len(s.Fields) == 0 {
 		fault("fields is empty: list at least one field with name, type and description")
@@ -89,7 +89,7 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 		if f.Name == "" || strings.ContainsAny(f.Name, " \t\r\n/\"") {
 			fault("fields[%d].name is %q: want a name without spaces, quotes or slashes, such as invoice_date", i, f.Name)
 		} else if s.field(f.Name) < i {
-			fault("fields[%d].name: %q is there twice", i, f.Name)
+			fault("fields[%d].name: duplicate field %q", i, f.Name)
 		}
 		if !slices.Contains(fieldTypes, f.Type) {
 			fault("fields[%d].type is %q: want one of %s", i, f.Type, joined(fieldTypes))
@@ -97,20 +97,20 @@ func (s *Schema) check(fault func(format string, args ...any)) {
 	}
 }
 
-// schemas finds schemas by name: in the study's folder first, then among the
+// schemas finds schemas by name, first in the study's folder, then among the
 // shipped ones.
 type schemas struct {
 	dir   string
 	known map[string]*Schema
-	bad   map[string]error // why a schema cannot be used, told once
+	bad   map[string]error // of invalid schemas, reported once
 }
 
 func newSchemas(dir string) *schemas {
 	return &schemas{dir: dir, known: map[string]*Schema{}, bad: map[string]error{}}
 }
 
-// errReported marks an error whose cause has been reported already.
-var errReported = errors.New("reported before")
+// errReported is returned for a schema whose error was already reported.
+var errReported = errors.New("already reported")
 
 func (c *schemas) get(name string) (*Schema, error) {
 	if s := c.known[name]; s != nil {
@@ -130,17 +130,17 @@ func (c *schemas) get(name string) (*Schema, error) {
 
 func (c *schemas) load(name string) (*Schema, error) {
 	if name == "" {
-		return nil, errors.New(`schema is not given: name the schema file without .json, such as "invoice"`)
+		return nil, errors.New(`schema is missing: name the schema file without .json, such as "invoice"`)
 	}
 	if name != filepath.Base(name) || strings.HasPrefix(name, ".") {
-		return nil, fmt.Errorf("schema %q is not a plain name: schemas are files of one folder, named without .json", name)
+		return nil, fmt.Errorf("schema %q is not a plain name: give the file name without folder and .json", name)
 	}
 	file := filepath.Join(c.dir, name+".json")
 	data, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		file = "schemas/" + name + ".json"
 		if data, err = shippedSchemas.ReadFile(file); err != nil {
-			return nil, fmt.Errorf("schema %q: there is no %s, and it is not one of the shipped ones (%s)%s",
+			return nil, fmt.Errorf("schema %q: %s does not exist, and it is not a shipped schema (%s)%s",
 				name, filepath.Join(c.dir, name+".json"), strings.Join(shippedSchemaNames(), ", "), kit.DidYouMean(name, shippedSchemaNames()))
 		}
 	}
@@ -150,13 +150,13 @@ func (c *schemas) load(name string) (*Schema, error) {
 	return parseSchema(file, data)
 }
 
-// used lists the schemas that were asked for, by name.
+// used lists the loaded schemas, sorted by name.
 func (c *schemas) used() []*Schema {
 	return slices.SortedFunc(maps.Values(c.known), func(a, b *Schema) int { return strings.Compare(a.Name, b.Name) })
 }
 
 func shippedSchemaNames() []string {
-	entries, _ := shippedSchemas.ReadDir("schemas") // an embedded folder can be read
+	entries, _ := shippedSchemas.ReadDir("schemas") // embedded: it exists
 	var names []string
 	for _, e := range entries {
 		names = append(names, strings.TrimSuffix(e.Name(), ".json"))
@@ -164,7 +164,7 @@ func shippedSchemaNames() []string {
 	return names
 }
 
-// prompt is what a kernel shows in place of {{SCHEMA}}.
+// prompt is the text for {{SCHEMA}}.
 func (s *Schema) prompt() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Schema: %s\nFields:", s.Name)
@@ -177,9 +177,9 @@ func (s *Schema) prompt() string {
 	return b.String()
 }
 
-// answerSchema is the JSON Schema of the answer, for models that are asked for
-// structured output. It keeps to what all providers' strict modes take: every
-// property required, nothing besides, null by a list of types.
+// answerSchema is the JSON Schema of the answer, for models with structured
+// output. It uses only what the strict modes of all providers accept: every
+// property required, no additional ones, null by a list of types.
 func (s *Schema) answerSchema() json.RawMessage {
 	type object = map[string]any
 	closed := func(properties object, order ...string) object {

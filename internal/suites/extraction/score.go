@@ -15,20 +15,20 @@ type Components struct {
 // Weights weigh the components; they sum to 1.
 type Weights Components
 
-// DefaultWeights are those of the evaluation plan, §3.5.
+// DefaultWeights are the weights of the evaluation plan, §3.5.
 var DefaultWeights = Weights{Value: 0.30, Evidence: 0.30, Page: 0.10, Status: 0.15, Schema: 0.15}
 
 // Composite is the weighted sum.
 func (w Weights) Composite(c Components) float64 {
 	sum := w.Value*c.Value + w.Evidence*c.Evidence + w.Page*c.Page + w.Status*c.Status + w.Schema*c.Schema
-	return min(sum, 1) // the weights' rounding must not lift a perfect field above 1
+	return min(sum, 1) // rounding must not lift a perfect field above 1
 }
 
-// A mix is how the two layers of evidence are weighed: the length of the quote
-// and what the judge found in it.
+// A mix weights the two layers of evidence: the length of the quote and the
+// judge's opinion.
 type mix struct{ token, judge float64 }
 
-// The mixes, by how far the judge can be trusted.
+// The mixes, by the judge's accuracy.
 var (
 	trustedJudge  = mix{0.3, 0.7}
 	doubtedJudge  = mix{0.8, 0.2}
@@ -36,8 +36,8 @@ var (
 	judgeAccuracy = struct{ trusted, usable float64 }{0.95, 0.80}
 )
 
-// ofCandidate is the mix for candidates' quotes, which a trusted judge decides
-// alone: their length says nothing while the value is open.
+// ofCandidate is the mix for the quotes of candidates. A trusted judge decides
+// alone: while the value is ambiguous, the length of a quote means nothing.
 func (m mix) ofCandidate() mix {
 	if m == trustedJudge {
 		return mix{0, 1}
@@ -45,8 +45,7 @@ func (m mix) ofCandidate() mix {
 	return m
 }
 
-// A point is a field under scoring: what was asked, what is true, and the
-// document to look quotes up in.
+// A point is a field to score, with its gold and the document.
 type point struct {
 	field Field
 	gold  *Gold
@@ -54,24 +53,23 @@ type point struct {
 	index *text.Index
 }
 
-// An opinion is what a judge made of a quote: 1 if it reads the claimed value
-// out of it, else 0. With a reason there is none.
+// An opinion is a judge's score of a quote: 1 if it reads the claimed value from
+// it, else 0. If failed is set there is no score.
 type opinion struct {
 	score  float64
 	failed string
 }
 
-// A claim is a value and the quote that is to show it.
+// A claim is a value and its quote.
 type claim struct {
 	value, quote string
 	support      support
 }
 
-// A judge gives an opinion on a claim about a field. It is only asked where
-// that counts.
+// A judge gives an opinion on a claim about a field.
 type judge func(p *point, c claim) opinion
 
-// value is the value score: is it the right value, or rightly none?
+// value is the value score.
 func (p *point) value(e *Entry) float64 {
 	switch {
 	case p.gold.Ambiguous:
@@ -91,11 +89,11 @@ func (p *point) value(e *Entry) float64 {
 	return 0
 }
 
-// candidatesF1 is F1 of the set of candidates' values against gold's, values
-// being the same when they are equal for the field's type.
+// candidatesF1 is the F1 of the candidates' values against gold, as sets.
+// Values are compared as the field's type.
 func (p *point) candidatesF1(candidates []Candidate) float64 {
 	var claimed []string
-	void := 0 // candidates without a readable value are one wrong member of the set
+	void := 0 // all candidates without a valid value count as one wrong value
 	for _, c := range candidates {
 		if c.Value.Given && !c.Value.Bad {
 			claimed = append(claimed, c.Value.Text)
@@ -114,7 +112,7 @@ func (p *point) candidatesF1(candidates []Candidate) float64 {
 	return 2 * float64(hits) / float64(len(actual)+len(claimed)+void)
 }
 
-// set drops values that repeat an earlier one.
+// set removes duplicate values.
 func (p *point) set(values []string) []string {
 	var out []string
 	for _, v := range values {
@@ -125,15 +123,15 @@ func (p *point) set(values []string) []string {
 	return out
 }
 
-// A support says how far a quote supports a value, gate by gate.
+// A support holds the gates of evidence that a quote passed.
 type support struct {
 	quoted bool // there is a quote
-	found  bool // it stands in the document
-	holds  bool // the value stands in it, as returned or as a typed value
-	typed  bool // only the typed value does
+	found  bool // it is in the document
+	holds  bool // it contains the value, as written or as a typed value
+	typed  bool // it contains the value only as a typed value
 }
 
-// supports puts a quote through the gates of evidence.
+// supports checks a quote against the gates of evidence.
 func (p *point) supports(value string, quote Scalar) support {
 	s := support{quoted: !quote.blank()}
 	s.found = s.quoted && p.index.Has(quote.Text)
@@ -149,8 +147,8 @@ func (p *point) supports(value string, quote Scalar) support {
 	return s
 }
 
-// tokenScore penalises quotes padded with words: full marks up to five words
-// of quote a word of value, none from fifteen on.
+// tokenScore penalises long quotes: 1 up to five quote words per value word, 0
+// from fifteen.
 func tokenScore(value, quote string) float64 {
 	return min(max(1-0.1*(tokenRatio(value, quote)-5), 0), 1)
 }
@@ -159,8 +157,7 @@ func tokenRatio(value, quote string) float64 {
 	return float64(text.Words(quote)) / float64(max(text.Words(value), 1))
 }
 
-// evidence is the evidence score before gating by value, with what it was made
-// of.
+// evidence is the evidence score, with its layers, before gating by value.
 func (p *point) evidence(e *Entry, m mix, ask judge) evidence {
 	switch {
 	case p.gold.Ambiguous:
@@ -176,11 +173,11 @@ func (p *point) evidence(e *Entry, m mix, ask judge) evidence {
 // An evidence is an evidence score and its layers.
 type evidence struct {
 	score   float64
-	support support // of a present field's quote; layers count where it holds
+	support support // of a present field's quote; the layers are valid if it holds
 	token   float64
 	judge   float64
 	judged  bool
-	failed  string // why there is no score: the judge gave no opinion
+	failed  string // why the judge gave no opinion: there is no score
 }
 
 // quoteEvidence scores one quote for one value.
@@ -232,8 +229,7 @@ func (p *point) candidateEvidence(candidates []Candidate, m mix, ask judge) evid
 	return mean
 }
 
-// page is the page score before gating: is the page named one that the quote
-// stands on?
+// page is the page score before gating by value.
 func (p *point) page(e *Entry) float64 {
 	switch {
 	case p.gold.Ambiguous:
@@ -251,10 +247,9 @@ func (p *point) page(e *Entry) float64 {
 	return indicator(p.standsOn(e.Quote, e.Page))
 }
 
-// standsOn reports whether a page is one the quote begins on. Where a quote
-// repeats itself across a page break, the index finds the places from left to
-// right and may pass over one that lies within the page; so the page is looked
-// at by itself before the answer is no.
+// standsOn reports whether the quote begins on the page. The index finds only
+// non-overlapping occurrences, so one within the page may be hidden by one that
+// crosses the page break. The page is therefore also searched on its own.
 func (p *point) standsOn(quote Scalar, page PageRef) bool {
 	if quote.blank() || !page.Given || page.Bad {
 		return false
@@ -268,7 +263,7 @@ func (p *point) standsOn(quote Scalar, page PageRef) bool {
 	})
 }
 
-// status is the status score: is it the one gold calls for?
+// status is the status score.
 func (p *point) status(e *Entry) float64 {
 	want := statusOK
 	switch {
@@ -286,9 +281,9 @@ type verdict struct {
 	evidence
 }
 
-// score scores the one entry of a field. Without the right value there is
-// nothing to prove: evidence, page and status are 0 then, and of an ambiguous
-// field evidence and page count as far as the candidates are right.
+// score scores the only entry of a field. If the value is wrong, evidence, page
+// and status are 0. For an ambiguous field evidence and page are multiplied by
+// the value score.
 func (p *point) score(e *Entry, m mix, ask judge) verdict {
 	v := verdict{Components: Components{Value: p.value(e), Schema: indicator(e.Fault == "")}}
 	if v.Value == 0 {

@@ -88,7 +88,7 @@ func scoresOf(d *prepared, answer string) map[string]eval.Score {
 	return byMetric
 }
 
-// twoPages is a document whose words stand where the tests say.
+// twoPages is a document of two pages.
 const twoPages = `---PAGE 1---
 Invoice INV-7 of March 15, 2024
 Total: 1,234.56 EUR
@@ -148,7 +148,7 @@ var scoreTests = []struct {
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("100", "Deposit: 100.00", "2")), Components{2. / 3, 2. / 3, 2. / 3, 1, 1}, 0.70*2/3 + 0.30},
 	{"none right", text.Money, ambiguousGold("7.00", "8.00"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{Schema: 1}, 0.15},
-	// F1 = 1; one of two quotes is made up: evidence 1/2, page 1/2.
+	// F1 = 1; one of two quotes is fabricated: evidence 1/2, page 1/2.
 	{"one candidate's quote is made up", text.Money, ambiguousGold("100.00", "1234.56"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Sum: 1,234.56", "1")), Components{1, 0.5, 0.5, 1, 1}, 0.30 + 0.15 + 0.05 + 0.30},
 	// F1 = 2·1/(2+1) = 2/3, one candidate breaks the form.
@@ -224,8 +224,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// A quote that repeats itself over a page break stands on both pages, though
-// its places overlap.
+// A quote that repeats across a page break is on both pages, though its
+// occurrences overlap.
 func TestPageOfOverlappingQuotes(t *testing.T) {
 	d := prepare(text.String, "---PAGE 1---\nA 1\n---PAGE 2---\nA 1 A 1\n", presentGold("A 1"))
 	for page, want := range map[string]float64{"1": 1, "2": 1, "3": 0} {
@@ -235,7 +235,7 @@ func TestPageOfOverlappingQuotes(t *testing.T) {
 	}
 }
 
-// The rates of X4.9, as hits and opportunities; "–" where there is none.
+// The rates of X4.9 as ratios; "–" where the denominator is 0.
 func TestRates(t *testing.T) {
 	real, fake := "Invoice INV-7", "Bill INV-7"
 	tests := []struct {
@@ -275,8 +275,8 @@ func TestRates(t *testing.T) {
 	}
 }
 
-// An answer that cannot be read leaves every field out and says so once; a
-// refusal leaves every field out and is no parse failure.
+// A malformed answer omits every field and is one parse failure. A refusal omits
+// every field and is not a parse failure.
 func TestUnreadable(t *testing.T) {
 	d := prepare(text.String, twoPages, presentGold("INV-7"))
 	scores := scoresOf(d, "I could not find anything, sorry.")
@@ -300,7 +300,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// The layers behind evidence, and which of the two gates held.
+// The layers of evidence, and which of the two gates passed.
 func TestLayers(t *testing.T) {
 	tests := []struct {
 		name   string

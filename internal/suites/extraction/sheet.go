@@ -9,11 +9,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// unreadable is what a simulated model writes when it loses the format.
+// unreadable is the malformed answer of a simulated model.
 const unreadable = "I have read the document. Please tell me which of its fields you need."
 
-// answerSheet tells a simulated model what the right answer is, entry by
-// entry, and what each kind of error would make of it.
+// answerSheet gives a simulated model the right answer by entry, and the answer
+// for each kind of error.
 func answerSheet(d *prepared) json.RawMessage {
 	sheet := simulated.Sheet{Prefix: `{"extractions":[`, Separator: ",", Suffix: "]}", Malformed: unreadable}
 	byField := map[string]*point{}
@@ -22,7 +22,7 @@ func answerSheet(d *prepared) json.RawMessage {
 	}
 	for _, f := range d.schema.Fields {
 		p := byField[f.Name]
-		if p == nil { // no gold: nothing is known to be there
+		if p == nil { // no gold
 			sheet.Parts = append(sheet.Parts, simulated.Part{Right: jsonText(missingEntry(f.Name))})
 			continue
 		}
@@ -31,34 +31,34 @@ func answerSheet(d *prepared) json.RawMessage {
 	return simulated.Encode(sheet)
 }
 
-// part is the entry of a field, right and wrong.
+// part is the right entry of a field and the wrong ones.
 func (d *prepared) part(p *point) simulated.Part {
 	name, miss := p.field.Name, jsonText(missingEntry(p.field.Name))
 	switch {
 	case p.gold.missing():
 		return simulated.Part{Right: miss, Alternatives: map[string]string{simulated.Invent: jsonText(okEntry(name, d.decoy(p)))}}
 	case p.gold.Ambiguous:
-		var right, made []citation
+		var right, fabricated []citation
 		for _, v := range stringsOf(p.gold.Candidates) {
 			c := d.citeOr(p.field.Type, v)
-			right, made = append(right, c), append(made, d.madeUp(c))
+			right, fabricated = append(right, c), append(fabricated, d.fabricate(c))
 		}
 		return simulated.Part{Right: jsonText(ambiguousEntry(name, right)), Alternatives: map[string]string{
 			simulated.Miss:      miss,
 			simulated.Wrong:     jsonText(okEntry(name, right[0])), // a guess
-			simulated.Fabricate: jsonText(ambiguousEntry(name, made)),
+			simulated.Fabricate: jsonText(ambiguousEntry(name, fabricated)),
 		}}
 	}
 	right := d.rightCitation(p)
 	return simulated.Part{Right: jsonText(okEntry(name, right)), Alternatives: map[string]string{
 		simulated.Miss:      miss,
 		simulated.Wrong:     jsonText(okEntry(name, d.decoy(p))),
-		simulated.Fabricate: jsonText(okEntry(name, d.madeUp(right))),
+		simulated.Fabricate: jsonText(okEntry(name, d.fabricate(right))),
 	}}
 }
 
-// rightCitation is a right value with a passage that shows it: gold's own, or
-// one that is found.
+// rightCitation is a right value with a passage that shows it, from gold or
+// found in the document.
 func (d *prepared) rightCitation(p *point) citation {
 	if c, ok := p.goldCitation(); ok {
 		return c
@@ -78,8 +78,8 @@ func (d *prepared) citeOr(t text.Type, value string) citation {
 	return citation{value, value, 1}
 }
 
-// madeUp is the same value with a quote that the document does not hold.
-func (d *prepared) madeUp(c citation) citation {
+// fabricate returns the value with a quote that is not in the document.
+func (d *prepared) fabricate(c citation) citation {
 	c.Quote = "as stated: " + c.Value
 	for d.index.Has(c.Quote) {
 		c.Quote = "as " + c.Quote
@@ -92,8 +92,8 @@ var (
 	codeName   = regexp.MustCompile(`[A-Z]*[0-9][A-Z0-9/-]{2,}`)
 )
 
-// decoy is a wrong value of the field's type, from the document if there is
-// one, so that it has a real quote and a page.
+// decoy is a wrong value of the field's type, from the document if possible, so
+// that it has a real quote and page.
 func (d *prepared) decoy(p *point) citation {
 	var others []string
 	switch p.field.Type {
@@ -124,8 +124,8 @@ func (d *prepared) decoy(p *point) citation {
 	return citation{"none of these", "none of these", 1}
 }
 
-// strangers are values for documents that have none of a type to mistake for
-// the right one; two, of which one is wrong.
+// strangers are decoys for documents without another value of the type. There
+// are two of each, so that at least one is wrong.
 var strangers = map[text.Type][]string{
 	text.Date:   {"1 February 1903", "2 March 1904"},
 	text.Money:  {"987,654.32", "876,543.21"},
@@ -135,14 +135,14 @@ var strangers = map[text.Type][]string{
 	text.Enum:   {"Quillfeather", "Ninebark"},
 }
 
-// wrong reports a value that scores nothing.
+// wrong reports whether a value scores 0.
 func (p *point) wrong(value string) bool {
 	e := Entry{Field: p.field.Name, Value: Scalar{Text: value, Given: true}, Status: statusOK}
 	return p.value(&e) == 0
 }
 
-// judgeSheet tells a simulated judge what it should read: the claimed value,
-// if the quote holds it.
+// judgeSheet gives a simulated judge the right answer: the claimed value, if the
+// quote contains it.
 func judgeSheet(q question) json.RawMessage {
 	right := "not stated"
 	for _, claimed := range q.claims {

@@ -21,8 +21,8 @@ func simulate(t interface{ Fatalf(string, ...any) }, d *prepared, skill simulate
 	return response.Text
 }
 
-// A simulated model without fault scores 1 on everything, and each kind of
-// error does what it says to the score of every field.
+// A simulated model without errors scores 1 on everything, and each kind of
+// error has its effect on the score of every field.
 func TestSheet(t *testing.T) {
 	tests := []struct {
 		name  string
@@ -64,8 +64,8 @@ func TestSheet(t *testing.T) {
 	}
 }
 
-// On real contracts a faultless simulated model is right about every field, so
-// that gold, reading and scoring agree with each other.
+// On real contracts a simulated model without errors is right on every field:
+// gold, parser and scorer agree.
 func TestSheetOnRealContracts(t *testing.T) {
 	b := starterBench(t)
 	for _, it := range b.Items() {

@@ -17,13 +17,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A source is where documents are read from, by number. It is safe for
-// concurrent use.
+// A source reads documents by index. It is safe for concurrent use.
 type source interface {
 	Len() int
-	// read decodes document i, using buf for its bytes where it has room.
+	// read decodes document i. It reuses buf if it is large enough.
 	read(i int, buf []byte, d *Document, options json.Options) ([]byte, error)
-	// Locate puts the place of document i before an error.
+	// Locate prefixes an error with the position of document i.
 	Locate(i int, err error) error
 	Close() error
 }
@@ -31,8 +30,8 @@ type source interface {
 // lines are the records of a JSON Lines file.
 type lines struct{ *dataset.Lines }
 
-// withGold and withoutGold are ways to decode a document. Asking about it needs
-// no gold, which takes longer to decode than all the rest.
+// withGold and withoutGold are decoding options. Requests need no gold, and gold
+// takes longer to decode than the rest of the document.
 var (
 	withGold    = json.JoinOptions()
 	withoutGold = json.WithUnmarshalers(json.UnmarshalFromFunc(func(d *jsontext.Decoder, _ *[]Gold) error { return d.SkipValue() }))
@@ -49,8 +48,8 @@ func (l lines) read(i int, buf []byte, d *Document, options json.Options) ([]byt
 	return buf, nil
 }
 
-// A folder holds pairs of NAME.txt, the document, and NAME.json, its record
-// without text.
+// A folder has pairs of NAME.txt, the text of a document, and NAME.json, its
+// record without text.
 type folder struct {
 	dir   string
 	names []string
@@ -72,10 +71,10 @@ func openFolder(dir string) (source, error) {
 		if name, ok := strings.CutSuffix(e.Name(), ".txt"); ok {
 			f.names = append(f.names, name)
 			if !exists[name+".json"] {
-				errs = append(errs, fmt.Errorf("%s: there is no %s.json with its gold", file, name))
+				errs = append(errs, fmt.Errorf("%s: its gold, %s.json, does not exist", file, name))
 			}
 		} else if name, ok := strings.CutSuffix(e.Name(), ".json"); ok && !exists[name+".txt"] {
-			errs = append(errs, fmt.Errorf("%s: there is no %s.txt with the document", file, name))
+			errs = append(errs, fmt.Errorf("%s: its document, %s.txt, does not exist", file, name))
 		}
 	}
 	slices.Sort(f.names)
@@ -99,7 +98,7 @@ func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]b
 		return buf, f.Locate(i, err)
 	}
 	if d.Text != "" {
-		return buf, f.Locate(i, errors.New("text is given: the text of this document is in the .txt file beside it"))
+		return buf, f.Locate(i, errors.New("text is set, but the text of this document is in the .txt file: remove text"))
 	}
 	content, err := os.ReadFile(path + ".txt")
 	if err != nil {
@@ -115,19 +114,19 @@ func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]b
 	return buf, nil
 }
 
-// A corpus is the documents of a study: one source or several in a row.
+// A corpus is the documents of a study, from one or more sources.
 type corpus struct {
 	parts []corpusPart
 }
 
 type corpusPart struct {
 	source
-	name string // the stratum of a part of a mixed source, "" where there is one source
-	take int    // how many documents of it are used
+	name string // the stratum of a part of a mixed source, else ""
+	take int    // number of documents used
 }
 
-// open opens the sources of a study. Findings are given to fault with the path
-// of the key they concern.
+// open opens the sources of a study. It reports errors to fault with the key
+// they concern.
 func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) *corpus {
 	c := &corpus{}
 	add := func(key, kind, path, name string, count int) {
@@ -142,9 +141,9 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 			}
 			return
 		case src.Len() == 0:
-			fault(key+".path", "%s holds no documents", path)
+			fault(key+".path", "%s has no documents", path)
 		case count > src.Len():
-			fault(key+".count", "%d documents are asked for and %s holds %d", count, path, src.Len())
+			fault(key+".count", "count is %d, but %s has %s", count, path, kit.Plural(src.Len(), "document", "documents"))
 		}
 		take := src.Len()
 		if count > 0 {
@@ -155,7 +154,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 	d := &s.Documents
 	if d.Source != "mixed" {
 		if len(d.Parts) > 0 {
-			fault("documents.parts", "parts belong to source: mixed, not to source: %s", d.Source)
+			fault("documents.parts", "parts need source: mixed, not source: %s", d.Source)
 		}
 		add("documents", d.Source, d.Path, "", d.Count)
 		return c
@@ -179,7 +178,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 func openSource(kind, path string, resolve func(string) string) (source, error) {
 	switch {
 	case kind == "synthetic":
-		return nil, errors.New("source synthetic is announced and not there yet: use jsonl, directory or mixed")
+		return nil, errors.New("source synthetic is not implemented yet: use jsonl, directory or mixed")
 	case kind != "jsonl" && kind != "directory":
 		return nil, fmt.Errorf("source is %q: want jsonl, directory or mixed", kind)
 	case path == "":
@@ -189,7 +188,7 @@ func openSource(kind, path string, resolve func(string) string) (source, error) 
 	info, err := os.Stat(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("path: there is no %s; paths are relative to the study file", full)
+		return nil, fmt.Errorf("path: %s does not exist; paths are relative to the study file", full)
 	case err != nil:
 		return nil, fmt.Errorf("path: %w", err)
 	case kind == "jsonl" && info.IsDir():
@@ -214,7 +213,7 @@ func (c *corpus) close() error {
 	return errors.Join(errs...)
 }
 
-// A place is where a document of a corpus stands.
+// A place is the position of a document in a corpus.
 type place struct {
 	part   uint32
 	record uint32

@@ -7,55 +7,54 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A Study is a study file of this suite: the keys every suite shares, and its
-// own.
+// A Study is a study file of this suite: the common keys and its own.
 type Study struct {
 	study.Study
-	Documents Documents `json:"documents" jsonschema:"required,description=Where the documents and their gold are"`
+	Documents Documents `json:"documents" jsonschema:"required,description=Source of the documents and their gold"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
 	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
 	Metrics   Metrics   `json:"metrics,omitempty"`
 }
 
-// Metrics says what is reported first and how the composite is weighed.
+// Metrics selects the reported metrics and the weights of the composite.
 type Metrics struct {
 	study.Metrics
-	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they sum to 1"`
+	CompositeWeights map[string]float64 `json:"composite_weights,omitempty" jsonschema:"description=Weights of the composite; they must sum to 1"`
 }
 
-// Common is the part that every study has.
+// Common is the part common to all suites.
 func (s *Study) Common() *study.Study {
 	s.Study.Metrics = s.Metrics.Metrics
 	return &s.Study
 }
 
-// JSONSchemaExtend keeps weights from being negative.
+// JSONSchemaExtend rejects negative weights.
 func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
 	if p, ok := s.Properties.Get("composite_weights"); ok {
 		p.AdditionalProperties = &jsonschema.Schema{Type: "number", Minimum: "0"}
 	}
 }
 
-// Documents says where documents come from.
+// Documents is the source of documents.
 type Documents struct {
-	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record a line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: announced and not there yet"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: not implemented yet"`
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
-	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
+	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 }
 
 // A Part is one source of a mixed one.
 type Part struct {
-	Name   string `json:"name,omitempty" jsonschema:"description=What results are broken down by; the path when not given"`
+	Name   string `json:"name,omitempty" jsonschema:"description=Stratum of the results (default: the file name)"`
 	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
 	Path   string `json:"path,omitempty"`
-	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Take only the first so many documents (default all)"`
+	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 }
 
-// A Kernel is one thing under test. Exactly one of Path, Outputs, Exec, HTTP,
-// Builtin and Of says what it is.
+// A Kernel is one thing under test. It has exactly one of Path, Outputs, Exec,
+// HTTP, Builtin and Of.
 type Kernel struct {
-	Name string `json:"name" jsonschema:"required,description=What the arm is called"`
+	Name string `json:"name" jsonschema:"required,description=Name of the arm"`
 	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
 	kit.Outside
 	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
@@ -67,8 +66,8 @@ type Kernel struct {
 
 func (k *Kernel) enabled() bool { return k.Enabled == nil || *k.Enabled }
 
-// weights are the study's weights of the composite. The schema keeps them from
-// being negative, [checkWeights] checks their sum.
+// weights are the weights of the composite. The schema rejects negative ones and
+// [checkWeights] checks the sum.
 func (s *Study) weights() Weights {
 	given := s.Metrics.CompositeWeights
 	if len(given) == 0 {

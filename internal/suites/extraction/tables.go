@@ -4,10 +4,11 @@ import (
 	"fmt"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// Report is the null baseline with what it must score, and how each arm goes
-// wrong.
+// Report has a table of the null baseline with its expected score, and a table
+// of failure modes by arm.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) (float64, bool) {
 		m, ok := r.Estimate(arm, metric)
@@ -17,16 +18,15 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	return []eval.Block{{Table: &null}, {Table: &modes}}, nil
 }
 
-// nullTable holds what the null baseline scored against what gold says it
-// must: calling a field missing is perfect where it is, and keeps its form
-// everywhere else. A difference is an error of the scorer.
+// nullTable compares the score of the null baseline with the score that gold
+// implies. A difference is a bug in the scorer.
 func (b *Bench) nullTable(value func(arm, metric string) (float64, bool)) eval.Table {
 	t := eval.Table{Name: "null_baseline", Title: "Null baseline",
-		Note: fmt.Sprintf("Calling every field missing scores 1 where it is and %s (the form alone) elsewhere; the mean over documents is the floor every arm has to beat.",
+		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents.",
 			number(b.weights.Schema, true)),
 		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "expected composite", "measured composite"}}
 	if b.unannotated > 0 {
-		t.Note += fmt.Sprintf(" %d fields of documents have no gold: they are asked for and not scored.", b.unannotated)
+		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", kit.Plural(b.unannotated, "field", "fields"))
 	}
 	for _, a := range b.arms {
 		if a.Role != eval.RoleBaseline {
@@ -42,11 +42,10 @@ func (b *Bench) nullTable(value func(arm, metric string) (float64, bool)) eval.T
 	return t
 }
 
-// modesTable shows, for every arm, the share of fields that went wrong in each
-// way.
+// modesTable has the share of fields with each failure mode, by arm.
 func (b *Bench) modesTable(value func(arm, metric string) (float64, bool)) eval.Table {
 	t := eval.Table{Name: "failure_modes", Title: "Failure modes",
-		Note:    "Share of fields with each failure; one field can have several. Unreadable answers are a share of answers.",
+		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
 		Columns: []string{"failure"}}
 	var arms []string
 	for _, a := range b.arms {
@@ -62,7 +61,7 @@ func (b *Bench) modesTable(value func(arm, metric string) (float64, bool)) eval.
 		}
 		t.Rows = append(t.Rows, cells)
 	}
-	row("answer not readable", metricParseFailure)
+	row("answer does not parse", metricParseFailure)
 	for _, m := range modes {
 		row(m.title, m.metric)
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// The form of an answer, for the arms that answer by themselves.
+// The JSON of an answer, for arms that make no calls.
 type (
 	written struct {
 		Extractions []writtenEntry `json:"extractions"`
@@ -47,7 +47,7 @@ func ambiguousEntry(field string, candidates []citation) writtenEntry {
 	return writtenEntry{Field: field, Status: statusAmbiguous, Confidence: "high", Candidates: candidates}
 }
 
-// answerText writes entries as a model would.
+// answerText encodes entries as an answer.
 func answerText(entries []writtenEntry) string { return jsonText(written{entries}) }
 
 func jsonText(v any) string {
@@ -60,7 +60,7 @@ func jsonText(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// nullAnswer calls every field missing: what can be scored for saying nothing.
+// nullAnswer answers missing for every field.
 func nullAnswer(d *prepared) string {
 	s := d.schema
 	s.null.Do(func() {
@@ -73,8 +73,8 @@ func nullAnswer(d *prepared) string {
 	return s.nullText
 }
 
-// goldAnswer answers from gold the present fields whose quote shows their
-// value: the cases a judge must get right.
+// goldAnswer answers from gold, for the present fields whose quote contains the
+// value. A judge must get them right.
 func goldAnswer(d *prepared) string {
 	entries := []writtenEntry{}
 	for i := range d.ready().points {
@@ -86,7 +86,7 @@ func goldAnswer(d *prepared) string {
 	return answerText(entries)
 }
 
-// goldCitation is the first right value that gold's own quote shows.
+// goldCitation is the first right value that the quote in gold contains.
 func (p *point) goldCitation() (citation, bool) {
 	if !p.gold.present() || p.gold.Quote == "" {
 		return citation{}, false
@@ -113,8 +113,8 @@ func (p *point) rightValues() []string {
 	return append([]string{string(p.gold.Correct)}, stringsOf(p.gold.Acceptable)...)
 }
 
-// cite finds a passage that shows a value: where it stands as written, or a
-// line in which it stands as a value of its type.
+// cite finds a passage that contains a value, as written or, within a line, as a
+// typed value.
 func (d *prepared) cite(t text.Type, value string) (citation, bool) {
 	if found := d.index.Find(value); len(found) > 0 {
 		o := found[0]
@@ -131,8 +131,7 @@ func (d *prepared) cite(t text.Type, value string) (citation, bool) {
 // A span is a range of bytes of the document.
 type span struct{ start, end int }
 
-// lines visits the lines that have text, without the blanks around it and
-// without page markers.
+// lines visits the non-blank lines, trimmed and without page markers.
 func (d *prepared) lines() iter.Seq[span] {
 	return func(yield func(span) bool) {
 		for _, p := range d.index.Pages() {
@@ -149,12 +148,11 @@ func (d *prepared) lines() iter.Seq[span] {
 	}
 }
 
-// longestQuote is how long a quote the suite's own arms give is at most,
-// beside the value.
+// longestQuote limits the quotes of the suite's own arms, apart from the value.
 const longestQuote = 120
 
-// around is the passage of the line round a place, cut at blanks: the label
-// that usually stands before a value belongs to its evidence.
+// around is the value with the text before it on its line, cut at white space:
+// the label usually precedes the value.
 func (d *prepared) around(start, end int) string {
 	from := strings.LastIndexByte(d.Text[:start], '\n') + 1
 	if start-from > longestQuote/2 {

@@ -3,12 +3,13 @@ package kit
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// Unjoin lists the errors that were joined into one.
+// Unjoin splits an error made by errors.Join.
 func Unjoin(err error) []error {
 	if err == nil {
 		return nil
@@ -19,15 +20,15 @@ func Unjoin(err error) []error {
 	return []error{err}
 }
 
-// AddAll adds an error, or the errors that were joined into it, one by one.
+// AddAll adds an error, or each of the errors joined in it.
 func AddAll(errs *study.Errors, err error) {
 	for _, e := range Unjoin(err) {
 		errs.Add(e)
 	}
 }
 
-// OfOneCall reports an error of one call that leaves the run alone. The
-// engine's errors say so themselves; any other ends the run.
+// OfOneCall reports whether an error concerns one call and does not end the
+// run. Only errors of the engine can; any other ends the run.
 func OfOneCall(err error) bool {
 	var call interface {
 		error
@@ -36,7 +37,15 @@ func OfOneCall(err error) bool {
 	return errors.As(err, &call) && !call.Fatal()
 }
 
-// SimulatedAnswer is the payload that tells a simulated model one right answer
+// Plural is a count with its noun: "1 field", "2 fields".
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return strconv.Itoa(n) + " " + many
+}
+
+// SimulatedAnswer is the payload that gives a simulated model a right answer
 // and a wrong one.
 func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
