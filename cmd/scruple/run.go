@@ -53,7 +53,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err := x.CheckScorer(); err != nil {
 		return err
 	}
-	models, closeModels, err := a.models(x, opt.record)
+	models, closeModels, err := a.models(ctx, x, opt.record)
 	if err != nil {
 		return err
 	}

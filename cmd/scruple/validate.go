@@ -21,7 +21,7 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 			return err
 		}
 		defer x.Close()
-		if err := errors.Join(x.CheckScorer(), a.tryPipelines(x)); err != nil {
+		if err := errors.Join(x.CheckScorer(), a.tryPipelines(c.Context(), x)); err != nil {
 			return err
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}

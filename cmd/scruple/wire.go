@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ import (
 // models makes a client for every model and pipeline of the study's arms and
 // judges. With record, requests and answers are written to that cassette, without
 // keys. The returned function closes the clients.
-func (a *app) models(x *experiment.Experiment, record string) (models map[string]*run.Model, closeAll func() error, err error) {
+func (a *app) models(ctx context.Context, x *experiment.Experiment, record string) (models map[string]*run.Model, closeAll func() error, err error) {
 	var open []io.Closer
 	shut := func() error {
 		var errs []error
@@ -71,7 +72,7 @@ func (a *app) models(x *experiment.Experiment, record string) (models map[string
 			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost}
 	}
 	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(p, x, transport)
+		client, err := a.pipeline(ctx, p, x, transport)
 		if err != nil {
 			problems = append(problems, err)
 			continue
@@ -86,11 +87,11 @@ func (a *app) models(x *experiment.Experiment, record string) (models map[string
 
 // tryPipelines opens the external programs and files of the arms without asking
 // them.
-func (a *app) tryPipelines(x *experiment.Experiment) error {
+func (a *app) tryPipelines(ctx context.Context, x *experiment.Experiment) error {
 	var problems []error
 	transport := model.NewTransport(x.Study.Execution.Concurrency)
 	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(p, x, transport)
+		client, err := a.pipeline(ctx, p, x, transport)
 		if c, ok := client.(io.Closer); ok && err == nil {
 			err = c.Close()
 		}
@@ -118,10 +119,12 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 }
 
 // pipeline makes the client of an arm that an external pipeline answers.
-func (a *app) pipeline(p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
+func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Experiment, transport http.RoundTripper) (model.Client, error) {
 	switch p.Kind {
 	case "outputs":
 		return a.answers(p, x)
+	case "run":
+		return openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
 		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir})
 	case "http":

@@ -138,7 +138,10 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 	}
 	for _, v := range from.Versions {
 		if v.Version != "" {
-			a.addTo(v.Arm, func(arm *Arm) { arm.Versions = append(arm.Versions, Count{v.Version, v.Calls}) })
+			a.addTo(v.Arm, func(arm *Arm) {
+				arm.Versions = append(arm.Versions, Count{v.Version, v.Calls})
+				arm.Simulated = arm.Simulated || strings.HasPrefix(v.Version, eval.SimulatedVersion)
+			})
 		}
 	}
 }

@@ -26,3 +26,7 @@ type ArmVersion struct {
 	Arm, Version string
 	Calls        int
 }
+
+// SimulatedVersion begins the model version of every simulated answer, whatever
+// arm gives it: answers may be taken from another run.
+const SimulatedVersion = "simulated-"

@@ -35,7 +35,7 @@ import (
 
 // Version is what answers give as the version of the model. It changes when
 // the same request would be answered otherwise.
-const Version = "simulated-1"
+const Version = eval.SimulatedVersion + "1"
 
 // The kinds of error a part can have, in the order in which they are tried.
 const (

@@ -20,6 +20,7 @@ const (
 	kindOutputs = "outputs"
 	kindExec    = "exec"
 	kindHTTP    = "http"
+	kindRun     = "run"
 )
 
 // Outside are the keys of an arm that is a pipeline outside the program.
@@ -27,11 +28,12 @@ type Outside struct {
 	Outputs string `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
 	Exec    string `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
 	HTTP    string `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Run     string `json:"run,omitempty" jsonschema:"pattern=^[^:]+:.+$,description=RUN:ARM: the answers of an arm of another run in the same store" jsonschema_extras:"errorMessage=want the id of a run and an arm of it\\, such as contracts-1:heuristic"`
 }
 
 // given lists the ways that have a value.
 func (o Outside) given() []Way {
-	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}}
+	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.Run}}
 }
 
 // An Arm is an arm with what it asks: a model, a pipeline or neither.
@@ -227,7 +229,9 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 }
 
 // Answered reports a pipeline whose answers exist before the run.
-func (a *Arm) Answered() bool { return a.Pipeline != nil && a.Pipeline.Kind == kindOutputs }
+func (a *Arm) Answered() bool {
+	return a.Pipeline != nil && (a.Pipeline.Kind == kindOutputs || a.Pipeline.Kind == kindRun)
+}
 
 // DidYouMean names the known name nearest to one that is unknown, as the end of
 // an error text, or is empty when none is near.

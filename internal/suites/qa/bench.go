@@ -124,7 +124,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 // plan makes the arms: every prompt on each of its models, pipelines, the
 // baseline in any case, and for a judge the arms that calibrate it.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "give it answers with outputs, exec or http", Resolve: f.Resolve,
+	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "give it answers with outputs, exec, http or run", Resolve: f.Resolve,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 	kit.CheckNames(&p, s.Prompts, func(e Prompt) string { return e.Name })
 	for i := range s.Prompts {
@@ -171,7 +171,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 	}
 	prompt := e.Prompt
 	switch given[0] {
-	case "outputs", "exec", "http":
+	case "outputs", "exec", "http", "run":
 		p.NoModels(i, e.Name, e.Models)
 		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
 			b.add(e.Name, &arm{Arm: a})
@@ -198,7 +198,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 		case "stepwise":
 			prompt = stepwise
 		default:
-			p.Fault(p.Key(i), "prompt %q: there is no built-in prompt %q; give it one of prompt, path, outputs, exec, http", e.Name, e.Builtin)
+			p.Fault(p.Key(i), "prompt %q: there is no built-in prompt %q; give it one of prompt, path, outputs, exec, http, run", e.Name, e.Builtin)
 			return
 		}
 	}

@@ -1,0 +1,69 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Answers are the outcomes of one arm of a run, to be read without its plan. In
+// memory are ids alone.
+type Answers struct {
+	db  *DB
+	run *Run
+	arm string
+	ids map[answerKey]int64
+}
+
+type answerKey struct {
+	item      string
+	replicate int
+}
+
+// Answers finds the trials of an arm.
+func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, error) {
+	type row struct {
+		id int64
+		answerKey
+	}
+	a := &Answers{db, run, arm, map[answerKey]int64{}}
+	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.id, &r.item, &r.replicate)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		a.ids[r.answerKey] = r.id
+	}
+	if len(a.ids) == 0 {
+		arms, err := collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
+			return s, rows.Scan(&s)
+		}))
+		return nil, errors.Join(err, fmt.Errorf("arm %q of run %s: %w: its arms are %q", arm, run.ID, ErrNotFound, arms))
+	}
+	return a, nil
+}
+
+// Get reads the outcome of a trial and the version of the model that gave it, ""
+// where none did.
+func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.Outcome, version string, err error) {
+	id, ok := a.ids[answerKey{item, replicate}]
+	if !ok {
+		return o, "", fmt.Errorf("item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
+	}
+	for v, err := range query(ctx, a.db, `SELECT model_version FROM calls WHERE trial = ? AND stage = 'run' AND error_kind = '' ORDER BY id DESC LIMIT 1`, []any{id}, func(rows *sql.Rows) (v string, err error) {
+		return v, rows.Scan(&v)
+	}) {
+		if err != nil {
+			return o, "", err
+		}
+		version = v
+	}
+	for j, err := range a.db.outcomes(ctx, id, id+1) {
+		return j.Outcome, version, err
+	}
+	return o, "", fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)
+}
