@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// A Question is what the study wants to know of the numbers.
+// A Question holds the study's settings for the analysis.
 type Question struct {
 	Study       Study
 	Run         Run // counts are filled in
@@ -20,7 +20,7 @@ type Question struct {
 	Secondary   []string
 	Comparisons []Pair
 	Calibration *eval.Calibration
-	Samples     int // best and worst shown of each arm; 0 for none
+	Samples     int // number of best and of worst trials shown per arm
 }
 
 // A Pair is two arms to compare.
@@ -28,16 +28,16 @@ type Pair struct {
 	A, B    string
 	Primary bool
 	Metrics []string // empty: the primary and secondary ones
-	// Contrast marks a pair of the suite's own choice, which is compared over
-	// all items and in no strata.
+	// Contrast marks a pair chosen by the suite, which is compared over all items
+	// and not by stratum.
 	Contrast bool
 }
 
-// Sources are what an analysis needs beyond the fractions.
+// Sources holds what an analysis needs beyond the fractions.
 type Sources struct {
 	Calls    []eval.ArmCalls
 	Versions []eval.ArmVersion
-	// Latencies are those of the arms that asked; nil shows none.
+	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show makes the exhibit of a trial.
 	Show   func(eval.Trial) (eval.Exhibit, error)
@@ -45,7 +45,7 @@ type Sources struct {
 	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
 }
 
-// Analyse turns what was collected into an analysis.
+// Analyse computes the analysis of the collected scores.
 func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if c.problem != nil {
 		return nil, c.problem
@@ -76,7 +76,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if from.Report != nil {
 		blocks, err := from.Report(results{a, from.Cases})
 		if err != nil {
-			return nil, fmt.Errorf("making the tables of the suite: %w", err)
+			return nil, fmt.Errorf("computing the tables of the suite: %w", err)
 		}
 		for _, b := range blocks {
 			if b.Table != nil {
@@ -111,7 +111,7 @@ func (c *Collector) metrics(q Question) []Metric {
 	return list
 }
 
-// outcomes lists the arms with what became of their trials, contestants first.
+// outcomes lists the arms with their trial outcomes, contestants first.
 func (c *Collector) outcomes(a *Analysis, from Sources) {
 	for _, role := range []eval.Role{eval.RoleArm, eval.RoleBaseline} {
 		for i, arm := range c.arms {
@@ -168,8 +168,8 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
 }
 
-// estimates makes one estimate an arm and metric over all items, and by
-// stratum for the metrics that are reported first.
+// estimates computes one estimate per arm and metric over all items, and by
+// stratum for primary and secondary metrics.
 func (c *Collector) estimates(a *Analysis, q Question, selections []selection, level float64) error {
 	for _, arm := range a.Arms {
 		for _, m := range a.Metrics {
@@ -234,8 +234,8 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 	return e, nil
 }
 
-// bootstrap resamples clusters for the interval. Where resamples tell nothing
-// the interval stays as it is, and a warning says so.
+// bootstrap computes the interval by resampling clusters. If that fails, it keeps
+// the interval and adds a warning.
 func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) error {
 	if e.Clusters < 2 {
 		return nil
@@ -247,7 +247,7 @@ func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) erro
 	case err != nil:
 		return err
 	case b.Undefined != "" || b.Degenerate:
-		e.Warnings = append(e.Warnings, "no bootstrap: all resamples are the same")
+		e.Warnings = append(e.Warnings, "no bootstrap: all resamples are identical")
 	default:
 		e.Low, e.High, e.Warnings = Number(b.BCa.Low), Number(b.BCa.High), b.Warnings
 		e.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples", q.Study.Resamples)
@@ -255,8 +255,8 @@ func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) erro
 	return nil
 }
 
-// occupied leaves out clusters without a denominator: those of another stratum
-// are not there to be drawn.
+// occupied returns the clusters with a denominator: clusters of another stratum
+// must not be resampled.
 func occupied(num, den []float64) (n, d []float64) {
 	for k := range den {
 		if den[k] > 0 {
@@ -289,8 +289,8 @@ func judge(c eval.Calibration, level float64) (Judge, error) {
 	return j, nil
 }
 
-// samples shows the best and worst trials of each contestant by the first
-// primary metric; of equal ones the first in the study's order.
+// samples adds the best and worst trials of each contestant by the first primary
+// metric. Ties keep the order of the study.
 func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	if q.Samples == 0 || len(q.Primary) == 0 || from.Show == nil {
 		return nil
@@ -324,11 +324,11 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	return nil
 }
 
-// mostSampled is how many arms samples are shown of: a report is for reading.
+// mostSampled is the largest number of arms with samples in a report.
 const mostSampled = 60
 
-// sampled lists the arms that samples are shown of, in the study's order: all,
-// or of too many those that the study compares and the first others.
+// sampled lists the arms with samples in the study's order. If there are too
+// many, arms that the study compares come before others.
 func sampled(arms []Arm, q Question) []Arm {
 	arms = slices.DeleteFunc(slices.Clone(arms), func(a Arm) bool { return a.Role != eval.RoleArm })
 	asked := func(a Arm) bool {
@@ -349,7 +349,7 @@ func sampled(arms []Arm, q Question) []Arm {
 	})
 }
 
-// ranked lists the items that have a value, lowest first.
+// ranked lists the items with a value, lowest first.
 func ranked(values []cell) []int {
 	var items []int
 	for i, v := range values {
@@ -363,7 +363,7 @@ func ranked(values []cell) []int {
 	return items
 }
 
-// warnings says what a reader must know before the numbers.
+// warnings lists what a reader must know before the numbers.
 func warnings(a *Analysis) []string {
 	var w, simulated []string
 	for _, arm := range a.Arms {
@@ -372,32 +372,32 @@ func warnings(a *Analysis) []string {
 		}
 	}
 	if len(simulated) > 0 {
-		w = append(w, fmt.Sprintf("simulated: answers were made up from gold by a stated error profile and say nothing of any model (%s)", listed(simulated)))
+		w = append(w, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
-			w = append(w, fmt.Sprintf("%s: %d of %d trials failed and are left out; `scruple run --retry-failed` asks them again", arm.ID, arm.Failed, arm.Planned))
+			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, eval.Plural(arm.Planned, "trial")))
 		}
 		if len(arm.Versions) > 1 {
-			w = append(w, fmt.Sprintf("%s was answered by %d versions of its model: its numbers mix them", arm.ID, len(arm.Versions)))
+			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
 	}
 	if !a.Run.Complete() {
-		w = append(w, fmt.Sprintf("the run is not finished: %d of %d trials are done, %d wait to be judged; the same command continues it",
-			a.Run.Done, a.Run.Planned, a.Run.Unjudged))
+		w = append(w, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
+			a.Run.Done, eval.Plural(a.Run.Planned, "trial"), a.Run.Unjudged))
 	}
 	if a.Run.JudgeFails > 0 {
-		w = append(w, fmt.Sprintf("judging failed in some point of %d trials, whose scores are left out; `scruple run --retry-failed` asks again", a.Run.JudgeFails))
+		w = append(w, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", eval.Plural(a.Run.JudgeFails, "trial")))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			w = append(w, fmt.Sprintf("%s of %s: %d entries could not be scored and are left out", e.Metric, e.Arm, e.Unscored))
+			w = append(w, fmt.Sprintf("%s of %s: %s could not be scored and left out", e.Metric, e.Arm, eval.Plural(e.Unscored, "entry")))
 		}
 	}
 	return w
 }
 
-// listed names a few and counts the rest.
+// listed joins the first names and counts the rest.
 func listed(names []string) string {
 	const few = 4
 	if len(names) <= few+1 {
@@ -406,8 +406,8 @@ func listed(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:few], ", "), len(names)-few)
 }
 
-// WorstFailures is the largest share of failed trials of any arm, or of trials
-// whose judging failed, if that is larger, and what it is a share of, in words.
+// WorstFailures returns the largest share of failed trials of any arm, or the
+// share of trials whose judging failed if that is larger, and its description.
 func (a *Analysis) WorstFailures() (share float64, of string) {
 	of = "trials could not be judged"
 	if a.Run.Done > 0 {

@@ -152,7 +152,7 @@ func TestAnalyse(t *testing.T) {
 	if j := a.Judges[0]; j.Right != 3 || j.Cases != 4 || j.Accuracy != 0.75 {
 		t.Errorf("judge %+v", j)
 	}
-	for _, want := range []string{"say nothing of any model (y)", "1 of 4 trials failed", "2 versions", "fabrication of x: 1 entries"} {
+	for _, want := range []string{"say nothing about real models (y)", "1 of 4 trials failed", "2 versions", "fabrication of x: 1 entry"} {
 		if !slices.ContainsFunc(a.Warnings, func(w string) bool { return strings.Contains(w, want) }) {
 			t.Errorf("no warning says %q: %q", want, a.Warnings)
 		}
@@ -244,7 +244,7 @@ func TestPairs(t *testing.T) {
 		{"ctn", "null", "ctn@a/null ctn@b/null"},
 		{"ctn@a", "idiomatic@b", "ctn@a/idiomatic@b"},
 		{"ctn@a", "ctn@b", "ctn@a/ctn@b"},
-		{"ctn", "nul", `comparisons[0].b: no arm is called "nul"; the arms are ctn@a, ctn@b, idiomatic@a, idiomatic@b, null`},
+		{"ctn", "nul", `comparisons[0].b: unknown arm "nul"; the arms are ctn@a, ctn@b, idiomatic@a, idiomatic@b, null`},
 	} {
 		pairs, err := analyse.Pairs([]study.Compare{{A: c.a, B: c.b}}, arms)
 		var got []string

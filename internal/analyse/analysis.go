@@ -11,15 +11,15 @@ import (
 // A Number may be undefined.
 type Number = eval.Number
 
-// Undefined is the number that is not one.
+// Undefined is NaN.
 func Undefined() Number { return eval.Undefined() }
 
-// Format names the layout of an analysis. It changes when a field changes its
-// meaning or a new one cannot be left undefined.
+// Format is the version of the layout of an analysis. It changes when a field
+// changes its meaning or a new field is required.
 const Format = "scruple-analysis/3"
 
-// An Analysis is everything a gate decides on and a report shows. The same
-// study, data, seed and answers give the same bytes: it holds no clock.
+// An Analysis holds everything that a gate reads and a report shows. It contains
+// no times: the same study, data, seed and answers give the same bytes.
 type Analysis struct {
 	Format      string        `json:"format"` // [Format]
 	Study       Study         `json:"study"`
@@ -38,7 +38,7 @@ type Analysis struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Study says what was asked.
+// A Study describes the study.
 type Study struct {
 	Name        string  `json:"name"`
 	Version     string  `json:"version,omitempty"`
@@ -48,15 +48,15 @@ type Study struct {
 	Alpha       float64 `json:"alpha"`
 	Method      string  `json:"method"`
 	Correction  string  `json:"correction"`
-	// Resamples is how many resamples and sign flips are drawn; Random names
-	// the strata that are random intercepts of a mixed model, nil for all.
+	// Resamples is the number of resamples and sign flips. Random names the strata
+	// that are random intercepts of a mixed model; nil means all.
 	Resamples int      `json:"resamples,omitempty"`
 	Random    []string `json:"random,omitempty"`
-	// Intervals are how those of estimates are made: bootstrap, or by formula.
+	// Intervals is the method for intervals of estimates: bootstrap or formula.
 	Intervals string `json:"intervals,omitempty"`
 }
 
-// A Run says what was done.
+// A Run describes the run.
 type Run struct {
 	ID         string  `json:"id"`
 	Version    string  `json:"scruple"` // of the program
@@ -65,15 +65,15 @@ type Run struct {
 	Seed       int64   `json:"seed"`
 	Planned    int     `json:"planned"`                // trials
 	Done       int     `json:"done"`                   // trials with an outcome, failed ones included
-	Failed     int     `json:"failed"`                 // of those, trials that failed
-	Unjudged   int     `json:"unjudged,omitempty"`     // trials that wait to be judged
-	JudgeFails int     `json:"judge_failed,omitempty"` // trials of which a judge call failed
+	Failed     int     `json:"failed"`                 // failed trials among them
+	Unjudged   int     `json:"unjudged,omitempty"`     // trials not yet judged
+	JudgeFails int     `json:"judge_failed,omitempty"` // trials with a failed judge call
 	MaxFailed  float64 `json:"max_failed"`
 	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
 }
 
-// Complete reports whether every planned trial has an outcome, and was judged
-// where the study judges.
+// Complete reports whether every planned trial has an outcome and, if the study
+// has a judge, was judged.
 func (r Run) Complete() bool { return r.Done == r.Planned && r.Unjudged == 0 }
 
 // A Metric is a metric of the suite as this study uses it.
@@ -90,13 +90,13 @@ type Metric struct {
 	Rank           string       `json:"rank"` // primary | secondary | other
 }
 
-// A Count is a number of things of one name.
+// A Count is a name and how often it occurs.
 type Count struct {
 	Name string `json:"name"`
 	N    int    `json:"n"`
 }
 
-// An Arm is one contestant and what became of its trials.
+// An Arm is one contestant with its trial outcomes and usage.
 type Arm struct {
 	ID        string       `json:"id"`
 	Levels    []eval.Level `json:"levels"`
@@ -111,7 +111,7 @@ type Arm struct {
 	Reasons   []Count `json:"reasons,omitempty"` // of outcomes that are not ok
 	Notes     []Count `json:"notes,omitempty"`   // repaired, truncated …
 
-	Versions []Count `json:"versions,omitempty"` // of the model, as it named itself
+	Versions []Count `json:"versions,omitempty"` // model versions as reported by the provider
 
 	Calls        int    `json:"calls"`
 	Retried      int    `json:"retried"` // requests beyond the first of a call
@@ -119,8 +119,8 @@ type Arm struct {
 	OutputTokens int    `json:"output_tokens"`
 	CachedTokens int    `json:"cached_tokens"`
 	Reasoning    int    `json:"reasoning_tokens"`
-	CostUSD      Number `json:"cost_usd"` // undefined where no price is known
-	// LatencyMS is how long answered calls took, where the study wants it shown.
+	CostUSD      Number `json:"cost_usd"` // undefined if a price is unknown
+	// LatencyMS is the latency of answered calls, if the study reports it.
 	LatencyMS    *Latency `json:"latency_ms,omitempty"`
 	JudgeCalls   int      `json:"judge_calls,omitempty"`
 	JudgeCostUSD Number   `json:"judge_cost_usd"`
@@ -149,7 +149,7 @@ type Estimate struct {
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
-// A Comparison is arm A against arm B on the items both have, A − B.
+// A Comparison is the difference A − B of two arms on the items that both have.
 type Comparison struct {
 	A         string      `json:"a"`
 	B         string      `json:"b"`
@@ -158,7 +158,7 @@ type Comparison struct {
 	Contrast  bool        `json:"contrast,omitempty"` // the suite's, not the study's
 	Stratum   *eval.Level `json:"stratum,omitempty"`
 	Pairs     int         `json:"pairs"`
-	Unpaired  int         `json:"unpaired"` // items only one of the two has
+	Unpaired  int         `json:"unpaired"` // items that only one arm has
 	MeanA     Number      `json:"mean_a"`   // over the pairs
 	MeanB     Number      `json:"mean_b"`
 	Diff      Number      `json:"diff"`
@@ -171,9 +171,8 @@ type Comparison struct {
 	D         Number      `json:"d"` // Cohen's d for pairs
 	DLow      Number      `json:"d_low"`
 	DHigh     Number      `json:"d_high"`
-	// EquivLow and EquivHigh are an interval of level 1−2α: where it lies
-	// within ±m, two one-sided tests at α show that the arms differ by less
-	// than m (TOST).
+	// EquivLow and EquivHigh are the interval of level 1−2α. If it lies within
+	// ±m, two one-sided tests at α show that the arms differ by less than m (TOST).
 	EquivLow  Number   `json:"equivalence_low"`
 	EquivHigh Number   `json:"equivalence_high"`
 	Wins      int      `json:"wins"`
@@ -183,14 +182,14 @@ type Comparison struct {
 	Warnings  []string `json:"warnings,omitempty"`
 }
 
-// A Model is the linear mixed model that comparisons on a metric rest on.
+// A Model is the linear mixed model behind the comparisons on a metric.
 type Model struct {
 	Metric   string   `json:"metric"`
 	Formula  string   `json:"formula"`
 	Rows     int      `json:"rows"`
 	Groups   []Group  `json:"groups"`
 	Residual Number   `json:"residual_sd"`
-	F        Number   `json:"f"` // that all arms are alike
+	F        Number   `json:"f"` // test that all arm means are equal
 	NumDF    Number   `json:"num_df"`
 	DenDF    Number   `json:"den_df"`
 	P        Number   `json:"p"`
@@ -214,7 +213,7 @@ type Mean struct {
 	DF    Number `json:"df"`
 }
 
-// A Judge is a judge and how it did where the answer is known.
+// A Judge is the accuracy of a judge on cases with known answers.
 type Judge struct {
 	Name     string   `json:"name"`
 	Right    int      `json:"right"`
@@ -226,7 +225,7 @@ type Judge struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Sample is one trial shown in full because it is among the best or worst.
+// A Sample is one of the best or worst trials, shown in full.
 type Sample struct {
 	Rank   string       `json:"rank"` // "best" or "worst"
 	Metric string       `json:"metric"`
@@ -244,8 +243,8 @@ func (a *Analysis) Estimate(arm, metric string) (Estimate, bool) {
 	return Estimate{}, false
 }
 
-// Comparison finds the comparison of two arms over all items, in either
-// order: asked for B against A it is turned round.
+// Comparison finds the comparison of two arms over all items. If the analysis has
+// B − A, it is inverted.
 func (a *Analysis) Comparison(armA, armB, metric string) (Comparison, bool) {
 	for _, c := range a.Comparisons {
 		if c.Stratum != nil || c.Metric != metric {

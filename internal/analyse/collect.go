@@ -9,10 +9,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Collector adds up fractions by arm, metric and item as they are scored.
-// Items must come one after the other, each with all its trials, in the order
-// of the plan; then what is kept of equal items in a row is one number and a
-// count, and memory hardly grows with the number of items.
+// A Collector adds up fractions by arm, metric and item as they are scored. Items
+// must arrive one after the other in plan order, each with all its trials. Equal
+// consecutive items are stored as one value and a count, so memory hardly grows
+// with the number of items.
 type Collector struct {
 	suite    *eval.Suite
 	items    []eval.Item
@@ -25,24 +25,23 @@ type Collector struct {
 	current  []open  // by arm
 	tallies  []tally // by arm
 	clusters clustering
-	problem  error // the first score that no metric declares
-	// later is the first replicate with scores of an arm and item, by place in
-	// the list, where that is not the first.
+	problem  error // the first error
+	// later is the first scored replicate of an arm and item, by index of item, if
+	// it is not replicate 1.
 	later map[[2]int]int
 
-	a, b       []cell // space for values
+	a, b       []cell // buffers for values
 	sumA, sumB sums
 }
 
-// An Order is the order in which items come: Position of an id, from 0, and
-// the index At a position in the list of items.
+// An Order is the order in which items arrive: the Position of an id, from 0, and
+// the index in the list of items At a position.
 type Order interface {
 	Position(item string) (int, bool)
 	At(position int) int
 }
 
-// A column holds the cells of one arm and metric by position, equal ones in a
-// row as one run.
+// A column holds the cells of one arm and metric by position, run-length encoded.
 type column struct {
 	runs     []cells
 	n        int            // positions so far
@@ -74,13 +73,13 @@ func (c *column) push(v cell, n int) {
 	c.runs = append(c.runs, cells{v, int32(n)})
 }
 
-// open is the item whose trials are coming in for an arm.
+// open is the current item of an arm.
 type open struct {
 	position int // −1 before the first
 	sums     []cell
 }
 
-// A tally counts what became of an arm's trials.
+// A tally counts the outcomes of an arm's trials.
 type tally struct {
 	kinds   map[eval.OutcomeKind]int
 	reasons map[string]int
@@ -105,14 +104,14 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 	return c
 }
 
-// turn closes the item an arm was at and opens another.
+// turn closes the current item of an arm and opens the next.
 func (c *Collector) turn(arm, position int) {
 	cur := &c.current[arm]
 	if position == cur.position {
 		return
 	}
 	if position < cur.position {
-		c.complain("items come out of order: position %d of %s after %d", position, c.arms[arm].ID, cur.position)
+		c.complain("items are out of order: position %d of %s after %d", position, c.arms[arm].ID, cur.position)
 		return
 	}
 	for m := range cur.sums {
@@ -125,13 +124,13 @@ func (c *Collector) turn(arm, position int) {
 	cur.position = position
 }
 
-// Add takes in one case. Cases must come in the same order every time, so that
-// sums are the same to the last bit.
+// Add adds one case. Cases must arrive in the same order every time, so that
+// floating-point sums are identical.
 func (c *Collector) Add(s eval.Scored) {
 	a, okArm := c.armIdx[s.Arm]
 	position, okItem := c.order.Position(s.Item)
 	if !okArm || !okItem {
-		c.complain("%s × %s is not of this study", s.Item, s.Arm)
+		c.complain("%s × %s is not in this study", s.Item, s.Arm)
 		return
 	}
 	c.turn(a, position)
@@ -157,11 +156,11 @@ func (c *Collector) Add(s eval.Scored) {
 	}
 }
 
-// score takes in one score of a case.
+// score adds one score of a case.
 func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 	m, ok := c.metric[score.Metric]
 	if !ok {
-		c.complain("score %s of %s × %s is of no metric the suite declares", score.Metric, s.Item, s.Arm)
+		c.complain("score %s of %s × %s: the suite does not declare this metric", score.Metric, s.Item, s.Arm)
 		return
 	}
 	metric, col := &c.suite.Metrics[m], &c.columns[arm][m]
@@ -172,21 +171,21 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 		}
 		col.unscored[score.Unscored]++
 	case (metric.Estimate != nil) != (score.Row != nil):
-		c.complain("score %s of %s × %s: rows belong to metrics with an estimator, and fractions to the others", score.Metric, s.Item, s.Arm)
+		c.complain("score %s of %s × %s: a metric has rows if and only if it has an estimator", score.Metric, s.Item, s.Arm)
 	case score.Row != nil:
 		o := &c.rows[arm][m]
 		o.of, o.rows = append(o.of, int32(c.order.At(position))), append(o.rows, slices.Clone(score.Row))
 	case !(score.Den > 0):
-		c.complain("score %s of %s × %s has the denominator %v", score.Metric, s.Item, s.Arm, score.Den)
+		c.complain("score %s of %s × %s: invalid denominator %v", score.Metric, s.Item, s.Arm, score.Den)
 	case metric.Binary && (score.Den != 1 || score.Num != 0 && score.Num != 1):
-		c.complain("score %s of %s × %s is %v/%v; a binary metric has 0/1 or 1/1", score.Metric, s.Item, s.Arm, score.Num, score.Den)
+		c.complain("score %s of %s × %s is %v/%v, but a binary metric must be 0/1 or 1/1", score.Metric, s.Item, s.Arm, score.Num, score.Den)
 	default:
 		c.current[arm].sums[m].num += score.Num
 		c.current[arm].sums[m].den += score.Den
 	}
 }
 
-// firstReplicate is the first replicate of an arm and item that has scores.
+// firstReplicate returns the first scored replicate of an arm and item.
 func (c *Collector) firstReplicate(arm, item int) int {
 	if n := c.later[[2]int{arm, item}]; n > 0 {
 		return n
@@ -194,7 +193,7 @@ func (c *Collector) firstReplicate(arm, item int) int {
 	return 1
 }
 
-// Err is what was wrong with the trials so far, nil where nothing was.
+// Err returns the first error of Add.
 func (c *Collector) Err() error { return c.problem }
 
 func (c *Collector) complain(format string, args ...any) {
@@ -203,7 +202,7 @@ func (c *Collector) complain(format string, args ...any) {
 	}
 }
 
-// counts lists a map by count, then name.
+// counts sorts a map by count, then name.
 func counts(m map[string]int) []Count {
 	list := make([]Count, 0, len(m))
 	for name, n := range m {
@@ -213,9 +212,9 @@ func counts(m map[string]int) []Count {
 	return list
 }
 
-// values gives the cells of an arm and metric by index of item, over units and
-// replicates. The buffer is used again and again: a study of fifty thousand
-// items would leave a megabyte behind for every metric.
+// values returns the cells of an arm and metric by index of item, summed over
+// units and replicates. It reuses the buffer, which takes a megabyte for fifty
+// thousand items.
 func (c *Collector) values(buffer *[]cell, arm, metric int) []cell {
 	list := emptied(buffer, len(c.items))
 	position := 0
@@ -228,7 +227,7 @@ func (c *Collector) values(buffer *[]cell, arm, metric int) []cell {
 	return list
 }
 
-// fraction is what an item contributes to a metric under its pooling.
+// fraction returns the contribution of an item to a metric under its pooling.
 func (c *Collector) fraction(metric int, v cell) cell {
 	if v.den > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
 		return cell{v.num / v.den, 1}
@@ -236,7 +235,7 @@ func (c *Collector) fraction(metric int, v cell) cell {
 	return v
 }
 
-// emptied gives the buffer with n zero elements, growing it where needed.
+// emptied returns the buffer with n zero elements, growing it if needed.
 func emptied[T any](buffer *[]T, n int) []T {
 	if cap(*buffer) < n {
 		*buffer = make([]T, n)
@@ -246,7 +245,7 @@ func emptied[T any](buffer *[]T, n int) []T {
 	return *buffer
 }
 
-// A clustering numbers clusters and says which an item is in.
+// A clustering numbers clusters and maps items to them.
 type clustering struct {
 	of []int32
 	n  int
@@ -256,7 +255,7 @@ func clustersOf(items []eval.Item) clustering {
 	c := clustering{of: make([]int32, len(items))}
 	index := map[string]int32{}
 	for i, it := range items {
-		if it.Cluster == "" { // its own; no other item can be in it
+		if it.Cluster == "" { // a cluster of its own
 			c.of[i] = int32(c.n)
 			c.n++
 			continue
@@ -272,11 +271,11 @@ func clustersOf(items []eval.Item) clustering {
 	return c
 }
 
-// A pair of sums by cluster, whose space is used again.
+// sums are numerators and denominators by cluster, in reused buffers.
 type sums struct{ num, den []float64 }
 
-// sum adds up fractions by cluster. Clusters without any have the denominator
-// 0, which does not count.
+// sum adds up fractions by cluster. Clusters without fractions have denominator
+// 0 and are ignored.
 func (c clustering) sum(into *sums, items []int, of func(item int) cell) (num, den []float64) {
 	num, den = emptied(&into.num, c.n), emptied(&into.den, c.n)
 	for _, i := range items {
@@ -293,8 +292,8 @@ type selection struct {
 	items   []int
 }
 
-// selections lists all items first, then each stratum that is neither empty
-// nor everything, by factor in order of appearance and value in order of name.
+// selections lists all items first, then each stratum that is a non-empty proper
+// subset, by factor in order of appearance and value in order of name.
 func (c *Collector) selections() []selection {
 	all := make([]int, len(c.items))
 	var names []string

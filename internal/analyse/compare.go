@@ -9,8 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// comparisons compares each pair on each of its metrics over all items, and
-// the first of them by stratum; then corrects the p-values of the primary
+// comparisons compares each pair on each of its metrics over all items, and on
+// the first metric by stratum. Then it corrects the p-values of the primary
 // family.
 func (c *Collector) comparisons(a *Analysis, q Question, selections []selection, level float64) error {
 	contests, err := c.contests(a, q)
@@ -53,7 +53,7 @@ type contest struct {
 	a, b   []cell
 }
 
-// contests lists what is to be compared.
+// contests lists the pairs and metrics to compare.
 func (c *Collector) contests(a *Analysis, q Question) ([]contest, error) {
 	var reported []string
 	for _, m := range a.Metrics {
@@ -72,7 +72,7 @@ func (c *Collector) contests(a *Analysis, q Question) ([]contest, error) {
 			_, okB := c.armIdx[p.B]
 			m, okM := c.metric[metric]
 			if !okA || !okB || !okM {
-				return nil, fmt.Errorf("analyse: comparing %s with %s by %s: not all of them are in the study", p.A, p.B, metric)
+				return nil, fmt.Errorf("analyse: comparing %s with %s by %s: the study lacks an arm or the metric", p.A, p.B, metric)
 			}
 			list = append(list, contest{pair: p, metric: m, first: k == 0})
 		}
@@ -80,7 +80,7 @@ func (c *Collector) contests(a *Analysis, q Question) ([]contest, error) {
 	return list, nil
 }
 
-// compared lists the arms that are compared on a metric, in the study's order.
+// compared lists the arms compared on a metric, in the study's order.
 func compared(arms []Arm, contests []contest, metric int) []string {
 	var list []string
 	for _, arm := range arms {
@@ -93,10 +93,10 @@ func compared(arms []Arm, contests []contest, metric int) []string {
 	return list
 }
 
-// compare is one pair on one metric. Where an item counts once it is the
-// planned test over items; where items come in clusters and that test does not
-// know, what the clusters make of it stands beside it. Where opportunities are
-// pooled it is the linearised difference of ratios.
+// compare compares one pair on one metric. For a mean of items it is the planned
+// test over items; if that test ignores clusters of items, a warning gives the
+// cluster-robust result. For a ratio of sums it is the linearised difference of
+// ratios.
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
 	r := newComparison(k.pair, metric.Name, s.stratum)
@@ -119,11 +119,11 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	}
 	r.Pairs = len(xs)
 	if r.Unpaired > 0 {
-		left := "are left out"
+		left := "left out"
 		if t.fits[k.metric] != nil && s.stratum == nil {
-			left = "count in the mixed model alone"
+			left = "counted only in the mixed model"
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%d items have a value for one arm only and %s", r.Unpaired, left))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a value for only one arm %s", eval.Plural(r.Unpaired, "item"), left))
 	}
 	if r.Pairs == 0 {
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")
@@ -139,8 +139,8 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	return r, nil
 }
 
-// within keeps the interval in what a difference can be, as those of estimates
-// are kept in what the metric can be. A comparison is undefined as before.
+// within clips the interval to the possible range of a difference, as intervals
+// of estimates are clipped to the range of the metric. NaN stays NaN.
 func (r *Comparison) within(most float64) {
 	if !(most > 0) || math.IsInf(most, 0) {
 		return
@@ -158,7 +158,7 @@ func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
 		Low: u, High: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
 }
 
-// count tells which arm did better on an item.
+// count adds an item to wins, ties or losses.
 func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 	switch {
 	case x == y:
@@ -170,8 +170,8 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 	}
 }
 
-// adjust corrects for the number of questions the study asks: the primary
-// comparisons on the primary metrics, over all items.
+// adjust corrects the p-values of the primary comparisons on the primary metrics
+// over all items for their number.
 func adjust(a *Analysis, q Question) error {
 	var family []int
 	var p []float64

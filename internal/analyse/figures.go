@@ -8,7 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// results shows an analysis to a suite.
+// results returns an analysis in the form that suites read.
 type results struct {
 	a     *Analysis
 	cases iter.Seq2[eval.Case, error]
@@ -43,7 +43,7 @@ func (r results) level(arm string, metrics []string) float64 {
 		}
 		hits, all := float64(e.Num), float64(e.Den)
 		if hits != math.Trunc(hits) || all != math.Trunc(all) || all < hits || all > math.MaxInt32 {
-			return math.NaN() // no counts
+			return math.NaN() // not counts
 		}
 		table[0], table[1] = append(table[0], int(hits)), append(table[1], int(all-hits))
 	}
@@ -76,8 +76,8 @@ func (r results) Effort(arm string) (perTrial float64, unit string) {
 	return 0, unit
 }
 
-// priced reports whether the price of every arm that asks is known, and not
-// nothing for all of them.
+// priced reports whether the price of every arm with calls is known and at least
+// one is not free.
 func (r results) priced() bool {
 	some := false
 	for _, a := range r.a.Arms {

@@ -9,7 +9,7 @@ import (
 )
 
 // The columns of a mixed model's frame. Strata keep their names, which cannot
-// be these: a study's names hold no spaces.
+// collide with these: a study's names have no spaces.
 const (
 	scoreColumn   = "score"
 	armColumn     = "arm"
@@ -17,16 +17,16 @@ const (
 	clusterColumn = "cluster"
 )
 
-// A fit is a mixed model of one metric over the arms that are compared on it.
+// A fit is a mixed model of one metric over the arms compared on it.
 type fit struct {
 	model  *stats.Mixed
 	pairs  map[[2]string]stats.PairEstimate
-	reason string // why there is no model
+	reason string // why the fit failed
 }
 
-// fitMixed fits score ~ arm + (1|item) + (1|stratum) … for a metric: one row
-// an arm and item, so that fields of a document do not count as independent.
-// A model that cannot be fitted is a result without one, and says why.
+// fitMixed fits score ~ arm + (1|item) + (1|stratum) … for a metric. It has one
+// row per arm and item, so fields of a document do not count as independent. A
+// failed fit has no model and a reason.
 func (c *Collector) fitMixed(q Question, metric int, arms []string, level float64) (*fit, Model) {
 	name := c.suite.Metrics[metric].Name
 	report := Model{Metric: name, Residual: Undefined(), F: Undefined(), NumDF: Undefined(), DenDF: Undefined(), P: Undefined()}
@@ -54,7 +54,7 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 	return f, report
 }
 
-// frame lays out one row an arm and item.
+// frame builds one row per arm and item.
 func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, stats.Formula, error) {
 	formula := stats.Formula{Response: scoreColumn, Fixed: []string{armColumn}, Random: []string{itemColumn}}
 	strata := c.randomStrata(q)
@@ -106,8 +106,8 @@ func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, 
 	return f, formula, nil
 }
 
-// randomStrata are the strata that are random intercepts: those the study
-// names, or all that have more than one value and fewer than there are items.
+// randomStrata returns the strata that are random intercepts: those the study
+// names, or all with more than one value and fewer values than items.
 func (c *Collector) randomStrata(q Question) []string {
 	if q.Study.Random != nil {
 		return q.Study.Random
@@ -126,7 +126,7 @@ func (c *Collector) randomStrata(q Question) []string {
 	return slices.DeleteFunc(names, func(name string) bool { return len(values[name]) < 2 || len(values[name]) >= len(c.items) })
 }
 
-// describe is what a report says of a fitted model.
+// describe returns a fitted model as reports show it.
 func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 	r.Formula, r.Rows, r.Residual, r.Warnings = m.Formula.String(), m.N, Number(m.Sigma), m.Warnings
 	for _, t := range m.Random {
@@ -142,8 +142,8 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 	return r, err
 }
 
-// mixed reads a comparison off the model. The difference is the model's own:
-// items that only one of the arms has count in it.
+// mixed takes a comparison from the model. The difference is the model's
+// estimate, which includes items that only one of the arms has.
 func (r *Comparison) mixed(f *fit, equivalence float64) {
 	r.Method = "linear mixed model, REML, Satterthwaite"
 	p, ok := f.pairs[[2]string{r.A, r.B}]

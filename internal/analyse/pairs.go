@@ -8,8 +8,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// A PairError says that a comparison names no pair of arms. At is the place in
-// the study, such as comparisons[0].a.
+// A PairError reports a comparison that does not name pairs of arms. At is the
+// place in the study, such as comparisons[0].a.
 type PairError struct {
 	At  string
 	Err error
@@ -19,11 +19,11 @@ func (e *PairError) Error() string { return e.At + ": " + e.Err.Error() }
 
 func (e *PairError) Unwrap() error { return e.Err }
 
-// Pairs turns the comparisons of a study into pairs of arms. A name that is no
-// arm's id stands for every arm that has it as a level: a kernel that runs on
-// three models is three arms. Two such names are paired arm by arm where the
-// arms differ in nothing else; an arm that asks no model pairs with each. An
-// error is a [*PairError].
+// Pairs resolves the comparisons of a study to pairs of arms. A name that is not
+// an arm's id selects every arm that has it as a level: a kernel that runs on
+// three models selects three arms. Arms selected by two such names are paired if
+// they differ in nothing else; an arm without a model pairs with each. An error is
+// a [*PairError].
 func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 	var pairs []Pair
 	for i, c := range compare {
@@ -45,7 +45,7 @@ func Pairs(compare []study.Compare, arms []eval.Arm) ([]Pair, error) {
 		}
 		if len(pairs) == before {
 			return nil, &PairError{fmt.Sprintf("comparisons[%d]", i),
-				fmt.Errorf("no arm of %s and arm of %s run on the same model: name the arms themselves", c.A, c.B)}
+				fmt.Errorf("no arm of %s and arm of %s use the same model: give the ids of the arms", c.A, c.B)}
 		}
 	}
 	return pairs, nil
@@ -70,13 +70,13 @@ func named(name string, arms []eval.Arm) ([]eval.Arm, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, fmt.Errorf("no arm is called %q; the arms are %s", name, strings.Join(ids, ", "))
+		return nil, fmt.Errorf("unknown arm %q; the arms are %s", name, strings.Join(ids, ", "))
 	}
 	return found, nil
 }
 
-// alike reports whether two arms differ only in what is compared, or one of
-// them asks no model.
+// alike reports whether two arms differ only in the compared factor, or one of
+// them has no model.
 func alike(a, b eval.Arm, c study.Compare) bool {
 	if a.ID == c.A && b.ID == c.B || a.Model == "" || b.Model == "" {
 		return true

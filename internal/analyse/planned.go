@@ -17,15 +17,14 @@ type tester struct {
 	fits  map[int]*fit // mixed models by metric
 }
 
-// matched is the data of one comparison: the items both arms have, and the
-// same by cluster as sums of fractions.
+// matched is the data of one comparison: the items that both arms have, and
+// their sums of fractions by cluster.
 type matched struct {
 	xs, ys                 []float64
 	numA, denA, numB, denB []float64 // a cluster has both or neither
 }
 
-// equivalence is the level of the interval that two one-sided tests at α rest
-// on.
+// equivalence is the level of the interval for two one-sided tests at α.
 func (t tester) equivalence() float64 { return 1 - 2*t.q.Study.Alpha }
 
 func (t tester) test(r *Comparison, m matched, index int, metric eval.Metric, whole bool) error {
@@ -43,7 +42,7 @@ func (t tester) test(r *Comparison, m matched, index int, metric eval.Metric, wh
 	if err := t.paired(r, m); err != nil {
 		return err
 	}
-	knows := false // whether the test knows of clusters
+	knows := false // whether the test accounts for clusters
 	switch t.q.Study.Method {
 	case "wilcoxon":
 		err = t.wilcoxon(r, m)
@@ -67,19 +66,19 @@ func (t tester) test(r *Comparison, m matched, index int, metric eval.Metric, wh
 	return err
 }
 
-// beside says what a test that respects clusters makes of a comparison whose
-// planned test does not.
+// beside formats the cluster-robust result for a comparison whose planned test
+// ignores clusters.
 func (t tester) beside(r *Comparison, d stats.RatioDiff) string {
-	text := fmt.Sprintf("the %d items come in %d clusters; respecting that, the interval is %.3f to %.3f and p = %.2g",
-		r.Pairs, d.Clusters, d.CI.Low, d.CI.High, d.P)
+	text := fmt.Sprintf("%s in %s: the cluster-robust interval is %.3f to %.3f, p = %.2g",
+		eval.Plural(r.Pairs, "item"), eval.Plural(d.Clusters, "cluster"), d.CI.Low, d.CI.High, d.P)
 	if alpha := t.q.Study.Alpha; r.P.Defined() && (float64(r.P) < alpha) != (d.P < alpha) {
-		text += ": the planned test says otherwise"
+		text += "; the planned test disagrees"
 	}
 	return text
 }
 
-// paired is the paired t-test over items, the default. What other tests do not
-// give, such as an interval of the difference and of d, stays from it.
+// paired is the paired t-test over items, the default. Other tests keep its
+// results that they lack, such as the intervals of the difference and of d.
 func (t tester) paired(r *Comparison, m matched) error {
 	p, err := stats.PairedT(m.xs, m.ys, t.level)
 	if err != nil {
@@ -111,11 +110,11 @@ func (r *Comparison) note(undefined string, n int) {
 		r.warn("no test: " + undefined)
 	}
 	if n < stats.FewClusters {
-		r.warn(fmt.Sprintf("%d pairs: fewer than %d show only large differences", n, stats.FewClusters))
+		r.warn(fmt.Sprintf("only %s: below %d, only large differences are detectable", eval.Plural(n, "pair"), stats.FewClusters))
 	}
 }
 
-// warn says a thing once.
+// warn adds warnings without duplicates.
 func (r *Comparison) warn(texts ...string) {
 	for _, t := range texts {
 		if !slices.Contains(r.Warnings, t) {
@@ -124,14 +123,14 @@ func (r *Comparison) warn(texts ...string) {
 	}
 }
 
-// untested takes back the test and says why there is none.
+// untested removes the test and adds the reason as a warning.
 func (r *Comparison) untested(reason string) {
 	u := Undefined()
 	r.T, r.DF, r.P = u, u, u
 	r.warn("no test: " + reason)
 }
 
-// wilcoxon takes the p-value of signed ranks: exact where it was counted.
+// wilcoxon takes the p-value of signed ranks, the exact one if available.
 func (t tester) wilcoxon(r *Comparison, m matched) error {
 	w, err := stats.WilcoxonSignedRank(m.xs, m.ys, stats.TwoSided, t.level)
 	if err != nil {
@@ -153,8 +152,8 @@ func (t tester) wilcoxon(r *Comparison, m matched) error {
 	return nil
 }
 
-// signFlip flips the signs of whole clusters: of each, the sum of its items'
-// differences.
+// signFlip flips the signs of whole clusters, that is of the sum of each
+// cluster's differences.
 func (t tester) signFlip(r *Comparison, m matched) error {
 	diff := m.clusterDifferences()
 	r.T, r.DF = Undefined(), Undefined()
@@ -174,7 +173,7 @@ func (t tester) signFlip(r *Comparison, m matched) error {
 	return nil
 }
 
-// bootstrap resamples clusters for the interval; the p-value is the
+// bootstrap computes the interval by resampling clusters; the p-value is the
 // cluster-robust one.
 func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
 	r.ratios(d, t.equivalence())
@@ -198,12 +197,12 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
 	return nil
 }
 
-// mcnemar compares passes: scores that are 0 or 1.
+// mcnemar compares scores that are 0 or 1.
 func (t tester) mcnemar(r *Comparison, m matched) error {
 	r.D, r.DLow, r.DHigh = Undefined(), Undefined(), Undefined()
 	r.Method = "McNemar's test"
 	if !binary(m.xs) || !binary(m.ys) {
-		r.untested(fmt.Sprintf("McNemar's test compares scores that are 0 or 1, and %s has others", r.Metric))
+		r.untested(fmt.Sprintf("McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric))
 		return nil
 	}
 	a, b := make([]bool, len(m.xs)), make([]bool, len(m.ys))
@@ -216,7 +215,7 @@ func (t tester) mcnemar(r *Comparison, m matched) error {
 	}
 	r.T, r.DF, r.P = Undefined(), Undefined(), Number(x.PExact)
 	r.Low, r.High = Number(x.DiffCI.Low), Number(x.DiffCI.High)
-	r.Method = fmt.Sprintf("McNemar's test, exact (%d items pass with the first arm alone, %d with the second)", x.B, x.C)
+	r.Method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", eval.Plural(x.B, "item"), x.C)
 	return nil
 }
 
@@ -225,7 +224,7 @@ func binary(xs []float64) bool {
 	return !slices.ContainsFunc(xs, func(x float64) bool { return x != 0 && x != 1 })
 }
 
-// clusterDifferences are the sums of differences of each cluster.
+// clusterDifferences returns the sum of differences of each cluster.
 func (m matched) clusterDifferences() []float64 {
 	a, _ := occupied(m.numA, m.denA)
 	b, _ := occupied(m.numB, m.denB)
@@ -236,12 +235,12 @@ func (m matched) clusterDifferences() []float64 {
 	return out
 }
 
-// seed gives each comparison draws of its own, the same every time.
+// seed gives each comparison its own reproducible draws.
 func (t tester) seed(r *Comparison) uint64 {
 	return seed(t.q.Run.Seed, r.Stratum, r.A, r.B, r.Metric)
 }
 
-// seed is that of the run made into one for what is named.
+// seed derives the seed for a name from that of the run.
 func seed(run int64, stratum *eval.Level, names ...string) uint64 {
 	h := fnv.New64a()
 	fmt.Fprint(h, run)

@@ -97,7 +97,7 @@ func TestPlannedTests(t *testing.T) {
 		}
 		// Methods that do not know of clusters are accompanied by one that does.
 		knows := method == "permutation" || method == "clustered"
-		if warned := strings.Contains(strings.Join(c.Warnings, " "), "10 clusters; respecting that"); warned == knows {
+		if warned := strings.Contains(strings.Join(c.Warnings, " "), "10 clusters: the cluster-robust interval"); warned == knows {
 			t.Errorf("%s: warnings %q", method, c.Warnings)
 		}
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// clustersOfRows lists the rows of an arm and metric by cluster, for the items
-// that are wanted, and how many items they are of.
+// clustersOfRows lists the rows of an arm and metric by cluster for the selected
+// items, and counts the items that have rows.
 func (c *Collector) clustersOfRows(arm, metric int, wanted []bool) (byCluster [][]eval.Row, items int) {
 	byCluster = make([][]eval.Row, c.clusters.n)
 	o := &c.rows[arm][metric]
@@ -27,7 +27,7 @@ func (c *Collector) clustersOfRows(arm, metric int, wanted []bool) (byCluster []
 	return byCluster, items
 }
 
-// itemsWithRows marks the items of a selection for which an arm has rows.
+// itemsWithRows marks the selected items for which an arm has rows.
 func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
 	in := make([]bool, len(c.items))
 	for _, i := range s.items {
@@ -40,7 +40,7 @@ func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
 	return has
 }
 
-// gather collects the rows of the drawn clusters.
+// gather returns the rows of the drawn clusters.
 func gather(byCluster [][]eval.Row, drawn []int) []eval.Row {
 	var rows []eval.Row
 	for _, k := range drawn {
@@ -49,8 +49,8 @@ func gather(byCluster [][]eval.Row, drawn []int) []eval.Row {
 	return rows
 }
 
-// withRows leaves out clusters without rows in any of the lists, which are not
-// there to be drawn.
+// withRows removes clusters without rows in any of the lists: they must not be
+// resampled.
 func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 	kept := make([][][]eval.Row, len(lists))
 	for k := range lists[0] {
@@ -63,8 +63,8 @@ func withRows(lists ...[][]eval.Row) [][][]eval.Row {
 	return kept
 }
 
-// estimateRows estimates a metric that has an estimator: its value on all rows,
-// and the BCa interval of a bootstrap over clusters of items.
+// estimateRows estimates a metric with an estimator: its value on all rows and
+// the BCa interval of a bootstrap over clusters of items.
 func (c *Collector) estimateRows(arm string, metric int, s selection, q Question, level float64) (Estimate, error) {
 	m := c.suite.Metrics[metric]
 	a := c.armIdx[arm]
@@ -98,9 +98,9 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, q Question
 	return e, nil
 }
 
-// compareRows compares two arms by a metric that has an estimator, on the items
-// for which both have rows. The interval of the difference resamples clusters,
-// the same for both arms; the p-value exchanges the arms within clusters.
+// compareRows compares two arms by a metric with an estimator, on the items for
+// which both have rows. The interval resamples clusters, the same for both arms.
+// The p-value is from a permutation test that exchanges the arms within clusters.
 func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester) error {
 	m := c.suite.Metrics[k.metric]
 	armA, armB := c.armIdx[k.pair.A], c.armIdx[k.pair.B]
@@ -116,7 +116,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		}
 	}
 	if r.Unpaired > 0 {
-		r.warn(fmt.Sprintf("%d items have a value for one arm only and are left out", r.Unpaired))
+		r.warn(fmt.Sprintf("%s with a value for only one arm left out", eval.Plural(r.Unpaired, "item")))
 	}
 	if r.Pairs == 0 {
 		r.warn("no item has a value for both arms")

@@ -1,4 +1,4 @@
-// Package codetest holds the rules of the code base as tests: which way
-// imports point and why, that every package says what it is for, and that
-// nothing is wired behind one's back. It knows only source text.
+// Package codetest tests rules of the code base: allowed imports and the reasons,
+// a package comment for every package, and no init functions. It reads only
+// source text.
 package codetest

@@ -16,21 +16,21 @@ type Message struct {
 	Content string
 }
 
-// A Tool is a function a model may be told of.
+// A Tool is a function that a model may call.
 type Tool struct {
 	Name        string
 	Description string
 	Parameters  json.RawMessage // JSON Schema of the arguments
 }
 
-// A Schema asks for structured output: an answer that validates against it.
+// A Schema requests structured output that validates against it.
 type Schema struct {
 	Name   string
 	Strict bool
 	JSON   json.RawMessage
 }
 
-// Sampling holds what decides how tokens are drawn. Nil means "not sent".
+// Sampling holds sampling parameters. Nil parameters are not sent.
 type Sampling struct {
 	Temperature *float64
 	TopP        *float64
@@ -38,16 +38,16 @@ type Sampling struct {
 	Stop        []string
 }
 
-// Reasoning holds what reasoning models are told about thinking.
+// Reasoning holds parameters for reasoning models.
 type Reasoning struct {
 	Effort string // provider's word ("low", "high" …), "" is not sent
 	Budget int    // thinking tokens allowed, 0 is not sent
 }
 
-// A Request is everything that is sent to one model once: an immutable value.
-// Two requests with the same [Request.Key] are the same request.
+// A Request is one request to a model. It is immutable. Two requests with the same
+// [Request.Key] are the same request.
 type Request struct {
-	Model     string // id of the study's model entry, which decides client, limits and prices
+	Model     string // id of the study's model entry, which determines client, limits and prices
 	Provider  string // wire format: openai, openai_responses, anthropic, google, exec, http, outputs, simulated …
 	Endpoint  string // base URL, command or file; "" is the provider's own
 	Name      string // the provider's name of the model
@@ -58,42 +58,40 @@ type Request struct {
 	Force     string // name of the tool the model must call, "" leaves it free
 	Sampling  Sampling
 	MaxTokens int // visible output tokens; 0 is not sent
-	// Allowance is added to MaxTokens where a provider counts thinking in the
-	// same limit, so that a reasoning model is not starved of visible output.
+	// Allowance is added to MaxTokens if the provider's limit includes thinking, so
+	// that reasoning does not use up the visible output.
 	Allowance int
 	Reasoning Reasoning
 	// Item and Replicate are part of the request: replicates never share an
-	// answer, and pipelines outside (exec, http, outputs) are told which item
-	// they are asked about.
+	// answer, and external pipelines (exec, http, outputs) receive the item.
 	Item      string
 	Replicate int
-	// Payload is what a pipeline outside is given instead of messages: one
-	// JSON object. Nil for models.
+	// Payload is one JSON object that an external pipeline receives instead of
+	// messages. Nil for models.
 	Payload json.RawMessage
-	// Optional says that the trial goes on without this answer: a call that
-	// failed for good is then a [NoAnswer]. It is no part of what is sent.
+	// Optional means that the trial can continue without this answer: a finally
+	// failed call returns [NoAnswer]. It is not sent.
 	Optional bool
-	// Foreseen is what a model that does well would answer, for estimates of
-	// what a trial will ask; nil where the suite does not know. It is no part of
-	// what is sent either.
+	// Foreseen is the expected answer of a good model, for estimates of later
+	// requests; nil if the suite does not know it. It is not sent.
 	Foreseen func() string
 }
 
-// NoAnswer is the error of an optional request that failed for good. It is the
-// same when the trial is performed again.
+// NoAnswer is the error of an optional request that failed after all retries. It
+// is the same when the trial is performed again.
 type NoAnswer struct{ Kind ErrorKind }
 
 func (e *NoAnswer) Error() string { return "no answer: " + string(e.Kind) }
 
-// A Part is one named piece of a request, as it is kept in the journal so that
-// a later difference can be named. Long pieces are kept as a hash.
+// A Part is one named part of a request, stored in the journal to report later
+// differences. Long parts are stored as a hash.
 type Part struct{ Name, Value string }
 
-// Key is a SHA-256 over length-delimited canonical bytes of every field, so no
-// two different requests share one and order or spacing cannot fake equality.
+// Key is a SHA-256 over length-delimited canonical bytes of every field, so
+// different requests have different keys.
 func (r *Request) Key() string { return KeyOf(r.Parts()) }
 
-// KeyOf is the key of the request with these parts.
+// KeyOf returns the key of the request with these parts.
 func KeyOf(parts []Part) string {
 	b := make([]byte, 0, 1024)
 	for _, p := range parts {
@@ -103,8 +101,8 @@ func KeyOf(parts []Part) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Parts lists what the request holds, in a fixed order, leaving out what is
-// not sent. It is the journal's record of what was asked.
+// Parts lists the parts of the request that are sent, in a fixed order. It is the
+// journal's record of the request.
 func (r *Request) Parts() []Part {
 	parts := make([]Part, 0, 12)
 	add := func(name, value string) {
@@ -157,8 +155,8 @@ func (r *Request) Parts() []Part {
 	return parts
 }
 
-// digest hashes strings so that neither their order nor their borders can be
-// confused, and keeps 16 hexadecimal digits: enough to tell pieces apart.
+// digest hashes length-delimited strings and returns 16 hexadecimal digits, enough
+// to tell parts apart.
 func digest(texts ...string) string {
 	size := 0
 	for _, t := range texts {
@@ -189,8 +187,8 @@ func optionalInt(n int) string {
 	return strconv.Itoa(n)
 }
 
-// EncodeParts writes parts one a line, and DecodeParts reads them back. Names
-// hold no "=" and values no line break, by construction or by quoting.
+// EncodeParts writes one part per line, and DecodeParts reads them. Names contain
+// no "=" and values no line break, by construction or by quoting.
 func EncodeParts(parts []Part) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -226,7 +224,7 @@ func DecodeParts(s string) []Part {
 	return parts
 }
 
-// DiffParts names what differs between two lists of parts, as
+// DiffParts lists the differences between two lists of parts as
 // "name: was A, now B", in the order of the first and then the second.
 func DiffParts(was, now []Part) []string {
 	value := func(parts []Part, name string) (string, bool) {
@@ -251,15 +249,15 @@ func DiffParts(was, now []Part) []string {
 	return diffs
 }
 
-// A ToolCall is a function call a model answered with.
+// A ToolCall is a function call in a model's answer.
 type ToolCall struct {
 	ID        string          `json:"id"`
 	Name      string          `json:"name"`
-	Arguments json.RawMessage `json:"arguments"` // as the model wrote them: not always valid JSON
+	Arguments json.RawMessage `json:"arguments"` // as the model wrote them: may be invalid JSON
 }
 
-// Usage counts tokens as the provider reported them, under the provider's own
-// reading of "input" and "output"; the two flags say how to add them up.
+// Usage counts tokens as reported by the provider. Providers define input and
+// output differently; the two flags tell how to add them up.
 type Usage struct {
 	Input      int
 	Output     int
@@ -271,7 +269,7 @@ type Usage struct {
 	ReasoningInOutput bool // Output already counts Reasoning (OpenAI, Anthropic)
 }
 
-// TotalInput is every token that was read, however the provider counts.
+// TotalInput returns all input tokens, independent of the provider's counting.
 func (u Usage) TotalInput() int {
 	if u.CachedInInput {
 		return u.Input
@@ -279,7 +277,7 @@ func (u Usage) TotalInput() int {
 	return u.Input + u.Cached + u.CacheWrite
 }
 
-// TotalOutput is every token that was written, thinking included.
+// TotalOutput returns all output tokens, including thinking.
 func (u Usage) TotalOutput() int {
 	if u.ReasoningInOutput {
 		return u.Output
@@ -287,19 +285,19 @@ func (u Usage) TotalOutput() int {
 	return u.Output + u.Reasoning
 }
 
-// Stop says why an answer ended, the same word for every provider.
+// Stop is why an answer ended, normalized over providers.
 type Stop string
 
-// Why an answer ended.
+// The reasons why an answer ended.
 const (
-	StopEnd     Stop = "end"     // the model was done, or met a stop sequence
+	StopEnd     Stop = "end"     // the model was done or hit a stop sequence
 	StopLength  Stop = "length"  // cut off by a token limit
 	StopTool    Stop = "tool"    // it calls a tool
-	StopRefused Stop = "refused" // a safety system or the model's own refusal channel ended it
+	StopRefused Stop = "refused" // refused by the model or a safety system
 	StopOther   Stop = "other"
 )
 
-// A Response is one answer of one model: an immutable value.
+// A Response is one answer of a model. It is immutable.
 type Response struct {
 	Text         string
 	ToolCalls    []ToolCall
@@ -309,13 +307,13 @@ type Response struct {
 	ModelVersion string // as the provider returned it
 	RequestID    string
 	Usage        Usage
-	// Adapted lists what was changed in the request because the model refuses
-	// it, such as "temperature dropped".
+	// Adapted lists changes to the request for parameters that the model rejects,
+	// such as "temperature dropped".
 	Adapted []string
 }
 
-// Answer is what the model gave: its text, or where it answered by a forced
-// tool call, the arguments of that call.
+// Answer returns the model's text or, for a forced tool call, the arguments of the
+// call.
 func (r *Response) Answer() string {
 	if r.Text == "" && len(r.ToolCalls) > 0 {
 		return string(r.ToolCalls[0].Arguments)
@@ -323,10 +321,10 @@ func (r *Response) Answer() string {
 	return r.Text
 }
 
-// ErrorKind classes what went wrong with a call. It is a closed set.
+// ErrorKind classifies the error of a call. It is a closed set.
 type ErrorKind string
 
-// The kinds of error a call can end in.
+// The kinds of error of a call.
 const (
 	ErrRateLimited ErrorKind = "rate_limited" // 429: wait and try again
 	ErrOverloaded  ErrorKind = "overloaded"   // 529, or a 503 that says so
@@ -335,12 +333,11 @@ const (
 	ErrAuth        ErrorKind = "auth"         // 401, 403: no retry helps
 	ErrBadRequest  ErrorKind = "bad_request"  // 400, 404, 413, 422: no retry helps
 	ErrRefused     ErrorKind = "refused"      // a safety system refused; an outcome, not a failure
-	ErrMalformed   ErrorKind = "malformed"    // the server's answer could not be read
+	ErrMalformed   ErrorKind = "malformed"    // the server's answer could not be parsed
 )
 
-// A Call is the journal's entry of one request: what was asked, what came
-// back, and what it took. A call that failed for good has Err set and an empty
-// response.
+// A Call is the journal's entry of one request: request, response and usage. A
+// finally failed call has Err set and an empty response.
 type Call struct {
 	Trial     Trial
 	Stage     Stage
@@ -353,18 +350,18 @@ type Call struct {
 	ErrKind   ErrorKind
 	Err       string
 	Attempts  int     // requests sent for this answer, the first included
-	CostUSD   float64 // NaN where no price is known
+	CostUSD   float64 // NaN if the price is unknown
 	LatencyMS float64 // of the last attempt
 }
 
-// Stage tells the calls of arms from the calls of judges.
+// Stage distinguishes calls of arms from calls of judges.
 type Stage string
 
-// The stages that ask models.
+// The stages that call models.
 const (
 	StageRun   Stage = "run"
 	StageJudge Stage = "judge"
 )
 
-// KnownCost is the cost of the call and whether it is known.
+// KnownCost returns the cost of the call and whether it is known.
 func (c *Call) KnownCost() (float64, bool) { return c.CostUSD, !math.IsNaN(c.CostUSD) }

@@ -1,28 +1,28 @@
 package eval
 
-// OutcomeKind classes what came of a trial. It is a closed set.
+// OutcomeKind classifies the outcome of a trial. It is a closed set.
 type OutcomeKind string
 
-// What can come of a trial. Only Failed is excluded from scoring, and it is
-// always counted: it says something of the infrastructure, never of the arm.
+// The kinds of outcome. Only Failed is excluded from scoring, and it is always
+// counted: it is a fault of the infrastructure, not of the arm.
 const (
-	OK        OutcomeKind = "ok"        // an answer that could be read
-	Malformed OutcomeKind = "malformed" // an answer that could not be read: the arm's fault
+	OK        OutcomeKind = "ok"        // the answer could be parsed
+	Malformed OutcomeKind = "malformed" // the answer could not be parsed: the arm's fault
 	Refused   OutcomeKind = "refused"   // the model declined, or a safety system did
-	Failed    OutcomeKind = "failed"    // no answer: time-out, outage, a pipeline that died
+	Failed    OutcomeKind = "failed"    // no answer: timeout, outage, crashed pipeline
 )
 
-// An Outcome is what came of a trial. Unreadable answers are outcomes, never
-// errors.
+// An Outcome is the result of a trial. An answer that does not parse is an
+// outcome, not an error.
 type Outcome struct {
 	Kind   OutcomeKind
-	Reason string   // from the suite's closed set; for Failed the [ErrorKind]
-	Notes  []string // what was done on the way: "repaired", "truncated" …
+	Reason string   // from the suite's closed set; the [ErrorKind] for Failed
+	Notes  []string // processing notes: "repaired", "truncated" …
 	Detail string   // for people: the error text of a failure
-	Data   []byte   // what scoring needs, in the suite's own form; usually the answer as it stood
+	Data   []byte   // what scoring needs, in the suite's own format; usually the raw answer
 }
 
-// Source says what kind of judge gave a verdict. It is a closed set.
+// Source is the kind of judge of a verdict. It is a closed set.
 type Source string
 
 // The sources of verdicts.
@@ -30,24 +30,23 @@ const (
 	ByModel    Source = "model"
 	ByHuman    Source = "human"
 	ByRule     Source = "rule"
-	ByPipeline Source = "pipeline" // a program outside
+	ByPipeline Source = "pipeline" // an external program
 )
 
-// A Verdict is what a judge said of one point of a subject: an item, a trial or
-// a unit of either. A person's annotation is a verdict too, so that people and
-// judges meet the same scorer.
+// A Verdict is the decision of a judge on one point of a subject: an item, a trial
+// or a unit of either. A person's annotation is a verdict too, so people and judges
+// share the scorer.
 //
-// Verdicts are append-only. A later one with the same subject, step, source,
-// judge and round replaces an earlier one for scoring; nothing is deleted. When
-// gold changes, verdicts that are not people's become stale and are not used
-// for scoring either.
+// Verdicts are append-only. For scoring, a verdict supersedes an earlier one with
+// the same subject, step, source, judge and round; nothing is deleted. When gold
+// changes, all verdicts except people's become stale and are not used for scoring.
 type Verdict struct {
 	Unit   string // "" for the whole item or trial
 	Step   string // what was judged: the judge's step or the question
 	Source Source
 	By     string // which model, rule, pipeline or person
-	Round  int    // from 1; 0 is taken for 1
-	At     string // when a person gave it, RFC 3339 in UTC; "" for judges, whose calls are in the journal
-	Data   []byte // what it said, in the suite's own form
-	Err    string // why there is no verdict, "" when there is one
+	Round  int    // from 1; 0 means 1
+	At     string // time of a person's verdict, RFC 3339 in UTC; "" for judges, whose calls are in the journal
+	Data   []byte // content, in the suite's own format
+	Err    string // why judging failed, or ""
 }

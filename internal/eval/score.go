@@ -1,51 +1,49 @@
 package eval
 
 // A Score is a fraction: accuracy is x/1, a rate is hits/opportunities, micro
-// F1 is 2TP/(2TP+FP+FN). Sums of fractions aggregate, resample by cluster and
-// get intervals without knowing the suite. Of a metric with an estimator it is
-// a row of observations instead.
+// F1 is 2TP/(2TP+FP+FN). Aggregates, cluster resamples and intervals need only
+// sums of fractions and no knowledge of the suite. For a metric with an estimator
+// it is a row of observations instead.
 type Score struct {
-	// Replicate is the trial that is scored; 0 scores the case as a whole, such
-	// as the majority of its replicates.
+	// Replicate is the scored trial; 0 scores the whole case, such as the majority
+	// of its replicates.
 	Replicate int    `json:"-"`
 	Unit      string // field, edge, claim, span; "" for the whole trial
 	Metric    string
 	Num       float64
-	Den       float64 // > 0, except for a row and for an unscored entry
+	Den       float64 // > 0, except for a row or an unscored entry
 	Row       Row     `json:"-"` // nil for a fraction
-	// Unscored says why there is no score; such entries are counted, never
+	// Unscored is the reason for a missing score. Such entries are counted but not
 	// averaged.
 	Unscored string
 }
 
 // A Row is one observation of an estimator, such as the labels of two raters
 // for one unit, or a probability and whether the event happened. The metric
-// says what its columns are; NaN is a missing value. Labels are numbers.
+// defines the columns; NaN is a missing value. Labels are numbers.
 type Row []float64
 
-// Scored is a case and what it scored: first the scores of each replicate that
-// did not fail, in the order of the case's trials, then those of the case as a
-// whole. Where it comes from a sequence, Scores is valid only until the next
-// one.
+// Scored is a case with its scores: first those of each replicate that did not
+// fail, in the order of the case's trials, then those of the whole case. If it
+// comes from a sequence, Scores is valid only until the next iteration.
 type Scored struct {
 	Case
 	Scores []Score
 }
 
-// Kind tells metrics that may decide from metrics that may only explain.
+// Kind distinguishes metrics that may decide from metrics that only explain.
 type Kind string
 
-// The kinds of metric. A gate that names an analysis metric is a
-// configuration error.
+// The kinds of metric. An analysis metric in a gate is a configuration error.
 const (
 	Scoring  Kind = "scoring"
 	Analysis Kind = "analysis"
 )
 
-// Pooling says how a metric's fractions become one number for an arm.
+// Pooling is how a metric's fractions become one number for an arm.
 type Pooling string
 
-// The ways to pool.
+// The kinds of pooling.
 const (
 	// MeanOfItems: each item's ratio of sums first, then the mean over items,
 	// so that an item counts once however many units it has.
@@ -56,13 +54,14 @@ const (
 	ByEstimator Pooling = "estimator"
 )
 
-// A Metric documents itself; help, schema, reports and gates are made from it.
+// A Metric includes its documentation, from which help, schema and reports are
+// generated.
 type Metric struct {
 	Name           string
 	Title          string
 	Doc            string // one or two sentences
 	Formula        string
-	Source         string // the paper, standard or specification it comes from
+	Source         string // paper, standard or specification
 	Min, Max       float64
 	HigherIsBetter bool
 	Kind           Kind

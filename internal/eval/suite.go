@@ -5,13 +5,13 @@ import (
 	"iter"
 )
 
-// A Suite is one kind of evaluation, as a value that documents itself.
+// A Suite is one kind of evaluation, with its documentation.
 type Suite struct {
 	Name    string
 	Title   string
 	Doc     string
 	Metrics []Metric
-	// Primary and Secondary are the metrics reported where a study names none.
+	// Primary and Secondary are the default metrics of a study.
 	Primary, Secondary []string
 }
 
@@ -30,44 +30,43 @@ func (s *Suite) Metric(name string) (Metric, bool) {
 type Bench interface {
 	Items() []Item
 	Arms() []Arm
-	// Perform does the trial. It may ask many times and in parallel; it must
-	// ask the same things in the same steps when it is called again, because
-	// that is how a trial that died is continued for free. It returns an error
-	// only for what the trial could not survive: an error of the asker, or the
-	// context's.
+	// Perform performs a trial. It may ask many times and in parallel. When it is
+	// called again, it must send the same requests in the same steps: that is how an
+	// interrupted trial resumes at no cost. It returns only errors of the asker or
+	// the context.
 	Perform(ctx context.Context, t Trial, ask Asker) (Outcome, error)
-	// Judge gives an outcome to the arm's judges, which are models that it asks,
-	// rules, pipelines, or several of them. It is called for arms with Judges.
+	// Judge judges an outcome with the arm's judges: models, rules, pipelines or
+	// several of them. It is called for arms with Judges.
 	Judge(ctx context.Context, t Trial, o Outcome, ask Asker) ([]Verdict, error)
 	Scorer
 }
 
-// A Scorer turns what is stored into scores and into what people see.
+// A Scorer turns stored outcomes into scores and exhibits.
 type Scorer interface {
-	// Score appends the scores of a case to dst, in the order that [Scored]
-	// describes. It is pure: no model, clock or file beyond the bench's own data
-	// is in reach. It is called for cases with a trial that did not fail, and
-	// must not score the trials that did.
+	// Score appends the scores of a case to dst in the order described at [Scored].
+	// It is pure: it uses no model, clock or file except the bench's own data. It is
+	// called for cases with a trial that did not fail, and must not score failed
+	// trials.
 	Score(dst []Score, c Case) []Score
-	// Show shows a case to a person: text, marks, gold beside answer. A caller
-	// that wants one replicate gives a case of that trial alone.
+	// Show returns a case in readable form: text, marks, gold beside answer. For one
+	// replicate, pass a case of that trial alone.
 	Show(c Case) (Exhibit, error)
 }
 
-// A Case is an item given to an arm: all its trials that have an outcome, and
-// what people said of the item.
+// A Case is an item and an arm: all trials with an outcome, and the verdicts of
+// people on the item.
 type Case struct {
 	Item, Arm string
 	Trials    []Judged  // by replicate, failed ones included
-	Verdicts  []Verdict // on the item itself, whatever the arm
+	Verdicts  []Verdict // on the item itself, for any arm
 }
 
-// CaseOf is a case of one trial.
+// CaseOf returns a case of one trial.
 func CaseOf(t Trial, o Outcome, vs []Verdict) Case {
 	return Case{Item: t.Item, Arm: t.Arm, Trials: []Judged{{t, o, vs}}}
 }
 
-// Answered gives the trials that did not fail.
+// Answered returns the trials that did not fail.
 func (c Case) Answered() iter.Seq[*Judged] {
 	return func(yield func(*Judged) bool) {
 		for i := range c.Trials {
@@ -86,17 +85,17 @@ func (c Case) Failed() bool {
 	return true
 }
 
-// An Asker sends a request to the model it names and returns when the answer
-// is durable. A step already in the journal is answered from it. Step names
-// are unique within a trial and stage. Errors are the engine's typed errors;
-// a suite passes them on, but for [NoAnswer], which it asked for.
+// An Asker sends a request to its model and returns when the answer is durable. A
+// step already in the journal is answered from it. Step names are unique within a
+// trial and stage. Errors are the engine's typed errors; a suite must return them,
+// except [NoAnswer], which only optional requests get.
 type Asker interface {
 	Ask(ctx context.Context, step string, r Request) (Response, error)
 }
 
-// A Calibrator is a bench whose scoring depends on how good its judge is.
-// Calibrate is given the cases of the calibration arms once, before anything is
-// scored.
+// A Calibrator is a bench whose scoring depends on the accuracy of its judge.
+// Calibrate is called once, before scoring, with the cases of the calibration
+// arms.
 type Calibrator interface {
 	Calibrate(cases iter.Seq2[Case, error]) (Scorer, Calibration, error)
 }
@@ -109,13 +108,13 @@ type Judged struct {
 	Verdicts []Verdict
 }
 
-// PipelinePrefix begins the model id under which the engine finds the client of
-// a pipeline; study files cannot give a model such an id.
+// PipelinePrefix starts the model id of a pipeline's client. Study files cannot
+// give a model such an id.
 const PipelinePrefix = "arm:"
 
-// A Pipeline is something outside the program that answers for an arm.
+// A Pipeline is an external program or file that answers for an arm.
 type Pipeline struct {
-	Model  string // the id its requests carry
+	Model  string // model id of its requests
 	Kind   string // outputs, exec or http
 	Target string // file (resolved), command or URL
 }
@@ -126,17 +125,17 @@ type Fact struct {
 	N    int
 }
 
-// A Calibration is how well a judge did on cases whose answer is known, and
-// what follows for scoring.
+// A Calibration is the accuracy of a judge on cases with known answers, and its
+// effect on scoring.
 type Calibration struct {
 	Judge string // the model or rule that judged
-	// Right and Cases count per item, in item order, so that an interval can
-	// respect that cases of one item hang together.
+	// Right and Cases count per item, in item order, so that intervals can account
+	// for dependent cases of one item.
 	Right, Cases []float64
-	Effect       string // what scoring does in consequence, in words
+	Effect       string // effect on scoring, in words
 }
 
-// A Table is a suite's own table or figure, ready to be shown.
+// A Table is a suite's own table, as shown in reports.
 type Table struct {
 	Name    string     `json:"name"` // stable, for exports
 	Title   string     `json:"title"`
@@ -151,22 +150,22 @@ type Block struct {
 	Figure *Figure
 }
 
-// A Reporter is a bench with tables and figures of its own.
+// A Reporter is a bench with its own tables and figures.
 type Reporter interface {
 	Report(r Results) ([]Block, error)
 }
 
-// A Contrast is a pair of arms that a suite wants compared beside those the
-// study names: never a primary comparison, and over all items only.
+// A Contrast is a pair of arms that a suite compares in addition to those of the
+// study: never a primary comparison, and only over all items.
 type Contrast struct {
 	A, B    string
 	Metrics []string
 }
 
-// A Contraster is a bench that wants contrasts.
+// A Contraster is a bench with contrasts.
 type Contraster interface{ Contrasts() []Contrast }
 
-// Measured is a number with its interval and how many items it rests on.
+// Measured is a number with its interval and number of items.
 type Measured struct {
 	Value Number `json:"value"`
 	Low   Number `json:"low"`
@@ -174,21 +173,20 @@ type Measured struct {
 	N     int    `json:"n,omitempty"`
 }
 
-// Results are what analysis made of the numbers, and the cases they rest on.
+// Results gives a suite the results of the analysis, and the cases.
 type Results interface {
-	// Cases gives every case of the run in plan order.
+	// Cases yields every case of the run in plan order.
 	Cases() iter.Seq2[Case, error]
 	Estimate(arm, metric string) (Measured, bool)
-	// Difference is that of a comparison that was made, a − b.
+	// Difference returns the difference a − b, if the analysis compared the arms.
 	Difference(a, b, metric string) (Measured, bool)
 	// Level tests, for each of the arms, whether a rate is the same over
-	// several metrics that count on different items: p-values of Fisher's exact
-	// test of hits and misses, adjusted after Holm for the number of arms that
-	// could be tested. NaN where there is nothing to compare or the test is too
-	// large.
+	// several metrics on different items: p-values of Fisher's exact test of hits
+	// and misses, with Holm's correction for the number of tested arms. NaN if there
+	// is nothing to compare or the test is too large.
 	Level(arms, metrics []string) []float64
-	// Effort is what a trial of an arm takes: dollars where the price of every
-	// arm is known, else calls.
+	// Effort is the cost of a trial of an arm: dollars if the price of every arm is
+	// known, else calls.
 	Effort(arm string) (perTrial float64, unit string)
 }
 
@@ -200,13 +198,13 @@ type Figure struct {
 	Note     string   `json:"note,omitempty"`
 	XTitle   string   `json:"x_title,omitempty"`
 	YTitle   string   `json:"y_title,omitempty"`
-	Ticks    []string `json:"ticks,omitempty"`    // categories of x, whose points stand at 0, 1, …; nil for numbers
+	Ticks    []string `json:"ticks,omitempty"`    // categories of x at 0, 1, …; nil for numbers
 	Joined   bool     `json:"joined,omitempty"`   // points of a series are joined by lines
-	Frontier bool     `json:"frontier,omitempty"` // points that none beats at once in less x and more y are joined
+	Frontier bool     `json:"frontier,omitempty"` // join the Pareto frontier: less x, more y
 	Series   []Series `json:"series,omitempty"`
-	// A grid has Rows, Columns and Cells instead of series: levels from 0 to 1,
-	// or differences, of which those below Bad stand out as bad and those above
-	// Good as good; Words are what to call bad, between and good.
+	// A grid has Rows, Columns and Cells instead of series: levels from 0 to 1, or
+	// differences. Differences below Bad are marked as bad, those above Good as
+	// good. Words are the names for bad, neither and good.
 	Rows        []string     `json:"rows,omitempty"`
 	Columns     []string     `json:"columns,omitempty"`
 	Cells       [][]Measured `json:"cells,omitempty"`
@@ -216,34 +214,34 @@ type Figure struct {
 	Words       [3]string    `json:"words,omitzero"`
 }
 
-// A Series is the points of one name.
+// A Series is a named list of points.
 type Series struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`
 }
 
-// A Point is a number over an x.
+// A Point is a number at an x.
 type Point struct {
 	X     Number `json:"x"`
-	Label string `json:"label,omitempty"` // tells it from the others of its series; "" where x does
+	Label string `json:"label,omitempty"` // distinguishes points of a series; "" if x does
 	Measured
 }
 
-// An Exhibit shows one trial to a person. It holds text, never markup.
+// An Exhibit is one trial in readable form. It contains text, never markup.
 type Exhibit struct {
 	Item  string        `json:"item"`
 	Arm   string        `json:"arm"`
 	Title string        `json:"title"`
 	Facts []Level       `json:"facts,omitempty"` // type, difficulty, reading …
-	Lead  string        `json:"lead,omitempty"`  // what was asked
+	Lead  string        `json:"lead,omitempty"`  // the question
 	Pages []ExhibitPage `json:"pages,omitempty"`
 	Rows  []ExhibitRow  `json:"rows,omitempty"`
-	// Table stands in place of Rows where gold and answer are no units to be
-	// put side by side. Cells that are [VerdictTrue], [VerdictFalse] or
-	// [VerdictUnknown] are shown as such.
+	// Table replaces Rows if gold and answer do not have units to show side by
+	// side. Cells that are [VerdictTrue], [VerdictFalse] or [VerdictUnknown] are
+	// shown as verdicts.
 	Table *Table        `json:"table,omitempty"`
-	Steps []ExhibitStep `json:"steps,omitempty"` // what the arm did
-	Raw   string        `json:"raw,omitempty"`   // the answer as it stood
+	Steps []ExhibitStep `json:"steps,omitempty"` // the arm's steps
+	Raw   string        `json:"raw,omitempty"`   // the raw answer
 }
 
 // The cells of a table that are verdicts.
@@ -253,7 +251,7 @@ const (
 	VerdictUnknown = "?"
 )
 
-// An ExhibitStep is one thing that an arm did on its way.
+// An ExhibitStep is one step of an arm.
 type ExhibitStep struct {
 	Name string `json:"name"`
 	Text string `json:"text"`
@@ -274,7 +272,7 @@ type Mark struct {
 	Label string `json:"label"`
 }
 
-// An ExhibitRow is one unit: what gold says, what was answered, what it scored.
+// An ExhibitRow is one unit with gold, answer and scores.
 type ExhibitRow struct {
 	Unit   string  `json:"unit"`
 	Gold   string  `json:"gold"`

@@ -26,47 +26,47 @@ func LevelOf(levels []Level, name string) string {
 	return ""
 }
 
-// An Item is one thing the arms are tried on: a document, a request, a
-// fragment. It carries what planning and analysis need, never the content.
+// An Item is one input to the arms: a document, a request, a fragment. It has what
+// planning and analysis need, but not the content.
 type Item struct {
 	ID      string  // unique in the study
-	Split   string  // "dev", "test" or "" where the data have no split
-	Strata  []Level // doc type, difficulty, group …: what results are broken down by
-	Cluster string  // items of one cluster are resampled together; "" means the item is its own
-	Input   Hash    // of what arms are given
-	Gold    Hash    // of what answers are scored against
+	Split   string  // "dev", "test" or "" for none
+	Strata  []Level // doc type, difficulty, group …: results are broken down by them
+	Cluster string  // items of one cluster are resampled together; "" means a cluster of its own
+	Input   Hash    // hash of what arms receive
+	Gold    Hash    // hash of what answers are scored against
 }
 
-// A Hash tells whether content is what it was. Studies hold tens of thousands
-// of items, so it is a number and not a text.
+// A Hash detects changed content. It is a number to save memory in studies with
+// tens of thousands of items.
 type Hash uint64
 
-// HashOf is the first 64 bits of a SHA-256.
+// HashOf returns the first 64 bits of a SHA-256.
 func HashOf(content []byte) Hash {
 	sum := sha256.Sum256(content)
 	return Hash(binary.BigEndian.Uint64(sum[:8]))
 }
 
-// String is the hash as 16 hexadecimal digits, as it is stored.
+// String returns the hash as 16 hexadecimal digits, the stored form.
 func (h Hash) String() string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(h)))
 }
 
-// ParseHash reads what String wrote.
+// ParseHash parses the form that String returns.
 func ParseHash(s string) (h Hash, err error) {
 	if _, err := fmt.Sscanf(s, "%016x", (*uint64)(&h)); err != nil || len(s) != 16 {
-		return 0, fmt.Errorf("%q is no hash of 16 hexadecimal digits", s)
+		return 0, fmt.Errorf("invalid hash %q: want 16 hexadecimal digits", s)
 	}
 	return h, nil
 }
 
-// An ItemIndex finds items by id, in four bytes an item.
+// An ItemIndex finds items by id, with four bytes per item.
 type ItemIndex struct {
 	items  []Item
 	sorted []int32
 }
 
-// IndexItems makes the index of a list, which must not change afterwards.
+// IndexItems indexes a list, which must not change afterwards.
 func IndexItems(items []Item) *ItemIndex {
 	x := &ItemIndex{items: items, sorted: make([]int32, len(items))}
 	for i := range x.sorted {
@@ -76,7 +76,7 @@ func IndexItems(items []Item) *ItemIndex {
 	return x
 }
 
-// Find gives the place of an item in the list.
+// Find returns the index of an item in the list.
 func (x *ItemIndex) Find(id string) (int, bool) {
 	k, ok := slices.BinarySearchFunc(x.sorted, id, func(i int32, id string) int { return cmp.Compare(x.items[i].ID, id) })
 	if !ok {
@@ -85,10 +85,10 @@ func (x *ItemIndex) Find(id string) (int, bool) {
 	return int(x.sorted[k]), true
 }
 
-// Sorted lists the places of the items in order of their ids.
+// Sorted returns the indexes of the items in order of their ids.
 func (x *ItemIndex) Sorted() []int32 { return slices.Clone(x.sorted) }
 
-// Duplicate gives the places of two items with one id, if there are such.
+// Duplicate returns the indexes of two items with the same id, if any.
 func (x *ItemIndex) Duplicate() (first, second int, ok bool) {
 	for k := 1; k < len(x.sorted); k++ {
 		if a, b := int(x.sorted[k-1]), int(x.sorted[k]); x.items[a].ID == x.items[b].ID {
@@ -98,7 +98,7 @@ func (x *ItemIndex) Duplicate() (first, second int, ok bool) {
 	return 0, 0, false
 }
 
-// ClusterID is the cluster the item belongs to: its own id unless it names one.
+// ClusterID returns the cluster of the item, by default its own id.
 func (it Item) ClusterID() string {
 	if it.Cluster != "" {
 		return it.Cluster
@@ -106,14 +106,14 @@ func (it Item) ClusterID() string {
 	return it.ID
 }
 
-// Role says what an arm is in the study for.
+// Role is the purpose of an arm in the study.
 type Role string
 
 // The roles an arm can have.
 const (
 	RoleArm         Role = ""            // a contestant
 	RoleBaseline    Role = "baseline"    // a lower bound, reported beside the contestants
-	RoleCalibration Role = "calibration" // answers from gold, to measure the judges; never reported as an arm
+	RoleCalibration Role = "calibration" // answers from gold to measure the judges; never reported as an arm
 )
 
 // An Arm is one thing under test: a combination of factor levels.
@@ -121,19 +121,19 @@ type Arm struct {
 	ID        string  // unique in the study, stable across runs
 	Levels    []Level // kernel, model, method, attack …
 	Role      Role
-	Model     string // id of the study's model the arm asks, "" for an arm that asks none
-	Simulated bool   // answers come from a simulation and are labelled so everywhere
-	Hash      string // of everything that decides what the arm does: prompt bytes, settings
-	// Judges are the judges that trials of the arm are given to: ids of the
-	// study's models, names of rules, or pipelines. None: the arm is not judged.
+	Model     string // id of the arm's model in the study, or ""
+	Simulated bool   // answers are simulated and labelled so everywhere
+	Hash      string // hash of everything that determines the arm's behaviour: prompt bytes, settings
+	// Judges are the judges of the arm's trials: ids of the study's models, names of
+	// rules, or pipelines. If empty, the arm is not judged.
 	Judges []string
-	// Shape is the same for arms whose requests are alike in number and length,
-	// such as those that differ in their attack: one estimate stands for all of
-	// them. "" means that the arm is like no other.
+	// Shape is the same for arms with similar requests in number and length, such as
+	// arms that differ only in their attack: they share one estimate. "" means that
+	// the arm shares none.
 	Shape string
 }
 
-// A Trial is one item given to one arm once. It is its own stable key.
+// A Trial is one item, one arm and one replicate. It is its own stable key.
 type Trial struct {
 	Item      string
 	Arm       string

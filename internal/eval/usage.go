@@ -11,17 +11,17 @@ type ArmCalls struct {
 	Cached    int
 	Reasoning int
 	CostUSD   float64
-	Unpriced  int // answered calls whose cost is not known
+	Unpriced  int // answered calls with unknown cost
 }
 
-// An ArmLatency is how long the answered calls of an arm took, judges' left
-// out: the median and the 95th percentile by nearest rank, in milliseconds.
+// An ArmLatency is the median and the 95th percentile, by nearest rank, of the
+// latency of an arm's answered calls in milliseconds, without judge calls.
 type ArmLatency struct {
 	Arm         string
 	Median, P95 float64
 }
 
-// An ArmVersion counts the calls of an arm that one model version answered.
+// An ArmVersion counts the calls of an arm answered by one model version.
 type ArmVersion struct {
 	Arm, Version string
 	Calls        int

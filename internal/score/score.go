@@ -1,6 +1,6 @@
-// Package score turns stored outcomes and verdicts into fractions. It is pure
-// arithmetic over what a run has kept: no model, clock or store is in reach,
-// so it can be repeated at any time for nothing.
+// Package score computes fractions from stored outcomes and verdicts. It is pure
+// arithmetic without access to a model, clock or store, so it can be repeated at
+// no cost.
 package score
 
 import (
@@ -11,13 +11,13 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// batchSize is how many cases are scored at a time: enough that handing them
-// over costs nothing, few enough that memory stays flat.
+// batchSize is the number of cases scored at a time: large enough to make channel
+// operations cheap, small enough to bound memory.
 const batchSize = 32
 
-// All scores cases on all cores and gives them in the order they came. Cases of
-// which every trial failed pass through without scores. What is given is valid
-// until the next is asked for: space is used again.
+// All scores cases on all cores and yields them in their order. Cases whose trials
+// all failed have no scores. A yielded value is valid until the next iteration:
+// its memory is reused.
 func All(s eval.Scorer, cases iter.Seq2[eval.Case, error]) iter.Seq2[eval.Scored, error] {
 	return func(yield func(eval.Scored, error) bool) {
 		p := pipe{scorer: s, inOrder: make(chan *batch, runtime.GOMAXPROCS(0)), quit: make(chan struct{})}
@@ -40,10 +40,10 @@ func All(s eval.Scorer, cases iter.Seq2[eval.Case, error]) iter.Seq2[eval.Scored
 	}
 }
 
-// A batch is some cases on their way. err is what the source said after them.
+// A batch is a group of cases. err is the error of the source after them.
 type batch struct {
 	in        []eval.Case
-	scores    []eval.Score // of the whole batch
+	scores    []eval.Score // of all cases
 	scored    []eval.Scored
 	scoredAll chan struct{}
 	err       error
@@ -51,7 +51,7 @@ type batch struct {
 
 func (b *batch) score(s eval.Scorer) {
 	b.scores, b.scored = b.scores[:0], b.scored[:0]
-	var ends [batchSize]int // appending may yet move what came before
+	var ends [batchSize]int // append may still move the slice
 	for i, c := range b.in {
 		if !c.Failed() {
 			b.scores = s.Score(b.scores, c)
@@ -70,8 +70,8 @@ func (b *batch) score(s eval.Scorer) {
 	b.scoredAll <- struct{}{}
 }
 
-// A pipe carries batches to whoever reads them, each of which is scored
-// meanwhile. As many are on their way as inOrder holds.
+// A pipe scores batches concurrently and delivers them in order. The capacity of
+// inOrder limits the batches in flight.
 type pipe struct {
 	scorer  eval.Scorer
 	inOrder chan *batch
@@ -80,7 +80,7 @@ type pipe struct {
 	spare   sync.Pool
 }
 
-// read cuts the sequence into batches until it ends or the reader has gone.
+// read splits the sequence into batches until it ends or the reader stops.
 func (p *pipe) read(cases iter.Seq2[eval.Case, error]) {
 	defer close(p.inOrder)
 	b := p.empty()

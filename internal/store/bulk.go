@@ -5,7 +5,7 @@ import (
 	"database/sql"
 )
 
-// A bulk inserts rows many a statement, which costs a third of one by one.
+// A bulk inserts many rows per statement, at a third of the cost of single rows.
 type bulk struct {
 	tx      *sql.Tx
 	head    string

@@ -12,8 +12,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Journal writes what happens in one run. Appends from many goroutines are
-// committed in groups by one writer. It is safe for concurrent use.
+// A Journal writes the calls, outcomes and verdicts of one run. One writer commits
+// appends from many goroutines in groups. It is safe for concurrent use.
 type Journal struct {
 	db   *DB
 	run  *Run
@@ -21,17 +21,17 @@ type Journal struct {
 	stmt struct{ call, calls, outcome, outcomes, verdict, judged *sql.Stmt }
 
 	mu      sync.Mutex
-	next    *group // what the next commit writes
-	writing *group // what is being written, or was last
-	err     error  // sticky: a store that could not write is not written again
+	next    *group // entries of the next commit
+	writing *group // entries of the current or last commit
+	err     error  // sticky: no writes after a failed one
 	closed  bool
-	queued  *sync.Cond    // there is something to write, or nothing will come
-	room    *sync.Cond    // a group was written
+	queued  *sync.Cond    // entries are queued or the journal is closed
+	room    *sync.Cond    // a group was committed
 	done    chan struct{} // closed when the writer has ended
 }
 
-// maxQueued bounds the entries that may wait for a commit, so that outcomes
-// nobody waits for cannot pile up in memory.
+// maxQueued limits the entries waiting for a commit, so that outcomes, which do
+// not block their caller, cannot pile up in memory.
 const maxQueued = 2048
 
 // group is the entries of one transaction.
@@ -61,7 +61,7 @@ func (g *group) size() int { return len(g.calls) + len(g.outcomes) + len(g.verdi
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if db.lock == nil {
-		return nil, fault(db.path, "opened to read only")
+		return nil, fault(db.path, "the store is open for reading only")
 	}
 	conn, err := db.sql.Conn(ctx)
 	if err != nil {
@@ -85,11 +85,11 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	return j, nil
 }
 
-// atOnce is how many rows one statement writes where that many have queued,
-// which costs half of writing them one by one.
+// atOnce is the number of rows per statement if that many are queued, at half the
+// cost of single rows.
 const atOnce = 8
 
-// placeholders is a list of rows of question marks.
+// placeholders returns a list of rows of question marks.
 func placeholders(rows, columns int) string {
 	row := "(" + strings.TrimSuffix(strings.Repeat("?,", columns), ",") + ")"
 	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
@@ -123,8 +123,8 @@ ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
 
 const insertVerdict = `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES (?,?,?,?,?,?,?,?,?,?,?)`
 
-// Append records a call and returns when it is on disk. A call that has an
-// answer is never overwritten.
+// Append records a call and returns when it is on disk. It never overwrites a call
+// that has an answer.
 func (j *Journal) Append(c *eval.Call) error {
 	g, err := j.enqueue(func(g *group) { g.calls = append(g.calls, c) })
 	if err != nil {
@@ -134,7 +134,7 @@ func (j *Journal) Append(c *eval.Call) error {
 	return g.err
 }
 
-// Outcome records what came of a trial. It does not wait for the disk.
+// Outcome records the outcome of a trial. It does not wait for the disk.
 func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
 	id, err := j.run.id(t)
 	if err != nil {
@@ -144,8 +144,8 @@ func (j *Journal) Outcome(t eval.Trial, o eval.Outcome) error {
 	return err
 }
 
-// Judged records the verdicts on a trial and that its judging is over. It does
-// not wait for the disk.
+// Judged records the verdicts on a trial and marks it as judged. It does not wait
+// for the disk.
 func (j *Journal) Judged(t eval.Trial, vs []eval.Verdict) error {
 	id, err := j.run.id(t)
 	if err != nil {
@@ -172,8 +172,8 @@ func (j *Journal) enqueue(add func(*group)) (*group, error) {
 	return j.next, nil
 }
 
-// write is the one writer: it takes what has queued and commits it, until the
-// journal is closed and empty.
+// write is the only writer: it commits queued entries until the journal is closed
+// and empty.
 func (j *Journal) write() {
 	defer close(j.done)
 	j.mu.Lock()
@@ -200,7 +200,7 @@ func (j *Journal) write() {
 }
 
 func (j *Journal) commit(g *group) error {
-	ctx := context.Background() // a commit is finished even while the run is being stopped
+	ctx := context.Background() // finish a commit even if the run is stopping
 	if _, err := j.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return explain(j.db.path, err)
 	}
@@ -236,7 +236,7 @@ func (j *Journal) insert(ctx context.Context, g *group) error {
 	return nil
 }
 
-// inRows writes entries, several a statement while there are enough.
+// inRows writes entries, several per statement if there are enough.
 func inRows[T any](ctx context.Context, one, many *sql.Stmt, entries []T, row func([]any, T) ([]any, error)) error {
 	var args []any
 	for len(entries) > 0 {
@@ -263,8 +263,8 @@ func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {
 	return []any{run.N, item, trial, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, v.Err}
 }
 
-// AddVerdict appends a verdict that was not asked for in the run, such as a
-// person's. A trial without an arm stands for the item itself.
+// AddVerdict appends a verdict from outside the run, such as a person's. A trial
+// without an arm means the item itself.
 func (db *DB) AddVerdict(ctx context.Context, run *Run, t eval.Trial, v eval.Verdict) error {
 	id := int64(0)
 	if t.Arm != "" {
@@ -306,8 +306,8 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err), nil
 }
 
-// A toolRow is a tool call as it is stored: the arguments are text, because
-// what a model wrote there need not be JSON.
+// A toolRow is a stored tool call. The arguments are text because models may write
+// invalid JSON.
 type toolRow struct {
 	ID        string `json:"id"`
 	Name      string `json:"name"`
@@ -322,7 +322,7 @@ func toolRows(calls []eval.ToolCall) []toolRow {
 	return rows
 }
 
-// jsonOrNull is the JSON of a list, nil for an empty one.
+// jsonOrNull returns a list as JSON, or nil if it is empty.
 func jsonOrNull[T any](list []T) (any, error) {
 	if len(list) == 0 {
 		return nil, nil
@@ -342,8 +342,8 @@ func usageFlags(u eval.Usage) int {
 	return flags
 }
 
-// Close writes what is queued and ends the journal. It returns the first error
-// of any write.
+// Close writes queued entries and closes the journal. It returns the first write
+// error.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	if j.closed {
@@ -363,7 +363,7 @@ func (j *Journal) Close() error {
 	return errors.Join(j.err, j.conn.Close())
 }
 
-// Flush returns when everything queued so far is on disk.
+// Flush returns when all entries queued so far are on disk.
 func (j *Journal) Flush() error {
 	j.mu.Lock()
 	g := j.writing

@@ -29,7 +29,7 @@ const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, 
   c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
   c.error_kind, c.error FROM calls c JOIN trials t ON t.id = c.trial `
 
-// Calls gives all calls of a run, in plan order, then stage and step.
+// Calls yields all calls of a run in plan order, then by stage and step.
 func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 	return db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`, run.span()...)
 }
@@ -74,8 +74,8 @@ func decodeList(s sql.NullString, into *[]string) error {
 	return json.Unmarshal([]byte(s.String), into)
 }
 
-// query runs a statement and scans its rows one by one, so that no result is
-// ever held in memory as a whole.
+// query runs a statement and yields its rows one by one, so that no result is held
+// in memory as a whole.
 func query[T any](ctx context.Context, db *DB, text string, args []any, scan func(*sql.Rows) (T, error)) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var zero T
@@ -101,7 +101,7 @@ func query[T any](ctx context.Context, db *DB, text string, args []any, scan fun
 	}
 }
 
-// collect is all rows of a query that gives few.
+// collect returns all rows of a query with a small result.
 func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	for v, err := range rows {
 		if err != nil {
@@ -112,7 +112,7 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 	return list, nil
 }
 
-// Cases gives every case of the run that has an outcome, in plan order.
+// Cases yields every case of the run with an outcome, in plan order.
 func (db *DB) Cases(ctx context.Context, run *Run) iter.Seq2[eval.Case, error] {
 	return func(yield func(eval.Case, error) bool) {
 		ofItems, err := db.itemVerdicts(ctx, run)
@@ -144,7 +144,7 @@ func (db *DB) Cases(ctx context.Context, run *Run) iter.Seq2[eval.Case, error] {
 	}
 }
 
-// Case gives one trial of a case with the verdicts on it and on its item.
+// Case returns one trial as a case, with the verdicts on it and on its item.
 func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, error) {
 	j, err := db.Outcome(ctx, run, t)
 	if err != nil {
@@ -154,13 +154,13 @@ func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, erro
 	return eval.Case{Item: t.Item, Arm: t.Arm, Trials: []eval.Judged{j}, Verdicts: ofItems[t.Item]}, err
 }
 
-// Outcomes gives every trial of the run that has an outcome, with its
-// verdicts, in plan order.
+// Outcomes yields every trial of the run with an outcome, with its verdicts, in
+// plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
 	return db.outcomes(ctx, run.first, run.first+int64(run.Trials))
 }
 
-// Outcome gives what came of one trial and what judges said of it.
+// Outcome returns the outcome of a trial and the verdicts on it.
 func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged, error) {
 	id, err := run.id(t)
 	if err != nil {
@@ -219,8 +219,8 @@ type onSubject struct {
 	eval.Verdict
 }
 
-// inForce selects verdicts that are not stale and were not replaced. SQLite
-// takes the other columns from the row that has the maximum.
+// inForce selects verdicts that are neither stale nor superseded. SQLite takes
+// the other columns from the row with the maximum.
 const (
 	inForce    = `SELECT trial, item, unit, step, source, judge, round, at, data, error, max(id) FROM verdicts WHERE NOT stale AND `
 	ofOneJudge = ` GROUP BY trial, step, unit, source, judge, round`
@@ -235,8 +235,8 @@ func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
 	return v, rows.Scan(&v.trial, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
 }
 
-// itemVerdicts are the verdicts on items themselves, which are people's and
-// few.
+// itemVerdicts returns the verdicts on items themselves. They come from people
+// and are few.
 func (db *DB) itemVerdicts(ctx context.Context, run *Run) (map[string][]eval.Verdict, error) {
 	byItem := map[string][]eval.Verdict{}
 	for v, err := range query(ctx, db, inForce+`trial = 0 AND run = ?`+ofOneJudge+`, item ORDER BY item, step, unit, source, judge, round`, []any{run.N}, scanVerdict) {
@@ -248,19 +248,19 @@ func (db *DB) itemVerdicts(ctx context.Context, run *Run) (map[string][]eval.Ver
 	return byItem, nil
 }
 
-// Progress says, by sequence number in the plan, what is done.
+// Progress is the state of each trial, by sequence number in the plan.
 type Progress struct {
 	Done     []bool // has an outcome, failed ones included
 	Failed   []bool // has the outcome failed
 	Judged   []bool
-	Unjudged []bool // its judging failed in some point
-	Called   []bool // has journalled calls: its steps must be looked up
+	Unjudged []bool // a judge call failed
+	Called   []bool // has journalled calls to look up
 	Calls    int    // requests sent, retries included
 	Tokens   int
 	Cost     float64
 }
 
-// ToJudge counts the trials that have an outcome to judge and were not judged.
+// ToJudge counts the trials whose judging is pending.
 func (p *Progress) ToJudge() (n int) {
 	for seq, done := range p.Done {
 		if done && !p.Failed[seq] && !p.Judged[seq] {
@@ -270,7 +270,7 @@ func (p *Progress) ToJudge() (n int) {
 	return n
 }
 
-// Count counts what is true of a list.
+// Count counts the true values of a list.
 func Count(list []bool) (n int) {
 	for _, b := range list {
 		if b {
@@ -280,7 +280,7 @@ func Count(list []bool) (n int) {
 	return n
 }
 
-// Progress reads what the run has done so far.
+// Progress reads the progress of a run.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Unjudged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
 	mark := func(text string, set func(seq int, failed bool)) error {

@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A Run is one carrying out of a study.
+// A Run is one execution of a study.
 type Run struct {
 	N          int64
 	ID         string // such as "contracts-1"
@@ -21,18 +21,18 @@ type Run struct {
 	StudyPath  string
 	StudyJSON  []byte
 	Overrides  []string    // of the study file, from the command line
-	Treatment  []eval.Part // what decides what is asked
+	Treatment  []eval.Part // everything that determines the requests
 	Replicates int
 	Trials     int
 	CreatedAt  time.Time
 	Version    string
 
 	first int64 // id of its first trial
-	plan  Plan  // nil when read back without one
+	plan  Plan  // nil if read from the store
 }
 
-// A Plan numbers the trials of a run from 0, in the order they are to be
-// tried. Trial and Seq are inverse to each other.
+// A Plan numbers the trials of a run from 0 in the order of execution. Trial and
+// Seq are inverses of each other.
 type Plan interface {
 	Len() int
 	Trial(seq int) eval.Trial
@@ -48,11 +48,11 @@ func (r *Run) id(t eval.Trial) (int64, error) {
 	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
 
-// span are the first id of its trials and the one behind the last.
+// span returns the first id of the run's trials and the id after the last.
 func (r *Run) span() []any { return []any{r.first, r.first + int64(r.Trials)} }
 
-// CreateRun records a run and its whole plan before anything is asked. It gives
-// the run its number, id and trials.
+// CreateRun records a run and its whole plan before the first call. It sets the
+// run's number, id and trials.
 func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan) (*Run, error) {
 	run.Trials, run.CreatedAt, run.plan = p.Len(), run.CreatedAt.UTC(), p
 	return &run, db.change(ctx, func(tx *sql.Tx) error {
@@ -63,7 +63,7 @@ func (db *DB) CreateRun(ctx context.Context, run Run, items []eval.Item, p Plan)
 	})
 }
 
-// insertRun writes the run without its plan and gives it its number and id.
+// insertRun writes the run without its plan and sets its number and id.
 func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
 	var ordinal int
 	if err := tx.QueryRowContext(ctx, `SELECT count(*) FROM runs WHERE study = ?`, run.Study).Scan(&ordinal); err != nil {
@@ -86,8 +86,8 @@ func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
 		run.Replicates, run.Trials, run.CreatedAt.Format(time.RFC3339), run.Version).Scan(&run.N, &run.first)
 }
 
-// insertPlan writes items and trials many rows a statement: the plan of 50,000
-// trials is on disk in a fraction of a second.
+// insertPlan writes items and trials with many rows per statement: writing 50,000
+// trials takes a fraction of a second.
 func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
 	rows := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
 	for _, it := range items {
@@ -149,12 +149,11 @@ func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
 	return collect(query(ctx, db, runColumns+`ORDER BY n`, nil, scanRun))
 }
 
-// SetPlan gives a run that was read back its plan. The trials of the plan must
-// be those the run was made with, one by one: answers are filed under their
-// numbers.
+// SetPlan sets the plan of a run read from the store. The trials of the plan must
+// be those of the run in the same order: answers are stored under their numbers.
 func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
 	if p.Len() != r.Trials {
-		return fmt.Errorf("run %s has %d trials, the plan has %d", r.ID, r.Trials, p.Len())
+		return fmt.Errorf("run %s has %d trials, but the plan has %d", r.ID, r.Trials, p.Len())
 	}
 	seq := 0
 	for t, err := range query(ctx, db, `SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`, []any{r.N}, func(rows *sql.Rows) (t eval.Trial, err error) {
@@ -164,7 +163,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
 			return err
 		}
 		if seq >= p.Len() || p.Trial(seq) != t {
-			return fmt.Errorf("trial %d of run %s is %v, the plan has another there", seq+1, r.ID, t)
+			return fmt.Errorf("trial %d of run %s is %v, but the plan has another trial there", seq+1, r.ID, t)
 		}
 		seq++
 	}
@@ -172,7 +171,7 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
 	return nil
 }
 
-// Items gives what the run's items hashed to when it was made.
+// Items returns the hashes of the run's items from when it was created.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
 	items := map[string]eval.Item{}
 	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE run = ?`, []any{run.N}, scanItem) {
@@ -198,10 +197,9 @@ func scanItem(row *sql.Rows) (it eval.Item, err error) {
 	return it, nil
 }
 
-// SetGold records that the run is scored against other gold from now on. For
-// changed items, verdicts of judges become stale, so that the judges are asked
-// again, and outcomes of the arms that answer from gold are removed. Answers of
-// models and verdicts of people stay.
+// SetGold records changed gold. For changed items it marks verdicts of judges as
+// stale, so that they are judged again, and deletes outcomes of the arms that
+// answer from gold. It keeps answers of models and verdicts of people.
 func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
 	return db.change(ctx, func(tx *sql.Tx) (err error) {
 		exec := func(text string, args ...any) {
@@ -222,7 +220,7 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 	})
 }
 
-// An Event is something that happened to a run.
+// An Event is an entry in the history of a run.
 type Event struct {
 	At   time.Time `json:"at"`
 	What string    `json:"what"`

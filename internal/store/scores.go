@@ -17,10 +17,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// ReplaceScores writes the scores of a run anew, in one transaction: readers
-// see the old ones until it ends, and an error leaves those in place.
+// ReplaceScores replaces the scores of a run in one transaction: readers see the
+// old scores until it commits, and an error keeps them.
 func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval.Scored, error]) error {
-	var ofScores error // what was wrong with the scores and not with the store
+	var ofScores error // an error in the scores, not in the store
 	err := db.change(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"scores", "case_scores"} {
 			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial >= ? AND trial < ?`, run.span()...); err != nil {
@@ -57,7 +57,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 			}
 			for _, x := range rest {
 				if x.Replicate != 0 {
-					ofScores = fmt.Errorf("store: a score of replicate %d of %s × %s is out of order", x.Replicate, s.Item, s.Arm)
+					ofScores = fmt.Errorf("store: the score of replicate %d of %s × %s is out of order", x.Replicate, s.Item, s.Arm)
 					return ofScores
 				}
 			}
@@ -76,8 +76,8 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 	return cmp.Or(ofScores, err)
 }
 
-// appendScores writes scores in the form the scores table describes. Scores of
-// one unit come together.
+// appendScores writes scores in the format documented at the scores table. Scores
+// of one unit must be adjacent.
 func appendScores(b []byte, scores []eval.Score) []byte {
 	b = append(b, '{')
 	for i, s := range scores {
@@ -108,7 +108,7 @@ func appendScores(b []byte, scores []eval.Score) []byte {
 	return append(b, '}')
 }
 
-// appendRow writes a row as a list in a list, with null for NaN.
+// appendRow writes a row as a nested list, with null for NaN.
 func appendRow(b []byte, row eval.Row) []byte {
 	b = append(b, '[', '[')
 	for i, x := range row {
@@ -127,11 +127,11 @@ func appendRow(b []byte, row eval.Row) []byte {
 func appendNumber(b []byte, f float64) []byte { return strconv.AppendFloat(b, f, 'g', -1, 64) }
 
 func appendString(b []byte, s string) []byte {
-	b, _ = jsontext.AppendQuote(b, s) // what is not UTF-8 is replaced
+	b, _ = jsontext.AppendQuote(b, s) // replaces invalid UTF-8
 	return b
 }
 
-// decodeScores reads what appendScores wrote, in its order.
+// decodeScores reads what appendScores wrote, in the same order.
 func decodeScores(data string) ([]eval.Score, error) {
 	d := json.NewDecoder(strings.NewReader(data))
 	var scores []eval.Score
@@ -170,7 +170,7 @@ func decodeScores(data string) ([]eval.Score, error) {
 	return scores, nil
 }
 
-// rowOf reads a list in a list.
+// rowOf reads a nested list.
 func rowOf(list []any) (eval.Row, bool) {
 	if len(list) != 1 {
 		return nil, false
@@ -205,15 +205,15 @@ func eachKey(d *json.Decoder, f func(key string) error) error {
 	return err
 }
 
-// TrialScores are the scores of a trial, or of a case as a whole where the
-// replicate is 0.
+// TrialScores are the scores of a trial, or of a whole case if the replicate is
+// 0.
 type TrialScores struct {
 	Trial  eval.Trial
 	Scores []eval.Score
 }
 
-// Scores gives the scores of every scored trial of a run in plan order, each
-// case as a whole with its first trial.
+// Scores yields the scores of every scored trial of a run in plan order. Scores of
+// a whole case come with its first trial.
 func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
 	span := run.span()
 	return query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial WHERE s.trial >= ? AND s.trial < ?
@@ -243,7 +243,7 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
 		}))
 }
 
-// Latencies gives those of every arm that asked, ordered by arm.
+// Latencies returns the latencies of every arm with calls, ordered by arm.
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
 	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
@@ -254,8 +254,8 @@ func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error
 		}))
 }
 
-// SaveAnalysis keeps the analysis of a run and the verdict on it, as JSON.
-// basis tells what the study said of scoring and analysis then.
+// SaveAnalysis stores the analysis of a run and the verdict on it as JSON. basis
+// identifies the study's settings for scoring and analysis.
 func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []byte, basis string) error {
 	var v any
 	if verdict != nil {
@@ -266,20 +266,19 @@ func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []by
 	return explain(db.path, err)
 }
 
-// DropAnalysis forgets the analysis of a run, because answers are about to be
-// added to it.
+// DropAnalysis deletes the analysis of a run that is about to get more answers.
 func (db *DB) DropAnalysis(ctx context.Context, run *Run) error {
 	_, err := db.sql.ExecContext(ctx, `DELETE FROM analyses WHERE run = ?`, run.N)
 	return explain(db.path, err)
 }
 
-// Analysis reads back what SaveAnalysis kept; verdict is nil without rules.
+// Analysis reads what SaveAnalysis stored; verdict is nil without rules.
 func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte, basis string, err error) {
 	var a string
 	var v sql.NullString
 	err = db.sql.QueryRowContext(ctx, `SELECT analysis, verdict, basis FROM analyses WHERE run = ?`, run.N).Scan(&a, &v, &basis)
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil, nil, "", fmt.Errorf("an analysis of run %s: %w: finish it with `scruple run`, or `scruple score` it", run.ID, ErrNotFound)
+		return nil, nil, "", fmt.Errorf("an analysis of run %s: %w: finish the run with `scruple run`, or score it with `scruple score`", run.ID, ErrNotFound)
 	}
 	if err != nil {
 		return nil, nil, "", explain(db.path, err)
@@ -290,8 +289,8 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 	return []byte(a), verdict, basis, nil
 }
 
-// Versions counts the calls of each arm by the version of the model that
-// answered, ordered by arm and version.
+// Versions counts the answered calls of each arm by model version, ordered by arm
+// and version.
 func (db *DB) Versions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
 	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
 		WHERE c.trial >= ? AND c.trial < ? AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,

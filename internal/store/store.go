@@ -1,22 +1,22 @@
-// Package store keeps runs: the plan, the journal of calls, outcomes,
-// verdicts, scores and the analysis, in one SQLite file. It knows the
-// vocabulary of eval and no suite, provider or statistic.
+// Package store stores runs in one SQLite file: the plan, the journal of calls,
+// outcomes, verdicts, scores and the analysis. It knows the vocabulary of eval and
+// no suite, provider or statistic.
 //
 // # Format
 //
 // The file is an ordinary SQLite 3 database in WAL mode that other programs
 // may read at any time; the tables are described in migrations/*.sql. One
 // process at a time may write. A run's trials have consecutive ids in plan
-// order. A call is one row, written before its answer is used, and replaced
-// only when a call that had failed is tried again. What is derived from calls
-// (outcomes, verdicts, scores, analyses) can be made again at no cost.
+// order. A call is one row, written before its answer is used, and replaced only
+// when a failed call is retried. Data derived from calls (outcomes, verdicts,
+// scores, analyses) can be recomputed at no cost.
 //
 // # Durability
 //
-// The journal commits in groups with synchronous=FULL: whatever queued while
-// the last commit ran is the next one, and [Journal.Append] returns when its
-// row is on disk. Outcomes ride along without anyone waiting, because a lost
-// outcome is made again from the calls.
+// The journal commits in groups with synchronous=FULL: entries queued during a
+// commit form the next group, and [Journal.Append] returns when its row is on
+// disk. Writing an outcome does not block, because a lost outcome can be recomputed
+// from the calls.
 package store
 
 import (
@@ -42,10 +42,10 @@ var migrations embed.FS
 type DB struct {
 	path string
 	sql  *sql.DB
-	lock *sql.DB // held by the one process that writes
+	lock *sql.DB // held by the writing process
 }
 
-// An Error is a store that could not be opened, read or written.
+// An Error reports that a store could not be opened, read or written.
 type Error struct {
 	Path string
 	Err  error
@@ -65,15 +65,15 @@ var ErrLocked = errors.New("another scruple process is writing to it")
 // ErrNotFound is wrapped when there is no store or no such run.
 var ErrNotFound = errors.New("not found")
 
-// Open opens a store to write, making it and its folder when they are not
-// there, and brings it to the current format. It fails when another process
-// writes to it, or when a newer program made it.
+// Open opens a store for writing, creates it and its folder if they do not exist,
+// and migrates it to the current format. It fails if another process has it open
+// for writing or a newer program created it.
 func Open(ctx context.Context, path string) (*DB, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return nil, fault(path, "making its folder: %w", err)
+		return nil, fault(path, "creating its folder: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
-		path = real // one lock for all names of a store
+		path = real // one lock for all paths of a store
 	}
 	lock, err := acquire(ctx, path)
 	if err != nil {
@@ -92,7 +92,7 @@ func Open(ctx context.Context, path string) (*DB, error) {
 	return db, nil
 }
 
-// OpenRead opens an existing store to read, also while another process writes.
+// OpenRead opens an existing store for reading, even while another process writes.
 func OpenRead(ctx context.Context, path string) (*DB, error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, fault(path, "%w: run the study first", ErrNotFound)
@@ -100,8 +100,8 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 	db, err := openRead(ctx, path, url.Values{})
 	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
 		if _, wal := os.Stat(path + "-wal"); wal != nil {
-			// A folder that cannot be written, and nobody who writes: the file
-			// stands as it is.
+			// The folder is read-only, so there is no writer and the file does
+			// not change.
 			return openRead(ctx, path, url.Values{"immutable": {"1"}})
 		}
 	}
@@ -139,8 +139,7 @@ func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 }
 
 // acquire takes the write lock: an exclusive transaction on a file beside the
-// store, which the operating system lets go when the process ends, however it
-// ends.
+// store. The operating system releases it even if the process crashes.
 func acquire(ctx context.Context, path string) (*sql.DB, error) {
 	name := path + ".lock"
 	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(0)")
@@ -151,17 +150,17 @@ func acquire(ctx context.Context, path string) (*sql.DB, error) {
 	if _, err := lock.ExecContext(ctx, "BEGIN EXCLUSIVE"); err != nil {
 		lock.Close()
 		if code(err) == sqlite3.SQLITE_BUSY {
-			return nil, fault(path, "%w: wait for it to end, or give this run a store of its own with --store", ErrLocked)
+			return nil, fault(path, "%w: wait for it to end, or use another store with --store", ErrLocked)
 		}
 		return nil, explain(path, err)
 	}
 	return lock, nil
 }
 
-// Path is the file the store is in.
+// Path returns the file of the store.
 func (db *DB) Path() string { return db.path }
 
-// Close closes the store. A journal must be closed before.
+// Close closes the store. Close its journals first.
 func (db *DB) Close() error {
 	err := db.sql.Close()
 	if db.lock != nil {
@@ -170,7 +169,7 @@ func (db *DB) Close() error {
 	return err
 }
 
-// change makes changes in one transaction.
+// change runs f in one transaction.
 func (db *DB) change(ctx context.Context, f func(*sql.Tx) error) error {
 	tx, err := db.sql.BeginTx(ctx, nil)
 	if err != nil {
@@ -197,13 +196,13 @@ func (db *DB) migrate(ctx context.Context) error {
 		return fault(db.path, "reading migrations: %w", err)
 	}
 	if _, err := p.Up(ctx); err != nil {
-		return explain(db.path, fmt.Errorf("bringing the store to format %d: %w", format, err))
+		return explain(db.path, fmt.Errorf("migrating the store to format %d: %w", format, err))
 	}
 	return nil
 }
 
-// steps are the migrations. SQLite takes a file of several statements as it is;
-// goose's parser would take 16 MB to split it, which a run then keeps.
+// steps returns the migrations. SQLite executes a file of several statements;
+// goose's parser would allocate 16 MB to split it.
 func steps() ([]*goose.Migration, error) {
 	files, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -227,12 +226,12 @@ func steps() ([]*goose.Migration, error) {
 	return out, nil
 }
 
-// format is the newest migration this program knows; a test holds it to the
+// format is the newest migration this program knows; a test compares it with the
 // files.
 const format = 2
 
-// version is the format the file is in, which this program must know: 0 for a
-// new file, which only a writer may have.
+// version returns the format of the file, which this program must know. It is 0
+// for a new file, which is an error for readers.
 func (db *DB) version(ctx context.Context) (have int64, err error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master WHERE name = 'goose_db_version'`).Scan(&have)
 	if err == nil && have > 0 {
@@ -242,9 +241,9 @@ func (db *DB) version(ctx context.Context) (have int64, err error) {
 	case err != nil:
 		return 0, explain(db.path, err)
 	case have > format:
-		return 0, fault(db.path, "it is in format %d and this program knows format %d: use the newer scruple that wrote it, or another --store", have, format)
+		return 0, fault(db.path, "the file has format %d, but this program supports formats up to %d: use the newer scruple that wrote it, or another --store", have, format)
 	case have == 0 && db.lock == nil:
-		return 0, fault(db.path, "%w: the file holds no runs", ErrNotFound)
+		return 0, fault(db.path, "%w: the file has no runs", ErrNotFound)
 	}
 	return have, nil
 }
@@ -257,7 +256,7 @@ func code(err error) int {
 	return 0
 }
 
-// explain adds to SQLite's words what the user can do.
+// explain adds a remedy to an error of SQLite.
 func explain(path string, err error) error {
 	if err == nil {
 		return nil
@@ -265,17 +264,17 @@ func explain(path string, err error) error {
 	remedy := ""
 	switch code(err) {
 	case sqlite3.SQLITE_FULL:
-		remedy = ": the disk is full: free some space and run the same command again; what was recorded is safe"
+		remedy = ": the disk is full: free some space and run the same command again; recorded answers are safe"
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM:
 		remedy = ": the store cannot be written: check the permissions of the file and its folder, or use another --store"
 	case sqlite3.SQLITE_CANTOPEN:
-		remedy = ": check that the folder exists and may be written, or use another --store"
+		remedy = ": check that the folder exists and is writable, or use another --store"
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		remedy = ": the file is not a usable SQLite database: restore a copy, or use another --store"
+		remedy = ": the file is not a valid SQLite database: restore a copy, or use another --store"
 	case sqlite3.SQLITE_IOERR:
 		remedy = ": the disk could not be read or written"
 	case sqlite3.SQLITE_BUSY:
-		remedy = ": another program holds the store: close it and try again"
+		remedy = ": another program has locked the store: close it and try again"
 	}
 	return fault(path, "%w%s", err, remedy)
 }

@@ -222,7 +222,7 @@ func TestStoresThatCannotBeUsed(t *testing.T) {
 		if err := os.WriteFile(path, []byte(strings.Repeat("not a database ", 100)), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "not a usable SQLite database") {
+		if _, err := store.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "not a valid SQLite database") {
 			t.Errorf("garbage: %v", err)
 		}
 		if b, _ := os.ReadFile(path); !strings.HasPrefix(string(b), "not a database") {
