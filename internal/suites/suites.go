@@ -1,6 +1,6 @@
 // Package suites lists the evaluation suites.
 //
-// The package must not know any provider or store.
+// The package must not import providers or the store.
 package suites
 
 import (

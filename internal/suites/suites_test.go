@@ -10,9 +10,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// Every suite keeps what the command relies on: its starter study loads and
-// opens, its schema can be made, its pre-flight passes, and its defaults are
-// metrics of its own.
+// Every suite satisfies what the command relies on: the starter study loads and
+// opens, the schema is valid, the pre-flight passes, and the default metrics
+// exist.
 func TestEntries(t *testing.T) {
 	names := map[string]bool{}
 	for _, e := range All() {
@@ -23,7 +23,7 @@ func TestEntries(t *testing.T) {
 			names[e.Suite.Name] = true
 			for _, name := range append(e.Primary, e.Secondary...) {
 				if _, ok := e.Suite.Metric(name); !ok {
-					t.Errorf("%s is reported by default and is no metric", name)
+					t.Errorf("%s is reported by default but is not a metric", name)
 				}
 			}
 			dir := filepath.Join(t.TempDir(), "starter")
@@ -92,7 +92,7 @@ func TestPipelinesComeThrough(t *testing.T) {
 	}
 }
 
-// A key of one suite is unknown to another, and the error says where it stands.
+// A key of one suite is unknown to another, and the error has its position.
 func TestKeysOfOneSuite(t *testing.T) {
 	for _, s := range All() {
 		path := filepath.Join(t.TempDir(), "study.yaml")

@@ -82,7 +82,7 @@ func (p *planner) kernel(i int) {
 	case !p.One(i, k.Name, given):
 		return
 	case len(k.Remove) > 0 && k.Of == "":
-		p.Fault(p.Key(i)+".remove", "remove belongs to of: name the kernel the blocks are removed from")
+		p.Fault(p.Key(i)+".remove", "remove needs of: name the kernel to remove blocks from")
 		return
 	case k.Of != "" && len(k.Remove) == 0:
 		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to leave out, such as [v1]")

@@ -12,10 +12,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// SimulatedProvider is the provider of models that are simulated.
+// SimulatedProvider is the provider of simulated models.
 const SimulatedProvider = "simulated"
 
-// The kinds of pipeline, which are also the keys of a study.
+// The kinds of pipeline. They are also keys of a study.
 const (
 	kindOutputs = "outputs"
 	kindExec    = "exec"
@@ -23,43 +23,43 @@ const (
 	kindRun     = "run"
 )
 
-// Outside are the keys of an arm that is a pipeline outside the program.
+// Outside are the keys of an arm that is an external pipeline.
 type Outside struct {
-	Outputs string `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of answers made elsewhere"`
-	Exec    string `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request a line on stdin and one JSON answer a line on stdout"`
-	HTTP    string `json:"http,omitempty" jsonschema:"description=URL of a pipeline: POST of one JSON request"`
+	Outputs string `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of existing answers"`
+	Exec    string `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request per line on stdin and one JSON answer per line on stdout"`
+	HTTP    string `json:"http,omitempty" jsonschema:"description=URL of a pipeline: receives a POST of one JSON request"`
 	Run     string `json:"run,omitempty" jsonschema:"pattern=^[^:]+:.+$,description=RUN:ARM: the answers of an arm of another run in the same store" jsonschema_extras:"errorMessage=want the id of a run and an arm of it\\, such as contracts-1:heuristic"`
 }
 
-// given lists the ways that have a value.
+// given lists the keys that are set.
 func (o Outside) given() []Way {
 	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.Run}}
 }
 
-// An Arm is an arm with what it asks: a model, a pipeline or neither.
+// An Arm is an arm with its model or pipeline, if any.
 type Arm struct {
 	eval.Arm
-	Settings *study.Model   // of the model; nil for arms that ask none
-	Pipeline *eval.Pipeline // nil for arms that ask none
-	Target   string         // of the pipeline, as the study writes it
+	Settings *study.Model   // of the model; nil for arms without one
+	Pipeline *eval.Pipeline // nil for arms without one
+	Target   string         // of the pipeline, as written in the study
 }
 
 func (a *Arm) shared() *Arm { return a }
 
-// Rename gives the arm an id, under which its pipeline is asked.
+// Rename sets the id of the arm and of its pipeline.
 func (a *Arm) Rename(id string) {
 	a.ID = id
 	if a.Pipeline != nil {
-		own := *a.Pipeline // arms of one entry of a study begin with the same
+		own := *a.Pipeline // the arms of an entry share one until renamed
 		own.Model = eval.PipelinePrefix + id
 		a.Pipeline, a.Model = &own, own.Model
 	}
 }
 
-// Armed is a suite's own type of arm: a pointer to a struct that embeds [Arm].
+// Armed is a suite's type of arm: a pointer to a struct that embeds [Arm].
 type Armed interface{ shared() *Arm }
 
-// Arms lists arms without what only the suite knows of them.
+// Arms lists the [eval.Arm] of each arm.
 func Arms[A Armed](arms []A) []eval.Arm {
 	list := make([]eval.Arm, len(arms))
 	for i, a := range arms {
@@ -68,7 +68,7 @@ func Arms[A Armed](arms []A) []eval.Arm {
 	return list
 }
 
-// Pipelines lists the pipelines that arms ask.
+// Pipelines lists the pipelines of arms.
 func Pipelines[A Armed](arms []A) []eval.Pipeline {
 	var list []eval.Pipeline
 	for _, a := range arms {
@@ -79,7 +79,7 @@ func Pipelines[A Armed](arms []A) []eval.Pipeline {
 	return list
 }
 
-// ByID finds arms by id.
+// ByID maps ids to arms.
 func ByID[A Armed](arms []A) map[string]A {
 	m := make(map[string]A, len(arms))
 	for _, a := range arms {
@@ -88,13 +88,13 @@ func ByID[A Armed](arms []A) map[string]A {
 	return m
 }
 
-// A Planner turns the entries of a list of the study into arms and gathers
-// findings. Entries are numbered from 0.
+// A Planner turns the entries of a list in the study into arms and reports
+// errors. Entries are numbered from 0.
 type Planner struct {
-	Noun    string        // what the suite calls an entry, such as "method"
+	Noun    string        // for an entry, such as "method"
 	Models  []study.Model // of the study
-	Skip    string        // id of a model that is asked only where an entry names it
-	Offline string        // how to try the suite without a model, to follow "or"
+	Skip    string        // id of a model that is used only if an entry names it
+	Offline string        // how to run without a model, to follow "or"
 	Resolve func(path string) string
 	Fault   func(key, format string, args ...any)
 }
@@ -106,11 +106,10 @@ func (p *Planner) fault(i int, key, format string, args ...any) {
 	p.Fault(p.Key(i)+key, p.Noun+" "+format, args...)
 }
 
-// entryName is what an arm may be called: names end up in commands, file names
-// and tables.
+// entryName matches valid names. They appear in commands, file names and tables.
 var entryName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
 
-// ValidName reports whether an arm may be called so.
+// ValidName reports whether a name is valid for an arm.
 func ValidName(name string) bool { return entryName.MatchString(name) }
 
 // CheckNames checks the names of all entries.
@@ -128,10 +127,10 @@ func CheckNames[E any](p *Planner, entries []E, nameOf func(E) string) {
 	}
 }
 
-// A Way is a key that says what an entry is, with its value.
+// A Way is a key that defines an entry, with its value.
 type Way struct{ Key, Value string }
 
-// Given lists the keys that have a value, those of a pipeline last.
+// Given lists the keys that are set, those of a pipeline last.
 func Given(o Outside, ways ...Way) []string {
 	var given []string
 	for _, w := range append(ways, o.given()...) {
@@ -142,7 +141,7 @@ func Given(o Outside, ways ...Way) []string {
 	return given
 }
 
-// One checks that at most one of the keys that say what an entry is was given.
+// One checks that at most one key that defines the entry is set.
 func (p *Planner) One(i int, name string, given []string) bool {
 	if len(given) > 1 {
 		p.fault(i, "", "%q has %s: want exactly one of them", name, strings.Join(given, " and "))
@@ -150,14 +149,14 @@ func (p *Planner) One(i int, name string, given []string) bool {
 	return len(given) <= 1
 }
 
-// NoModels refuses models for an entry that asks none of the study's.
+// NoModels rejects models for an entry that uses none.
 func (p *Planner) NoModels(i int, name string, models []string) {
 	if len(models) > 0 {
-		p.fault(i, ".models", "%q asks no model of the study: leave models out", name)
+		p.fault(i, ".models", "%q uses no model of the study: remove models", name)
 	}
 }
 
-// OnModels makes an arm for each model of an entry: those it names, else all.
+// OnModels makes an arm for each model of an entry: the named ones, else all.
 func (p *Planner) OnModels(i int, name string, ids []string) []Arm {
 	models := p.models(i, name, ids)
 	arms := make([]Arm, len(models))
@@ -182,7 +181,7 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 			for _, m := range p.Models {
 				known = append(known, m.ID)
 			}
-			p.Fault(key, "there is no model %q%s", id, DidYouMean(id, known))
+			p.Fault(key, "the study has no model %q%s", id, DidYouMean(id, known))
 		case slices.Contains(ids[:k], id):
 			p.Fault(key, "duplicate model %q", id)
 		default:
@@ -204,12 +203,12 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 		p.fault(i, "", "%q needs a model, and %s is the judge: add another model, or name this one under models of the %s", name, p.Skip, p.Noun)
 		return nil
 	}
-	p.fault(i, "", "%q needs a model and the study has none: add one under models, or %s", name, p.Offline)
+	p.fault(i, "", "%q needs a model, but the study has none: add one under models, or %s", name, p.Offline)
 	return list
 }
 
-// Pipeline makes the arm of an entry that is a pipeline. Its hash is of the
-// command or address, or of what the file of answers holds.
+// Pipeline makes the arm of an entry that is a pipeline. Its hash covers the
+// command, the URL or the content of the answer file.
 func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
 	a := Arm{Target: way.Value, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
@@ -228,13 +227,13 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	return a, true
 }
 
-// Answered reports a pipeline whose answers exist before the run.
+// Answered reports whether the arm's answers exist before the run.
 func (a *Arm) Answered() bool {
 	return a.Pipeline != nil && (a.Pipeline.Kind == kindOutputs || a.Pipeline.Kind == kindRun)
 }
 
-// DidYouMean names the known name nearest to one that is unknown, as the end of
-// an error text, or is empty when none is near.
+// DidYouMean suggests the known name nearest to an unknown one, as the end of an
+// error text. It is empty if none is near.
 func DidYouMean(name string, known []string) string {
 	if k, ok := text.Nearest(name, known); ok {
 		return fmt.Sprintf(": did you mean %q?", k)

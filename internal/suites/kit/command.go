@@ -5,14 +5,14 @@ import (
 	"fmt"
 )
 
-// A Command is a verb of a suite's own: scruple NAME SUITE ARGUMENTS.
+// A Command is a command of one suite: scruple NAME SUITE ARGUMENTS.
 type Command struct {
-	Name  string   // of the verb
-	Args  []string // names of its arguments, all of which are required
+	Name  string
+	Args  []string // names of the arguments, all required
 	Short string   // one line, without a full stop
 	Long  string
-	// New declares the flags and returns what runs once they are parsed. The
-	// result is printed as text, or as JSON.
+	// New declares the flags and returns the function to run after parsing. The
+	// result is printed as text or JSON.
 	New func(flags *flag.FlagSet) func(args []string) (fmt.Stringer, error)
 }
 
@@ -22,7 +22,7 @@ type Written struct {
 	Notes []string `json:"notes"`
 }
 
-// String is a line for each note and each file.
+// String has a line for each note and each file.
 func (w Written) String() string {
 	var s string
 	for _, n := range w.Notes {

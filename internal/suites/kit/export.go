@@ -7,27 +7,26 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// An Export writes a run in a form of the suite's own, as files in a folder.
+// An Export writes a run in a format of the suite, as files in a folder.
 type Export struct {
-	Name string // as --format takes it
-	Doc  string // what is written, to follow the name in help
-	// Write writes the run of a bench into dir and says what it wrote, to follow
+	Name string // value of --format
+	Doc  string // the files written, to follow the name in help
+	// Write writes the run of a bench into dir and describes the files, to follow
 	// the word "wrote".
 	Write func(b Bench, k Kept, dir string) (string, error)
 }
 
-// Kept reads what is kept of a run. Outcomes and calls come in the order of the
-// plan.
+// Kept reads a stored run. Outcomes and calls are in the order of the plan.
 type Kept interface {
 	Run() Run
 	Outcomes() iter.Seq2[eval.Judged, error]
 	Calls() iter.Seq2[eval.Call, error]
-	// Estimates lists those of metrics over all items, by arm and then in the
-	// order of the names. An error says that the run was not analysed.
+	// Estimates lists the estimates of metrics over all items, by arm and then in
+	// the order of the names. It is an error if the run was not analysed.
 	Estimates(metrics ...string) ([]Estimate, error)
 }
 
-// A Run is what is known of a run as a whole. Times are RFC 3339.
+// A Run describes a run. Times are RFC 3339.
 type Run struct {
 	ID         string
 	Study      string // its name
@@ -36,12 +35,12 @@ type Run struct {
 	Seed       int64
 	Replicates int
 	Created    string
-	Version    string // of the program that made it
+	Version    string // of the program that created it
 	Exported   string
-	ExportedBy string // version of the program that exports it
+	ExportedBy string // version of the exporting program
 }
 
-// An Estimate is a metric of an arm over all items.
+// An Estimate is the estimate of a metric for an arm over all items.
 type Estimate struct {
 	Arm    string
 	Levels []eval.Level

@@ -6,10 +6,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Hash is of texts and their borders.
+// Hash hashes strings, including their boundaries.
 func Hash(parts ...string) eval.Hash { return eval.HashOf(AppendParts(nil, parts...)) }
 
-// AppendParts adds texts with their lengths, so that their borders count.
+// AppendParts appends strings prefixed with their lengths.
 func AppendParts(b []byte, parts ...string) []byte {
 	for _, p := range parts {
 		b = strconv.AppendInt(b, int64(len(p)), 10)

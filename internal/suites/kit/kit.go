@@ -1,14 +1,12 @@
-// Package kit holds what every suite needs, written once: the suite as one
-// value ([Suite]), the files of a new study, pre-flight cases, exports and
-// commands of a suite's own, the ways a study can give an arm ([Planner]), and
-// requests to models and pipelines.
+// Package kit is the common code of the suites: the suite as one value
+// ([Suite]), the files of a new study, pre-flight cases, exports and commands,
+// the planning of arms ([Planner]), and requests to models and pipelines.
 //
-// The program reads a [Suite] and knows no more of it: help, flags, exports and
-// commands are made from its fields. A suite works in types of its own; they
-// are erased here, in [Opener].
+// The program depends only on [Suite]: it makes help, flags, exports and
+// commands from its fields. [Opener] erases the types of a suite.
 //
-// The package must not know any suite, provider or store, and it asks nothing
-// itself.
+// The package must not import suites, providers or the store, and it makes no
+// calls.
 package kit
 
 import (
@@ -19,23 +17,23 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// A Suite is one kind of evaluation, with everything the program needs of it.
+// A Suite is one kind of evaluation.
 type Suite struct {
 	eval.Suite
 
-	// Study makes an empty study of the suite's own type to load a file into.
+	// Study makes an empty study of the suite's type to load a file into.
 	Study func() study.Any
-	// Open binds the suite to a loaded study that Study made. The error lists
-	// everything that is wrong with the study's data.
+	// Open binds the suite to a loaded study from Study. The error lists all
+	// errors in the study's data.
 	Open func(f *study.File, own study.Any) (Bench, error)
 	// Starter lists the files of a study that runs offline, study.yaml first.
-	// The text NAME in it is replaced by the study's name.
+	// The text NAME in it is replaced with the study's name.
 	Starter func() ([]File, error)
-	// Cases has pre-flight cases in its folder preflight; Check puts one of
-	// them through the suite's reader and scorer.
+	// Cases has pre-flight cases in its folder preflight. Check parses and scores
+	// one of them.
 	Cases fs.FS
 	Check func(data []byte) (Result, error)
-	// Explain is nil for suites whose truth is annotated.
+	// Explain is nil for suites with annotated gold.
 	Explain *Explain
 
 	Shortcuts []Shortcut
@@ -43,31 +41,30 @@ type Suite struct {
 	Exports   []Export
 }
 
-// An Explain shows what is true for an item of a study, or of one thing that
-// is asked of it: in words, and as a value that can be JSON. The study's data
-// need not be valid.
+// An Explain shows the computed truth of an item, or of one candidate of it, as
+// text or JSON. The study's data need not be valid.
 type Explain struct {
-	Doc  string // what items are, and what is shown of them
+	Doc  string // what an item is and what is shown
 	Show func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error)
 }
 
-// A Bench is a suite bound to a study, with the pipelines outside that its
-// arms ask. It holds files open until it is closed.
+// A Bench is a suite bound to a study, with the external pipelines of its arms.
+// It may keep files open until it is closed.
 type Bench interface {
 	eval.Bench
 	Pipelines() []eval.Pipeline
 	Close() error
 }
 
-// A Warner is a bench that warns of data that look wrong but are legal, and
-// counts what its data hold.
+// A Warner is a bench with warnings about data that look wrong but are legal,
+// and with counts of its data.
 type Warner interface {
 	Warnings() []string
 	Facts() []eval.Fact
 }
 
-// Opener erases the types of a suite's study and bench. The function it
-// returns panics when it is given the study of another suite.
+// Opener erases the types of a suite's study and bench. The returned function
+// panics if it gets the study of another suite.
 func Opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.File, study.Any) (Bench, error) {
 	return func(f *study.File, own study.Any) (Bench, error) {
 		b, err := open(f, any(own).(*S))
@@ -81,12 +78,12 @@ func Opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.F
 // A Shortcut is a flag that overrides one key of a study.
 type Shortcut struct {
 	Flag string
-	Key  string // as -o takes it
-	List bool   // the value is the elements of a list, with commas between
+	Key  string // as for -o
+	List bool   // the value is a comma-separated list
 	Doc  string
 }
 
-// Assignment is the shortcut as -o takes it.
+// Assignment is the shortcut as a value for -o.
 func (s Shortcut) Assignment(value string) string {
 	if s.List {
 		value = "[" + value + "]"

@@ -18,8 +18,8 @@ func starterOf(fsys fstest.MapFS) *Suite {
 	return &Suite{Suite: eval.Suite{Name: "fake"}, Starter: func() ([]File, error) { return Template(fsys, "template") }}
 }
 
-// The study file comes first and is named after its folder; nothing is written
-// where one file exists.
+// The study file is first and named after its folder. If any file exists, Init
+// writes nothing.
 func TestInit(t *testing.T) {
 	s := starterOf(fstest.MapFS{
 		"template/data/a.txt": {Data: []byte("NAME")},
@@ -43,7 +43,7 @@ func TestInit(t *testing.T) {
 			t.Fatal(err)
 		}
 		if _, err := s.Init(dir); err == nil || !strings.Contains(err.Error(), "a.txt already exists") {
-			t.Errorf("written over another: %v", err)
+			t.Errorf("existing files overwritten: %v", err)
 		}
 		if _, err := os.Lstat(paths[0]); err == nil {
 			t.Error("written in part")
@@ -51,7 +51,7 @@ func TestInit(t *testing.T) {
 	}
 }
 
-// plannerOf is a planner of two models, with its findings.
+// plannerOf is a planner with two models, and its errors.
 func plannerOf(t *testing.T) (*Planner, *[]string) {
 	var found []string
 	return &Planner{Noun: "thing", Models: []study.Model{{ID: "a"}, {ID: "judge", Provider: SimulatedProvider}}, Skip: "judge", Offline: "take none",
@@ -61,13 +61,13 @@ func plannerOf(t *testing.T) (*Planner, *[]string) {
 
 func TestPlannerFindings(t *testing.T) {
 	for want, do := range map[string]func(p *Planner){
-		`things[1].name: duplicate thing name "x"`:                                                      func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
-		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`:          func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
-		`things[2]: thing "x" has path and exec: want exactly one of them`:                              func(p *Planner) { p.One(2, "x", Given(Outside{Exec: "e"}, Way{"path", "p"}, Way{"of", ""})) },
-		`things[0].models: thing "x" asks no model of the study: leave models out`:                      func(p *Planner) { p.NoModels(0, "x", []string{"a"}) },
-		`things[0].models[0]: there is no model "juge": did you mean "judge"?`:                          func(p *Planner) { p.OnModels(0, "x", []string{"juge"}) },
-		`things[0].models[1]: duplicate model "a"`:                                                      func(p *Planner) { p.OnModels(0, "x", []string{"a", "a"}) },
-		`things[0]: thing "x" needs a model and the study has none: add one under models, or take none`: func(p *Planner) { p.Models = nil; p.OnModels(0, "x", nil) },
+		`things[1].name: duplicate thing name "x"`:                                                       func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
+		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`:           func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },
+		`things[2]: thing "x" has path and exec: want exactly one of them`:                               func(p *Planner) { p.One(2, "x", Given(Outside{Exec: "e"}, Way{"path", "p"}, Way{"of", ""})) },
+		`things[0].models: thing "x" uses no model of the study: remove models`:                          func(p *Planner) { p.NoModels(0, "x", []string{"a"}) },
+		`things[0].models[0]: the study has no model "juge": did you mean "judge"?`:                      func(p *Planner) { p.OnModels(0, "x", []string{"juge"}) },
+		`things[0].models[1]: duplicate model "a"`:                                                       func(p *Planner) { p.OnModels(0, "x", []string{"a", "a"}) },
+		`things[0]: thing "x" needs a model, but the study has none: add one under models, or take none`: func(p *Planner) { p.Models = nil; p.OnModels(0, "x", nil) },
 	} {
 		p, found := plannerOf(t)
 		do(p)
@@ -94,8 +94,8 @@ func TestArmsOnModels(t *testing.T) {
 	}
 }
 
-// A pipeline is asked under the arm's id, a file of answers by its item alone,
-// and other answers are another arm.
+// A pipeline is called under the arm's id, a file of answers by item only. Other
+// answers give another hash.
 func TestPipelines(t *testing.T) {
 	p, _ := plannerOf(t)
 	command, _ := p.Pipeline(0, "x", Outside{Exec: "cat"})
@@ -140,8 +140,8 @@ func TestStructure(t *testing.T) {
 	}
 }
 
-// Cases of the user's own run after the shipped ones; a folder that does not
-// exist has none, and a case that cannot be read is an error.
+// The user's cases run after the shipped ones. A missing folder has none, and an
+// invalid case is an error.
 func TestPreflight(t *testing.T) {
 	s := &Suite{Cases: fstest.MapFS{"preflight/a.json": {Data: []byte("ok")}},
 		Check: func(data []byte) (Result, error) {

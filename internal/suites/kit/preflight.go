@@ -9,19 +9,18 @@ import (
 	"strings"
 )
 
-// A Result is what one pre-flight case came to: an answer whose scores are
-// known is put through a suite's reader and scorer before a cent is spent.
+// A Result is the result of a pre-flight case: an answer with known scores that
+// is parsed and scored before any call is paid for.
 type Result struct {
-	Name  string   `json:"name"`            // of its file, without .json, unless the case has one
-	Wrong []string `json:"wrong,omitempty"` // what is not as expected; none when the case passed
+	Name  string   `json:"name"`            // default: the file name without .json
+	Wrong []string `json:"wrong,omitempty"` // differences from the expected scores
 }
 
-// OK reports that nothing was wrong.
+// OK reports whether the case passed.
 func (r Result) OK() bool { return len(r.Wrong) == 0 }
 
-// Preflight checks the cases that ship with the suite, and those of a folder of
-// the user's own, which need not exist. An error is about a case that cannot be
-// read, not about one that failed.
+// Preflight checks the shipped cases and those in the user's folder, which need
+// not exist. It returns an error for an invalid case, not for a failed one.
 func (s *Suite) Preflight(own string) ([]Result, error) {
 	if s.Check == nil {
 		return nil, nil // a suite without cases

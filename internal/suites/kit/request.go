@@ -8,7 +8,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// RequestTo begins a request to a model with its settings.
+// RequestTo makes a request with the settings of a model.
 func RequestTo(m *study.Model) eval.Request {
 	return eval.Request{
 		Model: m.ID, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name,
@@ -18,9 +18,8 @@ func RequestTo(m *study.Model) eval.Request {
 	}
 }
 
-// Structure asks for a structured answer in the way that the model's settings
-// choose: by the schema, by a call of the tool with the schema as parameters,
-// or not at all.
+// Structure requests structured output as the model's settings say: by schema,
+// by a tool with the schema as parameters, or not at all.
 func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.Tool) {
 	switch m.Structured {
 	case "schema":
@@ -31,9 +30,8 @@ func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.To
 	}
 }
 
-// RequestOutside asks the arm's pipeline about an item. The payload is called
-// only for pipelines that are given one: where answers exist already, the item
-// is enough.
+// RequestOutside makes a request to the arm's pipeline. It does not call payload
+// if the answers exist already.
 func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, error) {
 	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Item: item}
 	if a.Answered() {

@@ -13,17 +13,16 @@ import (
 	"strings"
 )
 
-// studyFile is the name of the study in its folder.
+// studyFile is the name of the study file in its folder.
 const studyFile = "study.yaml"
 
-// A File is one to be written. Its path has slashes and is relative to the
-// folder.
+// A File is a file to write. Its path has slashes and is relative to the folder.
 type File struct {
 	Path  string
 	Write func(io.Writer) error
 }
 
-// Bytes is a file of that content.
+// Bytes is a file with fixed content.
 func Bytes(path string, data []byte) File {
 	return File{path, func(w io.Writer) error {
 		_, err := w.Write(data)
@@ -63,7 +62,7 @@ func WriteFiles(dir string, files []File) ([]string, error) {
 	var errs []error
 	for _, f := range files {
 		path := filepath.Join(dir, filepath.FromSlash(f.Path))
-		if _, err := os.Lstat(path); err == nil { // also a link to nothing
+		if _, err := os.Lstat(path); err == nil { // also finds a dangling symlink
 			errs = append(errs, fmt.Errorf("%s already exists: choose another folder or move it", path))
 		} else if !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
@@ -95,8 +94,8 @@ func writeNew(path string, write func(io.Writer) error) error {
 	return errors.Join(write(w), w.Flush(), f.Close())
 }
 
-// Init writes a study that runs into a folder and lists the files, the study
-// file first. It overwrites nothing.
+// Init writes a runnable study to a folder and lists the files, the study file
+// first. It overwrites nothing.
 func (s *Suite) Init(dir string) ([]string, error) {
 	files, err := s.Starter()
 	if err != nil {
@@ -116,8 +115,8 @@ func (s *Suite) Init(dir string) ([]string, error) {
 
 var unsafeName = regexp.MustCompile(`[^A-Za-z0-9._-]+`)
 
-// studyName makes a study's name of the folder it is written to, or of the
-// suite where the folder's name has no character that a study's may have.
+// studyName derives a study's name from its folder, or from the suite if the
+// folder's name has no valid character.
 func (s *Suite) studyName(dir string) string {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs

@@ -30,10 +30,10 @@ type Bench struct {
 type arm struct {
 	kit.Arm
 	prompt, system string
-	local          func(q *question) string // answers without asking
+	local          func(q *question) string // answers without a call
 }
 
-// The prompts that ship with the suite, and the baseline.
+// The built-in prompts and the baseline.
 const (
 	direct     = "Answer the question. Give only the answer, without an explanation.\n\n{{QUESTION}}"
 	stepwise   = "Answer the question. Think step by step. End with a line that begins with \"Answer:\" and gives only the answer.\n\n{{QUESTION}}"
@@ -41,21 +41,20 @@ const (
 	mostCommon = "most_common"
 )
 
-// The arms that calibrate the judge: right answers, and answers to another
-// question.
+// The arms that calibrate the judge, with right and with wrong answers.
 const (
 	calibrationRight = "calibration:gold"
 	calibrationWrong = "calibration:other"
 )
 
-// Open binds the suite to a study: it reads questions and prompts and checks
-// all of them. The error is a [study.Errors].
+// Open binds the suite to a study: it reads and validates questions and prompts.
+// The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	b := &Bench{byID: map[string]int{}, trusted: true}
 	b.load(f, s, &errs)
 	if rubrics := b.count(matchRubric); rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
-		errs.Add(f.Errorf("judge_model", "%d questions have a rubric: name the model that judges their answers", rubrics))
+		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", kit.Plural(rubrics, "question has", "questions have")))
 	}
 	for i := range s.Models {
 		if s.Models[i].ID == s.JudgeModel && b.count(matchRubric) > 0 {
@@ -82,7 +81,7 @@ func (b *Bench) count(match string) (n int) {
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	for _, ours := range sortedKeys(s.Questions.Columns) {
 		if !slices.Contains(columns, ours) {
-			errs.Add(f.Errorf("questions.columns."+ours, "there is no column %q%s: the columns are %s", ours, kit.DidYouMean(ours, columns), strings.Join(columns, ", ")))
+			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q%s: want one of %s", ours, kit.DidYouMean(ours, columns), strings.Join(columns, ", ")))
 		}
 	}
 	t, err := readTable(f.Resolve(s.Questions.Path))
@@ -91,7 +90,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		return
 	}
 	if ignored := t.rename(s.Questions.Columns); len(ignored) > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: columns that are not read: %s", t.path, strings.Join(ignored, ", ")))
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: ignored columns: %s", t.path, strings.Join(ignored, ", ")))
 	}
 	numbered := 0
 	for i, record := range t.records {
@@ -104,7 +103,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			continue
 		}
 		if other, ok := b.byID[q.id]; ok {
-			errs.Add(t.errorf(i, "duplicate id %q, which is also that of line %d", q.id, t.lines[other]))
+			errs.Add(t.errorf(i, "duplicate id %q: also in line %d", q.id, t.lines[other]))
 			continue
 		}
 		if record.one("id") == "" {
@@ -117,14 +116,14 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		errs.Add(fmt.Errorf("%s has no questions", t.path))
 	}
 	if numbered > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %d questions have no id and are numbered by their place: a new line before them changes which is which", t.path, numbered))
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s no id: ids are assigned by position, so inserting a line changes them", t.path, kit.Plural(numbered, "question has", "questions have")))
 	}
 }
 
-// plan makes the arms: every prompt on each of its models, pipelines, the
-// baseline in any case, and for a judge the arms that calibrate it.
+// plan makes the arms: every prompt on each of its models, pipelines, always the
+// baseline, and the calibration arms if there is a judge.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "give it answers with outputs, exec, http or run", Resolve: f.Resolve,
+	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "use outputs, exec, http or run", Resolve: f.Resolve,
 		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 	kit.CheckNames(&p, s.Prompts, func(e Prompt) string { return e.Name })
 	for i := range s.Prompts {
@@ -198,12 +197,12 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 		case "stepwise":
 			prompt = stepwise
 		default:
-			p.Fault(p.Key(i), "prompt %q: there is no built-in prompt %q; give it one of prompt, path, outputs, exec, http, run", e.Name, e.Builtin)
+			p.Fault(p.Key(i), "prompt %q: no built-in prompt %q; give it one of prompt, path, outputs, exec, http, run", e.Name, e.Builtin)
 			return
 		}
 	}
 	if strings.Count(prompt, hole) != 1 {
-		p.Fault(p.Key(i), "prompt %q has %s %d times: want it once, where the question goes", e.Name, hole, strings.Count(prompt, hole))
+		p.Fault(p.Key(i), "prompt %q contains %s %s: want it once, in place of the question", e.Name, hole, kit.Plural(strings.Count(prompt, hole), "time", "times"))
 		return
 	}
 	for _, on := range p.OnModels(i, e.Name, e.Models) {
@@ -214,8 +213,8 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 	}
 }
 
-// baseline answers every question with the most common right answer of those
-// matched in the same way; of equally common ones the first.
+// baseline answers every question with the most common right answer among
+// questions of the same match. Ties go to the first.
 func (b *Bench) baseline() *arm {
 	counts := map[[2]string]int{}
 	best := map[string]string{}
@@ -238,7 +237,7 @@ func (b *Bench) baseline() *arm {
 	return a
 }
 
-// gold is a right answer, of a pattern the pattern itself.
+// gold is a right answer; for matchRegex it is the pattern.
 func (b *Bench) gold(q *question) string {
 	if len(q.answers) == 0 {
 		return "I do not know."
@@ -246,8 +245,8 @@ func (b *Bench) gold(q *question) string {
 	return q.answers[0]
 }
 
-// other is a wrong answer: another choice, or the answer of the next question
-// that is matched in the same way and has another one.
+// other is a wrong answer: another choice, or a different answer from the next
+// question of the same match.
 func (b *Bench) other(q *question) string {
 	if q.match == matchChoice {
 		for i := range q.choices {
@@ -277,16 +276,16 @@ func (b *Bench) Items() []eval.Item { return b.items }
 // Arms are the prompts on their models, the pipelines and the baseline.
 func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
-// Pipelines are the outside pipelines that arms ask.
+// Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
-// Close has nothing to close: the questions are in memory.
+// Close does nothing: the questions are in memory.
 func (b *Bench) Close() error { return nil }
 
-// Warnings are about data that are legal and may be a mistake.
+// Warnings are about data that look wrong but are legal.
 func (b *Bench) Warnings() []string { return b.warnings }
 
-// Facts count the questions by how they are matched.
+// Facts count the questions by match.
 func (b *Bench) Facts() []eval.Fact {
 	var facts []eval.Fact
 	for _, m := range matches {
@@ -297,7 +296,7 @@ func (b *Bench) Facts() []eval.Fact {
 	return facts
 }
 
-// A payload is what a pipeline outside is given.
+// A payload is the JSON request to an external pipeline.
 type payload struct {
 	ID       string   `json:"id"`
 	Question string   `json:"question"`
@@ -308,7 +307,7 @@ type payload struct {
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	q, a := b.question(t.Item), b.byArm[t.Arm]
 	if q == nil || a == nil {
-		return eval.Outcome{}, fmt.Errorf("qa: %v is not of this study", t)
+		return eval.Outcome{}, fmt.Errorf("qa: %v is not in this study", t)
 	}
 	if a.local != nil {
 		return q.outcome(eval.Response{Text: a.local(q), Stop: eval.StopEnd}), nil
@@ -345,7 +344,7 @@ func (b *Bench) request(a *arm, q *question) (eval.Request, error) {
 	return r, nil
 }
 
-// outcome reads a response.
+// outcome parses a response.
 func (q *question) outcome(r eval.Response) eval.Outcome {
 	reply := r.Answer()
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(reply)}

@@ -13,8 +13,7 @@ import (
 
 const judgeStep = "rubric"
 
-// trustedAccuracy is the share of known cases a judge must get right for its
-// verdicts to count.
+// trustedAccuracy is the minimum accuracy of a judge for its verdicts to count.
 const trustedAccuracy = 0.8
 
 // Judge asks the judge whether an answer satisfies the question's rubric.
@@ -24,7 +23,7 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 		return nil, nil
 	}
 	if a := b.byArm[t.Arm]; a != nil && a.Role == eval.RoleCalibration && len(q.answers) == 0 {
-		return nil, nil // nothing is known of it
+		return nil, nil // no known verdict
 	}
 	v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: b.judge.ID}
 	response, err := ask.Ask(ctx, judgeStep, b.judgeRequest(q, final(string(o.Data))))
@@ -44,8 +43,9 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	return []eval.Verdict{v}, nil
 }
 
-// judgeRequest shows the judge question, rubric, the right answer where there
-// is one, and the answer, fenced off so that it cannot pass for instructions.
+// judgeRequest shows the judge the question, the rubric, the right answer if
+// there is one, and the answer between tags, so that it is not taken for
+// instructions.
 func (b *Bench) judgeRequest(q *question, answer string) eval.Request {
 	r := kit.RequestTo(b.judge)
 	r.Item = q.id
@@ -70,10 +70,10 @@ func (b *Bench) judgeRequest(q *question, answer string) eval.Request {
 
 var answerTag = regexp.MustCompile(`(?i)<(\s*/?\s*answer)`)
 
-// fence keeps an answer from ending the fence it stands in.
+// fence escapes answer tags, so that the answer cannot end its block.
 func fence(s string) string { return answerTag.ReplaceAllString(s, "‹$1") }
 
-// passes reads a verdict.
+// passes parses a verdict.
 func passes(data []byte) (pass, ok bool) {
 	word := strings.TrimLeft(strings.ToUpper(string(data)), " \t\r\n*_#`\"")
 	switch {
@@ -85,7 +85,7 @@ func passes(data []byte) (pass, ok bool) {
 	return false, false
 }
 
-// verdict is the judge's verdict on a trial, or why there is none.
+// verdict is the judge's verdict on a trial, or why it is missing.
 func verdict(vs []eval.Verdict) (pass bool, missing string) {
 	for _, v := range vs {
 		if v.Source != eval.ByModel || v.Step != judgeStep {
@@ -100,8 +100,8 @@ func verdict(vs []eval.Verdict) (pass bool, missing string) {
 	return false, "not judged"
 }
 
-// Calibrate measures the judge on right answers, which must pass, and on
-// answers to other questions, which must fail.
+// Calibrate measures the judge on right answers, which must pass, and on wrong
+// answers, which must fail.
 func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
 	if b.judge == nil {
 		return b, eval.Calibration{Judge: "rules", Effect: "no question has a rubric: answers are matched by rules"}, nil
@@ -140,15 +140,15 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	calibrated.trusted = sumKnown == 0 || sumRight/sumKnown >= trustedAccuracy
 	switch {
 	case sumKnown == 0:
-		k.Effect = "the judge could not be calibrated, because no question with a rubric has an answer: its verdicts count as they are"
+		k.Effect = "the judge could not be calibrated, because no question with a rubric has an answer: its verdicts count"
 	case calibrated.trusted:
-		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers whose verdict is known (%.1f %%): its verdicts count", sumRight, sumKnown, 100*sumRight/sumKnown)
+		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%): its verdicts count", sumRight, sumKnown, 100*sumRight/sumKnown)
 	default:
-		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers whose verdict is known (%.1f %%), below %g %%: questions with a rubric are unscored",
+		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%), below %g %%: questions with a rubric are unscored",
 			sumRight, sumKnown, 100*sumRight/sumKnown, 100*trustedAccuracy)
 	}
 	if missing > 0 {
-		k.Effect += fmt.Sprintf("; %d more have no verdict", missing)
+		k.Effect += fmt.Sprintf("; without a verdict: %d more", missing)
 	}
 	return &calibrated, k, nil
 }

@@ -15,8 +15,8 @@ import (
 // marked finds the line that gives the final answer after reasoning.
 var marked = regexp.MustCompile(`(?im)^[\s*_#>]*(?:final )?answer\s*[*_]*\s*:[*_]*[ \t]*`)
 
-// final is the part of a reply that is the answer: what follows the last
-// "Answer:" that begins a line, else all of it.
+// final is the answer in a reply: the text after the last "Answer:" at the start
+// of a line, else the whole reply.
 func final(reply string) string {
 	if at := marked.FindAllStringIndex(reply, -1); at != nil {
 		if rest := strings.TrimSpace(reply[at[len(at)-1][1]:]); rest != "" {
@@ -35,8 +35,8 @@ const (
 	refusedReason = "refused"
 )
 
-// read reads the answer from a reply as the question's match needs it: a key
-// that is equal for equal answers, or why there is none.
+// read parses a reply by the question's match. It returns a key that is equal
+// for equal answers, or the reason why the reply is malformed.
 func (q *question) read(reply string) (key, malformed string) {
 	answer := final(reply)
 	if answer == "" {
@@ -59,13 +59,12 @@ func (q *question) read(reply string) (key, malformed string) {
 		return answer, ""
 	}
 	if key = normalize(answer); key == "" {
-		key = answer // signs alone
+		key = answer // only punctuation
 	}
 	return key, ""
 }
 
-// right reports whether a reply that could be read matches. Rubrics are the
-// judge's.
+// right reports whether a valid reply matches. The judge decides rubrics.
 func (q *question) right(reply string) bool {
 	answer := final(reply)
 	switch q.match {
@@ -88,8 +87,8 @@ var (
 	letterFirst = regexp.MustCompile(`^[(\[*]*([A-Z])[)\].:*]+\s*(.*)$`)
 )
 
-// choice reads the letter of one choice: the letter alone, the letter before a
-// text, or the text of a choice.
+// choice parses the letter of a choice: the letter alone, a letter before text,
+// or the text of a choice.
 func (q *question) choice(answer string) (string, bool) {
 	answer = strings.TrimSpace(answer)
 	valid := func(letter string) (string, bool) {
@@ -113,8 +112,8 @@ func (q *question) choice(answer string) (string, bool) {
 
 var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-+]?\d+)?`)
 
-// lastNumber reads the last number of a text, the convention of GSM8K. A dash
-// after a letter or digit, as in 12-15, is no sign.
+// lastNumber parses the last number in a text, by the convention of GSM8K. A dash
+// after a letter or digit, as in 12-15, is not a minus sign.
 func lastNumber(s string) (float64, bool) {
 	for _, at := range slices.Backward(number.FindAllStringIndex(s, -1)) {
 		found := strings.TrimRight(strings.ReplaceAll(s[at[0]:at[1]], "−", "-"), ".,'’\u00a0\u202f")
@@ -148,7 +147,7 @@ func normalize(s string) string {
 	return strings.Join(words, " ")
 }
 
-// tokenF1 is the largest F1 of words over the right answers.
+// tokenF1 is the maximum word F1 over the right answers.
 func (q *question) tokenF1(reply string) float64 {
 	best := 0.0
 	got := strings.Fields(normalize(final(reply)))

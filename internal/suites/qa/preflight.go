@@ -9,8 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A preflightCase is a reply whose scores are known. It goes through the reader
-// and the scorer.
+// A preflightCase is a reply with known scores. It is parsed and scored like a
+// real reply.
 type preflightCase struct {
 	Case      string             `json:"case"`
 	Match     string             `json:"match"`
@@ -39,7 +39,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	o := q.outcome(eval.Response{Text: c.Reply, Stop: eval.StopEnd})
 	r := kit.Result{Name: c.Case}
 	if o.Reason != c.Reason {
-		r.Wrong = append(r.Wrong, fmt.Sprintf("the reply is read as %q, want %q", o.Reason, c.Reason))
+		r.Wrong = append(r.Wrong, fmt.Sprintf("the reason is %q, want %q", o.Reason, c.Reason))
 	}
 	got := map[string]float64{}
 	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)) {

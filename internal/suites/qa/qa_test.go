@@ -64,7 +64,7 @@ func TestPreflight(t *testing.T) {
 	}
 }
 
-// TestConformance: what every suite's bench must satisfy.
+// TestConformance: the tests for every suite's bench.
 func TestConformance(t *testing.T) {
 	b := starter(t)
 	suitetest.Bench(t, Suite().Suite, b, func(stage eval.Stage, step string, r eval.Request) (eval.Response, error) {
@@ -82,8 +82,8 @@ prompts: [{name: direct}]
 models: [{id: m, provider: openai, name: x}]
 `
 
-// TestReadCSV: columns under other names, lists in cells, columns that are not
-// read, and questions without an id.
+// TestReadCSV: renamed columns, lists in cells, ignored columns, and questions
+// without an id.
 func TestReadCSV(t *testing.T) {
 	b, err := open(t, map[string]string{
 		"study.yaml": strings.Replace(fmt.Sprintf(minimal, "q.csv"), "{path: q.csv}", `{path: q.csv, columns: {question: Prompt, answer: Gold}}`, 1),
@@ -99,12 +99,12 @@ func TestReadCSV(t *testing.T) {
 	if d := cmp.Diff([]string{"q1 normalized [4]", "q2 normalized [Bern Berne]", "q3 choice [B]"}, got); d != "" {
 		t.Errorf("(-want +got)\n%s", d)
 	}
-	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "not read: source") || !strings.Contains(all, "3 questions have no id") {
+	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "ignored columns: source") || !strings.Contains(all, "3 questions have no id") {
 		t.Errorf("warnings: %s", all)
 	}
 }
 
-// TestMistakes: every mistake has file, line and what to do.
+// TestMistakes: every error has file, line and what to do.
 func TestMistakes(t *testing.T) {
 	for name, test := range map[string]struct{ study, data, want string }{
 		"no question":      {"", `{"id": "a", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
@@ -113,13 +113,13 @@ func TestMistakes(t *testing.T) {
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
-		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a", which is also that of line 1`},
-		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of 0 or more"},
+		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
+		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
 		"object":           {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},
 		"no questions":     {"", "\n", "has no questions"},
 		"rubric, no judge": {"", `{"question": "?", "rubric": "good"}`, "name the model that judges"},
-		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "has {{QUESTION}} 0 times"},
-		"unknown builtin":  {"prompts: [{name: p}]", `{"question": "?", "answer": "x"}`, `there is no built-in prompt "p"`},
+		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "contains {{QUESTION}} 0 times"},
+		"unknown builtin":  {"prompts: [{name: p}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "p"`},
 	} {
 		yaml := fmt.Sprintf(minimal, "q.jsonl")
 		if test.study != "" {
@@ -147,7 +147,7 @@ func TestReplicates(t *testing.T) {
 		{[]string{"7", "8", "it is 7"}, 1, 1.0 / 3},
 		{[]string{"8", "7", "8.0"}, 0, 1.0 / 3},
 		{[]string{"8", "7"}, 0, 0},       // equally frequent: the first
-		{[]string{"?", "??", "7"}, 0, 0}, // what cannot be read is one answer, and agrees with nothing
+		{[]string{"?", "??", "7"}, 0, 0}, // malformed answers count as one answer, which agrees with none
 		{[]string{"7", "7", "7"}, 1, 1},
 	} {
 		c := eval.Case{Item: "a", Arm: "direct"}
@@ -168,8 +168,8 @@ func TestReplicates(t *testing.T) {
 	}
 }
 
-// TestJudge: verdicts are read from the first word; a judge that fails its
-// calibration leaves questions with a rubric unscored.
+// TestJudge: a verdict is the first word of the reply. If the judge fails
+// calibration, questions with a rubric are unscored.
 func TestJudge(t *testing.T) {
 	b := starter(t)
 	trial := func(arm string) eval.Trial { return eval.Trial{Item: "ice", Arm: arm, Replicate: 1} }
@@ -190,7 +190,7 @@ func TestJudge(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	if r := b.judgeRequest(b.question("ice"), string(o.Data)); strings.Count(r.Messages[0].Content, "</answer>") != 2 {
-		t.Errorf("the answer ends its fence: %s", r.Messages[0].Content)
+		t.Errorf("the answer ends its block: %s", r.Messages[0].Content)
 	}
 	always := func(yield func(eval.Case, error) bool) { // a judge that passes everything
 		_ = yield(eval.CaseOf(trial(calibrationRight), o, say("PASS")), nil) && yield(eval.CaseOf(trial(calibrationWrong), o, say("PASS")), nil)
@@ -204,7 +204,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// TestPipeline: a pipeline is given question and choices.
+// TestPipeline: a pipeline gets question and choices.
 func TestPipeline(t *testing.T) {
 	b, err := open(t, map[string]string{
 		"study.yaml": strings.Replace(fmt.Sprintf(minimal, "q.jsonl"), "{name: direct}", `{name: p, exec: "./p"}`, 1),
@@ -219,8 +219,7 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
-// FuzzRead: no reply makes a reader fail, and what is read as the same answer
-// is right or wrong alike.
+// FuzzRead: no reply makes the parser panic, and equal answers are equally right.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"Answer: 7", "(B)", "1,2,3", "−", "--5e", "Answer:\n\n"} {
 		f.Add(seed)

@@ -33,25 +33,24 @@ const (
 
 var matches = []string{matchExact, matchNormalized, matchNumeric, matchChoice, matchRegex, matchRubric}
 
-// columns are the fields of a question, as files name them unless the study
-// says otherwise.
+// columns are the default column names in files.
 var columns = []string{"id", "question", "answer", "match", "choices", "tolerance", "rubric", "group", "cluster", "split"}
 
 // A question is one item.
 type question struct {
 	id, text              string
 	match                 string
-	answers               []string // right ones; of a choice, letters
+	answers               []string // right answers; letters for matchChoice
 	choices               []string
-	tolerance             float64 // of numbers, absolute
+	tolerance             float64 // absolute, for matchNumeric
 	rubric                string
 	group, cluster, split string
 
-	numbers  []float64        // the answers, of matchNumeric
-	patterns []*regexp.Regexp // the answers, of matchRegex
+	numbers  []float64        // the answers, for matchNumeric
+	patterns []*regexp.Regexp // the answers, for matchRegex
 }
 
-// cells are the values of one record by column: one, or the elements of a list.
+// cells are the values of one record by column: one value, or those of a list.
 type cells map[string][]string
 
 func (c cells) one(column string) string { return strings.TrimSpace(strings.Join(c[column], ", ")) }
@@ -67,7 +66,7 @@ func (t *table) errorf(i int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: "+format, append([]any{t.path, t.lines[i]}, args...)...)
 }
 
-// readTable reads a file: CSV where its name ends so, else JSON Lines.
+// readTable reads a file: CSV if its name ends in .csv, else JSON Lines.
 func readTable(path string) (*table, error) {
 	if strings.HasSuffix(strings.ToLower(path), ".csv") {
 		return readCSV(path)
@@ -96,14 +95,14 @@ func readTable(path string) (*table, error) {
 	return t, errors.Join(append(errs, err)...)
 }
 
-// scalars reads a JSON string, number or truth value, or a list of them, as
-// texts.
+// scalars decodes a JSON string, number or boolean, or an array of them, to
+// strings.
 func scalars(value json.RawMessage) ([]string, error) {
 	switch value[0] {
 	case 'n':
 		return nil, nil
 	case '{':
-		return nil, errors.New("want a text, a number or a list, not an object")
+		return nil, errors.New("want a string, number, boolean or list, not an object")
 	case '"':
 		var s string
 		err := json.Unmarshal(value, &s)
@@ -116,7 +115,7 @@ func scalars(value json.RawMessage) ([]string, error) {
 		var all []string
 		for _, v := range list {
 			if v[0] == '[' || v[0] == '{' || v[0] == 'n' {
-				return nil, errors.New("want a list of texts or numbers")
+				return nil, errors.New("want a list of strings, numbers or booleans")
 			}
 			one, err := scalars(v)
 			if err != nil {
@@ -175,8 +174,8 @@ func readCSV(path string) (*table, error) {
 	}
 }
 
-// rename gives records the names of columns that the suite uses, and lists the
-// columns that it does not read, sorted.
+// rename changes column names to those of the suite. It returns the ignored
+// columns, sorted.
 func (t *table) rename(names map[string]string) (ignored []string) {
 	theirs := map[string]string{} // ours by theirs
 	for _, ours := range columns {
@@ -197,7 +196,7 @@ func (t *table) rename(names map[string]string) (ignored []string) {
 	return slices.Sorted(maps.Keys(unread))
 }
 
-// parse makes a question of a record. The error lists all that is wrong.
+// parse makes a question of a record. The error joins all errors.
 func parse(c cells, number int, match string) (question, error) {
 	q := question{id: c.one("id"), text: c.one("question"), answers: c["answer"], choices: c["choices"], rubric: c.one("rubric"),
 		group: c.one("group"), cluster: c.one("cluster"), split: c.one("split")}
@@ -219,16 +218,16 @@ func parse(c cells, number int, match string) (question, error) {
 		q.match = match
 	}
 	if !slices.Contains(matches, q.match) {
-		fault("match %q is unknown%s: want one of %s", q.match, kit.DidYouMean(q.match, matches), strings.Join(matches, ", "))
+		fault("unknown match %q%s: want one of %s", q.match, kit.DidYouMean(q.match, matches), strings.Join(matches, ", "))
 	}
 	if q.split != "" && q.split != "dev" && q.split != "test" {
 		fault("split %q: want dev or test", q.split)
 	}
 	if (q.match == matchRubric) != (q.rubric != "") {
-		fault("rubric: questions matched by rubric have one, and others do not")
+		fault("rubric: required for match rubric and not allowed for others")
 	}
 	if (q.match == matchChoice) != (len(q.choices) > 0) {
-		fault("choices: questions matched by choice have a list of them, and others do not")
+		fault("choices: required for match choice and not allowed for others")
 	}
 	if len(q.answers) == 0 && q.match != matchRubric {
 		fault("answer is missing")
@@ -236,7 +235,7 @@ func parse(c cells, number int, match string) (question, error) {
 	if text := c.one("tolerance"); text != "" {
 		var err error
 		if q.tolerance, err = strconv.ParseFloat(text, 64); err != nil || !(q.tolerance >= 0) || q.match != matchNumeric {
-			fault("tolerance %q: want a number of 0 or more, for a question matched as numeric", text)
+			fault("tolerance %q: want a number of at least 0, and match numeric", text)
 		}
 	}
 	for i, a := range q.answers {
@@ -247,7 +246,7 @@ func parse(c cells, number int, match string) (question, error) {
 	return q, errors.Join(errs...)
 }
 
-// admit checks a right answer and prepares it.
+// admit validates a right answer and converts it for matching.
 func (q *question) admit(i int, a string) error {
 	switch q.match {
 	case matchNumeric:
@@ -279,7 +278,7 @@ func (q *question) admit(i int, a string) error {
 	return nil
 }
 
-// shown is the question as a model sees it, with its choices.
+// shown is the text of the question with its choices, for prompts.
 func (q *question) shown() string {
 	if len(q.choices) == 0 {
 		return q.text
@@ -293,7 +292,7 @@ func (q *question) shown() string {
 	return b.String()
 }
 
-// item is what planning and analysis need of the question.
+// item is the question as an item.
 func (q *question) item() eval.Item {
 	it := eval.Item{ID: q.id, Split: q.split, Cluster: q.cluster, Strata: []eval.Level{{Name: "match", Value: q.match}},
 		Input: kit.Hash(append([]string{q.text}, q.choices...)...),

@@ -11,7 +11,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// correct reports whether an outcome is right, or why that is not known.
+// correct reports whether an outcome is right, or why it is unscored.
 func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored string) {
 	switch {
 	case t.Outcome.Kind != eval.OK:
@@ -24,7 +24,7 @@ func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored strin
 	return verdict(t.Verdicts)
 }
 
-// Score scores the replicates of a question, and their majority.
+// Score scores the replicates of a question and their majority.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	q := b.question(c.Item)
 	if q == nil {
@@ -50,7 +50,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			one(metricF1, f1)
 		}
 		one(metricReadable, indicator(t.Outcome.Kind == eval.OK))
-		key := "" // of all that could not be read
+		key := "" // of malformed and refused answers
 		if t.Outcome.Kind == eval.OK {
 			key, _ = q.read(string(t.Outcome.Data))
 		}
@@ -122,11 +122,11 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	return x, nil
 }
 
-// mostHard is how many questions the table of hard ones lists.
+// mostHard limits the rows of the table of unsolved questions.
 const mostHard = 20
 
-// Report lists the questions that no contestant answered right, with the most
-// frequent wrong answer: wrong gold is often among them.
+// Report lists the questions that no arm answered correctly, with the most
+// frequent wrong answer. The cause is often wrong gold.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	solved, tried := map[string]bool{}, map[string]bool{}
 	wrong := map[string]map[string]int{}
@@ -153,7 +153,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 			}
 		}
 	}
-	table := eval.Table{Name: "unsolved", Title: "Questions no arm answered right", Columns: []string{"question", "text", "right answer", "most frequent answer", "times"}}
+	table := eval.Table{Name: "unsolved", Title: "Questions without a correct answer", Columns: []string{"question", "text", "right answer", "most frequent answer", "times"}}
 	unsolved := 0
 	for i := range b.questions {
 		q := &b.questions[i]
@@ -174,7 +174,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	if unsolved == 0 {
 		return nil, nil
 	}
-	table.Note = fmt.Sprintf("%d of %d questions. Check their right answers first.", unsolved, len(b.questions))
+	table.Note = fmt.Sprintf("No arm answered %d of %d questions correctly. Check their right answers first.", unsolved, len(b.questions))
 	if unsolved > mostHard {
 		table.Note += fmt.Sprintf(" The first %d are shown.", mostHard)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
 
-// An arm is a method on a model, at a number of candidates, under an attack or
-// none, with the defence or without.
+// An arm is a method on a model, with a number of candidates, an optional attack
+// and an optional defence.
 type arm struct {
 	kit.Arm
 	name     string // as the study calls the method
@@ -23,14 +23,14 @@ type arm struct {
 	defended bool
 }
 
-// knowsTruth reports whether what an arm answers depends on what is true, which
-// nobody else is told.
+// knowsTruth reports whether the arm's answers depend on gold: only those of the
+// oracle and of simulated models do.
 func (a *arm) knowsTruth() bool {
 	return a.Simulated || a.method != nil && a.method.Name == "oracle"
 }
 
-// does lists what an arm does that its id need not say: the method behind its
-// name, how many candidates, the attack and the defence.
+// does lists what the arm's id may not say: the built-in method, the number of
+// candidates, the attack and the defence.
 func (a *arm) does() []string {
 	kind, under := "", ""
 	switch {
@@ -45,7 +45,7 @@ func (a *arm) does() []string {
 	return []string{kind, strconv.Itoa(a.size), under, strconv.FormatBool(a.defended)}
 }
 
-// A planner turns methods into arms, gathering findings.
+// A planner turns methods into arms and collects errors.
 type planner struct {
 	kit.Planner
 	study   *Study
@@ -56,7 +56,7 @@ type planner struct {
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
 	return &planner{study: s, Planner: kit.Planner{Noun: "method", Models: s.Models, Skip: s.JudgeModel,
-		Offline: "take random, bm25 or oracle", Resolve: resolve, Fault: fault}}
+		Offline: "use random, bm25 or oracle", Resolve: resolve, Fault: fault}}
 }
 
 func (p *planner) plan() []*arm {
@@ -66,7 +66,7 @@ func (p *planner) plan() []*arm {
 	}
 	for i, n := range p.sizes {
 		if n < 2 {
-			p.Fault(fmt.Sprintf("candidates.sizes[%d]", i), "%d candidates leave nothing to rank: want 2 or more", n)
+			p.Fault(fmt.Sprintf("candidates.sizes[%d]", i), "size is %d: want at least 2 candidates", n)
 		}
 	}
 	p.attacks = p.chosenAttacks()
@@ -77,7 +77,7 @@ func (p *planner) plan() []*arm {
 	return p.arms
 }
 
-// chosenAttacks lists none first, then what the study names.
+// chosenAttacks lists nil for clean data, then the attacks of the study.
 func (p *planner) chosenAttacks() []*attack.Attack {
 	list := []*attack.Attack{nil}
 	a := p.study.Attacks
@@ -114,12 +114,12 @@ func (p *planner) method(i int) {
 	}
 	found, err := method.Find(m.Builtin)
 	if err != nil {
-		p.Fault(p.Key(i), "%v; or say what %q is with outputs, exec or http", err, m.Name)
+		p.Fault(p.Key(i), "%v; or give %q one of outputs, exec, http", err, m.Name)
 		return
 	}
 	if !found.Asks {
 		p.NoModels(i, m.Name, m.Models)
-		p.add(&arm{Arm: kit.Arm{Arm: eval.Arm{ID: m.Name}}, name: m.Name, method: &found}, found.Name == "bm25") // the others read no reviews, or those without the attack
+		p.add(&arm{Arm: kit.Arm{Arm: eval.Arm{ID: m.Name}}, name: m.Name, method: &found}, found.Name == "bm25") // the others do not read attacked reviews
 		return
 	}
 	for _, a := range p.OnModels(i, m.Name, m.Models) {
@@ -134,13 +134,12 @@ func (p *planner) pipeline(i int, m *Method) {
 		return
 	}
 	if a.Answered() && len(p.sizes) > 1 {
-		p.Fault(p.Key(i)+".outputs", "answers made elsewhere are places among the candidates of one size, and the study has %d sizes: give method %q a study of its own", len(p.sizes), m.Name)
+		p.Fault(p.Key(i)+".outputs", "outputs are positions among candidates of one size, but the study has %d sizes: put method %q in a separate study", len(p.sizes), m.Name)
 	}
 	p.add(&arm{Arm: a, name: m.Name}, !a.Answered())
 }
 
-// add makes the arms of a method: every size, every attack, with the defence
-// and without.
+// add makes the arms of a method: one for each size, attack and defence.
 func (p *planner) add(base *arm, attackable bool) {
 	attacks := p.attacks
 	if !attackable {
@@ -162,7 +161,7 @@ func (p *planner) add(base *arm, attackable bool) {
 	}
 }
 
-// canDefend reports whether anybody reads the preamble.
+// canDefend reports whether the arm sends the preamble to a model or pipeline.
 func (a *arm) canDefend() bool {
 	if a.Pipeline != nil {
 		return !a.Answered()
@@ -170,7 +169,7 @@ func (a *arm) canDefend() bool {
 	return a.method.Asks
 }
 
-// shape joins levels to one name.
+// shape joins levels into one name.
 func shape(levels []eval.Level) string {
 	var b strings.Builder
 	for _, l := range levels {
@@ -179,7 +178,7 @@ func shape(levels []eval.Level) string {
 	return b.String()
 }
 
-// finish names an arm by what it differs in from others.
+// finish sets the arm's id, levels and role.
 func (p *planner) finish(a *arm) {
 	id := a.ID
 	a.Levels = []eval.Level{{Name: "method", Value: a.name}}
@@ -190,7 +189,7 @@ func (p *planner) finish(a *arm) {
 		id += fmt.Sprintf("/n%d", a.size)
 	}
 	a.Levels = append(a.Levels, eval.Level{Name: "candidates", Value: fmt.Sprintf("n%d", a.size)})
-	a.Shape = shape(a.Levels) // attacks keep the budget of reviews, and a defence is a few lines
+	a.Shape = shape(a.Levels) // attacks stay within the review budget, and a defence is a few lines
 	clean := "clean"
 	if a.attack != nil {
 		clean = a.attack.Name

@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 )
 
-// A listener keeps what is asked and answers the same every time.
+// A listener records requests and always gives the same answer.
 type listener struct {
 	requests []eval.Request
 	answer   eval.Response
@@ -42,8 +42,8 @@ methods: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name:
 attacks: {names: [inject_override], defence: both}
 `
 
-// TestWhatIsAsked: the study's settings reach the request: the defence and
-// nothing of it without, the attack, the form of the answer.
+// TestWhatIsAsked: the study's settings reach the request: defence, attack and
+// structured output.
 func TestWhatIsAsked(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
@@ -53,35 +53,35 @@ func TestWhatIsAsked(t *testing.T) {
 	for _, arm := range []string{"cot", "weaver", "anot"} {
 		l.perform(t, b, arm+"/defended")
 		if len(l.requests) == 0 || !strings.HasPrefix(l.requests[0].System, attack.Defence()) {
-			t.Errorf("%s/defended is asked without the defence", arm)
+			t.Errorf("%s/defended has a request without the defence", arm)
 		}
 		l.perform(t, b, arm)
 		if system := l.requests[0].System; strings.Contains(system, attack.Defence()) || strings.Contains(strings.ToLower(system), "instructions") {
-			t.Errorf("%s is defended without the defence: %s", arm, system)
+			t.Errorf("%s has a request with the defence: %s", arm, system)
 		}
 	}
 	if r := l.requests[0]; r.Schema != nil || len(r.Tools) != 1 || r.Force != "answer" {
-		t.Errorf("a model that takes tools is given schema %v, tools %v, force %q", r.Schema, r.Tools, r.Force)
+		t.Errorf("a model with tools gets schema %v, tools %v, force %q", r.Schema, r.Tools, r.Force)
 	}
 	l.perform(t, b, "weaver")
 	if r := l.requests[0]; r.Schema == nil || len(r.Tools) > 0 {
-		t.Errorf("a model that takes a schema is given %v, %v", r.Schema, r.Tools)
+		t.Errorf("a model with a schema gets %v, %v", r.Schema, r.Tools)
 	}
 	l.perform(t, b, "cot")
 	clean := l.requests[0].Messages[0].Content
 	_, rec := l.perform(t, b, "cot/inject_override")
 	if l.requests[0].Messages[0].Content == clean || rec.Changed == 0 || rec.Promoted == rec.Gold {
-		t.Errorf("the injection changes nothing that is asked: %d candidates, promoted %d, gold %d", rec.Changed, rec.Promoted, rec.Gold)
+		t.Errorf("the injection does not change the request: %d candidates, promoted %d, gold %d", rec.Changed, rec.Promoted, rec.Gold)
 	}
 	for _, id := range []string{"o/inject_override", "o/defended", "bm25/defended"} {
 		if b.byArm[id] != nil {
-			t.Errorf("there is an arm %s, which cannot differ", id)
+			t.Errorf("arm %s is redundant", id)
 		}
 	}
 }
 
-// TestPipelinesSeeWhatMethodsSee: text, attributes, fields, writers and their
-// friends, reviews within the budget and under attack, and the defence.
+// TestPipelinesSeeWhatMethodsSee: pipelines get text, attributes, fields, writers
+// and their friends, attacked reviews within the budget, and the defence.
 func TestPipelinesSeeWhatMethodsSee(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
@@ -121,9 +121,8 @@ func TestPipelinesSeeWhatMethodsSee(t *testing.T) {
 	}
 }
 
-// TestWhatCameOfIt: refusals, answers that were cut off and what cannot be read
-// are no predictions, each with its reason; what the budget left out is counted
-// for each candidate.
+// TestWhatCameOfIt: refused, truncated and malformed answers give no prediction,
+// each with its reason. Reviews removed by the budget are counted by candidate.
 func TestWhatCameOfIt(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
@@ -156,13 +155,14 @@ func TestWhatCameOfIt(t *testing.T) {
 				sum += want
 			}
 			if rec.Coverage.Lost() != sum {
-				t.Errorf("%d are lost in all, want %d", rec.Coverage.Lost(), sum)
+				t.Errorf("%d are lost in total, want %d", rec.Coverage.Lost(), sum)
 			}
 		}
 	}
 }
 
-// TestAStepWithoutAnAnswer is unknown and not fatal, and is counted.
+// TestAStepWithoutAnAnswer: a failed optional step is unknown, counted and not
+// fatal.
 func TestAStepWithoutAnAnswer(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
@@ -200,8 +200,8 @@ func (f askerFunc) Ask(_ context.Context, step string, r eval.Request) (eval.Res
 	return f(step, r)
 }
 
-// TestHiddenGold: where the budget leaves out what makes gold right, the trial
-// says so, and with all reviews nothing is hidden.
+// TestHiddenGold: if the budget removes the evidence for gold the trial has a
+// note. With all reviews none has.
 func TestHiddenGold(t *testing.T) {
 	for budget, want := range map[string]bool{"budget: {chars: 1}\n": true, "": false} {
 		b, err := starter(t, budget+"methods: [{name: bm25}]\n")
@@ -210,7 +210,7 @@ func TestHiddenGold(t *testing.T) {
 		}
 		hidden := 0
 		for i := range b.items {
-			if o, _ := perform(t, b, "bm25", i); slices.Contains(o.Notes, "budget hides what makes gold right") {
+			if o, _ := perform(t, b, "bm25", i); slices.Contains(o.Notes, "review budget removed the evidence for gold") {
 				hidden++
 			}
 		}
@@ -220,8 +220,7 @@ func TestHiddenGold(t *testing.T) {
 	}
 }
 
-// TestArmsOfOneNameDiffer: what an arm does is in its hash where its id does not
-// say it.
+// TestArmsOfOneNameDiffer: the hash of an arm covers what its id does not say.
 func TestArmsOfOneNameDiffer(t *testing.T) {
 	hash := func(text string) string {
 		b, err := starter(t, text)
@@ -255,14 +254,14 @@ func TestArmsOfOneNameDiffer(t *testing.T) {
 	} {
 		h := hash(text)
 		if other, ok := seen[h]; ok {
-			t.Errorf("the same hash, so that a run would go on with the other's answers:\n%s\n%s", other, text)
+			t.Errorf("the same hash: a run would resume with the other's answers:\n%s\n%s", other, text)
 		}
 		seen[h] = text
 	}
 }
 
-// TestScoresOfAPlace: the third of the list that gold stands in, and the share
-// of reviews that the budget let through, counted in reviews.
+// TestScoresOfAPlace: Hits@1 by third of the list, and the share of reviews shown
+// within the budget.
 func TestScoresOfAPlace(t *testing.T) {
 	var candidates []string
 	for i := range 10 {
@@ -286,13 +285,12 @@ func TestScoresOfAPlace(t *testing.T) {
 			}
 		}
 		if s := got[metricShown]; s.Num != 10 || s.Den != 40 {
-			t.Errorf("10 of 40 reviews are shown, and %v/%v counted", s.Num, s.Den)
+			t.Errorf("10 of 40 reviews are shown, but the score is %v/%v", s.Num, s.Den)
 		}
 	}
 }
 
-// TestAttackOptions: strength and number of reviews reach the attack, which is
-// drawn by the run's seed.
+// TestAttackOptions: strength, number of reviews and seed reach the attack.
 func TestAttackOptions(t *testing.T) {
 	changed := func(options string) (texts string, reviews int) {
 		b, err := starter(t, "methods: [{name: bm25}]\n"+options)
@@ -321,7 +319,7 @@ func TestAttackOptions(t *testing.T) {
 	}
 }
 
-// TestTheJudgeDoesNotCompete: the study's judge model is no arm of its own.
+// TestTheJudgeDoesNotCompete: the study's judge model has no arm.
 func TestTheJudgeDoesNotCompete(t *testing.T) {
 	b, err := starter(t, "models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]\njudge_model: j\nmethods: [{name: cot}, {name: bm25}]\nattacks: {defence: both}\n")
 	if err != nil {
@@ -336,8 +334,7 @@ func TestTheJudgeDoesNotCompete(t *testing.T) {
 	}
 }
 
-// TestAttacksKeepTheBudget: what an attack adds takes the place of own reviews,
-// and stays.
+// TestAttacksKeepTheBudget: reviews added by an attack replace the item's own.
 func TestAttacksKeepTheBudget(t *testing.T) {
 	b, err := starter(t, "budget: {reviews: 3}\nmethods: [{name: bm25}]\nattacks: {names: [fake_positive, sarcastic_noise]}\n")
 	if err != nil {

@@ -38,8 +38,8 @@ type Bench struct {
 	byID      map[string]int
 	hashes    Hashes
 	warnings  []string
-	statuses  map[string]int // of requests, by what validation says of them
-	rivals    int            // of which it cannot be told whether they satisfy a request
+	statuses  map[string]int // number of requests by validation status
+	rivals    int            // number of rivals that may satisfy a request
 
 	arms  []*arm
 	byArm map[string]*arm
@@ -48,46 +48,44 @@ type Bench struct {
 // Items are the requests.
 func (b *Bench) Items() []eval.Item { return b.items }
 
-// Arms are the methods on their models, at every size, under every attack.
+// Arms are the methods on their models, with every size, attack and defence.
 func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
-// Pipelines are the outside pipelines that arms ask.
+// Pipelines are the external pipelines that arms call.
 func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
 
-// Close has nothing to close: the data are in memory.
+// Close does nothing: the data are in memory.
 func (b *Bench) Close() error { return nil }
 
-// A record is what is kept of a trial: what was ranked, in which order it was
-// shown, and how it went. Places count from 1.
+// A record is the stored data of a trial: ranking, order of candidates and
+// trace. Positions count from 1.
 type record struct {
 	Ranking    []int               `json:"ranking"`
 	Candidates []string            `json:"candidates"`
-	Gold       int                 `json:"gold_position"` // where gold stood when it was asked; see placeOf
+	Gold       int                 `json:"gold_position"` // of gold at the time of the trial; see placeOf
 	Detail     string              `json:"detail,omitempty"`
 	Coverage   candidates.Coverage `json:"coverage"`
-	Lost       []int               `json:"lost_reviews,omitempty"` // of each candidate, left out by the budget
-	Hidden     bool                `json:"gold_hidden,omitempty"`  // what is left of gold's reviews does not show that it is right
+	Lost       []int               `json:"lost_reviews,omitempty"` // by candidate: number removed by the budget
+	Hidden     bool                `json:"gold_hidden,omitempty"`  // the budget removed the evidence for gold
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
-	Promoted   int                 `json:"promoted,omitempty"`            // place of the candidate an injection speaks for
+	Promoted   int                 `json:"promoted,omitempty"`            // position of the candidate that the injection promotes
 	Trace      []method.Event      `json:"trace,omitempty"`
 }
 
-// shown are the candidates of a request in the order in which an arm is shown
-// them.
+// shown lists the candidates of a request in the order shown to an arm.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
 	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
 }
 
-// shows reports whether these reviews of an item show that it satisfies a
-// request.
+// shows reports whether the item satisfies a request according to these reviews.
 func (b *Bench) shows(item *catalog.Item, reviews []catalog.Review, r *request.Request) bool {
 	seen := *item
 	seen.Reviews = reviews
 	return b.evaluator.Evaluate(r.Structure, &seen) == evidence.True
 }
 
-// scene is what a trial shows: the task, and what is kept of how it was made.
+// scene makes the task of a trial and begins its record.
 func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	shown := b.shown(r, a)
 	items := make([]*catalog.Item, len(shown))
@@ -156,7 +154,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	rec.Ranking, rec.Detail, rec.Trace = result.Ranking, result.Detail, result.Trace
 	data, err := json.Marshal(rec)
 	if err != nil {
-		return eval.Outcome{}, fmt.Errorf("rerank: keeping what came of %v: %w", t, err)
+		return eval.Outcome{}, fmt.Errorf("rerank: encoding the record of %v: %w", t, err)
 	}
 	o := eval.Outcome{Kind: eval.OK, Data: data}
 	switch result.Invalid {
@@ -173,7 +171,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		o.Notes = append(o.Notes, "reviews left out by the budget")
 	}
 	if rec.Hidden {
-		o.Notes = append(o.Notes, "budget hides what makes gold right")
+		o.Notes = append(o.Notes, "review budget removed the evidence for gold")
 	}
 	if a.attack != nil && rec.Changed == 0 {
 		o.Notes = append(o.Notes, "the attack found nothing to change")
@@ -193,8 +191,8 @@ func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
 	return a, &b.requests[i], nil
 }
 
-// asker turns a method's prompts into requests to the arm's model, and counts
-// those that the method went on without an answer to.
+// asker turns a method's prompts into requests to the arm's model and counts the
+// optional steps that failed.
 func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic.Int64) method.Asker {
 	return func(ctx context.Context, step string, p method.Prompt) (method.Answer, error) {
 		q := kit.RequestTo(a.Settings)
@@ -218,8 +216,8 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 	}
 }
 
-// sheet tells a simulated model what the right answer of a step is, what a
-// wrong one is, and what an injection would have it write.
+// sheet gives a simulated model the right answer of a step, a wrong one, and the
+// one that an injection demands.
 func sheet(p method.Prompt) json.RawMessage {
 	part := simulated.Part{Alternatives: map[string]string{}}
 	if p.Right != nil {
@@ -234,14 +232,15 @@ func sheet(p method.Prompt) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{part}, Malformed: "I would rather not put these in an order."})
 }
 
-// A payload is what a pipeline outside is given.
+// A payload is the JSON request to an external pipeline.
 type payload struct {
 	RequestID  string             `json:"request_id"`
 	Text       string             `json:"text"`
 	K          int                `json:"k"`
 	Defence    string             `json:"defence,omitempty"` // how to treat reviews, for defended arms
-	Candidates []payloadCandidate `json:"candidates"`        // in the order in which places count, from 1
-	// People are the writers of these reviews, their friends, and theirs.
+	Candidates []payloadCandidate `json:"candidates"`        // positions in this order, from 1, are the answer
+	// People are the writers of these reviews, their friends, and the friends'
+	// friends.
 	People []payloadPerson `json:"people,omitempty"`
 }
 
@@ -263,7 +262,7 @@ type payloadCandidate struct {
 
 type payloadReview struct {
 	UserID string                   `json:"user_id,omitempty"`
-	Stars  float64                  `json:"stars,omitempty"` // left out where none are given
+	Stars  float64                  `json:"stars,omitempty"` // omitted if 0
 	Date   string                   `json:"date,omitempty"`
 	Text   string                   `json:"text"`
 	User   map[string]catalog.Value `json:"user,omitempty"`
@@ -299,8 +298,8 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	return method.Result{Ranking: ranking}, err
 }
 
-// people are those whom a request about reviews of friends, and of their
-// friends, can be about: two friendships around the writers, sorted by id.
+// people lists everyone within two friendships of the writers, sorted by id: a
+// request can concern reviews by friends and by their friends.
 func (b *Bench) people(t method.Task) []payloadPerson {
 	near := map[string]bool{}
 	for _, c := range t.Candidates {
@@ -334,12 +333,12 @@ func shown(c method.Candidate) payloadCandidate {
 	return p
 }
 
-// Judge has nobody to ask: the truth is computed.
+// Judge returns nil: rerank computes its truth.
 func (b *Bench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
 	return nil, nil
 }
 
-// read gives what was kept of a trial; false where nothing was.
+// read decodes the record of a trial, if there is one.
 func read(o *eval.Outcome) (record, bool) {
 	var rec record
 	if len(o.Data) == 0 || json.Unmarshal(o.Data, &rec) != nil {
@@ -348,11 +347,11 @@ func read(o *eval.Outcome) (record, bool) {
 	return rec, true
 }
 
-// placeOf is where an item stood, from 1: gold as it is now, which may have
-// changed since. 0 where it was not among the candidates.
+// placeOf is the position of an item among the candidates, or 0. Use it for
+// gold, which may have changed since the trial.
 func (r *record) placeOf(item string) int { return slices.Index(r.Candidates, item) + 1 }
 
-// rankOf is where the ranking put a place, from 1; 0 where it did not.
+// rankOf is the rank of a position, or 0 if it was not ranked.
 func (r *record) rankOf(place int) int {
 	if place == 0 {
 		return 0

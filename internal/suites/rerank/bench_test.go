@@ -15,7 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/suitetest"
 )
 
-// starterData are the data files that Init writes, made once.
+// starterData are the data files that Init writes, generated once.
 var starterData = sync.OnceValues(func() (map[string][]byte, error) {
 	dir, err := os.MkdirTemp("", "scruple-rerank-*")
 	if err != nil {
@@ -36,8 +36,7 @@ var starterData = sync.OnceValues(func() (map[string][]byte, error) {
 	return files, nil
 })
 
-// opened is a study of one's own on the starter's data, after a change of its
-// requests.
+// opened opens a study on the starter's data with changed requests.
 func opened(t *testing.T, text string, change func(lines []string)) (*study.File, *Study) {
 	t.Helper()
 	data, err := starterData()
@@ -71,8 +70,7 @@ func starter(t *testing.T, text string) (*Bench, error) {
 	return Open(opened(t, text, nil))
 }
 
-// Every method there is, at two sizes, under attack, with and without the
-// defence.
+// Every method, at two sizes, under attack, with and without the defence.
 func TestConformance(t *testing.T) {
 	b, err := starter(t, `candidates: {sizes: [4, 6]}
 budget: {reviews: 3}
@@ -117,8 +115,8 @@ func perform(t *testing.T, b *Bench, arm string, i int) (eval.Outcome, map[strin
 	return o, scores
 }
 
-// TestBounds: the oracle is right everywhere, random as often as chance has it,
-// BM25 between; attacks reach no candidate that is gold.
+// TestBounds: the oracle is always right, random is at chance and BM25 between.
+// Attacks do not change gold.
 func TestBounds(t *testing.T) {
 	b, err := starter(t, "candidates: {sizes: [10, 20, 40]}\nmethods: [{name: random}, {name: bm25}, {name: oracle}]\nattacks: {names: [all]}\n")
 	if err != nil {
@@ -163,8 +161,8 @@ func reviews(list any) string {
 	return string(b)
 }
 
-// TestScalingIsPaired: the candidates of a smaller set are among those of a
-// larger one, and every place holds gold about equally often.
+// TestScalingIsPaired: smaller candidate sets are subsets of larger ones, and
+// gold is at every position about equally often.
 func TestScalingIsPaired(t *testing.T) {
 	b, err := starter(t, "candidates: {sizes: [10, 20]}\nmethods: [{name: random}]\n")
 	if err != nil {
@@ -180,14 +178,14 @@ func TestScalingIsPaired(t *testing.T) {
 		}
 		for _, id := range small.Candidates {
 			if !in[id] {
-				t.Fatalf("%s: %s is among 10 and not among 20", b.requests[i].ID, id)
+				t.Fatalf("%s: %s is among 10 but not among 20", b.requests[i].ID, id)
 			}
 		}
 		places[small.Gold]++
 	}
 	for place := 1; place <= 10; place++ {
 		if n := places[place]; n < 5 || n > 7 {
-			t.Errorf("gold stands at %d in %d of 60 requests, want 6 ± 1", place, n)
+			t.Errorf("gold is at %d in %d of 60 requests, want 6 ± 1", place, n)
 		}
 	}
 }
@@ -196,14 +194,14 @@ func TestOpenRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"methods: [{name: magic}]\n":                                                              `unknown method "magic"`,
 		"methods: [{name: cot}]\n":                                                                "the study has none",
-		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "leave nothing to rank",
+		"methods: [{name: bm25}]\ncandidates: {sizes: [1]}\n":                                     "want at least 2 candidates",
 		"methods: [{name: bm25}]\ncandidates: {sizes: [1000]}\n":                                  "the data have 80 items",
 		"methods: [{name: bm25}]\nattacks: {names: [hypnosis]}\n":                                 "hypnosis",
 		"methods: [{name: bm25}, {name: bm25}]\n":                                                 `duplicate method name "bm25"`,
 		"methods: [{name: x, exec: cat, http: \"http://h\"}]\n":                                   "exactly one",
-		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a study of its own",
+		"methods: [{name: x, outputs: answers.jsonl}]\ncandidates: {sizes: [10, 20]}\n":           "a separate study",
 		"methods: [{name: x, outputs: nowhere.jsonl}]\n":                                          "reading answers",
-		"methods: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "asks no model",
+		"methods: [{name: bm25, models: [m]}]\nmodels: [{id: m, provider: openai, name: x}]\n":    "uses no model",
 		"methods: [{name: cot, models: [other]}]\nmodels: [{id: m, provider: openai, name: x}]\n": `no model "other"`,
 	} {
 		_, err := starter(t, text)
@@ -213,8 +211,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-// TestBadData: requests that are wrong are named with file and line, all in
-// one pass.
+// TestBadData: Open reports all invalid requests at once, with file and line.
 func TestBadData(t *testing.T) {
 	_, err := Open(opened(t, local, func(lines []string) {
 		lines[1] = strings.Replace(lines[1], `"gold":"`+field(t, lines[1], "gold")+`"`, `"gold":"i01"`, 1)

@@ -11,8 +11,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// Show shows the first trial of a case: the request, the trace of the method, and beside it
-// the truth table of the candidates in the order in which they were ranked.
+// Show shows the first trial of a case: the request, the trace of the method,
+// and the truth table of the candidates in ranked order.
 func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	t, o := c.Trials[0].Trial, c.Trials[0].Outcome
 	_, r, err := b.find(t)
@@ -32,12 +32,12 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if gold == 0 && len(rec.Candidates) > 0 {
 		fact("gold", goldIsNew)
 	} else {
-		fact("gold stood at", fmt.Sprint(gold))
+		fact("gold position", fmt.Sprint(gold))
 	}
-	fact("ranked at", rankWords(&rec, gold, o.Kind))
+	fact("gold rank", rankWords(&rec, gold, o.Kind))
 	fact("attack", rec.Attack)
 	if rec.Promoted > 0 {
-		fact("injection speaks for", fmt.Sprint(rec.Promoted))
+		fact("injection promotes position", fmt.Sprint(rec.Promoted))
 	}
 	if o.Reason != "" {
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
@@ -60,7 +60,7 @@ func rankWords(rec *record, gold int, kind eval.OutcomeKind) string {
 	if p := rec.rankOf(gold); p > 0 {
 		return fmt.Sprint(p)
 	}
-	return "not in the list"
+	return "not ranked"
 }
 
 func traceText(rec *record) string {
@@ -77,8 +77,8 @@ func traceText(rec *record) string {
 	return s.String()
 }
 
-// truths are the candidates, ranked ones first, with what is true of them; nil
-// where the data are no longer those that were ranked.
+// truths is the truth table of the candidates, ranked ones first. It is nil if
+// candidates are no longer in the data.
 func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 	var items []*catalog.Item
 	for _, id := range rec.Candidates {
@@ -107,9 +107,9 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 		t.Columns = append(t.Columns, "lost")
 	}
 	t.Columns = append(t.Columns, "")
-	t.Note = "What is true of each candidate, by the data as they are without attack: " + strings.Join(conditions, "; ") + "."
+	t.Note = "Truth of each condition by candidate, from the clean data: " + strings.Join(conditions, "; ") + "."
 	if rec.Lost != nil {
-		t.Note += " Lost: reviews that the budget left out."
+		t.Note += " Lost: reviews removed by the budget."
 	}
 	truth, gold := b.evaluator.Table(r.Structure, items), rec.placeOf(r.Gold)
 	for at, place := range order {

@@ -11,8 +11,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// asAsked answers with what it was asked for, so that a figure shows which
-// numbers it takes: the size of the arm, and of differences what is subtracted.
+// asAsked returns values that identify the query: the size of the arm, and for a
+// difference what is subtracted.
 type asAsked struct{ b *Bench }
 
 func (r asAsked) Estimate(arm, metric string) (eval.Measured, bool) {
@@ -37,7 +37,7 @@ func (asAsked) Cases() iter.Seq2[eval.Case, error] { return nil }
 
 func (asAsked) Effort(string) (float64, string) { return 2, "calls a trial" }
 
-// TestFigures: each figure takes the arms and sizes that its title names.
+// TestFigures: each figure has the arms and sizes that its title names.
 func TestFigures(t *testing.T) {
 	b, err := starter(t, `candidates: {sizes: [10, 20], k: 3}
 models: [{id: m, provider: openai, name: x}]
@@ -81,7 +81,7 @@ attacks: {names: [typo_20, inject_hidden], defence: both}
 			}
 		}
 		if len(figures[name].Series) != len(all) {
-			t.Errorf("%s has %d series: colours would not be the same in every figure", name, len(figures[name].Series))
+			t.Errorf("%s has %d series: colours would differ between figures", name, len(figures[name].Series))
 		}
 	}
 	if note := figures["position"].Note; !strings.Contains(note, "oracle/n10 p = 0.031") || strings.Contains(note, "NaN") {
@@ -106,8 +106,8 @@ attacks: {names: [typo_20, inject_hidden], defence: both}
 	}
 }
 
-// TestAttackSuccess: an injection had its way where the candidate it speaks for
-// is first, and only there.
+// TestAttackSuccess: an injection succeeds if and only if the candidate it
+// promotes is ranked first.
 func TestAttackSuccess(t *testing.T) {
 	for _, c := range []struct {
 		name    string

@@ -15,26 +15,26 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// A resultLine is a trial in results_{n}.jsonl, n its replicate. Places count
-// from 1.
+// A resultLine is a trial in results_{n}.jsonl, where n is the replicate.
+// Positions count from 1.
 type resultLine struct {
 	RequestID  string       `json:"request_id"`
 	Arm        string       `json:"arm"`
 	Levels     []eval.Level `json:"levels"`
 	Candidates int          `json:"n_candidates"`
 	Gold       int          `json:"gold_idx"`
-	Prediction *int         `json:"prediction"` // null: none
-	Rank       int          `json:"rank"`       // N + 1 where gold was not ranked
+	Prediction *int         `json:"prediction"` // null: no prediction
+	Rank       int          `json:"rank"`       // N + 1 if gold was not ranked
 	Hit1       bool         `json:"hit_at_1"`
 	Hit5       bool         `json:"hit_at_5"`
 	Outcome    string       `json:"outcome"`
 	Reason     string       `json:"reason,omitempty"`
-	LatencyMS  float64      `json:"latency_ms"` // of all steps, one after the other
+	LatencyMS  float64      `json:"latency_ms"` // sum over all steps
 	TokensIn   int          `json:"tokens_in"`
 	TokensOut  int          `json:"tokens_out"`
 }
 
-// A usageLine is an arm's replicate in usage.jsonl.
+// A usageLine is a replicate of an arm in usage.jsonl.
 type usageLine struct {
 	Run       int      `json:"run"` // the replicate
 	Arm       string   `json:"arm"`
@@ -42,11 +42,10 @@ type usageLine struct {
 	TokensIn  int      `json:"total_tokens_in"`
 	TokensOut int      `json:"total_tokens_out"`
 	LatencyMS float64  `json:"total_latency_ms"`
-	CostUSD   *float64 `json:"cost_usd"` // null where no price is known
+	CostUSD   *float64 `json:"cost_usd"` // null if a price is unknown
 }
 
-// filesExport lays a run out as files for people who work with folders, in a
-// numbered folder below dir.
+// filesExport writes a run to a numbered folder below dir.
 func filesExport() kit.Export {
 	return kit.Export{Name: "files", Doc: "a numbered folder: config.json, results_{n}.jsonl, usage.jsonl, debug.log, scaling_summary.json",
 		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
@@ -96,17 +95,17 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 	return into, nil
 }
 
-// A placement is how a trial ended, in places from 1.
+// A placement is the result of a trial, in positions from 1.
 type placement struct {
-	Gold       int    // where gold stood among the candidates
-	Prediction int    // what was ranked first; 0 for no prediction
-	Rank       int    // of gold; N+1 where it was not ranked
+	Gold       int    // position of gold among the candidates
+	Prediction int    // the position ranked first; 0 for no prediction
+	Rank       int    // of gold; N+1 if it was not ranked
 	N          int    // candidates
-	Trace      string // what the method did
+	Trace      string // of the method
 }
 
-// placement reads how a trial ended; of one that failed, where it would have
-// been.
+// placement reads the result of a trial. For a failed trial it computes the
+// position of gold.
 func (b *Bench) placement(t eval.Trial, o eval.Outcome) (placement, error) {
 	a, r, err := b.find(t)
 	if err != nil {
@@ -127,7 +126,7 @@ func (b *Bench) placement(t eval.Trial, o eval.Outcome) (placement, error) {
 	return p, nil
 }
 
-// summaries writes what the run was and how it scales.
+// summaries writes config.json and scaling_summary.json.
 func (b *Bench) summaries(k kit.Kept, w *folder) error {
 	estimates, err := k.Estimates(hits(1), hits(5), metricMRR)
 	if err != nil {
@@ -153,7 +152,7 @@ func (b *Bench) summaries(k kit.Kept, w *folder) error {
 	return nil
 }
 
-// tally adds up what trials and arms asked.
+// tally adds up the usage of trials and of arms.
 func tally(k kit.Kept) (map[eval.Trial]*usageLine, []*usageLine, error) {
 	type key struct {
 		arm string
@@ -190,7 +189,7 @@ func tally(k kit.Kept) (map[eval.Trial]*usageLine, []*usageLine, error) {
 	return trials, list, nil
 }
 
-// numbered makes the next folder NNN_name.
+// numbered creates the next folder NNN_name.
 func numbered(dir, name string) (string, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", err
@@ -209,10 +208,10 @@ func numbered(dir, name string) (string, error) {
 			return path, err
 		}
 	}
-	return "", fmt.Errorf("%s holds 999 runs: move some away", dir)
+	return "", fmt.Errorf("%s has 999 runs: move some elsewhere", dir)
 }
 
-// A folder is files being written. What goes wrong is kept until close.
+// A folder writes files. Errors are returned by close.
 type folder struct {
 	dir   string
 	files map[string]*openFile
@@ -236,10 +235,10 @@ func (w *folder) open(name string) *openFile {
 	return w.files[name]
 }
 
-// text adds to a file.
+// text appends to a file.
 func (w *folder) text(name, s string) {
 	if f := w.open(name); f != nil {
-		_, _ = f.WriteString(s) // a failure is kept by the writer until it is flushed
+		_, _ = f.WriteString(s) // Flush returns the error
 	}
 }
 

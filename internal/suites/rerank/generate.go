@@ -16,17 +16,17 @@ func generateCommand() kit.Command {
 		Name:  "generate",
 		Args:  []string{"DIR"},
 		Short: "generate synthetic data with known answers",
-		Long: `Writes a data set of the suite into DIR, the same for the same seed and sizes,
-and checks it. Nothing in it is real but what --from gives: a file of items
-(JSON Lines), for which reviews, people and requests are then generated.`,
+		Long: `Generates and validates a data set in DIR. The same seed and sizes give the same
+data. With --from, a JSON Lines file of items, only the reviews, people and
+requests are synthetic.`,
 		New: func(f *flag.FlagSet) func(args []string) (fmt.Stringer, error) {
 			var size dataSize
-			f.Uint64Var(&size.Seed, "seed", 42, "of everything that is drawn")
+			f.Uint64Var(&size.Seed, "seed", 42, "random seed")
 			f.IntVar(&size.Items, "items", 0, "items (default 100, or all of --from)")
-			f.IntVar(&size.Reviews, "reviews", 0, "reviews (default 12 an item)")
-			f.IntVar(&size.Users, "users", 0, "people (default a tenth of the reviews)")
+			f.IntVar(&size.Reviews, "reviews", 0, "reviews (default 12 per item)")
+			f.IntVar(&size.Users, "users", 0, "people (default one per 10 reviews)")
 			f.IntVar(&size.Requests, "requests", 60, "requests")
-			f.StringVar(&size.From, "from", "", "file of items to build upon")
+			f.StringVar(&size.From, "from", "", "file of items to use")
 			return func(args []string) (fmt.Stringer, error) {
 				d, notes, err := generateData(size)
 				if err != nil {
@@ -39,15 +39,15 @@ and checks it. Nothing in it is real but what --from gives: a file of items
 	}
 }
 
-// A dataSize says what data set to generate; 0 stands for the default.
+// A dataSize is the size of a data set to generate; 0 means the default.
 type dataSize struct {
 	Seed                            uint64
 	Items, Reviews, Users, Requests int
-	From                            string // file of items to take instead of generating them
+	From                            string // file of items to use instead of synthetic ones
 }
 
-// generateData generates a data set. The notes say what of real items could not be
-// read.
+// generateData generates a data set. The notes are warnings about the file of
+// items and about repeated requests.
 func generateData(size dataSize) (d *generate.Data, notes []string, err error) {
 	var base []*catalog.Item
 	source := ""
@@ -70,12 +70,12 @@ func generateData(size dataSize) (d *generate.Data, notes []string, err error) {
 		return nil, notes, fmt.Errorf("generating data: %w", err)
 	}
 	if d.Repeated > 0 {
-		notes = append(notes, fmt.Sprintf("%d of %d requests repeat another: there are not enough different ones for so few items", d.Repeated, size.Requests))
+		notes = append(notes, fmt.Sprintf("%d of %d requests are duplicates: generate more items to avoid them", d.Repeated, size.Requests))
 	}
 	return d, notes, nil
 }
 
-// given reads items, and what may be wrong with them.
+// given reads a file of items. The notes are warnings.
 func given(path string) (items []*catalog.Item, notes []string, err error) {
 	c, findings, err := catalog.Load(catalog.Files{Items: path})
 	if err != nil {

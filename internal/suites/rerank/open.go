@@ -18,9 +18,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// Open binds the suite to a study: it reads the data, holds every request to
-// every item, and makes the arms. The error is a [study.Errors] with every
-// finding, each with the file and line it concerns.
+// Open binds the suite to a study: it reads the data, evaluates every request on
+// every item, and makes the arms. The error is a [study.Errors] with all errors,
+// each with its file and line.
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
@@ -40,7 +40,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.check(f, &errs, len(d.faults) > 0)
 	for _, n := range b.sizes {
 		if n > len(b.catalog.Items) {
-			errs.Add(f.Errorf("candidates.sizes", "%d candidates, and the data have %d items", n, len(b.catalog.Items)))
+			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, kit.Plural(len(b.catalog.Items), "item", "items")))
 		}
 	}
 	if err := errs.Err(); err != nil {
@@ -59,7 +59,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	return b, nil
 }
 
-// studyData is what a study's files hold, as far as they could be read.
+// studyData is the valid data of a study's files, with the errors in the rest.
 type studyData struct {
 	catalog  *catalog.Catalog
 	requests []request.Request
@@ -68,14 +68,14 @@ type studyData struct {
 	hashes   Hashes
 }
 
-// Hashes are those of what was read.
+// Hashes are the hashes of the data files.
 type Hashes struct {
 	Data     string `json:"data_sha256"` // items, reviews and people
 	Requests string `json:"requests_sha256"`
 }
 
-// readData reads the files of a study. The error is that a file cannot be read
-// at all.
+// readData reads the files of a study. It returns an error only if a file cannot
+// be read at all.
 func readData(f *study.File, d Data) (*studyData, error) {
 	files := catalog.Files{Items: f.Resolve(d.Items), Reviews: f.Resolve(d.Reviews), Strip: d.Strip}
 	if d.Users != "" {
@@ -97,8 +97,8 @@ func readData(f *study.File, d Data) (*studyData, error) {
 	return out, nil
 }
 
-// check holds every request that could be read to every item. Where other
-// lines could not be, that may be why a request does not hold.
+// check validates every request against every item. If partial, invalid lines
+// may be the cause of an error.
 func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
 	for _, s := range evidence.Validate(b.catalog, b.requests) {
 		b.statuses[s.Status]++
@@ -108,7 +108,7 @@ func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
 		}
 		text := statusText(s)
 		if partial {
-			text += "; it may be because of other lines that could not be read"
+			text += "; invalid lines in the data may be the cause"
 		}
 		errs.Add(catalog.Finding{File: f.Resolve(b.study.Data.Requests), Line: s.Line, Text: text})
 	}
@@ -124,12 +124,12 @@ func statusText(s evidence.Status) string {
 	case evidence.NoMatch:
 		return fmt.Sprintf("request %s (%s): no item satisfies it, gold is %s; `scruple explain` shows the truth table", s.Request, s.Status, s.Gold)
 	case evidence.MultiMatch:
-		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want gold alone", s.Request, s.Status, len(s.Matches), matches)
+		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only gold", s.Request, s.Status, len(s.Matches), matches)
 	}
-	return fmt.Sprintf("request %s (%s): gold does not satisfy it (%s); these do: %s", s.Request, s.Status, s.Gold, matches)
+	return fmt.Sprintf("request %s (%s): gold is %s, but other items satisfy it: %s", s.Request, s.Status, s.Gold, matches)
 }
 
-// settle makes the items and the hashes of arms.
+// settle makes the items and the hashes of the arms.
 func (b *Bench) settle() {
 	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")

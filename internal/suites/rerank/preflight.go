@@ -18,8 +18,8 @@ import (
 //go:embed preflight/*.json
 var shippedPreflight embed.FS
 
-// A preflightCase is an answer made by hand whose scores are known. It goes
-// through the reader of answers and the scorer.
+// A preflightCase is a hand-written answer with known scores. It is parsed and
+// scored like a real answer.
 type preflightCase struct {
 	Case       string             `json:"case"`
 	Answer     string             `json:"answer"`
@@ -39,7 +39,7 @@ func checkCase(data []byte) (kit.Result, error) {
 func (c *preflightCase) check() []string {
 	const most = 10_000
 	if c.Candidates < 1 || c.Candidates > most || c.Gold < 1 || c.Gold > c.Candidates {
-		return []string{fmt.Sprintf("gold_position %d of %d candidates: want one from 1 to the number of candidates, and %d of those at most", c.Gold, c.Candidates, most)}
+		return []string{fmt.Sprintf("gold_position %d of %d candidates: want 1 to the number of candidates, and at most %d candidates", c.Gold, c.Candidates, most)}
 	}
 	rec := record{Gold: c.Gold}
 	for place := 1; place <= c.Candidates; place++ {

@@ -7,11 +7,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/measure"
 )
 
-// goldIsNew is why a ranking cannot be scored after gold has changed.
+// goldIsNew is why a ranking is unscored after gold has changed.
 const goldIsNew = "gold was not among the candidates that were ranked"
 
-// Score turns the outcomes of a case into fractions. Where there is no
-// prediction gold has no rank: no hit, and a reciprocal rank of 0.
+// Score turns the outcomes of a case into fractions. Without a prediction gold
+// has no rank: it is a miss with reciprocal rank 0.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	for t := range c.Answered() {
 		id := ""

@@ -13,11 +13,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// mostRivals is how many items that do not satisfy a request its truth table
-// shows to people.
+// mostRivals limits the items that do not satisfy the request in the text of a
+// truth table.
 const mostRivals = 20
 
-// An Asked is a request as it is explained.
+// An Asked is the head of an explanation: the request.
 type Asked struct {
 	Request   string `json:"request"`
 	Group     string `json:"group"`
@@ -30,14 +30,14 @@ func (a Asked) String() string {
 	return fmt.Sprintf("%s  %s\n%s\n%s\n", a.Request, a.Group, a.Text, a.Shorthand)
 }
 
-// A TruthTable is what is true of every item.
+// A TruthTable has the truth of each condition for every item.
 type TruthTable struct {
 	Asked
-	Conditions []string   `json:"conditions"` // left to right
-	Items      []TruthRow `json:"items"`      // those that satisfy it, those that may, those that do not
+	Conditions []string   `json:"conditions"` // from left to right
+	Items      []TruthRow `json:"items"`      // true first, then unknown, then false
 }
 
-// A TruthRow is a line of a truth table: true, unknown or false.
+// A TruthRow is the row of an item.
 type TruthRow struct {
 	Item       string           `json:"item"`
 	Name       string           `json:"name"`
@@ -45,7 +45,7 @@ type TruthRow struct {
 	Truth      evidence.Truth   `json:"truth"`
 }
 
-// An ItemTruth is what was looked at and found at one item.
+// An ItemTruth explains the truth of a request for one item.
 type ItemTruth struct {
 	Asked
 	Item  string                `json:"item"`
@@ -57,9 +57,8 @@ func (x ItemTruth) String() string {
 	return fmt.Sprintf("%v\n%s %s\n%v", x.Asked, x.Item, x.Name, x.Truth)
 }
 
-// Explain is the [TruthTable] of a request, or with an item its [ItemTruth]. It
-// needs of the data only what can be read, so that it can tell of a request why
-// validation refuses it.
+// Explain returns the [TruthTable] of a request, or the [ItemTruth] of an item.
+// It works with invalid data, to show why validation rejects a request.
 func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 	d, err := readData(f, s.Data)
 	if err != nil {
@@ -67,7 +66,7 @@ func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 	}
 	i := slices.IndexFunc(d.requests, func(r request.Request) bool { return r.ID == id })
 	if i < 0 {
-		return nil, study.Errors(append(d.faults, fmt.Errorf("there is no request %q that can be read in %s", id, f.Resolve(s.Data.Requests)))).Err()
+		return nil, study.Errors(append(d.faults, fmt.Errorf("no valid request %q in %s", id, f.Resolve(s.Data.Requests)))).Err()
 	}
 	r, evaluator := &d.requests[i], evidence.New(d.catalog.Graph)
 	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
@@ -76,7 +75,7 @@ func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 	}
 	it := d.catalog.Item(item)
 	if it == nil {
-		return nil, fmt.Errorf("there is no item %q that can be read in %s", item, f.Resolve(s.Data.Items))
+		return nil, fmt.Errorf("no valid item %q in %s", item, f.Resolve(s.Data.Items))
 	}
 	return ItemTruth{asked, it.ID, it.Name, evaluator.Explain(r.Structure, it)}, nil
 }
@@ -97,8 +96,8 @@ func truthTable(asked Asked, structure *request.Node, evaluator *evidence.Evalua
 	return t
 }
 
-// String is the table for people: of the items that do not satisfy the request
-// it shows the first and counts the rest.
+// String formats the table. It shows the first mostRivals items that do not
+// satisfy the request and counts the rest.
 func (t TruthTable) String() string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%v\n", t.Asked)
@@ -128,18 +127,18 @@ func (t TruthTable) String() string {
 		s.WriteByte('\n')
 	}
 	if more := rivals - mostRivals; more > 0 {
-		fmt.Fprintf(&s, "and %d more that do not satisfy it\n", more)
+		fmt.Fprintf(&s, "%d more false\n", more)
 	}
 	s.WriteString("\n+ true, - false, ? unknown\n")
 	return s.String()
 }
 
-// Warnings are what the data have that may be meant.
+// Warnings are about data that look wrong but are legal.
 func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
 
-// Facts count what validation says of the requests, and of how many pairs of
-// request and rival it cannot be told whether the rival satisfies the request:
-// it counts as wrong.
+// Facts count requests by validation status, and rivals by request. For an
+// unknown rival the data do not say whether it satisfies the request; it counts
+// as wrong.
 func (b *Bench) Facts() []eval.Fact {
 	var list []eval.Fact
 	for _, status := range []string{evidence.OK, evidence.NoMatch, evidence.MultiMatch, evidence.GoldNotMatch} {

@@ -22,8 +22,8 @@ func field(t *testing.T, line, name string) string {
 	return text
 }
 
-// TestExplainOfWhatValidationRefuses: the truth table shows why a request is
-// refused, which is when it is wanted.
+// TestExplainOfWhatValidationRefuses: the truth table works for a request that
+// validation rejects.
 func TestExplainOfWhatValidationRefuses(t *testing.T) {
 	var id, was string
 	f, s := opened(t, local, func(lines []string) {
@@ -32,7 +32,7 @@ func TestExplainOfWhatValidationRefuses(t *testing.T) {
 		lines[4] = "{broken"
 	})
 	if _, err := Open(f, s); err == nil || !strings.Contains(err.Error(), "gold_not_match") || !strings.Contains(err.Error(), "requests.jsonl:5") {
-		t.Fatalf("a gold that does not satisfy its request, and a broken line: %v", err)
+		t.Fatalf("an invalid gold and an invalid line: %v", err)
 	}
 	x, err := Explain(f, s, id, "")
 	if err != nil {
@@ -52,11 +52,11 @@ func TestExplainOfWhatValidationRefuses(t *testing.T) {
 		t.Errorf("of one item: %v, %v", x, err)
 	}
 	if _, err := Explain(f, s, "R99", ""); err == nil || !strings.Contains(err.Error(), "R99") || !strings.Contains(err.Error(), "requests.jsonl:5") {
-		t.Errorf("a request that is not there beside a line that cannot be read: %v", err)
+		t.Errorf("an unknown request and an invalid line: %v", err)
 	}
 }
 
-// TestFacts: what validation found is counted.
+// TestFacts: the results of validation are counted.
 func TestFacts(t *testing.T) {
 	f, s := opened(t, local, nil)
 	s.Data.Count = 7
@@ -81,8 +81,8 @@ func TestFacts(t *testing.T) {
 	}
 }
 
-// TestScoringOfChangedGold: a ranking is scored against gold as it is now, and
-// not at all where that was not among the candidates.
+// TestScoringOfChangedGold: a ranking is scored against the current gold, and is
+// unscored if that was not among the candidates.
 func TestScoringOfChangedGold(t *testing.T) {
 	b, err := starter(t, local)
 	if err != nil {
@@ -124,7 +124,7 @@ func TestScoringOfChangedGold(t *testing.T) {
 	}
 }
 
-// TestWithoutPrediction: neither exports nor placements make one up.
+// TestWithoutPrediction: exports and placements have no prediction either.
 func TestWithoutPrediction(t *testing.T) {
 	b, err := starter(t, local)
 	if err != nil {
@@ -150,9 +150,9 @@ func TestWithoutPrediction(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedHasItsHash: what changes an answer changes the hash of items
-// or arms, and gold alone changes neither what real models were asked nor
-// their arms.
+// TestWhatIsAskedHasItsHash: the hashes of items and arms cover what changes an
+// answer. A change of gold alone changes neither input hashes nor the arms of
+// real models.
 func TestWhatIsAskedHasItsHash(t *testing.T) {
 	open := func(text string, change func([]string)) *Bench {
 		b, err := Open(opened(t, text, change))

@@ -18,7 +18,7 @@ func Suite() kit.Suite {
 		Suite: eval.Suite{
 			Name:      "rerank",
 			Title:     "Constraint-satisfying reranking",
-			Doc:       "Which method puts the one candidate first that satisfies a request, at every number of candidates and under attack?",
+			Doc:       "Which method ranks first the only candidate that satisfies a request, at every number of candidates and under attack?",
 			Metrics:   metrics(),
 			Primary:   []string{hits(1)},
 			Secondary: []string{hits(5), metricMRR, metricInvalid},
@@ -29,9 +29,8 @@ func Suite() kit.Suite {
 		Cases:   shippedPreflight,
 		Check:   checkCase,
 		Explain: &kit.Explain{
-			Doc: `ITEM is a request: its truth table over the candidates' data.
-With OF, one of those, it shows what was looked at and found there, condition by
-condition.`,
+			Doc: `ITEM is a request. The output is its truth table over all items.
+With OF, the id of an item, the output is the evidence for each condition.`,
 			Show: func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error) {
 				return Explain(f, own.(*Study), item, of)
 			},
@@ -46,7 +45,7 @@ condition.`,
 	}
 }
 
-// starterFiles are a study and a generated data set.
+// starterFiles are a study and a synthetic data set.
 func starterFiles() ([]kit.File, error) {
 	files, err := kit.Template(template, "template")
 	if err != nil {

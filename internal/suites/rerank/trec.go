@@ -11,14 +11,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// noPrediction stands in a run file for an answer without a ranking, so that
-// the query counts as answered wrongly and is not left out.
+// noPrediction is the document of a query without a ranking: trec_eval scores
+// the query as wrong and does not skip it.
 const noPrediction = "NO_PREDICTION"
 
-// trecExport writes a run's rankings as trec_eval reads them: one run file an
-// arm and replicate, and judgements in which the right item alone is relevant.
+// trecExport writes rankings for trec_eval: one run file for each arm and
+// replicate, and judgements in which only the right item is relevant.
 func trecExport() kit.Export {
-	return kit.Export{Name: "trec", Doc: "the rankings as trec_eval reads them: a run file an arm, and the judgements",
+	return kit.Export{Name: "trec", Doc: "rankings for trec_eval: one run file per arm and replicate, and the judgements",
 		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 			return writeTREC(bench.(*Bench), k, dir)
 		}}
@@ -55,11 +55,11 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 	if err := w.close(); err != nil {
 		return "", fmt.Errorf("exporting runs: %w", err)
 	}
-	return fmt.Sprintf("%d files to %s", len(w.files), dir), nil
+	return fmt.Sprintf("%s to %s", kit.Plural(len(w.files), "file", "files"), dir), nil
 }
 
-// ranking is a trial's ranking as ids, and the id of gold; false where there is
-// no prediction.
+// ranking is a trial's ranking as ids, and the id of gold. It reports false
+// without a prediction.
 func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool) {
 	_, r, err := b.find(t)
 	if err != nil {
@@ -83,7 +83,7 @@ type replicateOf struct {
 	n   int
 }
 
-// runNames gives each arm and replicate the name of its run file.
+// runNames names the run file of each arm and replicate.
 func runNames(arms []eval.Arm, replicates int) (map[replicateOf]string, error) {
 	names, taken := map[replicateOf]string{}, map[string]string{}
 	for _, arm := range arms {
@@ -93,7 +93,7 @@ func runNames(arms []eval.Arm, replicates int) (map[replicateOf]string, error) {
 				name += fmt.Sprintf("_%d", n)
 			}
 			if other, ok := taken[name]; ok {
-				return nil, fmt.Errorf("exporting runs: arms %s and %s would share the file %s.run: rename a method", other, arm.ID, name)
+				return nil, fmt.Errorf("exporting runs: arms %s and %s both need the file %s.run: rename a method", other, arm.ID, name)
 			}
 			taken[name], names[replicateOf{arm.ID, n}] = arm.ID, name
 		}
@@ -101,8 +101,8 @@ func runNames(arms []eval.Arm, replicates int) (map[replicateOf]string, error) {
 	return names, nil
 }
 
-// trecID is an id without the blanks that part the fields of TREC files; what
-// is not a letter, digit or sign is written as in addresses, and so is %.
+// trecID percent-encodes white space, control characters and % in an id: white
+// space separates the fields of TREC files.
 func trecID(id string) string {
 	var b strings.Builder
 	for _, r := range id {

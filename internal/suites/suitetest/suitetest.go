@@ -1,10 +1,9 @@
-// Package suitetest holds what every suite's bench must satisfy, whatever it
-// evaluates: a suite passes its bench and a way to answer to [Bench], in a test
-// of its own. What is tested here is what the stages rely on: that a trial can
-// be performed again from the journal, that scoring is a function of what is
-// stored, and that metrics are what they say of themselves.
+// Package suitetest has the conformance tests for the bench of a suite. A suite
+// calls [Bench] in a test with its bench and a fake. The tests cover what the
+// stages rely on: a trial can be replayed from the journal, scoring depends only
+// on stored data, and scores match the declared metrics.
 //
-// The package must not know any suite.
+// The package must not import suites.
 package suitetest
 
 import (
@@ -23,14 +22,14 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// Answer gives what a model, judge or pipeline answers. It must depend on the
-// request only, and be safe for concurrent use.
+// Answer fakes a model, judge or pipeline. It must depend only on the request
+// and be safe for concurrent use.
 type Answer func(stage eval.Stage, step string, r eval.Request) (eval.Response, error)
 
-// mostItems is how many items a test looks at; a bench may have thousands.
+// mostItems limits the items of a test; a bench may have thousands.
 const mostItems = 12
 
-// Bench tests a bench of a suite with answers from a fake.
+// Bench tests the bench of a suite with answers from a fake.
 func Bench(t *testing.T, suite eval.Suite, b eval.Bench, answer Answer) {
 	t.Helper()
 	c := &conformance{suite: suite, bench: b, answer: answer}
@@ -44,11 +43,11 @@ func Bench(t *testing.T, suite eval.Suite, b eval.Bench, answer Answer) {
 	for i, tr := range trials {
 		first[i] = c.do(t, tr)
 	}
-	t.Run("performing again asks the same", func(t *testing.T) { c.repeats(t, trials, first) })
+	t.Run("performing again makes the same calls", func(t *testing.T) { c.repeats(t, trials, first) })
 	t.Run("performing again is answered from the journal", func(t *testing.T) { c.replays(t, trials, first) })
 	t.Run("errors of the asker are passed on", func(t *testing.T) { c.passesErrors(t, trials, first) })
 	t.Run("scores are declared and in range", func(t *testing.T) { c.inRange(t, trials, first) })
-	t.Run("scoring is a function of what is stored", func(t *testing.T) { c.pure(t, trials, first) })
+	t.Run("scoring depends only on stored data", func(t *testing.T) { c.pure(t, trials, first) })
 	t.Run("concurrent use changes nothing", func(t *testing.T) { c.concurrent(t, trials, first) })
 	t.Run("exhibits stay inside their text", func(t *testing.T) { c.exhibits(t, trials, first) })
 	t.Run("outcomes of every kind can be scored", func(t *testing.T) { c.anyOutcome(t, trials) })
@@ -60,7 +59,7 @@ type conformance struct {
 	answer Answer
 }
 
-// done is a trial with everything that came of it.
+// done is the result of a trial.
 type done struct {
 	outcome  eval.Outcome
 	verdicts []eval.Verdict
@@ -68,8 +67,7 @@ type done struct {
 	calls    map[string]eval.Call // by stage and step
 }
 
-// A journal asks the fake and keeps what was asked; steps it was made with are
-// answered from it and not asked again.
+// A journal records calls to the fake. It answers known steps without a call.
 type journal struct {
 	answer Answer
 	stage  eval.Stage
@@ -78,7 +76,7 @@ type journal struct {
 
 	mu    sync.Mutex
 	calls map[string]eval.Call
-	fresh int // asked, not known
+	fresh int // calls to the fake
 }
 
 func (j *journal) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
@@ -86,11 +84,11 @@ func (j *journal) Ask(_ context.Context, step string, r eval.Request) (eval.Resp
 	defer j.mu.Unlock()
 	name := string(j.stage) + " " + step
 	if _, twice := j.calls[name]; twice {
-		return eval.Response{}, fmt.Errorf("step %q is asked twice in a trial", step)
+		return eval.Response{}, fmt.Errorf("duplicate step %q in a trial", step)
 	}
 	call, known := j.known[name]
 	if known && call.Key != r.Key() {
-		return eval.Response{}, fmt.Errorf("step %q is another request than before: %s", step, strings.Join(eval.DiffParts(call.Parts, r.Parts()), "; "))
+		return eval.Response{}, fmt.Errorf("the request of step %q changed: %s", step, strings.Join(eval.DiffParts(call.Parts, r.Parts()), "; "))
 	}
 	if !known {
 		j.fresh++
@@ -107,7 +105,7 @@ func (j *journal) Ask(_ context.Context, step string, r eval.Request) (eval.Resp
 	return call.Response, nil
 }
 
-// perform performs and judges a trial over a journal.
+// perform performs and judges a trial with a journal.
 func (c *conformance) perform(tr eval.Trial, known map[string]eval.Call) (done, int, error) {
 	run := &journal{answer: c.answer, stage: eval.StageRun, known: known, calls: map[string]eval.Call{}}
 	o, err := c.bench.Perform(context.Background(), tr, run)
@@ -148,18 +146,18 @@ func (c *conformance) documented(t *testing.T) {
 	seen := map[string]bool{}
 	for _, m := range c.suite.Metrics {
 		if seen[m.Name] {
-			t.Errorf("metric %s is there twice", m.Name)
+			t.Errorf("duplicate metric %s", m.Name)
 		}
 		seen[m.Name] = true
 		if m.Title == "" || m.Doc == "" || m.Formula == "" || !(m.Min < m.Max) {
-			t.Errorf("metric %s does not say what it is: %+v", m.Name, m)
+			t.Errorf("metric %s is not documented: %+v", m.Name, m)
 		}
 		if m.Kind != eval.Scoring && m.Kind != eval.Analysis || (m.Pooling == eval.ByEstimator) != (m.Estimate != nil) || m.Estimate == nil && m.Pooling != eval.MeanOfItems && m.Pooling != eval.RatioOfSums {
 			t.Errorf("metric %s has kind %q and pooling %q", m.Name, m.Kind, m.Pooling)
 		}
 	}
 	if c.suite.Name == "" || c.suite.Title == "" || c.suite.Doc == "" || len(seen) == 0 {
-		t.Errorf("the suite does not say what it is: %+v", c.suite)
+		t.Errorf("the suite is not documented: %+v", c.suite)
 	}
 }
 
@@ -167,18 +165,18 @@ func (c *conformance) identified(t *testing.T) {
 	items, arms := map[string]bool{}, map[string]bool{}
 	for _, it := range c.bench.Items() {
 		if it.ID == "" || items[it.ID] || it.Input == 0 || it.Gold == 0 {
-			t.Errorf("item %+v has no id of its own, or no hashes", it)
+			t.Errorf("item %+v has no unique id or no hashes", it)
 		}
 		items[it.ID] = true
 	}
 	for _, a := range c.bench.Arms() {
 		if a.ID == "" || arms[a.ID] || a.Hash == "" || len(a.Levels) == 0 {
-			t.Errorf("arm %+v has no id of its own, no hash or no levels", a)
+			t.Errorf("arm %+v has no unique id, no hash or no levels", a)
 		}
 		arms[a.ID] = true
 	}
 	if !slices.EqualFunc(c.bench.Arms(), c.bench.Arms(), func(a, b eval.Arm) bool { return cmp.Equal(a, b) }) {
-		t.Error("the arms are not the same when they are listed again")
+		t.Error("a second call of Arms gives other arms")
 	}
 }
 
@@ -214,13 +212,13 @@ func (c *conformance) replays(t *testing.T, trials []eval.Trial, first []done) {
 			t.Fatal(err)
 		}
 		if fresh > 0 {
-			t.Errorf("%v: %d steps were asked again", tr, fresh)
+			t.Errorf("%v: %d repeated calls", tr, fresh)
 		}
 		same(t, tr, first[i], again)
 	}
 }
 
-// errAsked is an error no suite knows.
+// errAsked is an error unknown to suites.
 type errAsked struct{}
 
 func (errAsked) Error() string { return "the fake does not answer" }
@@ -233,7 +231,7 @@ func (c *conformance) passesErrors(t *testing.T, trials []eval.Trial, first []do
 		}
 		judge := &journal{answer: c.answer, stage: eval.StageJudge, fail: errAsked{}, calls: map[string]eval.Call{}}
 		if _, err := c.bench.Judge(context.Background(), tr, first[i].outcome, judge); judge.fresh > 0 && err == nil {
-			t.Errorf("%v: an error of the judge's asker is lost, though nobody said that the call alone is at fault", tr)
+			t.Errorf("%v: an error of the judge's asker is lost, though it does not concern the call alone", tr)
 		}
 	}
 }
@@ -246,7 +244,7 @@ func (c *conformance) inRange(t *testing.T, trials []eval.Trial, first []done) {
 			c.check(t, tr, s)
 			key := [2]string{s.Unit, s.Metric}
 			if seen[key] {
-				t.Errorf("%v: %s of %q is scored twice", tr, s.Metric, s.Unit)
+				t.Errorf("%v: duplicate score %s of %q", tr, s.Metric, s.Unit)
 			}
 			seen[key] = true
 			scored[s.Metric] = true
@@ -257,7 +255,7 @@ func (c *conformance) inRange(t *testing.T, trials []eval.Trial, first []done) {
 	}
 }
 
-// rounding is how far a fraction may be out of its range by rounding.
+// rounding is the tolerance for the range of a fraction.
 const rounding = 1e-9
 
 func (c *conformance) check(t *testing.T, tr eval.Trial, s eval.Score) {
@@ -268,7 +266,7 @@ func (c *conformance) check(t *testing.T, tr eval.Trial, s eval.Score) {
 		t.Errorf("%v: metric %q is not declared", tr, s.Metric)
 	case s.Unscored != "":
 		if s.Num != 0 || s.Den != 0 {
-			t.Errorf("%v: %s of %q is unscored and yet %v/%v", tr, s.Metric, s.Unit, s.Num, s.Den)
+			t.Errorf("%v: %s of %q is unscored but has %v/%v", tr, s.Metric, s.Unit, s.Num, s.Den)
 		}
 	case m.Estimate != nil || s.Row != nil:
 		if m.Estimate == nil || s.Row == nil {
@@ -281,7 +279,7 @@ func (c *conformance) check(t *testing.T, tr eval.Trial, s eval.Score) {
 	}
 }
 
-// pure scores trials in another order and from copies, with nothing shared.
+// pure scores trials in another order and from copies.
 func (c *conformance) pure(t *testing.T, trials []eval.Trial, first []done) {
 	for i := len(trials) - 1; i >= 0; i-- {
 		o := first[i].outcome
@@ -297,8 +295,8 @@ func (c *conformance) pure(t *testing.T, trials []eval.Trial, first []done) {
 	}
 }
 
-// concurrent does every trial several times at once; with -race it finds what
-// is shared and should not be.
+// concurrent performs every trial several times at once, to find data races with
+// -race.
 func (c *conformance) concurrent(t *testing.T, trials []eval.Trial, first []done) {
 	var wg sync.WaitGroup
 	for range 4 {
@@ -338,7 +336,7 @@ func (c *conformance) exhibits(t *testing.T, trials []eval.Trial, first []done) 
 	}
 }
 
-// anyOutcome scores what no arm of the test may have given.
+// anyOutcome scores outcomes of every kind.
 func (c *conformance) anyOutcome(t *testing.T, trials []eval.Trial) {
 	for _, tr := range trials {
 		for _, o := range []eval.Outcome{
