@@ -10,15 +10,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
-// An answer is a sentence that answers the study's question, or says why it
-// cannot be answered.
+// An answer is a sentence that answers the study's question, or the reason why
+// there is no answer.
 type answer struct {
 	Text  string
 	Tone  tone
-	Notes []string // warnings that travel with the comparison
+	Notes []string // warnings of the comparison
 }
 
-// A verdict is what the gate said, in words.
+// A verdict is the verdict of the gate, in words.
 type verdict struct {
 	*gate.Verdict
 	Tone tone
@@ -27,11 +27,11 @@ type verdict struct {
 	Tags []string
 }
 
-// answer is the first section: what a busy reader needs.
+// answer is the first section: the answer in brief.
 func (b *builder) answer() section {
 	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
 	if b.v == nil {
-		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so no gate was applied."})
+		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so there is no verdict."})
 	} else {
 		s.Blocks = append(s.Blocks, block{Verdict: newVerdict(b.v)})
 	}
@@ -41,7 +41,7 @@ func (b *builder) answer() section {
 	return s
 }
 
-// answers are sentences, one for each primary comparison on a primary metric.
+// answers returns one sentence per primary comparison on a primary metric.
 func (b *builder) answers() []answer {
 	var list []answer
 	for _, c := range b.a.Comparisons {
@@ -51,14 +51,14 @@ func (b *builder) answers() []answer {
 	}
 	if len(list) == 0 {
 		list = append(list, answer{
-			Text: "The study names no primary comparison: the results below describe, they answer no question.",
+			Text: "The study names no primary comparison: the results below are only descriptive.",
 			Tone: unsure,
 		})
 	}
 	return list
 }
 
-// finding is how a comparison came out.
+// finding classifies the result of a comparison.
 type finding int
 
 const (
@@ -69,8 +69,8 @@ const (
 	bBetter
 )
 
-// found reads a comparison. A difference counts when the p-value, after the
-// study's correction where there is one, is below alpha.
+// found classifies a comparison. A difference is significant if the p-value, after
+// the study's correction if any, is below alpha.
 func found(c analyse.Comparison, m analyse.Metric, alpha float64) finding {
 	p := c.PAdjusted
 	if !p.Defined() {
@@ -89,8 +89,8 @@ func found(c analyse.Comparison, m analyse.Metric, alpha float64) finding {
 	return bBetter
 }
 
-// sentence says what a comparison showed. It never says that something is
-// proven, and never that two arms are equal.
+// sentence describes the result of a comparison. It never claims a proof or that
+// two arms are equal.
 func (b *builder) sentence(c analyse.Comparison) answer {
 	m := b.metric(c.Metric)
 	f := found(c, m, b.a.Study.Alpha)
@@ -115,7 +115,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Text += " Lower is better."
 	}
 	if tags := b.simulatedTag(c.A, c.B); tags != nil {
-		a.Text += " Simulated answers: this says nothing of real models."
+		a.Text += " Simulated answers: this says nothing about real models."
 		a.Tone = unsure
 	}
 	return a
@@ -123,7 +123,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 
 const minusBetween = " " + minus + " "
 
-// evidence is what stands in brackets behind a difference.
+// evidence returns the text in brackets after a difference.
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	parts := []string{
 		b.ci + " " + scaleOf(m).interval(c.Low, c.High, true),
@@ -149,14 +149,14 @@ func (b *builder) corrected() bool {
 	return b.a.Study.Correction != "" && b.a.Study.Correction != "none"
 }
 
-// correction is the name of the correction, written as the name it is.
+// correction returns the name of the correction.
 func (b *builder) correction() string {
 	name := []rune(b.a.Study.Correction)
 	return strings.ToUpper(string(name[:1])) + string(name[1:])
 }
 
-// reservation says where test and interval disagree, and what an interval
-// round 0 means.
+// reservation explains a disagreement between test and interval, and an interval
+// that contains 0.
 func (b *builder) reservation(f finding, c analyse.Comparison) string {
 	if !c.Low.Defined() || !c.High.Defined() {
 		return ""
@@ -164,13 +164,13 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 	spans := c.Low <= 0 && c.High >= 0
 	switch {
 	case f == noEvidence && spans, f == notTested && spans:
-		return "; the interval spans 0"
+		return "; the interval contains 0"
 	case f == noEvidence && b.corrected():
-		return "; the interval leaves out 0, but it is not corrected for the number of comparisons"
+		return "; the interval excludes 0, but is not corrected for the number of comparisons"
 	case f == noEvidence:
-		return "; the interval leaves out 0, but the test does not reject it"
+		return "; the interval excludes 0, but the test does not reject 0"
 	case (f == aBetter || f == bBetter) && spans:
-		return "; the test rejects 0, but the interval spans it"
+		return "; the test rejects 0, but the interval contains it"
 	}
 	return ""
 }
@@ -183,7 +183,7 @@ func newVerdict(v *gate.Verdict) *verdict {
 	return said
 }
 
-// line says it on one: "Gate: PASS (exit code 0), outcome A".
+// line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".
 func (v *verdict) line() string {
 	text := tagged(PlainLine, cell{Text: "Gate: " + v.Word + " (" + v.Exit + ")", Tags: v.Tags})
 	if v.Outcome != "" {
@@ -192,7 +192,7 @@ func (v *verdict) line() string {
 	return text
 }
 
-// Table shows the rules with the values they read; nil when there are none.
+// Table returns the rules with the values they read, or nil without rules.
 func (v *verdict) Table() *table {
 	if len(v.Conditions) == 0 {
 		return nil
@@ -213,7 +213,7 @@ func (v *verdict) Table() *table {
 	return t
 }
 
-// values writes what a rule read, one a line.
+// values returns the values a rule read, one per line.
 func values(c gate.Condition) []string {
 	var list []string
 	for _, u := range c.Values {
@@ -222,8 +222,8 @@ func values(c gate.Condition) []string {
 	return list
 }
 
-// conditionState says how a rule came out. Of the outcomes one applies, and
-// that the others do not is no failure.
+// conditionState returns the result of a rule. Only one outcome applies, so an
+// outcome that does not apply is not a failure.
 func conditionState(c gate.Condition, outcome string) (string, tone) {
 	switch {
 	case c.Kind == "outcome" && c.Name == outcome:
@@ -238,7 +238,7 @@ func conditionState(c gate.Condition, outcome string) (string, tone) {
 	return string(c.State), bad
 }
 
-// used writes a value a rule read: "diff(a, b, composite) = 0.0408".
+// used formats a value that a rule read: "diff(a, b, composite) = 0.0408".
 func used(u gate.Used) string {
 	text := u.Name + " = "
 	if u.Value == nil {
@@ -252,8 +252,8 @@ func used(u gate.Used) string {
 	return text
 }
 
-// exact writes a value a rule was applied to with six significant digits, so
-// that it can be held against the threshold.
+// exact formats a value that a rule read with six significant digits, for
+// comparison with the threshold.
 func exact(x float64) string {
 	s := strconv.FormatFloat(x, 'g', 6, 64)
 	return strings.ReplaceAll(s, "-", minus)

@@ -7,8 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
-// arms is the second section: how each arm did, what came of its trials, and
-// what they took.
+// arms is the second section: scores, trial outcomes and usage of each arm.
 func (b *builder) arms() section {
 	s := section{ID: "arms", Title: "Arms"}
 	for _, m := range b.ranked("primary") {
@@ -27,7 +26,7 @@ func (b *builder) arms() section {
 	return s
 }
 
-// asked reports whether any arm asked a model.
+// asked reports whether any arm called a model.
 func (b *builder) asked() bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls > 0 })
 }
@@ -60,7 +59,7 @@ func (b *builder) scoreTable(caption string, ms []analyse.Metric) *table {
 }
 
 func (b *builder) valueLegend() []string {
-	return []string{"Below each value: its " + b.ci + " and the number of items it rests on. ↑ higher is better, ↓ lower is better."}
+	return []string{"Below each value: its " + b.ci + " and the number of items. ↑ higher is better, ↓ lower is better."}
 }
 
 func arrow(m analyse.Metric) string {
@@ -70,7 +69,7 @@ func arrow(m analyse.Metric) string {
 	return " ↓"
 }
 
-// estimateCell is a value with its interval and n below it.
+// estimateCell returns a value with its interval and n below it.
 func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 	e, ok := b.a.Estimate(arm, m.Name)
 	if !ok {
@@ -92,8 +91,8 @@ func estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	return c
 }
 
-// estimateReasons is why an estimate or its interval is undefined, and what
-// else the analysis has to say of it.
+// estimateReasons returns why an estimate or its interval is undefined, and the
+// warnings of the analysis.
 func estimateReasons(e analyse.Estimate) []string {
 	undefined := !e.Value.Defined() || !e.Low.Defined() || !e.High.Defined()
 	switch {
@@ -102,17 +101,17 @@ func estimateReasons(e analyse.Estimate) []string {
 	case e.Items == 0:
 		return []string{"undefined: no item has this metric"}
 	case e.Den == 0:
-		return []string{"undefined: there was nothing to count, the denominator is 0"}
+		return []string{"undefined: the denominator is 0"}
 	case e.Clusters < 2:
-		return []string{"no interval: it takes at least two clusters"}
+		return []string{"no interval: needs at least two clusters"}
 	}
 	return []string{"undefined, and the analysis gives no reason"}
 }
 
-// outcomeTable counts what came of the trials of each arm. Nothing that went
-// wrong is left out because it did not happen: a 0 is a result.
+// outcomeTable counts the trial outcomes of each arm. It shows failures that did
+// not occur as 0: a 0 is a result.
 func (b *builder) outcomeTable() *table {
-	t := &table{Caption: "What came of the trials", Columns: []column{
+	t := &table{Caption: "Trial outcomes", Columns: []column{
 		{Title: "Arm"},
 		{Title: "Planned", Align: right}, {Title: "OK", Align: right}, {Title: "Malformed", Align: right},
 		{Title: "Refused", Align: right}, {Title: "Failed", Align: right}, {Title: "Repaired", Align: right},
@@ -127,13 +126,13 @@ func (b *builder) outcomeTable() *table {
 		})
 	}
 	t.Legend = []string{
-		"Malformed and refused answers are scored like any other. Failed trials got no answer: they are left out of the scores and counted here.",
-		"Unscored counts entries of all metrics that have no fraction, each with its reason in the results.",
+		"Malformed and refused answers are scored like any other. Failed trials have no answer: they are counted here and not scored.",
+		"Unscored counts entries of all metrics without a score; the results have the reasons.",
 	}
 	return t
 }
 
-// merged says once what is the same of many arms.
+// merged joins rows that are the same for many arms.
 func (b *builder) merged(t *table) *table {
 	if !b.crowded() {
 		return t
@@ -162,8 +161,8 @@ func (b *builder) merged(t *table) *table {
 
 func number(n int) cell { return cell{Text: count(n)} }
 
-// briefOutcomes has a row for the arms that had the same trouble, and what was
-// noted beside it in sum.
+// briefOutcomes has one row for arms with the same outcomes, and sums notes and
+// usage in the legend.
 func (b *builder) briefOutcomes() *table {
 	full := b.outcomeTable()
 	last := len(full.Columns) - 1
@@ -193,22 +192,22 @@ func (b *builder) briefOutcomes() *table {
 			cost  analyse.Number
 		}{{arm.Calls, arm.CostUSD}, {arm.JudgeCalls, arm.JudgeCostUSD}} {
 			if c.calls > 0 {
-				cost += c.cost // undefined where one is
+				cost += c.cost // undefined if one is
 			}
 		}
 	}
-	t.Legend = append(t.Legend, "All arms asked "+plural(calls, "call", "calls")+" of "+count(in)+" tokens in and "+count(out)+" out, for "+spent(cost)+". Arm by arm: the report with -v, or as HTML.")
+	t.Legend = append(t.Legend, "All arms: "+plural(calls, "call", "calls")+", "+plural(in, "input token", "input tokens")+", "+plural(out, "output token", "output tokens")+", "+spent(cost)+". For each arm: the report with -v, or as HTML.")
 	return t
 }
 
 func spent(cost analyse.Number) string {
 	if !cost.Defined() {
-		return "a cost that is not known"
+		return "unknown cost"
 	}
 	return usd(cost)
 }
 
-// rare is a count that is 0 as a rule.
+// rare is a count that is usually 0.
 func rare(n int) cell {
 	if n == 0 {
 		return cell{Text: "0", Tone: muted}
@@ -244,15 +243,15 @@ func (b *builder) unscored(arm string) int {
 	return n
 }
 
-// reasonsAndNotes lists what has no column of its own.
+// reasonsAndNotes lists reasons and notes without their own column.
 func reasonsAndNotes(arm analyse.Arm) string {
 	others := filter(arm.Notes, func(c analyse.Count) bool { return c.Name != "repaired" && c.Name != "truncated" })
 	return counted(slices.Concat(arm.Reasons, others))
 }
 
-// usageTable says what the answers took.
+// usageTable shows usage and cost.
 func (b *builder) usageTable() *table {
-	t := &table{Caption: "What the answers took", Columns: []column{
+	t := &table{Caption: "Usage and cost", Columns: []column{
 		{Title: "Arm"},
 		{Title: "Calls", Align: right}, {Title: "Retried", Align: right},
 		{Title: "Tokens in", Align: right}, {Title: "Cached", Align: right},
@@ -274,11 +273,11 @@ func (b *builder) usageTable() *table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Legend = []string{"Tokens are the provider's own counts; cached ones were read from its prompt cache. Retried counts requests beyond the first of a call. Costs are in US dollars."}
+	t.Legend = []string{"Tokens are as counted by the provider; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
 	return t
 }
 
-// latencyCells are the median and the 95th percentile of a call.
+// latencyCells returns the median and the 95th percentile of a call.
 func latencyCells(arm analyse.Arm, ns *notes) []cell {
 	if arm.LatencyMS == nil {
 		none := undefinedCell(ns, "no call was answered")
@@ -295,5 +294,5 @@ func costCell(cost analyse.Number, calls int, ns *notes) cell {
 	case calls == 0:
 		return undefinedCell(ns, "no call was made")
 	}
-	return undefinedCell(ns, "no price is known for this model; give models.price in the study file")
+	return undefinedCell(ns, "the price of this model is unknown; give models.price in the study file")
 }

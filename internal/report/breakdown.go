@@ -6,8 +6,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
-// breakdown is the fourth section: every metric by arm and stratum, the
-// suite's own tables, and how good the judges are.
+// breakdown is the fourth section: every metric by arm and stratum, the suite's
+// own tables, and the accuracy of the judges.
 func (b *builder) breakdown() section {
 	s := section{ID: "breakdown", Title: "Breakdown", InTerm: whenVerbose}
 	for _, m := range b.ranked("primary", "secondary") {
@@ -25,8 +25,8 @@ func (b *builder) breakdown() section {
 	return s
 }
 
-// strata has a chart for each factor: arms within levels, and all items first.
-// Of many arms it has a table with a column a level instead.
+// strata has a chart for each factor: all items first, then arms within levels.
+// For many arms it has a table with one column per level instead.
 func (b *builder) strata(m analyse.Metric) []block {
 	strata := filter(b.a.Estimates, func(e analyse.Estimate) bool { return e.Metric == m.Name && e.Stratum != nil })
 	var blocks []block
@@ -41,7 +41,7 @@ func (b *builder) strata(m analyse.Metric) []block {
 	return blocks
 }
 
-// strataTable has a row an arm and a column a level of a factor.
+// strataTable has one row per arm and one column per level of a factor.
 func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.Estimate) *table {
 	t := &table{Caption: m.Title + " by " + factor, Columns: []column{{Title: "Arm"}, {Title: "All items", Align: right}}, Legend: b.valueLegend()}
 	levels := factors(strata, levelOf)
@@ -72,7 +72,7 @@ func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.
 
 func levelOf(e analyse.Estimate) string { return e.Stratum.Value }
 
-// levelCell is a value with its interval and n below it, shaded by its level.
+// levelCell returns a value with its interval and n below it, shaded by value.
 func levelCell(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	c := estimated(m, e, ns)
 	if m.Min == 0 && m.Max == 1 {
@@ -101,8 +101,8 @@ func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []meas
 	return rows
 }
 
-// otherMetrics is a compact table of what is neither primary nor secondary: a
-// row for each metric, a column for each arm.
+// otherMetrics is a compact table of the metrics that are neither primary nor
+// secondary: one row per metric, one column per arm.
 func (b *builder) otherMetrics() *table {
 	ms := filter(b.metrics(), func(m analyse.Metric) bool { return m.Rank != "primary" && m.Rank != "secondary" })
 	if len(ms) == 0 {
@@ -127,14 +127,14 @@ func (b *builder) otherMetrics() *table {
 }
 
 func (b *builder) judges() *table {
-	t := &table{Caption: "Judges, on cases whose answer is known", Columns: []column{
-		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: point}, {Title: "What follows for scoring"},
+	t := &table{Caption: "Judges, on cases with known answers", Columns: []column{
+		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: point}, {Title: "Effect on scoring"},
 	}}
 	rate := scale{percent: true, decimals: 1}
 	for _, j := range b.a.Judges {
 		reasons := j.Warnings
 		if len(reasons) == 0 && !j.Accuracy.Defined() {
-			reasons = []string{"undefined: the judge was given no case whose answer is known"}
+			reasons = []string{"undefined: the judge had no case with a known answer"}
 		}
 		t.Rows = append(t.Rows, []cell{
 			{Text: j.Name},
@@ -151,7 +151,7 @@ func (b *builder) judges() *table {
 	return t
 }
 
-// suiteTable shows a table a suite made. Its rows may be ragged.
+// suiteTable shows a suite's own table. Its rows may be ragged.
 func suiteTable(title, note string, columns []string, rows [][]string) *table {
 	t := &table{Caption: title, Legend: nonEmpty(note)}
 	for j, c := range columns {
@@ -173,7 +173,7 @@ func suiteTable(title, note string, columns []string, rows [][]string) *table {
 	return t
 }
 
-// numeric reports whether a column holds numbers and nothing else.
+// numeric reports whether a column contains only numbers.
 func numeric(rows [][]string, j int) bool {
 	some := false
 	for _, r := range rows {

@@ -9,8 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A chart is a dot-and-whisker plot: rows of a label, a point with its
-// interval on a common axis, and the numbers in text beside it.
+// A chart is a dot-and-whisker plot. A row has a label, a point with its interval
+// on a common axis, and the numbers as text.
 type chart struct {
 	Caption string
 	Lead    string   // how to read it
@@ -26,18 +26,18 @@ type chartRow struct {
 	Label cell
 	Spot  spot
 	Cells []cell
-	Total bool // over all items, where the other rows are strata
+	Total bool // over all items, among rows of strata
 }
 
-// A spot is a value and its interval on an axis, each from 0 (left end) to 1
-// or NaN where undefined.
+// A spot is a value and its interval on an axis, each from 0 (left end) to 1, or
+// NaN if undefined.
 type spot struct{ Point, Low, High float64 }
 
 func (s spot) HasPoint() bool    { return !math.IsNaN(s.Point) }
 func (s spot) HasInterval() bool { return !math.IsNaN(s.Low) && !math.IsNaN(s.High) }
 
-// An axis runs from Low to High. Zero is where 0 is on it, NaN where it is not
-// a reference.
+// An axis runs from Low to High. Zero is the place of 0 on it, NaN if 0 is not a
+// reference.
 type axis struct {
 	Low, High float64
 	Zero      float64
@@ -52,7 +52,7 @@ type tick struct {
 	Label string
 }
 
-// at is where a number is on the axis.
+// at returns the place of a number on the axis.
 func (a axis) at(n analyse.Number) float64 {
 	if !n.Defined() {
 		return math.NaN()
@@ -62,7 +62,7 @@ func (a axis) at(n analyse.Number) float64 {
 
 func (a axis) spot(m eval.Measured) spot { return spot{a.at(m.Value), a.at(m.Low), a.at(m.High)} }
 
-// extent is the range of numbers an axis has to show.
+// extent is the range of numbers on an axis.
 type extent struct{ low, high float64 }
 
 func newExtent() extent { return extent{math.Inf(1), math.Inf(-1)} }
@@ -75,9 +75,9 @@ func (x *extent) include(ns ...analyse.Number) {
 	}
 }
 
-// newAxis lays an axis with round ticks over an extent, at most about so many
-// steps, inside the bounds of what is possible where they are known. With
-// reference, 0 is on it and marked.
+// newAxis makes an axis with round ticks for an extent, with at most about the
+// given number of steps and within the known bounds of the metric. With
+// reference, it includes and marks 0.
 func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, steps float64) axis {
 	if x.low > x.high { // nothing to show
 		return axis{Low: -1, High: 1, Zero: math.NaN()}
@@ -85,7 +85,7 @@ func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, 
 	if reference {
 		x.include(0)
 	}
-	if x.high-x.low < 1e-9 { // narrower than any label can tell apart
+	if x.high-x.low < 1e-9 { // too narrow for distinct labels
 		room := max(math.Abs(x.low)/2, 0.05)
 		x.low, x.high = x.low-room, x.high+room
 	}
@@ -113,8 +113,7 @@ func newAxis(x extent, lowest, highest analyse.Number, s scale, reference bool, 
 
 const chartSteps = 4 // of an axis
 
-// roundStep is the smallest of 1, 2 or 5 times a power of ten that is not
-// below x.
+// roundStep returns the smallest 1, 2 or 5 times a power of ten not below x.
 func roundStep(x float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(x)))
 	for _, m := range []float64{1, 2, 5} {
@@ -133,13 +132,13 @@ func (s scale) tickLabel(x float64, decimals int, signed bool) string {
 	return sign(x, signed) + fixed(x, s.shift(), decimals) + strings.TrimPrefix(s.unit(signed), nbsp)
 }
 
-// A measuredRow is a number with its interval and n, and what it is called.
+// A measuredRow is a labelled number with its interval and n.
 type measuredRow struct {
 	group string
 	label cell
 	total bool
 	eval.Measured
-	more    []cell   // behind n
+	more    []cell   // after n
 	reasons []string // why something is undefined
 }
 
@@ -147,7 +146,7 @@ func estimateRow(group string, label cell, e analyse.Estimate) measuredRow {
 	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
 }
 
-// levels shows levels of a metric; nil when there are none.
+// levels charts values of a metric; it returns nil without rows.
 func (b *builder) levels(caption string, m analyse.Metric, rows []measuredRow) *chart {
 	if len(rows) == 0 {
 		return nil
@@ -157,7 +156,7 @@ func (b *builder) levels(caption string, m analyse.Metric, rows []measuredRow) *
 	return c
 }
 
-// plot puts rows on an axis; of differences, 0 is on it.
+// plot places rows on an axis, which includes 0 for differences.
 func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale, differences bool) {
 	x := newExtent()
 	for _, r := range rows {
@@ -186,7 +185,7 @@ func direction(m analyse.Metric) string {
 	return "Lower is better."
 }
 
-// percent writes a place on an axis for a style sheet or a drawing: "37.5%".
+// percent formats a place on an axis for CSS or SVG: "37.5%".
 func percent(at float64) string {
 	return strconv.FormatFloat(math.Round(at*1e4)/1e2, 'f', -1, 64) + "%"
 }

@@ -6,20 +6,19 @@ import (
 	"unicode"
 )
 
-// escapes are whole terminal sequences: CSI (colours, cursor) and OSC, DCS,
-// PM, APC and SOS strings with their terminator. What is not whole loses only
+// escapes matches complete terminal sequences: CSI (colours, cursor) and OSC, DCS,
+// PM, APC and SOS strings with their terminator. An incomplete sequence loses only
 // its control character, so that a lone escape cannot hide the rest of a text.
 var escapes = regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]|" +
 	"(?:\x1b[\\]PX^_]|[\u009d\u0090\u0098\u009e\u009f])[^\x1b\x07\u009c]*(?:\x07|\x1b\\\\|\u009c)")
 
-// PlainLine makes a text safe to print on one line anywhere: escape sequences,
-// control characters and those that reorder text are gone, any run of spaces
-// is one blank.
+// PlainLine makes a text safe to print on one line: it removes escape sequences,
+// control characters and characters that reorder text, and collapses spaces.
 func PlainLine(s string) string {
 	return strings.Trim(blanks.ReplaceAllString(PlainText(s), " "), " ")
 }
 
-// PlainText is PlainLine for a text that is laid out with blanks: they stay.
+// PlainText is PlainLine but keeps spaces, for text in columns.
 func PlainText(s string) string {
 	s = escapes.ReplaceAllString(strings.ToValidUTF8(s, "\ufffd"), "")
 	return strings.Map(func(r rune) rune {
@@ -35,13 +34,13 @@ func PlainText(s string) string {
 
 var blanks = regexp.MustCompile("  +")
 
-// reorders reports characters that override or embed the direction of text.
+// reorders reports whether a character overrides or embeds text direction.
 func reorders(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// invisible reports characters without a width whose only use in a name is to
-// confuse. Joiners stay: scripts and emoji need them.
+// invisible reports whether a character has no width and no legitimate use in a
+// name. Joiners are kept: scripts and emoji need them.
 func invisible(r rune) bool {
 	switch r {
 	case '\u00ad', '\u061c', '\u200b', '\u200e', '\u200f', '\u2060', '\ufeff':
@@ -50,8 +49,8 @@ func invisible(r rune) bool {
 	return r >= 0xe0000 && r <= 0xe007f // tags
 }
 
-// visible prepares a text for a page: line breaks and tabs stay, other control
-// characters and those that reorder text are shown as signs instead of acting.
+// visible prepares a text for a page: it keeps line breaks and tabs, and replaces
+// other control characters and those that reorder text by visible symbols.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -60,7 +59,7 @@ func visible(s string) string {
 		case r == '\r':
 			return -1
 		case r < 0x20:
-			return '\u2400' + r // the sign that Unicode has for each
+			return '\u2400' + r // the Unicode control picture
 		case r == 0x7f:
 			return '\u2421'
 		case unicode.IsControl(r), reorders(r):
@@ -70,8 +69,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// ascii writes our own typography in ASCII. Letters of other scripts in data
-// stay as they are.
+// ascii replaces our own typography by ASCII. It keeps other letters in data.
 func ascii(s string) string { return typography.Replace(s) }
 
 var typography = strings.NewReplacer(

@@ -32,12 +32,12 @@ func (b *builder) comparisons() section {
 	return s
 }
 
-// A question is what a comparison asks, whatever items it asks it of.
+// A question identifies a comparison, independent of the stratum.
 type question struct{ a, b, metric string }
 
 func questionOf(c analyse.Comparison) question { return question{c.A, c.B, c.Metric} }
 
-// wholeComparisons are those over all items, primary ones first.
+// wholeComparisons returns the comparisons over all items, primary ones first.
 func (b *builder) wholeComparisons() []analyse.Comparison {
 	whole := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return c.Stratum == nil })
 	return slices.Concat(
@@ -65,8 +65,8 @@ func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart
 	return b.differences(caption+m.Title, m, rows)
 }
 
-// strataForest shows one difference over all items and in every stratum; nil
-// when there are no strata.
+// strataForest shows one difference over all items and in every stratum. It
+// returns nil without strata.
 func (b *builder) strataForest(q question) *chart {
 	asked := filter(b.a.Comparisons, func(c analyse.Comparison) bool { return questionOf(c) == q })
 	strata := filter(asked, func(c analyse.Comparison) bool { return c.Stratum != nil })
@@ -95,7 +95,7 @@ func (b *builder) strataForest(q question) *chart {
 	return c
 }
 
-// factors lists what things are called, each once in the order they come.
+// factors lists the distinct names of a list in order of appearance.
 func factors[T any, N comparable](list []T, name func(T) N) []N {
 	var names []N
 	for _, x := range list {
@@ -111,7 +111,7 @@ func differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
 		more: []cell{{Text: record(c)}}, reasons: comparisonReasons(c)}
 }
 
-// differences is a forest plot: differences round a line at 0.
+// differences is a forest plot: differences around a line at 0.
 func (b *builder) differences(caption string, m analyse.Metric, rows []measuredRow) *chart {
 	c := &chart{Caption: caption, Lead: favours(m), Heads: []string{"Difference", b.ci, "n", "W/T/L"}}
 	c.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
@@ -125,27 +125,27 @@ func favours(m analyse.Metric) string {
 	return "Left of 0 favours the first arm: lower is better."
 }
 
-// record is wins, ties and losses of A.
+// record formats wins, ties and losses of A.
 func record(c analyse.Comparison) string {
 	return count(c.Wins) + "/" + count(c.Ties) + "/" + count(c.Losses)
 }
 
-// comparisonReasons is why a comparison is undefined, and what else the
-// analysis has to say of it.
+// comparisonReasons returns why a comparison is undefined, and the warnings of the
+// analysis.
 func comparisonReasons(c analyse.Comparison) []string {
 	undefined := !c.Diff.Defined() || !c.Low.Defined() || !c.High.Defined()
 	switch {
 	case len(c.Warnings) > 0 || !undefined:
 		return c.Warnings
 	case c.Pairs == 0:
-		return []string{"undefined: no item has both arms"}
+		return []string{"undefined: no item has a value for both arms"}
 	case c.Pairs == 1:
 		return []string{"no interval: one pair is not enough"}
 	}
 	return []string{"undefined, and the analysis gives no reason"}
 }
 
-// testTable has everything a test gave, one row a comparison.
+// testTable has all test results, one row per comparison.
 func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := &table{Caption: "Tests", Columns: []column{
 		{Title: "A " + minus + " B"}, {Title: "Metric"},
@@ -173,8 +173,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	return t
 }
 
-// adjustedCell is the corrected p-value, or why there is none though there was
-// a test.
+// adjustedCell returns the corrected p-value, or why a test has none.
 func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
 	switch {
 	case c.PAdjusted.Defined() || !c.P.Defined():
@@ -185,7 +184,7 @@ func (b *builder) adjustedCell(c analyse.Comparison, ns *notes) cell {
 	return undefinedCell(ns, "no correction is used")
 }
 
-// effectCell is d with its interval.
+// effectCell returns d with its interval.
 func effectCell(c analyse.Comparison, ns *notes) cell {
 	d := statistic(plainNumber(c.D, 2), c, ns)
 	if c.D.Defined() && c.DLow.Defined() && c.DHigh.Defined() {
@@ -202,14 +201,14 @@ func tCell(c analyse.Comparison, ns *notes) cell {
 	return t
 }
 
-// statistic is a number of a test, or why it is undefined: there was no test,
-// or the test has no such number.
+// statistic returns a number of a test, or why it is undefined: there was no test,
+// or the method does not compute it.
 func statistic(text string, c analyse.Comparison, ns *notes) cell {
 	switch {
 	case text != dash:
 		return cell{Text: text}
 	case c.P.Defined():
-		return undefinedCell(ns, "this method gives none")
+		return undefinedCell(ns, "not computed by this method")
 	case len(comparisonReasons(c)) > 0:
 		return undefinedCell(ns, comparisonReasons(c)...)
 	}
@@ -226,7 +225,7 @@ func (b *builder) testLegend() []string {
 		correction = "p adjusted: " + b.correction() + " correction over the primary comparisons."
 	}
 	return []string{
-		"Below each difference and each d: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items that only one of the two arms has.",
+		"Below each difference and each d: its " + b.ci + ". W/T/L: items on which A wins, ties, loses. d: Cohen's d for pairs. Unpaired: items with a value for only one arm.",
 		correction,
 	}
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
-// content is a report before it has a format. Every string in it is plain
-// text, to be escaped by the format that shows it.
+// content is a report independent of the format. Every string is plain text, which
+// the format must escape.
 type content struct {
 	Title    string // the study's name
 	Version  string
 	Suite    string
 	Question string
-	Banner   []string // what must not be overlooked: simulated, unfinished
+	Banner   []string // prominent notices: simulated, unfinished
 	Facts    []fact
 	Sections []section
 }
 
-// A fact is a name and what it is.
+// A fact is a name and a value.
 type fact = eval.Level
 
-// told joins facts for a line, each name and value by a word between them.
+// told formats facts as name, separator, value.
 func told(facts []fact, between string) []string {
 	var texts []string
 	for _, f := range facts {
@@ -35,7 +35,7 @@ func told(facts []fact, between string) []string {
 	return texts
 }
 
-// filter is the part of a list that is to be kept.
+// filter returns the elements for which keep is true.
 func filter[T any](list []T, keep func(T) bool) []T {
 	var kept []T
 	for _, x := range list {
@@ -46,8 +46,7 @@ func filter[T any](list []T, keep func(T) bool) []T {
 	return kept
 }
 
-// A section is a chapter of the report. Terminals leave out what is not
-// brief, unless they are asked to be verbose.
+// A section is a chapter of the report. Terminals omit some unless verbose.
 type section struct {
 	ID     string
 	Title  string
@@ -63,11 +62,11 @@ const (
 	never
 )
 
-// A block is one thing in a section: exactly one field is set, beside Detail
+// A block is one element of a section. Exactly one field is set, besides Detail
 // and Brief.
 type block struct {
-	Detail  bool // left out on a terminal that is not verbose
-	Brief   bool // for such a terminal only
+	Detail  bool // omitted on a non-verbose terminal
+	Brief   bool // only on a non-verbose terminal
 	Heading string
 	Prose   string
 	Answers []answer
@@ -82,7 +81,7 @@ type block struct {
 	Code    []string
 }
 
-// tone says how something is meant, for colours; the words say it as well.
+// tone selects a colour. The text must carry the meaning without it.
 type tone string
 
 const (
@@ -96,8 +95,7 @@ const (
 	plotted tone = "plotted"
 )
 
-// A table has a caption, columns, notes that its cells refer to by number, and
-// a legend that explains all of it.
+// A table has a caption, columns, numbered notes for its cells, and a legend.
 type table struct {
 	Caption string
 	Columns []column
@@ -116,24 +114,23 @@ type alignment string
 const (
 	left  alignment = ""
 	right alignment = "right"
-	point alignment = "point" // right, and on the decimal point
+	point alignment = "point" // right, aligned on the decimal point
 )
 
-// A cell is text with finer print below it. Refs count from 1 and point to
-// the notes of the table or chart.
+// A cell is text with smaller text below it. Refs count from 1 and refer to the
+// notes of the table or chart.
 type cell struct {
 	Text   string
 	Detail []string
 	Tags   []string
 	Refs   []int
 	Tone   tone
-	Depth  int // how deep the cell is shaded: 1 to shades, or 0 for not at all
+	Depth  int // shading from 1 to shades, or 0 for none
 
-	lacking int // columns behind its decimal point, see tails
+	lacking int // columns missing after its decimal point, see tails
 }
 
-// notes collects the notes of one table or chart; what is said twice has one
-// number.
+// notes collects the notes of one table or chart without duplicates.
 type notes []string
 
 func (n *notes) refs(texts []string) []int {
@@ -202,7 +199,7 @@ func (b *builder) banner() []string {
 	}
 	if r := b.a.Run; !r.Complete() {
 		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
-			" trials are done. Every number here can still change.")
+			" trials are done. All numbers can still change.")
 	}
 	return lines
 }
@@ -223,8 +220,7 @@ func (b *builder) facts() []fact {
 	}
 }
 
-// metric finds a metric; one that the analysis does not describe still has a
-// name.
+// metric finds a metric. If the analysis lacks it, only its name is set.
 func (b *builder) metric(name string) analyse.Metric {
 	if m, ok := b.a.Metric(name); ok {
 		m.Title = cmp.Or(m.Title, m.Name)
@@ -251,24 +247,24 @@ func (b *builder) ranked(ranks ...string) []analyse.Metric {
 	return ms
 }
 
-// contestants are the arms that are reported as arms: all but those that
-// answer from gold to measure the judges.
+// contestants returns all arms except those that answer from gold to measure the
+// judges.
 func (b *builder) contestants() []analyse.Arm {
 	return filter(b.a.Arms, func(a analyse.Arm) bool { return a.Role != eval.RoleCalibration })
 }
 
-// Crowd is how many arms are too many to be told apart one by one.
+// Crowd is the number of arms up to which reports show each arm.
 const Crowd = 12
 
-// crowded reports whether there are so many arms that tables say in few rows
-// what is the same of many, and show strata side by side.
+// crowded reports whether there are so many arms that tables merge equal rows and
+// show strata side by side.
 func (b *builder) crowded() bool { return len(b.contestants()) > Crowd }
 
 func (b *builder) isSimulated(arm string) bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == arm && a.Simulated })
 }
 
-// simulatedTag marks what rests on any of the arms.
+// simulatedTag marks results of simulated arms.
 func (b *builder) simulatedTag(arms ...string) []string {
 	if slices.ContainsFunc(arms, b.isSimulated) {
 		return []string{"simulated"}

@@ -11,30 +11,31 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A figure is drawn in HTML; everywhere else, and below it, it is its table.
+// A figure is drawn in HTML, with its table below. Other formats show only the
+// table.
 type figure struct {
 	Title    string
 	XTitle   string
 	YTitle   string
-	XTicks   []tick // At is a place in the drawing
+	XTicks   []tick // At is in drawing units
 	YTicks   []tick
 	Lines    []line
-	Frontier string // path of the points that none beats
+	Frontier string // path of the Pareto frontier
 	Table    *table
 }
 
-// A line is a series as it is drawn. Colour and shape tell it from others, so
-// that neither has to alone.
+// A line is a drawn series. It differs from others in colour and shape, so that it
+// is readable without colour.
 type line struct {
 	Name  string
-	Class string // of its colour
-	Shape string // path of a mark round 0, 0
-	Path  string // through its points, "" where they are not joined
+	Class string // for its colour
+	Shape string // path of a mark centred at 0, 0
+	Path  string // through its points; "" if they are not joined
 	Marks []mark
 }
 
-// A mark is a point with its whisker, in the units of the drawing; the limits
-// are those of the point where there is no interval.
+// A mark is a point with its whisker in drawing units. Without an interval, the
+// limits equal the point.
 type mark struct {
 	X, Y, Low, High float64
 	Title           string
@@ -60,8 +61,8 @@ var shapes = []string{
 	"M-4.8 -2h9.6v4h-9.6z",                                   // bar
 }
 
-// figures is the section of the suite's own figures: what a study of so many
-// arms comes to, before the numbers arm by arm.
+// figures is the section of the suite's own figures, which summarise a study of
+// many arms before the numbers of each arm.
 func (b *builder) figures() section {
 	s := section{ID: "figures", Title: "At a glance"}
 	for _, f := range b.a.Figures {
@@ -74,7 +75,7 @@ func (b *builder) figures() section {
 	return s
 }
 
-// A placing puts numbers into a drawing.
+// A placing maps numbers to drawing units.
 type placing struct {
 	x, y func(analyse.Number) float64
 }
@@ -110,9 +111,9 @@ func (b *builder) figure(f eval.Figure) *figure {
 	return g
 }
 
-// line draws a series, whose colour and shape depend on its place among all, so
-// that it has the same in every figure. Joined series stand a little beside each other, so that
-// whiskers over the same x can be told apart.
+// line draws a series. Its colour and shape depend on its index among all series,
+// so they are the same in every figure. Joined series are shifted a little in x so
+// that their whiskers do not overlap.
 func (b *builder) line(f eval.Figure, i int, at placing) line {
 	s := f.Series[i]
 	l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), Shape: shapes[i%len(shapes)]}
@@ -153,7 +154,7 @@ func path(points []mark) string {
 	return "M" + strings.Join(places, "L")
 }
 
-// frontier joins the points that none beats at once in less x and more y.
+// frontier joins the points of the Pareto frontier: less x, more y.
 func frontier(f eval.Figure, at placing) string {
 	points := drawnPoints(f)
 	slices.SortStableFunc(points, func(p, q eval.Point) int {
@@ -172,11 +173,11 @@ func frontier(f eval.Figure, at placing) string {
 	return path(best)
 }
 
-// coordinate writes a place with two decimals: the same bytes everywhere.
+// coordinate formats a place with two decimals.
 func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 
-// xAxis places the categories, the numbers that points of lines stand over, or
-// round numbers.
+// xAxis returns the ticks: the categories, the x values of joined points, or round
+// numbers.
 func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
 	if !f.Joined {
@@ -200,7 +201,7 @@ func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 	return ticks, at
 }
 
-// places are the values of x, in the order they come.
+// places returns the distinct values of x in order of appearance.
 func places(f eval.Figure) []float64 {
 	var points []eval.Point
 	for _, s := range f.Series {
@@ -209,7 +210,7 @@ func places(f eval.Figure) []float64 {
 	return factors(points, func(p eval.Point) float64 { return float64(p.X) })
 }
 
-// xLabel is what stands at x: the name of a category, or the number.
+// xLabel returns the label at x: the name of a category, or the number.
 func xLabel(f eval.Figure, x float64) string {
 	if i := int(x); f.Ticks != nil && i >= 0 && i < len(f.Ticks) {
 		return f.Ticks[i]
@@ -217,7 +218,7 @@ func xLabel(f eval.Figure, x float64) string {
 	return short(x)
 }
 
-// spread is a number and its interval as text.
+// spread formats a number and its interval as text.
 func (b *builder) spread(s eval.Measured, signed bool) string {
 	c := spreadCell(s, signed)
 	if s.Low.Defined() && s.High.Defined() {
@@ -226,7 +227,7 @@ func (b *builder) spread(s eval.Measured, signed bool) string {
 	return strings.Join(append([]string{c.Text}, c.Detail...), ", ")
 }
 
-// spreadCell is a number with its interval below it.
+// spreadCell returns a number with its interval below it.
 func spreadCell(s eval.Measured, signed bool) cell {
 	if !s.Value.Defined() {
 		return cell{Text: dash, Tone: muted}
@@ -242,10 +243,10 @@ func spreadCell(s eval.Measured, signed bool) cell {
 	return c
 }
 
-// seriesTable has a row a series and a column an x; of points that are not
-// joined, a row a point.
+// seriesTable has one row per series and one column per x. If points are not
+// joined, it has one row per point.
 func (b *builder) seriesTable(f eval.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
+	t := &table{Caption: f.Title, Columns: []column{{Title: ""}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items.")}
 	if !f.Joined {
 		t.Columns = []column{{Title: ""}, {Title: f.XTitle, Align: right}, {Title: f.YTitle, Align: right}}
 		for _, s := range f.Series {
@@ -281,10 +282,10 @@ func (b *builder) seriesTable(f eval.Figure) *table {
 	return t
 }
 
-// grid is a figure of cells: differences beyond its limits stand out, levels
-// are shaded.
+// grid is a figure of cells: differences beyond its limits are marked, levels are
+// shaded.
 func (b *builder) grid(f eval.Figure) *table {
-	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items it rests on.")}
+	t := &table{Caption: f.Title, Columns: []column{{Title: f.YTitle}}, Legend: append(nonEmpty(f.Note), "Below each value: its "+b.ci+" and the number of items.")}
 	for _, c := range f.Columns {
 		t.Columns = append(t.Columns, column{Title: c, Align: right})
 	}
@@ -313,8 +314,8 @@ func (b *builder) grid(f eval.Figure) *table {
 	return t
 }
 
-// reading is what a difference is called by the limits of its figure. A word
-// that the interval does not bear out has a question mark.
+// reading returns the word for a difference by the limits of its figure, with a
+// question mark if the interval does not support it.
 func reading(f eval.Figure, s eval.Measured) (string, tone) {
 	word, tone, sure := f.Words[1], unsure, s.Low >= f.Bad && s.High <= f.Good
 	switch {
@@ -329,10 +330,10 @@ func reading(f eval.Figure, s eval.Measured) (string, tone) {
 	return word, tone
 }
 
-// shades is how many depths a shaded cell can have.
+// shades is the number of shading levels.
 const shades = 10
 
-// shaded gives the cell of a level or difference between 0 and 1 a depth.
+// shaded sets the shading of a cell for a level or difference from 0 to 1.
 func shaded(c cell, level analyse.Number) cell {
 	if level.Defined() && level >= 0 && level <= 1 {
 		c.Depth = 1 + min(int(level*shades), shades-1)

@@ -20,7 +20,7 @@ var reportStyle string
 //go:embed report.js
 var reportScript string
 
-// page is parsed when the first page is written, not when the program starts.
+// page is parsed at first use, not at program start.
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("report").Funcs(template.FuncMap{
 		"show":    visible,
@@ -35,9 +35,9 @@ var page = sync.OnceValue(func() *template.Template {
 // figureSpace is as wide as a digit.
 const figureSpace = "\u2007"
 
-// HTML writes the whole report as one page that needs nothing else: no other
-// file, no network, and no script but a small one that filters samples and is
-// not missed where scripts do not run.
+// HTML writes the whole report as one self-contained page: no other file, no
+// network, and one small script to filter samples, without which the page also
+// works.
 func HTML(w io.Writer, r Report) error {
 	if err := r.check(); err != nil {
 		return err
@@ -55,15 +55,15 @@ func HTML(w io.Writer, r Report) error {
 	return written("the report as HTML", err)
 }
 
-// policy forbids the page everything but its own styles and its one script,
-// so that text which slipped through escaping could still do nothing.
+// policy allows only the page's own styles and script, so that text is harmless
+// even if escaping fails.
 func policy() string {
 	hash := sha256.Sum256([]byte(reportScript))
 	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" +
 		base64.StdEncoding.EncodeToString(hash[:]) + "'; base-uri 'none'; form-action 'none'"
 }
 
-// aligned pads the numbers of tables and charts to stand on their points.
+// aligned pads the numbers of tables and charts to align their decimal points.
 func aligned(c content) content {
 	for _, s := range c.Sections {
 		for _, b := range s.Blocks {
@@ -98,7 +98,7 @@ func alignTable(t *table) {
 	}
 }
 
-// align sets the numbers of a column on their points.
+// align aligns the numbers of a column on their decimal points.
 func align(rows [][]cell, j int) {
 	var cells []*cell
 	var texts []string
@@ -112,14 +112,14 @@ func align(rows [][]cell, j int) {
 	}
 }
 
-// Pad is what stands behind the text of a number to align it.
+// Pad returns the text after a number that aligns it.
 func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }
 
 // A plottedRow is what the drawing of one row of a chart needs.
 type plottedRow struct {
 	chartRow
 	Axis axis
-	Aria string // says it to those who do not see it
+	Aria string // text for screen readers
 }
 
 func newPlot(r chartRow, a axis, heads []string) plottedRow {

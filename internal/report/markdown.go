@@ -7,8 +7,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Markdown writes the whole report as GitHub-flavoured Markdown, samples in
-// short form. Charts are drawn in text, so that it reads in an editor too.
+// Markdown writes the whole report as GitHub-flavoured Markdown, with shortened
+// samples. Charts are drawn in text, so they are readable in an editor.
 func Markdown(w io.Writer, r Report) error {
 	if err := r.check(); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (m *markdown) row(cells []string) {
 	m.b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
 }
 
-// inlineCell puts a cell on one line: "0.831 (0.801 to 0.860; n = 40)".
+// inlineCell formats a cell on one line: "0.831 (0.801 to 0.860; n = 40)".
 func inlineCell(c cell) string {
 	text := inline(tagged(PlainLine, c)) + unicodeGlyphs().refs(c.Refs)
 	if len(c.Detail) == 0 {
@@ -168,16 +168,16 @@ func (m *markdown) definitions(ds []definition) {
 	m.b.WriteByte('\n')
 }
 
-// sampleText is how much of a value a sample shows in Markdown.
+// sampleText is the maximum length of a value in a Markdown sample.
 const sampleText = 80
 
 func (m *markdown) samples(samples *samples) {
 	switch {
 	case !samples.Ranked:
 	case samples.Marked:
-		m.para("In short. The HTML report has the text of the documents with every quote marked.")
+		m.para("Shortened. The HTML report has the text of the documents with every quote marked.")
 	default:
-		m.para("In short. The HTML report has every step.")
+		m.para("Shortened. The HTML report has every step.")
 	}
 	for _, s := range samples.List {
 		m.line("### ", strings.Join(append([]string{tagged(PlainLine, s.Arm)}, nonEmpty(s.Rank)...), ", ")+": "+s.Title)
@@ -195,7 +195,7 @@ func (m *markdown) samples(samples *samples) {
 	}
 }
 
-// plainLines are the lines of a text, each as a line of plain text.
+// plainLines returns the lines of a text as plain text.
 func plainLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
@@ -204,7 +204,7 @@ func plainLines(text string) []string {
 	return lines
 }
 
-// shortened is a table of units without quotes and with long texts cut.
+// shortened removes quotes from a table of units and cuts long texts.
 func shortened(t *table) *table {
 	cut := &table{Columns: t.Columns, Notes: t.Notes, Legend: t.Legend}
 	for _, r := range t.Rows {
@@ -227,7 +227,7 @@ func (m *markdown) list(items []string) {
 	}
 }
 
-// line writes a text between marks of our own, as a block.
+// line writes a text between given markup, as a block.
 func (m *markdown) line(before, text string, after ...string) {
 	m.b.WriteString(before + inline(text) + strings.Join(after, "") + "\n\n")
 }
@@ -238,7 +238,7 @@ func (m *markdown) para(text string) {
 	}
 }
 
-// fence writes lines as they are, in a fence longer than any in them.
+// fence writes lines verbatim in a fence longer than any in them.
 func (m *markdown) fence(lines []string) {
 	text := strings.Join(lines, "\n")
 	fence := "```"
@@ -252,7 +252,7 @@ func (m *markdown) fence(lines []string) {
 	m.b.WriteString(fence + "\n\n")
 }
 
-// code writes a text as inline code, in as many backticks as it needs.
+// code returns a text as inline code, with as many backticks as it needs.
 func code(s string) string {
 	s = PlainLine(s)
 	ticks := "`"
@@ -265,12 +265,12 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// markup is what Markdown would read in a text, and GitHub in an address.
+// markup escapes Markdown markup and addresses that GitHub links.
 var markup = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", `\`, `\\`, "`", "\\`",
 	"*", `\*`, "[", `\[`, "]", `\]`, "|", `\|`, "~", `\~`, "$", `\$`, "://", "&#58;//", "www.", "www&#46;")
 
-// inline escapes a text so that Markdown shows it as it is, on one line: no
-// markup, no HTML, no cell border, no link, no formula.
+// inline escapes a text so that Markdown shows it verbatim on one line: no markup,
+// HTML, cell border, link or formula.
 func inline(s string) string {
 	s = markup.Replace(PlainLine(s))
 	var b strings.Builder
@@ -283,8 +283,8 @@ func inline(s string) string {
 	return b.String()
 }
 
-// atStart escapes a text that stands first on its line, where a heading, a list
-// or a rule could begin.
+// atStart escapes a text at the start of a line, where a heading, a list or a rule
+// could begin.
 func atStart(s string) string {
 	s = inline(s)
 	digits := len(s) - len(strings.TrimLeft(s, "0123456789"))
@@ -299,8 +299,8 @@ func atStart(s string) string {
 	return s
 }
 
-// insideWord reports whether an underscore stands between letters or digits,
-// where it marks nothing.
+// insideWord reports whether an underscore is between letters or digits, where it
+// is not markup.
 func insideWord(s string, i int) bool {
 	return i > 0 && i+1 < len(s) && wordByte(s[i-1]) && wordByte(s[i+1])
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// A segment is a run of text under the same marks. Marks may overlap; segments
-// are cut at every border, so they never nest.
+// A segment is a run of text with the same marks. Marks may overlap; text is split
+// at every border, so segments never nest.
 type segment struct {
 	Text         string
 	Answer, Gold bool
@@ -20,7 +20,7 @@ type segment struct {
 // Marked reports whether any mark covers the segment.
 func (s segment) Marked() bool { return s.Answer || s.Gold }
 
-// Kind is the name of the marks that cover the segment: "answer", "gold" or
+// Kind returns the kind of the marks that cover the segment: "answer", "gold" or
 // "both".
 func (s segment) Kind() string {
 	switch {
@@ -32,7 +32,7 @@ func (s segment) Kind() string {
 	return "answer"
 }
 
-// Title says what covers the segment, for those who do not see colours.
+// Title describes the marks, for readers who do not see colours.
 func (s segment) Title() string {
 	return map[string]string{
 		"both":   "gold evidence, quoted by the answer",
@@ -41,15 +41,15 @@ func (s segment) Title() string {
 	}[s.Kind()]
 }
 
-// Tag is what stands behind the segment: the labels, cut to what fits a line.
+// Tag returns the labels after the segment, shortened to fit a line.
 func (s segment) Tag() string {
 	const most = 32
 	return text.Shorten(PlainLine(strings.Join(s.Labels, ", ")), most)
 }
 
-// split cuts a text at the borders of its marks. Joined, the segments are the
-// text. Marks that point outside the text are cut to it, and those that cut a
-// character are widened to it: offsets come from answers.
+// split splits a text at the borders of its marks. The segments together are the
+// text. Offsets come from answers, so marks are clipped to the text and widened to
+// whole characters.
 func split(text string, marks []eval.Mark) []segment {
 	marks = within(text, marks)
 	borders := []int{0, len(text)}
@@ -76,8 +76,7 @@ func split(text string, marks []eval.Mark) []segment {
 	return segments
 }
 
-// within keeps the part of every mark that lies in the text, on the borders of
-// characters.
+// within clips every mark to the text and to character borders.
 func within(text string, marks []eval.Mark) []eval.Mark {
 	var kept []eval.Mark
 	for _, m := range marks {
@@ -91,7 +90,7 @@ func within(text string, marks []eval.Mark) []eval.Mark {
 	return kept
 }
 
-// runeStart is the start of the character that the byte at i is part of.
+// runeStart returns the start of the character that contains byte i.
 func runeStart(text string, i int) int {
 	for j := i; j >= 0 && i-j < utf8.UTFMax && j < len(text); j-- {
 		if utf8.RuneStart(text[j]) {
@@ -104,34 +103,33 @@ func runeStart(text string, i int) int {
 	return i
 }
 
-// runeEnd is the end of the character that the byte before i is part of.
+// runeEnd returns the end of the character that contains byte i−1.
 func runeEnd(text string, i int) int {
 	start := runeStart(text, i-1)
 	_, size := utf8.DecodeRuneInString(text[start:])
 	return max(i, start+size)
 }
 
-// A piece of a page is either segments that are shown or a number of
-// characters that are not.
+// A piece of a page is either segments or a number of skipped characters.
 type piece struct {
 	Segments []segment
 	Skipped  int
 }
 
-// Gap says how much is not shown.
+// Gap describes skipped text.
 func (p piece) Gap() string { return "… " + count(p.Skipped) + " characters not shown …" }
 
-// Pages up to wholePage characters are shown whole. Of longer ones, around
-// characters round each mark are; a gap shorter than leastGap is not worth
-// one. All count characters, not bytes.
+// Pages up to wholePage characters are shown whole. Of longer pages, around
+// characters before and after each mark are shown. Gaps shorter than leastGap are
+// shown too. All count characters, not bytes.
 const (
 	wholePage = 1600
 	around    = 240
 	leastGap  = 120
 )
 
-// excerpt shortens a long page to what surrounds its marks, or to its
-// beginning where it has none. A page that is short enough is one piece.
+// excerpt shortens a long page to the text around its marks, or to its beginning
+// if it has none. A short page is one piece.
 func excerpt(segments []segment) []piece {
 	length, marked := 0, false
 	for _, s := range segments {
@@ -162,7 +160,7 @@ func excerpt(segments []segment) []piece {
 	return pieces
 }
 
-// shorten adds the ends of an unmarked segment and leaves out its middle.
+// shorten adds the ends of an unmarked segment and skips its middle.
 func shorten(pieces []piece, s segment, keepHead, keepTail int) []piece {
 	head, tail := headEnd(s.Text, keepHead), tailStart(s.Text, keepTail)
 	if head >= tail || utf8.RuneCountInString(s.Text[head:tail]) < leastGap {
@@ -186,8 +184,7 @@ func show(pieces []piece, s segment) []piece {
 	return pieces
 }
 
-// headEnd is where the first n characters end, or a little earlier at the end
-// of a word.
+// headEnd returns the end of the first n characters, or of the last word in them.
 func headEnd(text string, n int) int {
 	if n == 0 {
 		return 0
@@ -205,8 +202,8 @@ func headEnd(text string, n int) int {
 	return end
 }
 
-// tailStart is where the last n characters start, or a little later at the
-// start of a word.
+// tailStart returns the start of the last n characters, or of the first word in
+// them.
 func tailStart(text string, n int) int {
 	start := len(text)
 	if n == 0 {

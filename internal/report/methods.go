@@ -9,20 +9,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// A definition says what a metric means.
+// A definition is the documentation of a metric.
 type definition struct {
 	analyse.Metric
 	Facts []fact
 }
 
-// methods is the last section: what a reviewer asks.
+// methods is the last section: definitions, methods and provenance for reviewers.
 func (b *builder) methods() section {
 	return section{ID: "methods", Title: "Methods", InTerm: never, Blocks: []block{
 		{Heading: "Metrics"}, {Metrics: b.definitions()},
 		{Heading: "Intervals and tests"}, {List: b.inference()},
 		{Heading: "Counts"}, {List: b.counts()},
-		{Heading: "What was left out, and why"}, {List: b.exclusions()},
-		{Heading: "How to do it again"}, {List: b.provenance()}, {Code: b.commands()},
+		{Heading: "Exclusions"}, {List: b.exclusions()},
+		{Heading: "Reproduction"}, {List: b.provenance()}, {Code: b.commands()},
 	}}
 }
 
@@ -54,16 +54,16 @@ var poolings = map[eval.Pooling]string{
 	eval.RatioOfSums: "ratio of sums: all numerators over all denominators",
 }
 
-// analysisOnly is said of metrics that no gate may name.
+// analysisOnly describes metrics that no gate may name.
 func analysisOnly(m analyse.Metric) string {
 	if m.Kind == eval.Analysis {
-		return "explains, never decides"
+		return "not for decisions"
 	}
 	return ""
 }
 
-// inference says how intervals and tests were made, in the words of whoever
-// made them.
+// inference describes the methods for intervals and tests, as named by the
+// analysis.
 func (b *builder) inference() []string {
 	lines := []string{
 		"Significance level α = " + strconv.FormatFloat(b.a.Study.Alpha, 'f', -1, 64) + "; every interval is a " + b.ci + ".",
@@ -77,7 +77,7 @@ func (b *builder) inference() []string {
 	}
 	return append(lines,
 		"A value or interval that is undefined is shown as "+dash+" with the reason, never as 0. pp: percentage points.",
-		"“No evidence of a difference” does not mean that two arms are equal: the interval says which differences the data leave open.")
+		"“No evidence of a difference” does not mean that two arms are equal: the interval shows which differences are compatible with the data.")
 }
 
 func (b *builder) counts() []string {
@@ -91,7 +91,7 @@ func (b *builder) counts() []string {
 	}
 	for _, arm := range b.a.Arms {
 		if len(arm.Versions) > 0 {
-			lines = append(lines, "Model versions that answered in "+arm.ID+", as they named themselves: "+counted(arm.Versions)+".")
+			lines = append(lines, "Model versions that answered in "+arm.ID+", as reported by the provider: "+counted(arm.Versions)+".")
 		}
 	}
 	return lines
@@ -99,8 +99,8 @@ func (b *builder) counts() []string {
 
 func (b *builder) exclusions() []string {
 	r := b.a.Run
-	lines := []string{"Failed trials: " + count(r.Failed) + ". They got no answer, so they are in no score. The study does not decide above " +
-		withUnit(fixed(r.MaxFailed, 2, 1), nbsp+"%") + " failed."}
+	lines := []string{"Failed trials: " + count(r.Failed) + ". They have no answer and are not scored. The study does not decide if more than " +
+		withUnit(fixed(r.MaxFailed, 2, 1), nbsp+"%") + " fail."}
 	for _, arm := range b.a.Arms {
 		if arm.Failed > 0 {
 			lines = append(lines, "Failed in "+arm.ID+": "+count(arm.Failed)+" of "+count(arm.Planned)+withReasons(arm)+".")
@@ -114,7 +114,7 @@ func (b *builder) exclusions() []string {
 	for _, c := range b.a.Comparisons {
 		if c.Stratum == nil && c.Unpaired > 0 {
 			lines = append(lines, "Unpaired: "+plural(c.Unpaired, "item", "items")+" in "+c.A+minusBetween+c.B+" on "+
-				b.metric(c.Metric).Title+", with only one of the two arms.")
+				b.metric(c.Metric).Title+", with a value for only one arm.")
 		}
 	}
 	return lines
@@ -124,7 +124,7 @@ func withReasons(arm analyse.Arm) string {
 	if len(arm.Reasons) == 0 {
 		return ""
 	}
-	return " (reasons of all outcomes that are not ok: " + counted(arm.Reasons) + ")"
+	return " (reasons of all outcomes other than ok: " + counted(arm.Reasons) + ")"
 }
 
 func (b *builder) provenance() []string {
@@ -135,7 +135,7 @@ func (b *builder) provenance() []string {
 	return []string{
 		study + ", suite " + b.a.Study.Suite + ".",
 		"Run " + b.a.Run.ID + ", seed " + strconv.FormatInt(b.a.Run.Seed, 10) + ", scruple " + b.a.Run.Version + ", format " + b.a.Format + ".",
-		"STUDY.yaml stands for the study's file. Only run asks models; the other commands work on what is stored and cost nothing.",
+		"STUDY.yaml is the study file. Only run calls models; the other commands use stored answers and cost nothing.",
 	}
 }
 

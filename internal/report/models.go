@@ -2,8 +2,8 @@ package report
 
 import "github.com/scruple-eval/scruple/internal/analyse"
 
-// modelBlocks show the mixed models that comparisons rest on: the spread of
-// each random effect, the test that all arms are alike, and the arms' means.
+// modelBlocks shows the mixed models behind the comparisons: the standard deviation
+// of each random effect, the test that all arm means are equal, and the means.
 func (b *builder) modelBlocks() []block {
 	var blocks []block
 	for _, m := range b.a.Models {
@@ -23,8 +23,8 @@ func (b *builder) modelTable(m analyse.Model) *table {
 	}
 	t.Rows = append(t.Rows, []cell{{Text: "residual"}, {Text: count(m.Rows)}, {Text: plainNumber(m.Residual, 4)}})
 	if m.F.Defined() {
-		t.Legend = append(t.Legend, "All arms alike: F("+degrees(m.NumDF)+", "+degrees(m.DenDF)+") = "+plainNumber(m.F, 2)+
-			", "+pSentence(m.P, b.a.Study.Alpha)+". Degrees of freedom after Satterthwaite.")
+		t.Legend = append(t.Legend, "Equal arm means: F("+degrees(m.NumDF)+", "+degrees(m.DenDF)+") = "+plainNumber(m.F, 2)+
+			", "+pSentence(m.P, b.a.Study.Alpha)+". Degrees of freedom by Satterthwaite's method.")
 	}
 	t.Legend = append(t.Legend, m.Warnings...)
 	return t
@@ -32,7 +32,7 @@ func (b *builder) modelTable(m analyse.Model) *table {
 
 func (b *builder) meansTable(m analyse.Model) *table {
 	s := scaleOf(b.metric(m.Metric))
-	t := &table{Caption: "Arms by that model", Columns: []column{
+	t := &table{Caption: "Arm means of the model", Columns: []column{
 		{Title: "Arm"}, {Title: "Mean", Align: point}, {Title: b.ci}, {Title: "df", Align: point}}}
 	for _, e := range m.Means {
 		t.Rows = append(t.Rows, []cell{{Text: e.Arm}, {Text: s.value(e.Value, false)}, {Text: s.interval(e.Low, e.High, false)}, {Text: degrees(e.DF)}})

@@ -13,22 +13,22 @@ import (
 
 const (
 	minus = "\u2212" // the true minus sign
-	dash  = "\u2013" // what is undefined
+	dash  = "\u2013" // undefined values
 	nbsp  = "\u00a0" // keeps a number and its unit on one line
 )
 
-// noise is below what sums of scores can tell from nothing in floating point.
+// noise bounds the rounding error of sums of scores.
 const noise = 1e-12
 
-// A scale says how the numbers of one metric are written.
+// A scale is the number format of one metric.
 type scale struct {
 	percent  bool
 	decimals int
 }
 
-// scaleOf chooses by range and pooling: a share of a whole (hits over
-// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 is
-// raw with three decimals, wider ranges need fewer.
+// scaleOf chooses a scale by range and pooling: a proportion (hits over
+// opportunities, between 0 and 1) is a percentage, a score between 0 and 1 has
+// three decimals, wider ranges have fewer.
 func scaleOf(m analyse.Metric) scale {
 	span := float64(m.Max - m.Min)
 	switch {
@@ -53,13 +53,13 @@ func (s scale) shift() int {
 	return 0
 }
 
-// value writes a level of the metric, "0.831", "83.1 %", or a difference, which
+// value formats a value of the metric, "0.831", "83.1 %", or a difference, which
 // is signed: "+0.310", "−3.1 pp".
 func (s scale) value(n analyse.Number, diff bool) string {
 	return withUnit(s.number(n, diff), s.unit(diff))
 }
 
-// interval writes both ends and the unit once: "0.801 to 0.860".
+// interval formats both ends, with the unit once: "0.801 to 0.860".
 func (s scale) interval(low, high analyse.Number, signed bool) string {
 	if !low.Defined() && !high.Defined() {
 		return dash
@@ -106,8 +106,8 @@ func sign(x float64, signed bool) string {
 	return ""
 }
 
-// magnitude writes |x|·10^shift. What is not nothing is never written as
-// nothing: it gets as many decimals as its first digit needs.
+// magnitude formats |x|·10^shift. A nonzero number is never shown as 0: it gets as
+// many decimals as its first digit needs.
 func magnitude(x float64, shift, decimals int) string {
 	const most = 6
 	for ; decimals <= most; decimals++ {
@@ -120,8 +120,8 @@ func magnitude(x float64, shift, decimals int) string {
 	return strings.Replace(s, "e-", "e"+minus, 1)
 }
 
-// fixed writes |x|·10^shift with so many decimals. The point is moved in the
-// digits, so that the value is rounded once and exactly.
+// fixed formats |x|·10^shift with the given decimals. It moves the point in the
+// digits, so that the value is rounded only once.
 func fixed(x float64, shift, decimals int) string {
 	s := strconv.FormatFloat(math.Abs(x), 'f', decimals+shift, 64)
 	whole, frac, _ := strings.Cut(s, ".")
@@ -132,7 +132,7 @@ func fixed(x float64, shift, decimals int) string {
 	return grouped(whole) + frac
 }
 
-// grouped sets a comma before every three digits from the right.
+// grouped adds thousands separators.
 func grouped(digits string) string {
 	var b strings.Builder
 	for i, d := range digits {
@@ -144,7 +144,7 @@ func grouped(digits string) string {
 	return b.String()
 }
 
-// count writes a whole number: "12,340".
+// count formats a whole number: "12,340".
 func count(n int) string {
 	s := strconv.Itoa(n)
 	if digits, negative := strings.CutPrefix(s, "-"); negative {
@@ -153,7 +153,7 @@ func count(n int) string {
 	return grouped(s)
 }
 
-// plural writes how many there are of something: "1 item", "40 items".
+// plural formats a count with its noun: "1 item", "40 items".
 func plural(n int, one, many string) string {
 	if n == 1 {
 		return count(n) + " " + one
@@ -161,8 +161,8 @@ func plural(n int, one, many string) string {
 	return count(n) + " " + many
 }
 
-// usd writes an amount of US dollars: cents from one dollar on, hundredths of
-// a cent below.
+// usd formats US dollars: with cents from one dollar on, with hundredths of a cent
+// below.
 func usd(n analyse.Number) string {
 	if !n.Defined() {
 		return dash
@@ -177,8 +177,8 @@ func usd(n analyse.Number) string {
 	return sign(x, false) + "$" + magnitude(x, 0, 4)
 }
 
-// pValue writes a p-value for a table: "0.034", "< 0.001". It has three
-// decimals, and more where three would round it across alpha.
+// pValue formats a p-value for a table: "0.034", "< 0.001". It has three decimals,
+// or more if three would round it across alpha.
 func pValue(p analyse.Number, alpha float64) string {
 	x := float64(p)
 	switch {
@@ -200,7 +200,7 @@ func pValue(p analyse.Number, alpha float64) string {
 	return s
 }
 
-// pSentence writes a p-value for a sentence: "p = 0.034", "p < 0.001".
+// pSentence formats a p-value for a sentence: "p = 0.034", "p < 0.001".
 func pSentence(p analyse.Number, alpha float64) string {
 	s := pValue(p, alpha)
 	if strings.ContainsAny(s, "<>") {
@@ -209,12 +209,12 @@ func pSentence(p analyse.Number, alpha float64) string {
 	return "p" + nbsp + "=" + nbsp + s
 }
 
-// plainNumber writes a statistic with so many decimals: "−2.03".
+// plainNumber formats a statistic with the given decimals: "−2.03".
 func plainNumber(n analyse.Number, decimals int) string {
 	return scale{decimals: decimals}.number(n, false)
 }
 
-// degrees writes degrees of freedom: whole where they are, else one decimal.
+// degrees formats degrees of freedom: without decimals if whole, else with one.
 func degrees(n analyse.Number) string {
 	if n.Defined() && float64(n) == math.Trunc(float64(n)) {
 		return plainNumber(n, 0)
@@ -222,7 +222,7 @@ func degrees(n analyse.Number) string {
 	return plainNumber(n, 1)
 }
 
-// confidence names the intervals of a study: "95 % CI".
+// confidence returns the name of a study's intervals: "95 % CI".
 func confidence(alpha float64) string {
 	if !(alpha > 0 && alpha < 1) {
 		return "interval"
@@ -231,15 +231,15 @@ func confidence(alpha float64) string {
 	return strings.TrimRight(strings.TrimRight(s, "0"), ".") + nbsp + "% CI"
 }
 
-// short writes a number that is not a result, such as a fraction's terms, with
-// at most three decimals.
+// short formats a number that is not a result, such as a fraction's terms, with at
+// most three decimals.
 func short(x float64) string {
 	s := strconv.FormatFloat(math.Abs(x), 'f', 3, 64)
 	s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
 	return sign(x, false) + s
 }
 
-// fraction writes a score: its value when it is out of 1, else "3/4".
+// fraction formats a score: its value if the denominator is 1, else "3/4".
 func fraction(s eval.Score) string {
 	switch {
 	case s.Unscored != "":
@@ -250,9 +250,9 @@ func fraction(s eval.Score) string {
 	return short(s.Num) + "/" + short(s.Den)
 }
 
-// tails says how many columns each number lacks behind its decimal point so
-// that, set flush right, the points stand below each other. What has no digits
-// ends where units end. An empty text lacks nothing.
+// tails returns how many columns to add after each right-aligned number so that
+// decimal points align. Text without digits aligns with the end of units. An empty
+// text needs none.
 func tails(numbers []string) []int {
 	lacking := make([]int, len(numbers))
 	longest := 0
@@ -269,7 +269,7 @@ func tails(numbers []string) []int {
 	return lacking
 }
 
-// wholeEnd is where the whole part of the first number in s ends.
+// wholeEnd returns the end of the integer part of the first number in s.
 func wholeEnd(s string) int {
 	from := strings.IndexAny(s, "0123456789")
 	if from < 0 {

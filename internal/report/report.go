@@ -2,18 +2,16 @@
 // people and programs: a terminal, a Markdown file, a self-contained HTML page,
 // JSON.
 //
-// What a report says is decided once, in [content], and is the same in every
-// format: sections of tables, charts, sentences and samples, made of plain text.
-// A format only lays that out, and escapes every string as data, whether the
-// words are ours or a model's. So no format can say something another does not
-// mean, and no answer of a model can become markup or drive a terminal.
+// The [content] of a report is the same in every format: sections of tables,
+// charts, sentences and samples, made of plain text. A format only lays it out and
+// escapes every string as data, whether ours or a model's. So formats cannot
+// contradict each other, and no answer of a model can become markup or control a
+// terminal.
 //
-// The same input gives the same bytes: there is no clock, no locale and no map
-// order in it.
+// The same input gives the same bytes, independent of time, locale and map order.
 //
-// The package must not compute: every number comes from the analysis or the
-// verdict and is only written down here. It knows no suite, no store and no
-// model.
+// The package must not compute: it only formats numbers from the analysis or the
+// verdict. It knows no suite, no store and no model.
 package report
 
 import (
@@ -27,23 +25,22 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
-// A Report is what there is to render. Verdict is nil for a study without
-// rules.
+// A Report is the input to render. Verdict is nil for a study without rules.
 type Report struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
-	Trials   bool // nothing but the samples, which are trials somebody asked for
+	Trials   bool // only the samples, which are the requested trials
 }
 
 // A Format is one way to render a report to a file.
 type Format struct {
 	Name   string
-	Ext    string // of the file, with the dot
+	Ext    string // file extension, with the dot
 	Render func(io.Writer, Report) error
 }
 
-// Formats lists every format a report can be written in. The terminal format
-// is plain and 80 columns wide here; [Terminal] takes options.
+// Formats lists the formats of report files. The terminal format is plain and 80
+// columns wide; [Terminal] takes options.
 func Formats() []Format {
 	return []Format{
 		{"markdown", ".md", Markdown},
@@ -56,14 +53,14 @@ func Formats() []Format {
 }
 
 // JSON writes the analysis and the verdict as one indented object, or a list of
-// trials. The verdict of a study without rules is null.
+// trials. The verdict is null for a study without rules.
 func JSON(w io.Writer, r Report) error {
 	if err := r.check(); err != nil {
 		return err
 	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
-	enc.SetEscapeHTML(false) // it is not HTML, and people read it
+	enc.SetEscapeHTML(false) // for readability: it is not HTML
 	var whole any = struct {
 		Analysis *analyse.Analysis `json:"analysis"`
 		Verdict  *gate.Verdict     `json:"verdict"`
@@ -78,7 +75,7 @@ func JSON(w io.Writer, r Report) error {
 	return written("the report as JSON", enc.Encode(whole))
 }
 
-// written says what could not be written.
+// written adds to an error what could not be written.
 func written(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", what, err)

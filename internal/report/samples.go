@@ -9,19 +9,19 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// samples are the trials shown, and the arms they are of.
+// samples are the trials shown, and their arms.
 type samples struct {
 	Arms   []string
 	List   []sample
-	Marked bool // there are texts with quotes marked
-	Ranked bool // they are the best and worst of their arms
+	Marked bool // some texts have marks
+	Ranked bool // best and worst of their arms
 }
 
 // A sample is one trial shown in full.
 type sample struct {
 	eval.Exhibit
-	ID    string // of the element that shows it
-	Open  bool   // the first is, so that a reader sees what there is
+	ID    string // of the HTML element
+	Open  bool   // true for the first
 	Rank  string
 	Arm   cell
 	Score string // "composite 0.31"
@@ -29,8 +29,8 @@ type sample struct {
 	Pages []samplePage
 }
 
-// A samplePage is a page of the source: its excerpt, and all of it where the
-// excerpt leaves something out.
+// A samplePage is a page of the source: its excerpt, and the whole page if the
+// excerpt skips text.
 type samplePage struct {
 	Number int
 	Pieces []piece
@@ -51,7 +51,7 @@ func (b *builder) samples() section {
 		}
 	}
 	if len(shown.List) > 0 {
-		s.Blocks = []block{{Prose: fmt.Sprintf("The best and the worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
+		s.Blocks = []block{{Prose: fmt.Sprintf("The best and worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other trial.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
 	}
 	return s
 }
@@ -96,15 +96,15 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 	return page
 }
 
-// exhibitTable puts gold beside the answer, unit by unit, with a column for
-// each metric that scored any of them.
+// exhibitTable shows gold beside the answer for each unit, with a column for each
+// metric with a score.
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
 		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
 	}
-	t.Columns = append(t.Columns, column{Title: "What went wrong"})
+	t.Columns = append(t.Columns, column{Title: "Problem"})
 	for _, r := range rows {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
@@ -122,7 +122,7 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	return t
 }
 
-// verdicts gives the cells that are verdicts their colours.
+// verdicts sets the colours of cells that are verdicts.
 func verdicts(t *table) *table {
 	tones := map[string]tone{eval.VerdictTrue: good, eval.VerdictFalse: bad, eval.VerdictUnknown: unsure}
 	for _, row := range t.Rows {
@@ -133,7 +133,7 @@ func verdicts(t *table) *table {
 	return t
 }
 
-// scoredBy lists the metrics of the rows in the order they come.
+// scoredBy lists the metrics of the rows in order of appearance.
 func scoredBy(rows []eval.ExhibitRow) []string {
 	var scores []eval.Score
 	for _, r := range rows {

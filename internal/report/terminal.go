@@ -11,16 +11,16 @@ import (
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
-// TerminalOptions say how a report is shown on a terminal.
+// TerminalOptions control how a report is shown on a terminal.
 type TerminalOptions struct {
-	Width   int  // columns; 0 is 80, and fewer than 40 are taken as 40
-	Color   bool // ANSI colours and Unicode signs; without, only ASCII is ours
-	Verbose bool // the breakdown by stratum as well
+	Width   int  // columns; 0 means 80, less than 40 means 40
+	Color   bool // ANSI colours and Unicode symbols; otherwise ASCII except in data
+	Verbose bool // include the breakdown by stratum
 }
 
-// Terminal writes what a busy reader needs: answer, arms and comparisons. No
-// line is wider than asked for. Nothing in the data reaches the terminal as
-// anything but text: control characters and escape sequences are taken out.
+// Terminal writes the report in brief: answer, arms and comparisons. No line is
+// wider than the given width. Control characters and escape sequences in data are
+// removed.
 func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 	if err := r.check(); err != nil {
 		return err
@@ -45,7 +45,7 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 // Comparisons writes the comparisons of an analysis, as [Terminal] shows them.
 func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	b := builder{a: a, ci: confidence(a.Study.Alpha)}
-	opt.Verbose = true // who asks for comparisons wants all of them
+	opt.Verbose = true // show all comparisons
 	s := newScreen(opt)
 	s.section(b.comparisons())
 	return s.writeTo(w, "comparisons")
@@ -92,8 +92,8 @@ func (s *screen) render(c content) {
 	}
 }
 
-// finished is all that was written. Without colour, blanks that held lines
-// together until here become plain ones.
+// finished returns the report. Without colour, it replaces non-breaking spaces by
+// plain ones.
 func (s *screen) finished() string {
 	if s.color {
 		return s.b.String()
@@ -142,7 +142,7 @@ func (s *screen) block(b block) {
 	}
 }
 
-// sample writes a trial without the pages it is about.
+// sample writes a trial without its source pages.
 func (s *screen) sample(x sample) {
 	s.blank()
 	s.text(strong, "", tagged(visible, x.Arm)+": "+x.Title)
@@ -158,7 +158,7 @@ func (s *screen) sample(x sample) {
 	}
 	if x.Raw != "" {
 		s.blank()
-		s.text(muted, "", "The answer as it stood")
+		s.text(muted, "", "Raw answer")
 		s.lines(x.Raw)
 	}
 }
@@ -182,8 +182,8 @@ func (s *screen) verdict(v *verdict) {
 	}
 }
 
-// rule writes what would be too wide for a table: the state and the condition,
-// and below them what it read.
+// rule writes a rule that would be too wide for a table: state and condition, and
+// below them the values.
 func (s *screen) rule(c gate.Condition, outcome string) {
 	word, tone := conditionState(c, outcome)
 	s.text(tone, "  ", word+": "+c.Name+" ("+c.Kind+")")
@@ -211,15 +211,15 @@ func (s *screen) chart(c *chart) {
 	s.notes(c.Notes)
 }
 
-// notes are numbered where cells refer to them, which the first ones are.
+// notes numbers the notes that cells refer to, which come first.
 func (s *screen) notes(notes []string) {
 	for i, n := range notes {
 		s.text(muted, s.g.ref(i+1)+" ", n)
 	}
 }
 
-// text writes a paragraph, its first line behind the lead and the others
-// indented as far.
+// text writes a paragraph. The first line follows the lead; the others are
+// indented to match.
 func (s *screen) text(t tone, lead, text string) {
 	indent := lipgloss.Width(lead)
 	for i, line := range wrapped(s.clean(text), s.width-indent) {
@@ -232,8 +232,8 @@ func (s *screen) text(t tone, lead, text string) {
 
 func (s *screen) blank() { s.b.WriteByte('\n') }
 
-// clean makes a text safe for the terminal and, where that shows ASCII alone,
-// our own signs plain.
+// clean makes a text safe for the terminal and replaces our own symbols if it
+// shows only ASCII.
 func (s *screen) clean(text string) string {
 	if text = PlainLine(text); s.g.ascii {
 		return ascii(text)
@@ -241,8 +241,7 @@ func (s *screen) clean(text string) string {
 	return text
 }
 
-// paints are of the terminal's own sixteen colours, so that they read on any
-// background.
+// paints use the terminal's sixteen colours, which are readable on any background.
 var paints = map[tone]lipgloss.Style{
 	strong:  lipgloss.NewStyle().Bold(true),
 	muted:   lipgloss.NewStyle().Faint(true),
@@ -257,6 +256,6 @@ func (s *screen) paint(t tone, text string) string {
 	if !s.color || t == plain || strings.TrimSpace(text) == "" {
 		return text
 	}
-	body := trimRight(text) // blanks stay outside, where the end of a line loses them
+	body := trimRight(text) // keep trailing spaces outside, so that they are trimmed
 	return paints[t].Render(body) + text[len(body):]
 }

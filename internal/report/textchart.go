@@ -9,7 +9,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// glyphs are the signs a chart is drawn with in text.
+// glyphs are the symbols of a text chart.
 type glyphs struct {
 	low, line, point, high, zero, cross rune
 	rule                                string // below the heads of a table
@@ -26,7 +26,7 @@ func asciiGlyphs() glyphs {
 		ref: func(n int) string { return "[" + count(n) + "]" }}
 }
 
-// superscript writes the number of a note: "¹²".
+// superscript formats the number of a note: "¹²".
 func superscript(n int) string { return raised.Replace(strconv.Itoa(n)) }
 
 var raised = strings.NewReplacer("0", "⁰", "1", "¹", "2", "²", "3", "³", "4", "⁴", "5", "⁵", "6", "⁶", "7", "⁷", "8", "⁸", "9", "⁹")
@@ -39,7 +39,7 @@ func (g glyphs) refs(refs []int) string {
 	return strings.Join(parts, ",")
 }
 
-// plot draws one row of a chart on so many columns.
+// plot draws one row of a chart with the given width.
 func (g glyphs) plot(s spot, a axis, width int) string {
 	row := []rune(strings.Repeat(" ", width))
 	column := func(at float64) int { return int(math.Round(at * float64(width-1))) }
@@ -64,8 +64,7 @@ func (g glyphs) plot(s spot, a axis, width int) string {
 	return string(row)
 }
 
-// ticks writes the labels of an axis below its columns, leaving out those that
-// have no room.
+// ticks writes the labels of an axis and omits those without room.
 func (a axis) ticks(width int, clean func(string) string) string {
 	row := []rune(strings.Repeat(" ", width))
 	free := 0
@@ -82,7 +81,7 @@ func (a axis) ticks(width int, clean func(string) string) string {
 	return strings.TrimRight(string(row), " ")
 }
 
-// A drawing says where a chart's parts stand on a screen.
+// A drawing is the layout of a chart on a screen.
 type drawing struct {
 	*screen
 	labels int // columns of labels
@@ -128,8 +127,8 @@ func (s *screen) chartLines(c *chart) []string {
 	return append(lines, d.row("", c.Axis.ticks(d.plot, d.clean), nil, muted))
 }
 
-// chartTexts are the numbers of every row; the first of them, the values, stand
-// on their points.
+// chartTexts returns the numbers of every row. The first ones, the values, are
+// aligned on their decimal points.
 func (s *screen) chartTexts(c *chart) [][]string {
 	rows := filter(c.Rows, func(r chartRow) bool { return r.Group == "" })
 	texts := make([][]string, len(rows))
@@ -145,8 +144,8 @@ func (s *screen) chartTexts(c *chart) [][]string {
 	return texts
 }
 
-// fit decides what stands where. Numbers are never left out; the plot gives
-// way first, then the label gets a line of its own.
+// fit chooses the layout. It never omits numbers: it first shrinks the plot, then
+// moves the label to its own line.
 func (s *screen) fit(c *chart, texts [][]string) drawing {
 	d := drawing{screen: s, cells: make([]int, len(c.Heads))}
 	total := 0
@@ -175,7 +174,7 @@ func (s *screen) fit(c *chart, texts [][]string) drawing {
 
 func (d drawing) label(r chartRow) string { return tagged(d.clean, r.Label) }
 
-// tagged is the text of a cell with its tags behind it.
+// tagged returns the text of a cell followed by its tags.
 func tagged(clean func(string) string, c cell) string {
 	text := clean(c.Text)
 	for _, t := range c.Tags {
@@ -210,7 +209,7 @@ func (d drawing) rowLines(r chartRow, texts []string, a axis) []string {
 	return append(lines, strings.Split(d.row("", plot, d.padded(texts), look), "\n")...)
 }
 
-// padded sets the numbers flush right in their columns.
+// padded right-aligns the numbers in their columns.
 func (d drawing) padded(texts []string) []string {
 	if d.layout == stacked {
 		return texts
@@ -222,7 +221,7 @@ func (d drawing) padded(texts []string) []string {
 	return padded
 }
 
-// row joins label, plot and numbers; stacked, they are two lines.
+// row joins label, plot and numbers. If stacked, they are two lines.
 func (d drawing) row(label, plot string, texts []string, look tone) string {
 	gap := strings.Repeat(" ", space)
 	numbers := strings.Join(texts, gap)
@@ -249,8 +248,8 @@ func (d drawing) row(label, plot string, texts []string, look tone) string {
 
 func trimRight(s string) string { return strings.TrimRight(s, " ") }
 
-// wrapped breaks a text into lines of at most so many columns, at blanks, and
-// inside a word only where the word alone is too long.
+// wrapped breaks a text into lines of at most the given width, at spaces, and
+// inside a word only if the word alone is too long.
 func wrapped(s string, width int) []string {
 	if width = max(width, 2); lipgloss.Width(s) <= width {
 		return []string{s}
@@ -267,7 +266,7 @@ func wrapped(s string, width int) []string {
 		}
 		for lipgloss.Width(word) > width {
 			head := ansi.Truncate(word, width, "")
-			if head == "" { // wider than a line: a terminal could not show it either
+			if head == "" { // a character wider than the line
 				break
 			}
 			lines, word = append(lines, head), word[len(head):]

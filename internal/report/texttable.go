@@ -6,21 +6,21 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// A grid is a table laid out in lines of text, not yet drawn.
+// A grid is a table laid out in lines of text before drawing.
 type grid struct {
 	heads  [][]inked   // column, line
 	rows   [][][]inked // row, column, line
 	widths []int       // of the columns
 }
 
-// inked is a line of a cell and how it is painted.
+// inked is a line of a cell and its paint.
 type inked struct {
 	text string
 	ink  tone
 }
 
-// table draws a table. One that is too wide is cut into several, each with the
-// first column again, so that no column is lost.
+// table draws a table. If it is too wide, it is split into several, each starting
+// with the first column.
 func (s *screen) table(t *table) {
 	s.blank()
 	if t.Caption != "" {
@@ -39,7 +39,7 @@ func (s *screen) table(t *table) {
 	}
 }
 
-// lay breaks heads and cells into lines and measures the columns.
+// lay splits heads and cells into lines and measures the columns.
 func (s *screen) lay(t *table) grid {
 	g := grid{rows: make([][][]inked, len(t.Rows))}
 	for i := range t.Rows {
@@ -66,8 +66,8 @@ func (s *screen) lay(t *table) grid {
 	return g
 }
 
-// columnLimit keeps words from taking the room of numbers, and leaves room for
-// the first column beside any other.
+// columnLimit limits text columns in favour of numbers, and leaves room for the
+// first column beside any other.
 func (s *screen) columnLimit(j int, c column) int {
 	first := max(s.width*3/10, 14)
 	switch {
@@ -79,7 +79,7 @@ func (s *screen) columnLimit(j int, c column) int {
 	return s.width - first - space
 }
 
-// columnLines are the lines of every cell of a column, numbers on their
+// columnLines returns the lines of every cell of a column, with aligned decimal
 // points.
 func (s *screen) columnLines(t *table, j int) [][]inked {
 	var cells []cell
@@ -99,8 +99,8 @@ func (s *screen) columnLines(t *table, j int) [][]inked {
 	return lines
 }
 
-// cellTexts are the texts of a column with the signs of their notes, on their
-// points if they are to be.
+// cellTexts returns the texts of a column with their note references, aligned on
+// decimal points if the column is.
 func (s *screen) cellTexts(cells []cell, onPoint bool) []string {
 	texts := make([]string, len(cells))
 	for i, c := range cells {
@@ -114,8 +114,8 @@ func (s *screen) cellTexts(cells []cell, onPoint bool) []string {
 	return texts
 }
 
-// cut groups the columns so that each group fits the width. Every group starts
-// with the first column.
+// cut groups the columns so that each group fits the width. Every group starts with
+// the first column.
 func (g grid) cut(width int) [][]int {
 	var groups [][]int
 	group, used := []int{0}, g.widths[0]
@@ -131,8 +131,7 @@ func (g grid) cut(width int) [][]int {
 }
 
 // draw writes the given columns: heads, a rule below them, rows. (The table of
-// lipgloss cuts heads that do not fit on one line, and names of metrics do
-// not.)
+// lipgloss truncates heads that do not fit on one line, and metric names do not.)
 func (s *screen) draw(t *table, g grid, columns []int) {
 	s.drawRow(t, g, columns, g.heads)
 	total := space * (len(columns) - 1)
@@ -145,7 +144,7 @@ func (s *screen) draw(t *table, g grid, columns []int) {
 	}
 }
 
-// drawRow writes one row, as many lines as its highest cell.
+// drawRow writes one row, with as many lines as its tallest cell.
 func (s *screen) drawRow(t *table, g grid, columns []int, row [][]inked) {
 	height := 1
 	for _, j := range columns {

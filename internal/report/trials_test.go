@@ -30,7 +30,7 @@ func TestTrials(t *testing.T) {
 				t.Errorf("%s lacks %q:\n%.2000s", f.Name, want, got)
 			}
 		}
-		for _, not := range []string{"What came of the trials", "best and worst trials", "0.000"} {
+		for _, not := range []string{"Trial outcomes", "best and worst trials", "0.000"} {
 			if strings.Contains(got, not) {
 				t.Errorf("%s has %q", f.Name, not)
 			}
