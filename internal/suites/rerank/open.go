@@ -160,7 +160,7 @@ func (b *Bench) settle() {
 		model := ""
 		if a.Settings != nil {
 			r := kit.RequestTo(a.Settings)
-			model = r.Key()
+			model = r.Key() + " prompts " + method.PromptVersion
 		}
 		parts := append([]string{a.ID, string(settings), model, a.Target}, a.does()...)
 		if a.knowsTruth() {

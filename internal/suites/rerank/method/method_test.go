@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
@@ -292,5 +293,26 @@ func TestCancelledContextAsksNothing(t *testing.T) {
 		if _, err := m.Rank(ctx, scene(10), s.ask); !errors.Is(err, context.Canceled) || len(s.prompts) > 0 {
 			t.Errorf("%s asks %v and ends with %v", m.Name, s.steps(), err)
 		}
+	}
+}
+
+// TestPromptVersion: prompts that change need another version, which makes runs
+// with the old ones another experiment. Set the version and the hash together.
+func TestPromptVersion(t *testing.T) {
+	const version, prompts = "2", "1d20c07ade61fcc7"
+	files, err := filepath.Glob(filepath.Join("testdata", "prompts", "*.txt"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d prompts, %v", len(files), err)
+	}
+	var all []byte
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, text...)
+	}
+	if got := eval.HashOf(all).String(); got != prompts || method.PromptVersion != version {
+		t.Errorf("version %s with prompts %s, want %s with %s: raise PromptVersion when prompts change", method.PromptVersion, got, version, prompts)
 	}
 }

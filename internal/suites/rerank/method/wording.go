@@ -6,6 +6,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// PromptVersion is part of the hash of every arm that asks a model, so that a run
+// never mixes answers to two wordings. It changes with any prompt; a test
+// compares it with the prompts.
+const PromptVersion = "2"
+
 // rankSystem starts the system prompt of every method that asks a model.
 const rankSystem = `You find the item that satisfies a request. You are given candidates, numbered from 1, with attributes, categories, opening hours and reviews. Exactly one candidate satisfies the whole request; the others fail at least one of its conditions.
 
