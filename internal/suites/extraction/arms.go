@@ -85,7 +85,7 @@ func (p *planner) kernel(i int) {
 		p.Fault(p.Key(i)+".remove", "remove needs of: name the kernel to remove blocks from")
 		return
 	case k.Of != "" && len(k.Remove) == 0:
-		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to leave out, such as [v1]")
+		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to remove, such as [v1]")
 		return
 	}
 	if !k.enabled() {
