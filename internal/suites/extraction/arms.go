@@ -42,7 +42,7 @@ type planner struct {
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
 	return &planner{study: s, Planner: kit.Planner{Noun: "kernel", Models: s.Models,
-		Offline: "use builtin: heuristic to try the suite without any", Resolve: resolve, Fault: fault}}
+		Offline: "use builtin: heuristic to run without a model", Resolve: resolve, Fault: fault}}
 }
 
 // plan makes the arms: every kernel on each of its models, always the null
@@ -85,7 +85,7 @@ func (p *planner) kernel(i int) {
 		p.Fault(p.Key(i)+".remove", "remove needs of: name the kernel to remove blocks from")
 		return
 	case k.Of != "" && len(k.Remove) == 0:
-		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to leave out, such as [v1]")
+		p.Fault(p.Key(i)+".remove", "of needs remove: list the blocks to remove, such as [v1]")
 		return
 	}
 	if !k.enabled() {
@@ -152,7 +152,7 @@ func (p *planner) text(key string, k *Kernel) (string, bool) {
 	if err == nil && k.Of != "" {
 		base := p.base(k.Of)
 		if base == nil {
-			p.Fault(key+".of", "there is no kernel %q with a prompt%s", k.Of, kit.DidYouMean(k.Of, p.promptNames()))
+			p.Fault(key+".of", "no kernel %q with a prompt%s", k.Of, kit.DidYouMean(k.Of, p.promptNames()))
 			return "", false
 		}
 		if text, _, err = p.rawText(base); err == nil {
@@ -175,7 +175,7 @@ func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 	case k.Builtin != "":
 		if !slices.Contains(shippedKernelNames, k.Builtin) {
 			known := append(slices.Clone(shippedKernelNames), nullBaseline, heuristicName)
-			return "", ".builtin", fmt.Errorf("there is no builtin %q%s", k.Builtin, kit.DidYouMean(k.Builtin, known))
+			return "", ".builtin", fmt.Errorf("unknown builtin %q%s", k.Builtin, kit.DidYouMean(k.Builtin, known))
 		}
 		return shippedKernel(k.Builtin), ".builtin", nil
 	case k.Path != "":

@@ -12,7 +12,7 @@ import (
 )
 
 // A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Calibrator] and [eval.Tabler], and is safe for concurrent use.
+// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
 type Bench struct {
 	study      *Study
 	weights    Weights
@@ -71,7 +71,7 @@ func (b *Bench) document(id string) (*prepared, error) { return b.read(id, true)
 func (b *Bench) read(id string, gold bool) (*prepared, error) {
 	place, ok := b.index.Find(id)
 	if !ok {
-		return nil, fmt.Errorf("extraction: there is no document %q in this study", id)
+		return nil, fmt.Errorf("extraction: no document %q in this study", id)
 	}
 	item := int32(place)
 	if d := b.cache.get(item); d != nil && (d.gold || !gold) {
@@ -119,7 +119,7 @@ func (d *prepared) ready() *prepared {
 func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
 	a := b.byArm[t.Arm]
 	if a == nil {
-		return eval.Outcome{}, fmt.Errorf("extraction: there is no arm %q in this study", t.Arm)
+		return eval.Outcome{}, fmt.Errorf("extraction: no arm %q in this study", t.Arm)
 	}
 	d, err := b.read(t.Item, a.needsGold())
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 var invoiceSchema = &Schema{Name: "invoice", Fields: []Field{
 	{Name: "invoice_number", Type: text.ID}, {Name: "due_date", Type: text.Date}, {Name: "total_amount", Type: text.Money}}}
 
-// Contradictory gold is an error that names document and field (X1.3). Each row is one record of gold beside the text below.
+// Contradictory gold is an error that names document and field (X1.3).
+// Each row is one record of gold for the text below.
 func TestGoldContradictions(t *testing.T) {
 	const doc = "---PAGE 1---\nInvoice INV-7\nTotal: 12.50\n---PAGE 2---\nDue: March 1, 2024\n"
 	tests := []struct{ gold, want string }{
@@ -81,7 +82,7 @@ func TestDocumentContradictions(t *testing.T) {
 	}
 }
 
-func TestDecodeDocumentNamesMistakes(t *testing.T) {
+func TestDecodeDocumentErrors(t *testing.T) {
 	tests := []struct{ record, want string }{
 		{`{"document_id":"d","text":"x","schma":"invoice","ground_truth":[]}`, `did you mean "schema"`},
 		{`{"document_id":"d","text":"x","schema":"invoice","ground_truth":[{"field":"f","exists":true}]}`, `exists`},

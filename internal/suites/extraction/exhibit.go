@@ -67,7 +67,7 @@ func (g *Gold) shown() string {
 
 func shownAnswer(entries []*Entry) string {
 	if len(entries) == 0 {
-		return "left out"
+		return "omitted"
 	}
 	list := make([]string, len(entries))
 	for i, e := range entries {

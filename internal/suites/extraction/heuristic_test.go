@@ -91,7 +91,7 @@ func checkHonest(t interface{ Fatalf(string, ...any) }, d *prepared, e *Entry) {
 }
 
 // On any document.
-func TestHeuristicIsHonest(t *testing.T) {
+func TestHeuristicGuarantees(t *testing.T) {
 	words := []string{"Invoice", "Number:", "No.", "INV-7", "Total", "$12.50", "1,234.56", "Date", "March 15, 2024", "03/04/2024", "governed by the laws of", "New York", "between", "Acme Inc",
 		"\n", "\n", "  ", "“", "é", "ﬁ", "AGREEMENT", "JALAN", "81100", "JOHOR,", "\t", "\u00a0", "´", ":", "Name:", "("}
 	schemas := newSchemas("")

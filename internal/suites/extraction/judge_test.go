@@ -67,7 +67,7 @@ func trial(item, arm string) eval.Trial { return eval.Trial{Item: item, Arm: arm
 
 // The judge is asked once about each quote that passed the gates with the right
 // value, and sees only the field's name and the quote.
-func TestJudgeIsAskedWhatCounts(t *testing.T) {
+func TestJudgeQuestions(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	ask := judgeSays(map[string]string{"Invoice INV-7": "INV-7", "Date: March 15, 2024": "15 March 2024", "Total: 12.50": "12.50", "Total: 13.50": "12.50"})
 	o := outcomeOf(judgedAnswer, eval.StopEnd)
@@ -88,12 +88,12 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 		}
 		for _, leak := range []string{"2024-03-15", "Day the invoice", "issued", "Acme"} {
 			if strings.Contains(said, leak) {
-				t.Errorf("the judge is told %q in %q", leak, said)
+				t.Errorf("the judge sees %q in %q", leak, said)
 			}
 		}
 	}
 	if !strings.Contains(ask.asked[1].Messages[0].Content, "invoice_date") {
-		t.Error("the judge is not told the field")
+		t.Error("the judge does not see the field")
 	}
 
 	scores := map[string]eval.Score{}
@@ -101,7 +101,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 		scores[s.Unit+"/"+s.Metric] = s
 	}
 	// total_amount: F1 = 2·2/(2+3) = 0.8. Of three candidates the judge reads
-	// the first and not the second, and the third's quote does not hold its
+	// the first and not the second, and the third's quote does not contain its
 	// value: evidence 0.8·1/3. Pages are right on all: 0.8.
 	for name, want := range map[string]float64{"invoice_number/evidence": 1, "invoice_date/evidence": 1, "invoice_date/evidence_judge": 1,
 		"total_amount/value": 0.8, "total_amount/evidence": 0.8 / 3, "total_amount/page": 0.8, "total_amount/evidence_judge": 0.5, "vendor_name/evidence": 0} {
@@ -112,7 +112,7 @@ func TestJudgeIsAskedWhatCounts(t *testing.T) {
 }
 
 // A quote that several candidates share is judged once and counts for each.
-func TestJudgeIsAskedOncePerQuote(t *testing.T) {
+func TestJudgeAsksOncePerQuote(t *testing.T) {
 	b := mustOpen(t, judgedStudy(oneLine(judgedLine("d", ""))))
 	both := "Total: 12.50 Total: 13.50"
 	o := outcomeOf(extractions(named(ambiguous(candidate("12.50", both, "1"), candidate("13.50", both+" ", "1")), "total_amount")), eval.StopEnd)
@@ -300,7 +300,7 @@ func TestMixes(t *testing.T) {
 }
 
 // Without a judge model the rule judges.
-func TestDeterministicJudgeIsNamed(t *testing.T) {
+func TestDeterministicJudge(t *testing.T) {
 	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": invoiceLine("1", 100)})
 	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd), nil); vs != nil || err != nil {
 		t.Errorf("%v %v", vs, err)
@@ -312,7 +312,7 @@ func TestDeterministicJudgeIsNamed(t *testing.T) {
 }
 
 // A judge that fails is not a bad judge: evidence that needs it is unscored.
-func TestAJudgeWithoutVerdictsIsNotLeftOut(t *testing.T) {
+func TestJudgeWithoutVerdicts(t *testing.T) {
 	got, effect := trust(0, 0, 12)
 	if got != trustedJudge || !strings.Contains(effect, "no verdict on any of 12") {
 		t.Errorf("%+v, %s", got, effect)

@@ -80,7 +80,7 @@ func ablate(kernel string, remove []string) (string, error) {
 		case slices.ContainsFunc(remove[:i], func(r string) bool { return tensorName(r) == tensorName(name) }):
 			errs = append(errs, fmt.Errorf("duplicate tensor block %q", name))
 		case at < 0:
-			errs = append(errs, fmt.Errorf("there is no tensor block %q to remove: the kernel has %s", name, blockNames(blocks)))
+			errs = append(errs, fmt.Errorf("no tensor block %q to remove: the kernel has %s", name, blockNames(blocks)))
 		default:
 			for l := blocks[at].start; l < blocks[at].end; l++ {
 				drop[l] = true

@@ -94,7 +94,7 @@ func TestAblate(t *testing.T) {
 		}
 	}
 	for remove, want := range map[string]string{
-		"v8":    `there is no tensor block "v8" to remove: the kernel has v1, v2, v3, v4, v5, v6, v7`,
+		"v8":    `no tensor block "v8" to remove: the kernel has v1, v2, v3, v4, v5, v6, v7`,
 		"v1,v₁": `duplicate tensor block "v₁"`,
 		"":      `no tensor block ""`,
 	} {

@@ -141,7 +141,7 @@ type mode struct{ metric, title, doc string }
 
 // The modes, in the order of [failures].
 var modes = [...]mode{
-	modeOmitted:     {"mode_omitted", "left out", "Fields omitted from the answer."},
+	modeOmitted:     {"mode_omitted", "omitted", "Fields omitted from the answer."},
 	modeDuplicate:   {"mode_duplicate", "answered twice", "Fields answered more than once."},
 	modeMissed:      {"mode_missed", "missed", "Present fields answered without a value."},
 	modeWrong:       {"mode_wrong_value", "wrong value", "Present fields with a wrong value, and ambiguous fields without a right candidate."},

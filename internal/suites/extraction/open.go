@@ -122,7 +122,7 @@ func strataOf(docType, difficulty, part string) []eval.Level {
 	return list
 }
 
-// errHere is located to learn where a document is.
+// errHere is an empty error to locate a document with.
 var errHere = errors.New("this document")
 
 // checkWeights checks that the weights belong to components of the composite

@@ -38,13 +38,13 @@ func TestArms(t *testing.T) {
 			[]string{"k  b ", "null_baseline baseline  "}},
 		{"without models a kernel runs on all, the judge too", "  - {name: k, path: kernel.txt}\n  - {name: l, builtin: idiomatic, models: [b]}\n", "judge_model: b\n",
 			[]string{"k@a  a ", "k@b  b ", "l  b ", "null_baseline baseline  ", "calibration:gold calibration  "}},
-		{"a null baseline of one's own name", "  - {name: floor, builtin: null_baseline}\n", "",
+		{"a renamed null baseline", "  - {name: floor, builtin: null_baseline}\n", "",
 			[]string{"floor baseline  "}},
-		{"switching the null baseline off does not", "  - {name: null_baseline, builtin: null_baseline, enabled: false}\n  - {name: h, builtin: heuristic}\n", "",
+		{"the null baseline cannot be disabled", "  - {name: null_baseline, builtin: null_baseline, enabled: false}\n  - {name: h, builtin: heuristic}\n", "",
 			[]string{"h   ", "null_baseline baseline  "}},
-		{"pipelines ask no model of the study", "  - {name: o, outputs: answers.jsonl}\n  - {name: e, exec: \"cat -\"}\n  - {name: w, http: \"http://127.0.0.1:1/\"}\n", "",
+		{"pipelines use no model of the study", "  - {name: o, outputs: answers.jsonl}\n  - {name: e, exec: \"cat -\"}\n  - {name: w, http: \"http://127.0.0.1:1/\"}\n", "",
 			[]string{"o  arm:o outputs", "e  arm:e exec cat -", "w  arm:w http http://127.0.0.1:1/", "null_baseline baseline  "}},
-		{"an ablation of a kernel that is switched off", "  - {name: full, builtin: ctn_extraction, enabled: false}\n  - {name: no-v1, of: full, remove: [v1], models: [a]}\n", "",
+		{"an ablation of a disabled kernel", "  - {name: full, builtin: ctn_extraction, enabled: false}\n  - {name: no-v1, of: full, remove: [v1], models: [a]}\n", "",
 			[]string{"no-v1  a ", "null_baseline baseline  "}},
 		{"an ablation of a shipped kernel", "  - {name: no-v1, of: ctn_extraction, remove: [v₁], models: [a]}\n", "",
 			[]string{"no-v1  a ", "null_baseline baseline  "}},
@@ -67,7 +67,7 @@ func TestArms(t *testing.T) {
 					}
 				}
 				if a.Hash == "" || hashes[a.Hash] {
-					t.Errorf("%s has no hash of its own", a.ID)
+					t.Errorf("%s has no unique hash", a.ID)
 				}
 				hashes[a.Hash] = true
 				got = append(got, line)
@@ -80,7 +80,7 @@ func TestArms(t *testing.T) {
 }
 
 // Open reports all errors at once, each with its position.
-func TestOpenFindsEverything(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	tests := []struct {
 		name  string
 		files map[string]string
@@ -106,10 +106,10 @@ func TestOpenFindsEverything(t *testing.T) {
 			`kernels[3].models[0]: the study has no model "c"`,
 			`kernels[3].models[2]: duplicate model "a"`,
 			`kernels[4].models: kernel "m" uses no model`,
-			`kernels[5].of: there is no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
+			`kernels[5].of: no kernel "ctn_extractoin" with a prompt: did you mean "ctn_extraction"?`,
 			`kernels[6].remove: of needs remove`,
 			`kernels[7].remove: remove needs of`,
-			`kernels[8].remove: there is no tensor block "v9"`,
+			`kernels[8].remove: no tensor block "v9"`,
 			`kernels[9].outputs: reading answers:`,
 			`kernels[10].path: the kernel has no {{SCHEMA}}`,
 			`kernels[10].path: the kernel has no {{OUTPUT_FORMAT}}`,
@@ -176,7 +176,7 @@ func TestOpenFindsEverything(t *testing.T) {
 }
 
 // A file with a thousand invalid lines gives fewer errors.
-func TestFindingsAreCut(t *testing.T) {
+func TestErrorsAreLimited(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": strings.Repeat("{}\n", 1000)})
 	_, err := open(t, dir)
@@ -344,7 +344,7 @@ func TestRefusalIsAnOutcome(t *testing.T) {
 }
 
 // A schema in the study's folder is used instead of a shipped one of its name.
-func TestOwnSchemaComesFirst(t *testing.T) {
+func TestOwnSchemaFirst(t *testing.T) {
 	files := studyOf("  - {name: h, builtin: heuristic}\n")
 	files["schemas/invoice.json"] = `{"name":"invoice","fields":[{"name":"other","type":"string","description":""}]}`
 	dir := t.TempDir()

@@ -57,7 +57,7 @@ func TestReadAnswer(t *testing.T) {
 	}
 }
 
-func TestReadAnswerRefuses(t *testing.T) {
+func TestReadAnswerErrors(t *testing.T) {
 	for answer, reason := range map[string]string{
 		"":                          reasonEmpty,
 		" \n\t":                     reasonEmpty,

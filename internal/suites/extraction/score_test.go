@@ -114,7 +114,7 @@ var scoreTests = []struct {
 }{
 	// X4.1, present.
 	{"right: everything", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1"), Components{1, 1, 1, 1, 1}, 1},
-	{"null where there is a value", text.String, presentGold("INV-7"), missing(), Components{Schema: 1}, 0.15},
+	{"null for a present field", text.String, presentGold("INV-7"), missing(), Components{Schema: 1}, 0.15},
 	{"another acceptable value", text.String, presentGold("Acme Corporation", "Acme Corp"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"another acceptable value, written otherwise", text.String, presentGold("Acme Corporation", "ACME corp"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"wrong value, all else right", text.String, presentGold("INV-7"), ok("Acme Corp", "Vendor: Acme Corp", "1"), Components{Schema: 1}, 0.15},
@@ -130,8 +130,8 @@ var scoreTests = []struct {
 	// X4.1, missing.
 	{"rightly missing", text.String, missingGold(), missing(), Components{1, 1, 1, 1, 1}, 1},
 	{"hallucinated", text.String, missingGold(), ok("INV-7", "Invoice INV-7", "1"), Components{Schema: 1}, 0.15},
-	{"null but called ok", text.String, missingGold(), entryJSON("null", "null", "null", "ok"), Components{}, 0},
-	{"null but called ambiguous", text.String, missingGold(), ambiguous(candidate("INV-7", "INV-7", "1"), candidate("INV-8", "INV-7", "1")), Components{Schema: 1}, 0.15},
+	{"null with status ok", text.String, missingGold(), entryJSON("null", "null", "null", "ok"), Components{}, 0},
+	{"null with status ambiguous", text.String, missingGold(), ambiguous(candidate("INV-7", "INV-7", "1"), candidate("INV-8", "INV-7", "1")), Components{Schema: 1}, 0.15},
 	{"missing with a quote", text.String, missingGold(), entryJSON("null", "Invoice INV-7", "null", "missing"), Components{1, 0, 1, 1, 0}, 0.55},
 	{"missing with a page", text.String, missingGold(), entryJSON("null", "null", "1", "missing"), Components{1, 1, 0, 1, 0}, 0.75},
 	{"missing with a page that is text", text.String, missingGold(), entryJSON("null", "null", `"1"`, "missing"), Components{1, 1, 0, 1, 0}, 0.75},
@@ -144,18 +144,18 @@ var scoreTests = []struct {
 	{"one of two right", text.Money, ambiguousGold("100.00", "50.00"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{0.5, 0.5, 0.5, 1, 1}, 0.35 + 0.30},
 	// The same value twice is one member of the set: F1 = 2·1/(2+1) = 2/3.
-	{"a set has no doubles", text.Money, ambiguousGold("100.00", "50.00"),
+	{"duplicates count once", text.Money, ambiguousGold("100.00", "50.00"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("100", "Deposit: 100.00", "2")), Components{2. / 3, 2. / 3, 2. / 3, 1, 1}, 0.70*2/3 + 0.30},
 	{"none right", text.Money, ambiguousGold("7.00", "8.00"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Total: 1,234.56", "1")), Components{Schema: 1}, 0.15},
 	// F1 = 1; one of two quotes is fabricated: evidence 1/2, page 1/2.
-	{"one candidate's quote is made up", text.Money, ambiguousGold("100.00", "1234.56"),
+	{"one candidate's quote is fabricated", text.Money, ambiguousGold("100.00", "1234.56"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("1,234.56", "Sum: 1,234.56", "1")), Components{1, 0.5, 0.5, 1, 1}, 0.30 + 0.15 + 0.05 + 0.30},
 	// F1 = 2·1/(2+1) = 2/3, one candidate breaks the form.
 	{"one candidate only", text.Money, ambiguousGold("100.00", "1234.56"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1")), Components{2. / 3, 2. / 3, 2. / 3, 1, 0}, 0.70*2/3 + 0.15},
-	{"a choice instead of candidates", text.Money, ambiguousGold("100.00", "1234.56"), ok("100.00", "Deposit: 100.00", "1"), Components{Schema: 1}, 0.15},
-	{"called missing", text.Money, ambiguousGold("100.00", "1234.56"), missing(), Components{Schema: 1}, 0.15},
+	{"one value instead of candidates", text.Money, ambiguousGold("100.00", "1234.56"), ok("100.00", "Deposit: 100.00", "1"), Components{Schema: 1}, 0.15},
+	{"status missing", text.Money, ambiguousGold("100.00", "1234.56"), missing(), Components{Schema: 1}, 0.15},
 	// F1 of {100} ∪ {void} against two: 2·1/(2+2) = 0.5, quotes 1 of 2.
 	{"a candidate without a value counts against the set", text.Money, ambiguousGold("100.00", "1234.56"),
 		ambiguous(candidate("100.00", "Deposit: 100.00", "1"), candidate("null", "null", "null")), Components{0.5, 0.25, 0.25, 1, 0}, 0.15 + 0.075 + 0.025 + 0.15},
@@ -174,7 +174,7 @@ var scoreTests = []struct {
 	{"a date rewritten to ISO keeps its evidence", text.Date, presentGold("2024-03-15"), ok("2024-03-15", "March 15, 2024", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"an amount without its separator too", text.Money, presentGold("1234.56"), ok("1234.56", "Total: 1,234.56 EUR", "1"), Components{1, 1, 1, 1, 1}, 1},
 	{"a word up to its dash", text.String, presentGold("INV"), ok("INV", "Invoice INV-7 of March", "1"), Components{1, 1, 1, 1, 1}, 1},
-	// The value stands in the quote as letters but not as a word: the gate
+	// The quote contains the value but not as a word: the gate
 	// holds, the judge does not. Evidence = 0.3·1 + 0.7·0.
 	{"part of a word", text.String, presentGold("Dep"), ok("Dep", "Deposit: 100.00", "1"), Components{1, 0.3, 1, 1, 1}, 0.30 + 0.09 + 0.40},
 	// words(quote) = 9, words(value) = 1: token = 1 − 0.1·(9 − 5) = 0.6;
@@ -195,15 +195,15 @@ var scoreTests = []struct {
 	{"page as text", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", `"1"`), Components{1, 1, 0, 1, 0}, 0.75},
 	{"ok without page", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "null"), Components{1, 1, 0, 1, 0}, 0.75},
 	{"unknown status", text.String, presentGold("INV-7"), entryJSON("INV-7", "Invoice INV-7", "1", "found"), Components{1, 1, 1, 0, 0}, 0.70},
-	{"value, but called ambiguous", text.String, presentGold("INV-7"), entryJSON("INV-7", "Invoice INV-7", "1", "ambiguous"), Components{1, 1, 1, 0, 0}, 0.70},
+	{"value with status ambiguous", text.String, presentGold("INV-7"), entryJSON("INV-7", "Invoice INV-7", "1", "ambiguous"), Components{1, 1, 1, 0, 0}, 0.70},
 	{"evidence null is the object with nulls", text.String, missingGold(), `{"field":"f","value":null,"evidence":null,"status":"missing","candidates":[]}`, Components{1, 1, 1, 1, 1}, 1},
 	{"a number as value is taken as written", text.Money, presentGold("100"), `{"field":"f","value":100.00,"evidence":{"quote":"Deposit: 100.00","page":1},"status":"ok"}`, Components{1, 1, 1, 1, 1}, 1},
 
 	// X3.2.
-	{"left out", text.String, presentGold("INV-7"), "", Components{}, 0},
-	{"left out, though missing is right", text.String, missingGold(), "", Components{}, 0},
+	{"omitted", text.String, presentGold("INV-7"), "", Components{}, 0},
+	{"omitted, though missing is right", text.String, missingGold(), "", Components{}, 0},
 	{"twice", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1") + "," + ok("INV-7", "Invoice INV-7", "1"), Components{}, 0},
-	{"fields that were not asked for change nothing", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1") + `,{"field":"x","value":1}`, Components{1, 1, 1, 1, 1}, 1},
+	{"fields not in the schema change nothing", text.String, presentGold("INV-7"), ok("INV-7", "Invoice INV-7", "1") + `,{"field":"x","value":1}`, Components{1, 1, 1, 1, 1}, 1},
 }
 
 func TestScore(t *testing.T) {
@@ -245,15 +245,15 @@ func TestRates(t *testing.T) {
 		want   string // hallucination fabrication unquoted quote_coverage candidate_coverage duplicate omitted extra_field
 	}{
 		{"right", presentGold("INV-7"), ok("INV-7", real, "1"), "– 0/1 0/1 1/1 – 0/1 0/1 0/1"},
-		{"made-up quote", presentGold("INV-7"), ok("INV-7", fake, "1"), "– 1/1 0/1 1/1 – 0/1 0/1 0/1"},
-		{"a quote left out is required all the same", presentGold("INV-7"), ok("INV-7", "null", "1"), "– 0/1 1/1 0/1 – 0/1 0/1 0/1"},
+		{"fabricated quote", presentGold("INV-7"), ok("INV-7", fake, "1"), "– 1/1 0/1 1/1 – 0/1 0/1 0/1"},
+		{"an omitted quote counts as required", presentGold("INV-7"), ok("INV-7", "null", "1"), "– 0/1 1/1 0/1 – 0/1 0/1 0/1"},
 		{"hallucinated", missingGold(), ok("INV-7", real, "1"), "1/1 0/1 0/1 1/1 – 0/1 0/1 0/1"},
 		{"rightly missing", missingGold(), missing(), "0/1 – – – – 0/1 0/1 0/1"},
 		{"candidates", ambiguousGold("a", "b"), ambiguous(candidate("a", real, "1"), candidate("b", fake, "1"), candidate("c", "null", "null")), "– 1/3 1/3 – 1/1 0/1 0/1 0/1"},
 		{"one candidate", ambiguousGold("a", "b"), ambiguous(candidate("a", real, "1")), "– 0/1 0/1 – 0/1 0/1 0/1 0/1"},
 		{"twice", presentGold("INV-7"), ok("INV-7", real, "1") + "," + ok("INV-7", fake, "1"), "– 1/2 0/2 2/2 – 1/1 0/1 0/2"},
-		{"left out", presentGold("INV-7"), "", "– – – – – 0/1 1/1 –"},
-		{"left out where there is nothing", missingGold(), "", "0/1 – – – – 0/1 1/1 –"},
+		{"omitted", presentGold("INV-7"), "", "– – – – – 0/1 1/1 –"},
+		{"missing field omitted", missingGold(), "", "0/1 – – – – 0/1 1/1 –"},
 		{"other fields", presentGold("INV-7"), ok("INV-7", real, "1") + `,{"field":"x","value":"1","evidence":{"quote":"nope","page":1},"status":"ok"},{}`, "– 0/1 0/1 1/1 – 0/1 0/1 2/3"},
 	}
 	metrics := []string{metricHallucination, metricFabrication, metricUnquoted, metricQuoteCoverage, metricCandidateCoverage, metricDuplicate, metricOmitted, metricExtraField}
@@ -277,7 +277,7 @@ func TestRates(t *testing.T) {
 
 // A malformed answer omits every field and is one parse failure. A refusal omits
 // every field and is not a parse failure.
-func TestUnreadable(t *testing.T) {
+func TestMalformed(t *testing.T) {
 	d := prepare(text.String, twoPages, presentGold("INV-7"))
 	scores := scoresOf(d, "I could not find anything, sorry.")
 	for metric, want := range map[string]float64{metricParseFailure: 1, metricComposite: 0, metricSchema: 0, metricOmitted: 1, metricRepaired: 0} {
@@ -323,7 +323,7 @@ func TestLayers(t *testing.T) {
 			want, wanted := tt.want[m]
 			got, given := scores[m]
 			if wanted != given || got.Num != want {
-				t.Errorf("%s: %s = %v (there: %v), want %v (there: %v)", tt.name, m, got.Num, given, want, wanted)
+				t.Errorf("%s: %s = %v (present: %v), want %v (present: %v)", tt.name, m, got.Num, given, want, wanted)
 			}
 		}
 	}

@@ -31,7 +31,7 @@ func TestSheet(t *testing.T) {
 		// missing and ambiguous
 		value, evidence [3]float64
 	}{
-		{"faultless", simulated.Skill{}, [3]float64{1, 1, 1}, [3]float64{1, 1, 1}},
+		{"no errors", simulated.Skill{}, [3]float64{1, 1, 1}, [3]float64{1, 1, 1}},
 		{"misses", simulated.Skill{Miss: 1}, [3]float64{0, 1, 0}, [3]float64{0, 1, 0}},
 		{"is wrong", simulated.Skill{Wrong: 1}, [3]float64{0, 1, 0}, [3]float64{0, 1, 0}},
 		{"invents", simulated.Skill{Invent: 1}, [3]float64{1, 0, 1}, [3]float64{1, 0, 1}},
@@ -90,7 +90,7 @@ func TestSheetOnRealContracts(t *testing.T) {
 	}
 }
 
-// A simulated judge reads what is in the quote, unless it errs.
+// A simulated judge reads the value in the quote, unless it makes an error.
 func TestJudgeSheet(t *testing.T) {
 	q := question{field: Field{Name: "f", Type: "date"}, quote: "on March 15, 2024", claims: []string{"2024-03-15"}}
 	none := q

@@ -59,7 +59,7 @@ type Kernel struct {
 	kit.Outside
 	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
-	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to leave out, such as v1"`
+	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to remove, such as v1"`
 	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
 	Enabled *bool    `json:"enabled,omitempty" jsonschema:"description=false leaves the kernel out (default true)"`
 }

@@ -17,7 +17,7 @@ func Suite() kit.Suite {
 		Suite: eval.Suite{
 			Name:      "extraction",
 			Title:     "Structured extraction with evidence",
-			Doc:       "Which prompt kernel, model or pipeline extracts the fields of a schema from documents better, when every value must be shown to stand in the document?",
+			Doc:       "Which prompt kernel, model or pipeline is best at extracting the fields of a schema, with a quote from the document for every value?",
 			Metrics:   metrics(),
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},

@@ -59,7 +59,7 @@ func plannerOf(t *testing.T) (*Planner, *[]string) {
 		Fault:   func(key, format string, args ...any) { found = append(found, key+": "+fmt.Sprintf(format, args...)) }}, &found
 }
 
-func TestPlannerFindings(t *testing.T) {
+func TestPlannerErrors(t *testing.T) {
 	for want, do := range map[string]func(p *Planner){
 		`things[1].name: duplicate thing name "x"`:                                                       func(p *Planner) { CheckNames(p, []string{"x", "x"}, strings.Clone) },
 		`things[0].name: thing name "a b": want letters, digits, dots, dashes and underscores`:           func(p *Planner) { CheckNames(p, []string{"a b"}, strings.Clone) },

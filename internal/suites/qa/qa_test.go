@@ -104,8 +104,8 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
-// TestMistakes: every error has file, line and what to do.
-func TestMistakes(t *testing.T) {
+// TestOpenErrors: every error has file, line and what to do.
+func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ study, data, want string }{
 		"no question":      {"", `{"id": "a", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
 		"no answer":        {"", `{"id": "a", "question": "?"}`, "answer is missing"},

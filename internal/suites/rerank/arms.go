@@ -16,7 +16,7 @@ import (
 // and an optional defence.
 type arm struct {
 	kit.Arm
-	name     string // as the study calls the method
+	name     string // of the method in the study
 	method   *method.Method
 	size     int
 	attack   *attack.Attack
@@ -50,7 +50,7 @@ type planner struct {
 	kit.Planner
 	study   *Study
 	sizes   []int
-	attacks []*attack.Attack // nil is none
+	attacks []*attack.Attack // nil: clean data
 	arms    []*arm
 }
 

@@ -42,9 +42,9 @@ methods: [{name: cot, models: [plain]}, {name: weaver, models: [schema]}, {name:
 attacks: {names: [inject_override], defence: both}
 `
 
-// TestWhatIsAsked: the study's settings reach the request: defence, attack and
+// TestRequests: the study's settings reach the request: defence, attack and
 // structured output.
-func TestWhatIsAsked(t *testing.T) {
+func TestRequests(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
 		t.Fatal(err)
@@ -117,13 +117,13 @@ func TestPipelinesSeeWhatMethodsSee(t *testing.T) {
 		t.Errorf("%d friends, %d writers known: a request about friends could not be answered", friends, known)
 	}
 	if strings.Contains(string(l.requests[0].Payload), "structure") || strings.Contains(string(l.requests[0].Payload), b.requests[0].Shorthand) {
-		t.Error("the structure of the request is told")
+		t.Error("the request contains its structure")
 	}
 }
 
-// TestWhatCameOfIt: refused, truncated and malformed answers give no prediction,
+// TestOutcomes: refused, truncated and malformed answers give no prediction,
 // each with its reason. Reviews removed by the budget are counted by candidate.
-func TestWhatCameOfIt(t *testing.T) {
+func TestOutcomes(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
 		t.Fatal(err)
@@ -161,9 +161,9 @@ func TestWhatCameOfIt(t *testing.T) {
 	}
 }
 
-// TestAStepWithoutAnAnswer: a failed optional step is unknown, counted and not
+// TestFailedStep: a failed optional step is unknown, counted and not
 // fatal.
-func TestAStepWithoutAnAnswer(t *testing.T) {
+func TestFailedStep(t *testing.T) {
 	b, err := starter(t, asking)
 	if err != nil {
 		t.Fatal(err)
@@ -220,8 +220,8 @@ func TestHiddenGold(t *testing.T) {
 	}
 }
 
-// TestArmsOfOneNameDiffer: the hash of an arm covers what its id does not say.
-func TestArmsOfOneNameDiffer(t *testing.T) {
+// TestArmHashes: the hash of an arm covers what its id does not say.
+func TestArmHashes(t *testing.T) {
 	hash := func(text string) string {
 		b, err := starter(t, text)
 		if err != nil {
@@ -260,9 +260,9 @@ func TestArmsOfOneNameDiffer(t *testing.T) {
 	}
 }
 
-// TestScoresOfAPlace: Hits@1 by third of the list, and the share of reviews shown
+// TestScoresByPosition: Hits@1 by third of the list, and the share of reviews shown
 // within the budget.
-func TestScoresOfAPlace(t *testing.T) {
+func TestScoresByPosition(t *testing.T) {
 	var candidates []string
 	for i := range 10 {
 		candidates = append(candidates, string(rune('a'+i)))
@@ -319,8 +319,8 @@ func TestAttackOptions(t *testing.T) {
 	}
 }
 
-// TestTheJudgeDoesNotCompete: the study's judge model has no arm.
-func TestTheJudgeDoesNotCompete(t *testing.T) {
+// TestJudgeHasNoArm: the study's judge model has no arm.
+func TestJudgeHasNoArm(t *testing.T) {
 	b, err := starter(t, "models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]\njudge_model: j\nmethods: [{name: cot}, {name: bm25}]\nattacks: {defence: both}\n")
 	if err != nil {
 		t.Fatal(err)
@@ -353,7 +353,7 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 			}
 		}
 		if k := rec.Gold - 1; reviews(task.Candidates[k].Reviews) != reviews(clean.Candidates[k].Reviews) {
-			t.Fatalf("%s: what is shown of gold changes", b.requests[i].ID)
+			t.Fatalf("%s: the reviews shown of gold change", b.requests[i].ID)
 		}
 	}
 	if added < 5*len(b.requests) {

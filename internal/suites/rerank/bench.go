@@ -21,7 +21,7 @@ import (
 )
 
 // A Bench is the suite bound to one study. It implements [eval.Bench],
-// [eval.Figurer] and [eval.Contraster], and is safe for concurrent use.
+// [eval.Reporter] and [eval.Contraster], and is safe for concurrent use.
 type Bench struct {
 	study *Study
 	seed  uint64
@@ -182,11 +182,11 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
 	a := b.byArm[t.Arm]
 	if a == nil {
-		return nil, nil, fmt.Errorf("rerank: there is no arm %q in this study", t.Arm)
+		return nil, nil, fmt.Errorf("rerank: no arm %q in this study", t.Arm)
 	}
 	i, ok := b.byID[t.Item]
 	if !ok {
-		return nil, nil, fmt.Errorf("rerank: there is no request %q in this study", t.Item)
+		return nil, nil, fmt.Errorf("rerank: no request %q in this study", t.Item)
 	}
 	return a, &b.requests[i], nil
 }

@@ -151,7 +151,7 @@ func TestBounds(t *testing.T) {
 		task, rec := b.scene(&b.requests[0], a)
 		clean, _ := b.scene(&b.requests[0], b.byArm["bm25/n10"])
 		if reviews(task.Candidates[rec.Gold-1].Reviews) != reviews(clean.Candidates[rec.Gold-1].Reviews) {
-			t.Errorf("%s changes what is shown of gold", a.ID)
+			t.Errorf("%s changes the reviews of gold", a.ID)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func TestScalingIsPaired(t *testing.T) {
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
+func TestOpenErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"methods: [{name: magic}]\n":                                                              `unknown method "magic"`,
 		"methods: [{name: cot}]\n":                                                                "the study has none",

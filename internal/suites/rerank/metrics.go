@@ -58,7 +58,7 @@ func metrics() []eval.Metric {
 	)
 	for _, t := range thirds {
 		list = append(list, rate(hitsIn(t), "Hits@1, gold in the "+t+" third",
-			"Hits@1 of the requests with the right candidate in the "+t+" third of the list. It is the same in all three for a method without position bias.", "hits / requests with gold in that third", true, eval.Analysis))
+			"Hits@1 of the requests with the right candidate in the "+t+" third of the list. It is the same in all three for a method without position bias.", "hits / requests with gold there", true, eval.Analysis))
 	}
 	list = append(list, rate(metricShown, "Reviews shown", "Share of the candidates' reviews shown within the budget.", "reviews shown / reviews", true, eval.Analysis))
 	list = append(list, rate(metricApplied, "Attack applied", "Share of attacked requests that the attack changed; the others have the clean prompt.", "requests with a changed candidate / attacked requests", true, eval.Analysis))

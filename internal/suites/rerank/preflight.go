@@ -71,7 +71,7 @@ func (c *preflightCase) check() []string {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Expected)) {
 		if _, ok := suite.Metric(name); !ok {
-			wrong = append(wrong, fmt.Sprintf("there is no metric %q", name))
+			wrong = append(wrong, fmt.Sprintf("unknown metric %q", name))
 		}
 	}
 	return wrong

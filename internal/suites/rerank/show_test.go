@@ -22,9 +22,9 @@ func field(t *testing.T, line, name string) string {
 	return text
 }
 
-// TestExplainOfWhatValidationRefuses: the truth table works for a request that
+// TestExplainInvalidRequest: the truth table works for a request that
 // validation rejects.
-func TestExplainOfWhatValidationRefuses(t *testing.T) {
+func TestExplainInvalidRequest(t *testing.T) {
 	var id, was string
 	f, s := opened(t, local, func(lines []string) {
 		id, was = field(t, lines[1], "id"), field(t, lines[1], "gold")
@@ -43,7 +43,7 @@ func TestExplainOfWhatValidationRefuses(t *testing.T) {
 		t.Errorf("the first row is %+v, want %s, which satisfies it", first, was)
 	}
 	if !slices.IsSortedFunc(table.Items, func(a, b TruthRow) int { return int(b.Truth) - int(a.Truth) }) {
-		t.Error("what satisfies the request does not stand before what does not")
+		t.Error("an item that satisfies the request is not before one that does not")
 	}
 	if table.Gold != "i01" || !strings.Contains(x.String(), "-  (gold)") && !strings.Contains(x.String(), "more that do not satisfy") {
 		t.Errorf("gold is not marked:\n%s", x)
@@ -140,7 +140,7 @@ func TestWithoutPrediction(t *testing.T) {
 	}
 	o.Kind = eval.Malformed
 	if ids, gold, ok := b.ranking(trial, o); ok || len(ids) > 0 || gold != b.requests[0].Gold {
-		t.Errorf("an answer that could not be read is exported as %v (gold %s)", ids, gold)
+		t.Errorf("a malformed answer is exported as %v (gold %s)", ids, gold)
 	}
 	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
 		p, err := b.placement(trial, o)
@@ -150,10 +150,10 @@ func TestWithoutPrediction(t *testing.T) {
 	}
 }
 
-// TestWhatIsAskedHasItsHash: the hashes of items and arms cover what changes an
+// TestHashes: the hashes of items and arms cover what changes an
 // answer. A change of gold alone changes neither input hashes nor the arms of
 // real models.
-func TestWhatIsAskedHasItsHash(t *testing.T) {
+func TestHashes(t *testing.T) {
 	open := func(text string, change func([]string)) *Bench {
 		b, err := Open(opened(t, text, change))
 		if err != nil {
@@ -168,7 +168,7 @@ func TestWhatIsAskedHasItsHash(t *testing.T) {
 	stripped.items = nil
 	stripped.settle()
 	if was.items[0].Input == stripped.items[0].Input {
-		t.Error("what is stripped of the data is not in the hash of items")
+		t.Error("the hash of items does not cover stripped paths")
 	}
 	renamed := open(arms, func(lines []string) {
 		lines[0] = strings.Replace(lines[0], `"aspect":"`, `"aspect":"other_`, 1)
