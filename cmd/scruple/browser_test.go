@@ -16,9 +16,8 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The HTML report of the shipped study, in a real browser: nothing is loaded
-// from anywhere, nothing is refused by its own policy, quotes are marked, and
-// it fits a phone.
+// The HTML report of the example study in a real browser: it loads nothing, does
+// not violate its own policy, marks quotes, and fits a phone.
 func TestReportInABrowser(t *testing.T) {
 	browser, err := exec.LookPath("chromium")
 	if err != nil {
@@ -83,7 +82,7 @@ func TestReportInABrowser(t *testing.T) {
 	}
 }
 
-// browserTab opens a tab in a browser of its own that ends with the test.
+// browserTab opens a tab in a new browser that is closed at the end of the test.
 func browserTab(t *testing.T, path string) context.Context {
 	t.Helper()
 	allocator, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),

@@ -15,7 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 )
 
-// invoices writes a study of n documents that one kernel is tried on.
+// invoices writes a study with n documents and one kernel.
 func invoices(t testing.TB, dir, url string, n int, execution string) string {
 	t.Helper()
 	writeTestFile(t, filepath.Join(dir, "schemas", "memo.json"), `{"name": "memo", "fields": [
@@ -77,8 +77,8 @@ func statsOf(t testing.TB, url string) (s serverStats) {
 	return s
 }
 
-// Killed twenty times at random moments, a run loses nothing it had, repeats no
-// more calls than were in flight, and ends with the same scores to the byte.
+// A run killed twenty times at random loses no answers, repeats no more calls than
+// were in flight, and ends with byte-identical scores.
 func TestKillNine(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills real processes")
@@ -112,7 +112,7 @@ func TestKillNine(t *testing.T) {
 		}
 		ended := make(chan error, 1)
 		go func() { ended <- c.Wait() }()
-		for i%4 > 0 && len(ended) == 0 && statsOf(t, url).Requests == before { // every fourth may be killed before it asks
+		for i%4 > 0 && len(ended) == 0 && statsOf(t, url).Requests == before { // every fourth may be killed before its first request
 			time.Sleep(5 * time.Millisecond)
 		}
 		time.Sleep(time.Duration(rng.IntN(120)) * time.Millisecond)
@@ -121,7 +121,7 @@ func TestKillNine(t *testing.T) {
 			killed++
 		}
 		if _, err := os.Stat(filepath.Join(filepath.Dir(path), ".scruple", "scruple.db")); err != nil {
-			continue // killed before there was a store
+			continue // killed before the store existed
 		}
 		now := calls(t, scruple, path)
 		if now < kept {
@@ -147,19 +147,19 @@ func TestKillNine(t *testing.T) {
 	}
 }
 
-// calls counts the answers in a store, read while nobody writes.
+// calls counts the answers in a store without a writer.
 func calls(t testing.TB, scruple, path string) int {
 	t.Helper()
 	c := exec.Command(scruple, "export", path, "--table", "calls")
 	out, err := c.Output()
 	if err != nil {
-		return 0 // the store was made, the run not yet
+		return 0 // the store exists, the run does not
 	}
 	return bytes.Count(out, []byte("\n"))
 }
 
-// Whatever the provider does, nothing is lost and nothing that was the
-// server's fault counts as the model's.
+// For any behaviour of the provider, no answer is lost and no fault of the server
+// counts as one of the model.
 func TestFaultsOfTheProvider(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -197,8 +197,8 @@ func TestFaultsOfTheProvider(t *testing.T) {
 	}
 }
 
-// A trial that no retry saves is failed, counted, left out, and can be asked
-// again later.
+// A trial that fails after all retries is counted, left out of the scores, and can
+// be retried later.
 func TestRetryFailed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts real processes")
@@ -239,8 +239,8 @@ func TestRetryFailed(t *testing.T) {
 	t.Error("the failed trials never came good")
 }
 
-// Methods that ask in loops and graphs are killed in the middle of trials: what
-// was asked stays asked, and the run ends as one that was never disturbed.
+// Methods that ask in loops and graphs are killed in the middle of trials: recorded
+// answers are kept, and the run ends like an uninterrupted one.
 func TestKillNineInALoop(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts and kills real processes")

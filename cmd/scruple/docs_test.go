@@ -12,15 +12,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites"
 )
 
-// The table of metrics in each suite's document is made from the metrics
-// themselves; -update writes it anew.
+// The table of metrics in each suite's document is generated from the metrics;
+// -update rewrites it.
 func TestMetricsAreDocumented(t *testing.T) {
 	for _, entry := range suites.All() {
 		generated(t, entry.Name+".md", "metrics", metricsTable(entry.Metrics))
 	}
 }
 
-// The list of methods in docs/statistics.md is made from the procedures.
+// The list of methods in docs/statistics.md is generated from the procedures.
 func TestProceduresAreDocumented(t *testing.T) {
 	var b strings.Builder
 	for _, p := range procedure.All() {
@@ -49,7 +49,7 @@ func TestProceduresAreDocumented(t *testing.T) {
 	generated(t, "statistics.md", "procedures", b.String())
 }
 
-// generated holds a marked part of a document to what it is made from.
+// generated compares a marked part of a document with its generated text.
 func generated(t *testing.T, file, mark, text string) {
 	t.Helper()
 	path := filepath.Join("..", "..", "docs", file)

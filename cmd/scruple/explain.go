@@ -65,11 +65,11 @@ func explained() string {
 	return b.String()
 }
 
-// defaultStudy is the study of a folder where none is named.
+// defaultStudy is the default study file of a folder.
 const defaultStudy = "study.yaml"
 
 // isStudyOrRun reports whether an argument names a study file or a run of the
-// store in reach.
+// default store.
 func (a *app) isStudyOrRun(ctx context.Context, arg string) bool {
 	if isStudyFile(arg) {
 		return true

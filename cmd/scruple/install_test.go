@@ -32,7 +32,7 @@ func TestGoInstall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(unlock)
-	forget(t, cache, m) // what a killed test left
+	forget(t, cache, m) // remove files of a killed test
 	t.Cleanup(func() { forget(t, cache, m) })
 
 	bin := t.TempDir()
@@ -52,8 +52,8 @@ func TestGoInstall(t *testing.T) {
 	}
 }
 
-// testVersion names a version by the tree's content: the go command remembers
-// what is in a version for good.
+// testVersion derives a version from the tree's content, because the go command
+// caches the content of a version forever.
 func testVersion(t *testing.T) string {
 	t.Helper()
 	sum, err := dirhash.HashDir(filepath.Join("..", ".."), "tree", func(files []string, open func(string) (io.ReadCloser, error)) (string, error) {
@@ -66,7 +66,7 @@ func testVersion(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return "v0.0.1-test." + hex.EncodeToString(raw[:6]) + "x" // with a letter, as a number must not begin with 0
+	return "v0.0.1-test." + hex.EncodeToString(raw[:6]) + "x" // with a letter, because a number must not start with 0
 }
 
 // forget removes a version from the module cache.
@@ -84,7 +84,7 @@ func forget(t *testing.T, cache string, m module.Version) {
 	}
 }
 
-// fileProxy writes this module as a module proxy serves it.
+// fileProxy writes this module in the layout of a module proxy.
 func fileProxy(t *testing.T, m module.Version) string {
 	t.Helper()
 	root := filepath.Join("..", "..")

@@ -1,7 +1,7 @@
 // Command scruple answers whether a prompt, model, method or pipeline is
 // really better than another one, and whether it may be shipped.
 //
-// The package holds verbs, each in a file of its own, and what they share:
+// Each verb has its own file. The shared files are:
 // providers.go lists the providers, wire.go makes models and pipelines, load.go
 // lists the suites and finds studies and stores, observe.go shows progress, and
 // results.go prints and writes reports. The work of a verb is in package

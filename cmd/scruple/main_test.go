@@ -12,7 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// Exit codes come from types, however an error is wrapped and whatever it says.
+// Exit codes depend on error types, not on wrapping or text.
 func TestExitCodes(t *testing.T) {
 	broken := &store.Error{Path: "s.db", Err: errors.New("disk full")}
 	tests := []struct {

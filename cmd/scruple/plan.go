@@ -56,7 +56,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
 	}
 	if p.CostUSD == nil {
-		a.say("\nThe price of a model is unknown: give it with `price:` in the study to bound the cost.")
+		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
 	}
 	if x.HasJudge() {
 		a.say("\nJudge calls are counted for right answers; answers with more candidates need more.")

@@ -88,7 +88,7 @@ func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpo
 	return e, nil
 }
 
-// openWire makes a client that speaks a wire format.
+// openWire makes a client for a wire format.
 func openWire(wire string, e model.Endpoint) (model.Client, error) {
 	switch wire {
 	case "anthropic":

@@ -23,7 +23,7 @@ func env(pairs ...string) func(string) string {
 	}
 }
 
-// Every preset asks its own address with its own key, in its format.
+// Every preset uses its own address, key and wire format.
 func TestPresets(t *testing.T) {
 	tests := map[string]struct{ wire, url, key string }{
 		"anthropic":        {"anthropic", "https://api.anthropic.com/v1/messages", "X-Api-Key"},
@@ -78,7 +78,7 @@ func TestKeys(t *testing.T) {
 		name  string
 		model study.Model
 		env   func(string) string
-		want  string // in the error, "" where there is none
+		want  string // in the error; "" for no error
 	}{
 		{"the preset's variable", study.Model{Provider: "openai"}, env("OPENAI_API_KEY", "k"), ""},
 		{"not set", study.Model{Provider: "openai"}, env(), "OPENAI_API_KEY"},
@@ -131,7 +131,7 @@ func TestSimulatedProvider(t *testing.T) {
 	}
 }
 
-// A recorded model answers in the format of its cassette, and nothing goes out.
+// A recorded model answers in the format of its cassette without network access.
 func TestRecordedProvider(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	body := `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"q"}]}`
@@ -154,7 +154,7 @@ func TestRecordedProvider(t *testing.T) {
 	}
 }
 
-// Base URLs as study files give them.
+// Base URLs as in study files.
 func TestBaseURLs(t *testing.T) {
 	server := wiretest.NewServer(t)
 	server.Answer(500, "", nil)

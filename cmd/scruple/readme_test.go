@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// The sessions of the README are run as they stand, in an empty folder. A line
-// that is only … stands for any number of lines.
+// The sessions of the README are executed verbatim in an empty folder. A line with
+// only … matches any number of lines.
 func TestReadmeSessions(t *testing.T) {
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
@@ -39,7 +39,7 @@ func TestReadmeSessions(t *testing.T) {
 	}
 }
 
-// matches compares lines, where a wanted … matches any number of them.
+// matches compares lines; … in want matches any number of lines.
 func matches(want, got []string) bool {
 	if len(want) == 0 {
 		return len(got) == 0

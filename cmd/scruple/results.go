@@ -106,7 +106,7 @@ func writeReports(ctx context.Context, db *store.DB, r *experiment.Run, shown re
 	return files, nil
 }
 
-// A rendering is how and where a report is written.
+// A rendering is the format and destination of a report.
 type rendering struct {
 	format, output string
 	verbose        bool

@@ -21,8 +21,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// updating reports whether golden files are to be rewritten; the flag is
-// wiretest's, which tests of this package import.
+// updating reports whether to rewrite golden files. The flag is defined in
+// wiretest, which tests of this package import.
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
@@ -82,8 +82,8 @@ func fakeCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Setenv(args[0], url)
 }
 
-// asked FILE keeps of an exported table of calls what was asked and nothing of
-// when and how: step by step the key, which is a hash of the whole request.
+// asked FILE reduces an exported table of calls to the key of each step, which is a
+// hash of the whole request.
 func askedCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: asked FILE")
@@ -106,7 +106,7 @@ func askedCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(kept.String()), 0o644))
 }
 
-// requests URL N checks how many requests a fake provider was sent.
+// requests URL N checks the number of requests to a fake provider.
 func requestsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: requests URL N")
@@ -118,7 +118,7 @@ func requestsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// lines FILE N checks how many lines a file has.
+// lines FILE N checks the number of lines of a file.
 func linesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: lines FILE N")
@@ -128,7 +128,7 @@ func linesCommand(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// edit FILE REGEXP TEXT puts text for the first match in a file.
+// edit FILE REGEXP TEXT replaces the first match in a file.
 func editCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 3 {
 		ts.Fatalf("usage: edit FILE REGEXP TEXT")
@@ -143,8 +143,8 @@ func editCommand(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(content[:match[0]]+args[2]+content[match[1]:]), 0o644))
 }
 
-// findScruple finds the program that tests start and kill: this test binary,
-// which testscript puts on the path under the name of scruple.
+// findScruple finds the program that tests start and kill: this test binary, which
+// testscript puts on the path as scruple.
 func findScruple(t testing.TB) string {
 	t.Helper()
 	path, err := exec.LookPath("scruple")
@@ -176,7 +176,7 @@ var buildFake = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// startFake starts a fake provider on a free port of loopback.
+// startFake starts a fake provider on a free loopback port.
 func startFake(program string, flags ...string) (url string, stop func(), err error) {
 	c := exec.CommandContext(context.Background(), program, append([]string{"-port", "0"}, flags...)...)
 	out, err := c.StdoutPipe()

@@ -39,7 +39,7 @@ type Sources struct {
 	Versions []eval.ArmVersion
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
-	// Show makes the exhibit of a trial.
+	// Show returns the exhibit of a trial.
 	Show   func(eval.Trial) (eval.Exhibit, error)
 	Cases  iter.Seq2[eval.Case, error]
 	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures

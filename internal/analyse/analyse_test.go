@@ -27,7 +27,7 @@ var items = []eval.Item{
 
 var arms = []eval.Arm{{ID: "zero", Role: eval.RoleBaseline}, {ID: "x"}, {ID: "y", Simulated: true}, {ID: "gold", Role: eval.RoleCalibration}}
 
-// asListed is the order of the list itself.
+// asListed is the order of the list.
 type asListed []eval.Item
 
 func (o asListed) Position(item string) (int, bool) {
@@ -98,7 +98,7 @@ func TestAnalyse(t *testing.T) {
 		order = append(order, arm.ID)
 	}
 	if !slices.Equal(order, []string{"x", "y", "zero"}) {
-		t.Errorf("arms %v: contestants come first, the calibration arm is no arm", order)
+		t.Errorf("arms %v: want contestants first and no calibration arm", order)
 	}
 
 	// x: item means 1, 0.5, 0.5, 0: mean 0.5, sd 0.408248, se 0.204124, t(0.975, 3) = 3.182446.
@@ -135,7 +135,7 @@ func TestAnalyse(t *testing.T) {
 	near(t, "turned round", r.Diff, -1.0/3)
 	near(t, "its low end", r.Low, -float64(c.High))
 	if r.Wins != 0 || r.Losses != 2 {
-		t.Errorf("turned round %+v", r)
+		t.Errorf("inverted %+v", r)
 	}
 	if z, _ := a.Comparison("x", "zero", "value"); z.PAdjusted.Defined() {
 		t.Error("a comparison that is not primary was corrected")
@@ -209,7 +209,7 @@ func TestClustersWidenIntervals(t *testing.T) {
 	for i := range 40 {
 		it := eval.Item{ID: fmt.Sprint(i)}
 		alone = append(alone, it)
-		it.Cluster = fmt.Sprint(i / 4) // ten clusters of four alike
+		it.Cluster = fmt.Sprint(i / 4) // ten clusters of four identical items
 		together = append(together, it)
 	}
 	width := func(items []eval.Item) float64 {
@@ -260,7 +260,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// scored is a case of one trial.
+// scored returns a case of one trial.
 func scored(item, arm string, kind eval.OutcomeKind, scores ...eval.Score) eval.Scored {
 	for i := range scores {
 		scores[i].Replicate = 1

@@ -1,6 +1,6 @@
 // Package analyse turns stored fractions into one [Analysis]: estimates with
-// intervals, comparisons of arms, warnings, samples. It cannot reach a model,
-// and it knows no suite beyond what eval describes. Everything downstream
+// intervals, comparisons of arms, warnings, samples. It cannot call a model
+// and knows suites only through eval. Everything downstream
 // (gate, report, view) reads the Analysis and computes nothing.
 package analyse
 

@@ -8,8 +8,8 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// TestFigures: a suite is shown what analysis computed, and its figures are
-// kept with what is undefined left so.
+// TestFigures: a suite gets the results of the analysis, and its figures keep
+// undefined values.
 func TestFigures(t *testing.T) {
 	c := collect(t)
 	q := question()
@@ -20,28 +20,28 @@ func TestFigures(t *testing.T) {
 			t.Errorf("x has %v, %v", x, ok)
 		}
 		if _, ok := r.Estimate("nobody", "value"); ok {
-			t.Error("an arm that is none has a value")
+			t.Error("an unknown arm has a value")
 		}
 		d, ok := r.Difference("x", "y", "value")
 		back, _ := r.Difference("y", "x", "value")
 		if !ok || d.Value != -back.Value || d.Low != -back.High {
-			t.Errorf("difference %v, turned round %v, %v", d, back, ok)
+			t.Errorf("difference %v, inverted %v, %v", d, back, ok)
 		}
 		if effort, unit := r.Effort("x"); unit != "calls a trial" {
-			t.Errorf("effort of x is %v %s beside y, whose price is not known", effort, unit)
+			t.Errorf("effort of x is %v %s beside y, whose price is unknown", effort, unit)
 		}
 		if effort, unit := r.Effort("y"); math.Abs(effort-4.0/3) > 1e-12 || unit != "calls a trial" {
-			t.Errorf("effort of y, whose price is not known, is %v %s", effort, unit)
+			t.Errorf("effort of y, whose price is unknown, is %v %s", effort, unit)
 		}
 		if p := r.Level([]string{"x"}, []string{"fabrication"}); !math.IsNaN(p[0]) {
 			t.Errorf("one rate was compared with itself: %v", p)
 		}
 		if p := r.Level([]string{"x"}, []string{"fabrication", "value"}); !math.IsNaN(p[0]) {
-			t.Errorf("sums that are no counts were tested: %v", p)
+			t.Errorf("sums that are not counts were tested: %v", p)
 		}
 		want, _ := stats.Fisher([][]int{{1, 1}, {4, 4}})
 		if p := r.Level([]string{"x", "nobody"}, []string{"fabrication", "fabrication"}); p[0] != want || !math.IsNaN(p[1]) {
-			t.Errorf("p = %v, want %v and nothing for an arm that is none", p, want)
+			t.Errorf("p = %v, want %v and NaN for an unknown arm", p, want)
 		}
 		return []eval.Block{{Figure: &eval.Figure{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: eval.Undefined()}}}}},
 			Rows: []string{"r"}, Columns: []string{"c"}, Cells: [][]eval.Measured{{d}}}}}, nil

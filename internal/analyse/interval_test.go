@@ -13,8 +13,8 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// hits is a run of one arm that asks 24 questions, two of a document, so many
-// times each, and is right on all but every fifth trial.
+// hits is a run of one arm with 24 questions, two per document, and the given
+// replicates. Every fifth trial is wrong.
 func hits(t *testing.T, replicates int, intervals string, score func(hit float64) eval.Score) (*analyse.Analysis, error) {
 	t.Helper()
 	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{
@@ -45,8 +45,8 @@ func hits(t *testing.T, replicates int, intervals string, score func(hit float64
 
 func yes(hit float64) eval.Score { return eval.Score{Metric: "hit", Num: hit, Den: 1} }
 
-// TestIntervalOfProportion: yes-or-no metrics have Wilson's interval, at the
-// number of outcomes that clusters and replicates leave; others the t interval.
+// TestIntervalOfProportion: binary metrics have Wilson's interval for the effective
+// number of outcomes after clusters and replicates; others have the t interval.
 func TestIntervalOfProportion(t *testing.T) {
 	for _, replicates := range []int{1, 3} {
 		a, err := hits(t, replicates, "", yes)
@@ -75,8 +75,7 @@ func TestIntervalOfProportion(t *testing.T) {
 	}
 }
 
-// TestBootstrapIntervals: those of the study's seed, the same every time, for
-// every metric.
+// TestBootstrapIntervals: bootstrap intervals are reproducible for every metric.
 func TestBootstrapIntervals(t *testing.T) {
 	a, errA := hits(t, 1, "bootstrap", yes)
 	b, errB := hits(t, 1, "bootstrap", yes)
@@ -97,17 +96,17 @@ func TestBootstrapIntervals(t *testing.T) {
 	}
 }
 
-// TestBinaryMeansYesOrNo: a suite that calls a share a yes-or-no metric is told.
+// TestBinaryMeansYesOrNo: a proportion in a binary metric is an error.
 func TestBinaryMeansYesOrNo(t *testing.T) {
 	for name, s := range map[string]eval.Score{"half": {Metric: "hit", Num: 0.5, Den: 1}, "two of two": {Metric: "hit", Num: 2, Den: 2}} {
 		if _, err := hits(t, 1, "", func(float64) eval.Score { return s }); err == nil {
-			t.Errorf("%s was taken for a yes or a no", name)
+			t.Errorf("%s was accepted as binary", name)
 		}
 	}
 }
 
-// TestDifferencesArePossible: the interval of a difference does not pass what a
-// difference of the metric can be.
+// TestDifferencesArePossible: the interval of a difference is within the possible
+// range.
 func TestDifferencesArePossible(t *testing.T) {
 	s := simulate(func(_ *rand.Rand, item int, arm string) float64 {
 		if arm == "x" && item != 0 {

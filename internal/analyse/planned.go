@@ -10,7 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// A tester makes the planned test of a study.
+// A tester performs the planned test of a study.
 type tester struct {
 	q     Question
 	level float64

@@ -66,8 +66,8 @@ func compared(t *testing.T, a *analyse.Analysis) analyse.Comparison {
 	return c
 }
 
-// TestPlannedTests holds each method's p-value to what package stats makes of
-// the same numbers.
+// TestPlannedTests compares each method's p-value with package stats on the same
+// numbers.
 func TestPlannedTests(t *testing.T) {
 	s := simulate(continuous)
 	sums, ones := make([]float64, 10), make([]float64, 10)
@@ -95,7 +95,7 @@ func TestPlannedTests(t *testing.T) {
 		if !(c.EquivLow > c.Low-0.01 && c.EquivHigh < c.High+0.01 && c.EquivHigh-c.EquivLow < c.High-c.Low+0.01) {
 			t.Errorf("%s: the interval of equivalence is %v to %v, that of the difference %v to %v", method, c.EquivLow, c.EquivHigh, c.Low, c.High)
 		}
-		// Methods that do not know of clusters are accompanied by one that does.
+		// Methods that ignore clusters have a warning with the cluster-robust result.
 		knows := method == "permutation" || method == "clustered"
 		if warned := strings.Contains(strings.Join(c.Warnings, " "), "10 clusters: the cluster-robust interval"); warned == knows {
 			t.Errorf("%s: warnings %q", method, c.Warnings)
@@ -108,8 +108,8 @@ func tail(t, df float64) float64 {
 	return 1 - p.PHigh
 }
 
-// TestMixedEffects: the model is the one of stats over one row an arm and
-// item, with the items, their clusters and strata as random effects.
+// TestMixedEffects: the model is that of stats with one row per arm and item, and
+// items, clusters and strata as random effects.
 func TestMixedEffects(t *testing.T) {
 	s := simulate(continuous)
 	a := s.analyse(t, "mixed_effects", "none")
@@ -147,11 +147,11 @@ func TestMixedEffects(t *testing.T) {
 	}
 	back, _ := a.Comparison("y", "x", "value")
 	if back.Diff != -c.Diff || back.EquivLow != -c.EquivHigh || back.DLow != -c.DHigh {
-		t.Errorf("turned round: %+v", back)
+		t.Errorf("inverted: %+v", back)
 	}
 }
 
-// TestMcNemar compares passes, and says so where scores are none.
+// TestMcNemar: the test needs scores that are 0 or 1, and warns otherwise.
 func TestMcNemar(t *testing.T) {
 	s := simulate(func(r *rand.Rand, _ int, arm string) float64 {
 		if arm == "x" {
@@ -170,11 +170,11 @@ func TestMcNemar(t *testing.T) {
 	near(t, "low", c.Low, want.DiffCI.Low)
 	c = compared(t, simulate(continuous).analyse(t, "mcnemar", "none"))
 	if c.P.Defined() || !c.Diff.Defined() || !strings.Contains(strings.Join(c.Warnings, " "), "scores that are 0 or 1") {
-		t.Errorf("McNemar of scores that are none: %+v", c)
+		t.Errorf("McNemar of scores that are not 0 or 1: %+v", c)
 	}
 }
 
-// TestMixedEffectsThatCannotBeFitted says why, and makes no claim.
+// TestMixedEffectsThatCannotBeFitted: a failed fit has a reason and no p-value.
 func TestMixedEffectsThatCannotBeFitted(t *testing.T) {
 	s := simulate(func(*rand.Rand, int, string) float64 { return 0.5 })
 	a := s.analyse(t, "mixed_effects", "none")

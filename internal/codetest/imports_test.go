@@ -13,54 +13,54 @@ import (
 
 const module = "github.com/scruple-eval/scruple/"
 
-// rules say what packages may import of ours, by prefix of the importing
-// package; the first that fits holds. A package that no rule fits fails the
-// test, so that a new one is placed deliberately.
+// rules list the allowed imports by prefix of the importing package; the first
+// match applies. A package without a rule fails the test, so that new packages are
+// placed deliberately.
 var rules = []struct {
 	pkg    string
-	may    []string // packages of ours, by prefix
-	never  []string // packages of others, by prefix
+	may    []string // packages of this module, by prefix
+	never  []string // other packages, by prefix
 	reason string
 }{
 	{"stats", nil, []string{"net", "database", "os", "time"},
 		"stats is a public library of pure functions: it knows nothing of Scruple and does no I/O"},
 	{"internal/shapes", nil, []string{"net", "database", "os", "time"},
-		"data for benchmarks are drawn, not read"},
+		"data for benchmarks are random, not read"},
 	{"internal/procedure", []string{"stats", "internal/measure", "internal/text"}, []string{"net", "database", "time"},
-		"a procedure lays out what stats computes: no study, no store, no model"},
+		"a procedure is an interface to stats: no study, no store, no model"},
 	{"internal/measure", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
-		"measures are arithmetic on rankings, sets and graphs: any system's, no suite's"},
+		"measures are arithmetic on rankings, sets and graphs, independent of suites"},
 	{"internal/eval", nil, []string{"net", "database", "os", "time", "github.com", "gopkg.in", "golang.org"},
 		"the vocabulary is stdlib only and does no I/O"},
 	{"internal/text", []string{"internal/eval"}, []string{"net", "database", "os"},
 		"text works on strings in memory"},
 	{"internal/dataset", []string{"internal/eval", "internal/text"}, []string{"net/http", "database"},
-		"data are read from files, by no suite's rules"},
+		"data are read from files, independent of suites"},
 	{"internal/study", []string{"internal/text"}, []string{"net/http", "database"},
 		"a study file is read before anything is opened"},
 	{"internal/model", []string{"internal/eval", "internal/text", "internal/model", "internal/dataset", "internal/study"}, []string{"database"},
-		"clients know the vocabulary and whom they ask; no journal, no suite"},
+		"clients know the vocabulary and their provider; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
-		"what every suite needs is written once and knows no suite, provider or store"},
+		"code shared by all suites knows no suite, provider or store"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
 		[]string{"net", "database", "time"},
-		"suites know their task: they cannot reach the store, a network, a clock or statistics"},
+		"suites know only their task: no store, network, clock or statistics"},
 	{"internal/plan", []string{"internal/eval", "internal/study", "stats/dist"}, []string{"net", "database", "os"},
-		"planning asks nothing and opens nothing; an estimate has its margin of error"},
+		"planning makes no calls and opens no files; an estimate has a margin of error"},
 	{"internal/run", []string{"internal/eval", "internal/model"}, []string{"database", "net", "os"},
 		"the engine sees models and the journal through small interfaces"},
 	{"internal/store", []string{"internal/eval"}, []string{"net/http"},
-		"the store keeps what the vocabulary names and interprets none of it"},
+		"the store stores the types of the vocabulary without interpreting them"},
 	{"internal/score", []string{"internal/eval"}, []string{"net", "database", "os", "time"},
-		"scoring is arithmetic on what is stored: no model in reach"},
+		"scoring is arithmetic on stored data: no model"},
 	{"internal/analyse", []string{"internal/eval", "internal/study", "stats"}, []string{"net", "database", "os", "time"},
-		"analysis is arithmetic on fractions: no model, no clock in reach"},
+		"analysis is arithmetic on fractions: no model, no clock"},
 	{"internal/gate", []string{"internal/eval", "internal/study", "internal/analyse"}, []string{"net", "database", "os", "time"},
 		"a gate reads one analysis and computes no statistics"},
 	{"internal/report", []string{"internal/eval", "internal/text", "internal/analyse", "internal/gate"}, []string{"net/http", "database", "os", "time"},
-		"a report shows one analysis and one verdict: nothing to ask, no clock"},
+		"a report shows one analysis and one verdict: no model, no clock"},
 	{"internal/experiment", []string{"internal/eval", "internal/study", "internal/suites/kit", "internal/plan", "internal/run", "internal/store", "internal/score",
 		"internal/analyse", "internal/gate", "stats"}, []string{"net", "database", "os", "github.com", "golang.org"},
 		"an experiment connects the stages and returns data: suites, prices, models, the clock and the stop signal are arguments, and callers do the printing"},
@@ -73,7 +73,7 @@ var rules = []struct {
 		"a converter reads files and writes the data of an example"},
 	{"tools/convert/osm", []string{"internal/suites/rerank"}, []string{"net", "database"},
 		"a converter reads files and writes the data of an example"},
-	{"tools/convert", nil, nil, "the command only picks a converter"},
+	{"tools/convert", nil, nil, "the command only selects a converter"},
 	{"tools", nil, nil, "tools measure the program from outside"},
 }
 

@@ -303,7 +303,7 @@ type Response struct {
 	ToolCalls    []ToolCall
 	Stop         Stop
 	StopReason   string // the provider's own word
-	Refusal      string // the text of a refusal, where the provider sends one
+	Refusal      string // the text of a refusal, if the provider sends one
 	ModelVersion string // as the provider returned it
 	RequestID    string
 	Usage        Usage
@@ -327,7 +327,7 @@ type ErrorKind string
 // The kinds of error of a call.
 const (
 	ErrRateLimited ErrorKind = "rate_limited" // 429: wait and try again
-	ErrOverloaded  ErrorKind = "overloaded"   // 529, or a 503 that says so
+	ErrOverloaded  ErrorKind = "overloaded"   // 529, or 503 with this reason
 	ErrUnavailable ErrorKind = "unavailable"  // other 5xx, connection lost
 	ErrTimeout     ErrorKind = "timeout"      // no answer in time
 	ErrAuth        ErrorKind = "auth"         // 401, 403: no retry helps

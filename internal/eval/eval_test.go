@@ -21,7 +21,7 @@ func request() *eval.Request {
 		MaxTokens: 10, Allowance: 5, Reasoning: eval.Reasoning{Effort: "low", Budget: 3}, Item: "i", Replicate: 1, Payload: json.RawMessage(`{}`)}
 }
 
-// Whatever is sent is in the key: changing any field gives another one.
+// All fields that are sent are in the key: changing one changes the key.
 func TestEveryFieldIsInTheKey(t *testing.T) {
 	one := 1.0
 	changes := map[string]func(*eval.Request){
@@ -60,7 +60,7 @@ func TestEveryFieldIsInTheKey(t *testing.T) {
 		}
 		seen[r.Key()] = name
 		if diff := eval.DiffParts(request().Parts(), r.Parts()); len(diff) != 1 {
-			t.Errorf("changing %s is told as %q", name, diff)
+			t.Errorf("changing %s is reported as %q", name, diff)
 		}
 	}
 	if a, b := request(), request(); a.Key() != b.Key() {
@@ -68,7 +68,7 @@ func TestEveryFieldIsInTheKey(t *testing.T) {
 	}
 }
 
-// Borders between pieces cannot be moved without changing the key.
+// Moving text from one part to the next changes the key.
 func TestKeysKnowBorders(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := rapid.SliceOfN(rapid.StringMatching(`[ab]{0,3}`), 0, 4)
@@ -125,7 +125,7 @@ func TestHash(t *testing.T) {
 	}
 	for _, h := range []eval.Hash{0, 1, 0xfedcba9876543210} {
 		if back, err := eval.ParseHash(h.String()); err != nil || back != h || len(h.String()) != 16 {
-			t.Errorf("%v reads back as %v, %v", h, back, err)
+			t.Errorf("%v parsed back as %v, %v", h, back, err)
 		}
 	}
 	for _, s := range []string{"", "xyz", "123", strings.Repeat("g", 16), strings.Repeat("0", 17)} {
@@ -135,7 +135,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// Tokens are added up by the provider's reading, none twice.
+// No tokens are counted twice, for any provider.
 func TestUsage(t *testing.T) {
 	for _, c := range []struct {
 		u       eval.Usage

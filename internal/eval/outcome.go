@@ -42,7 +42,7 @@ const (
 // changes, all verdicts except people's become stale and are not used for scoring.
 type Verdict struct {
 	Unit   string // "" for the whole item or trial
-	Step   string // what was judged: the judge's step or the question
+	Step   string // the judge's step or the question
 	Source Source
 	By     string // which model, rule, pipeline or person
 	Round  int    // from 1; 0 means 1

@@ -68,7 +68,7 @@ type Metric struct {
 	Pooling        Pooling
 	Binary         bool // every fraction is 0/1 or 1/1: intervals are those of proportions
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
-	// nil for fractions. It is pure, must not keep or change the rows, and gives
-	// NaN where it is undefined. Its interval resamples clusters of items.
+	// nil for fractions. It is pure, must not keep or change the rows, and
+	// returns NaN if undefined. Its interval resamples clusters of items.
 	Estimate func(rows []Row) float64
 }

@@ -278,6 +278,6 @@ type ExhibitRow struct {
 	Gold   string  `json:"gold"`
 	Answer string  `json:"answer"`
 	Quote  string  `json:"quote,omitempty"`
-	Note   string  `json:"note,omitempty"` // what went wrong, in words
+	Note   string  `json:"note,omitempty"` // description of a problem
 	Scores []Score `json:"scores,omitempty"`
 }

@@ -16,7 +16,7 @@ type Level struct {
 	Value string `json:"value"`
 }
 
-// LevelOf returns the value of the named factor, or "" when the list has none.
+// LevelOf returns the value of the named factor, or "" if the list does not have it.
 func LevelOf(levels []Level, name string) string {
 	for _, l := range levels {
 		if l.Name == name {

@@ -24,7 +24,7 @@ func notAllowed(format string, args ...any) error {
 // A TooManyFailedError reports that more trials failed than the study allows.
 type TooManyFailedError struct {
 	Share   float64 // of trials or judgements
-	Of      string  // what they are
+	Of      string  // what the share counts
 	Allowed float64
 	Study   string // the study's file
 }

@@ -25,7 +25,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
 )
 
-// env knows two suites and no price but that of simulated models.
+// env has two suites and a price only for simulated models.
 func env() experiment.Env {
 	return experiment.Env{
 		Suite: func(name string) (kit.Suite, error) {
@@ -44,8 +44,8 @@ func env() experiment.Env {
 	}
 }
 
-// A counter counts how often each request is sent, and stops the run after some:
-// later calls are answered when the run is stopping.
+// A counter counts how often each request is sent, and stops the run after some.
+// Later calls are answered while the run stops.
 type counter struct {
 	model.Client
 	after    int
@@ -165,8 +165,8 @@ func wantNotAllowed(t *testing.T, err error, words string) {
 	}
 }
 
-// A run that is stopped and resumed asks every request once, and its results
-// are those that were kept.
+// A stopped and resumed run sends every request once, and its results equal the
+// stored ones.
 func TestStopAndResume(t *testing.T) {
 	dir := t.TempDir()
 	suite := rerank.Suite()
@@ -192,7 +192,7 @@ func TestStopAndResume(t *testing.T) {
 		t.Errorf("status of a stopped run: %+v, %v", s, err)
 	}
 
-	x = load(t, path) // as another process would
+	x = load(t, path) // like another process
 	first := r.Record.ID
 	r = start(t, x, db)
 	if r.Record.ID != first {
@@ -226,8 +226,7 @@ func TestStopAndResume(t *testing.T) {
 	t.Run("show", func(t *testing.T) { shows(t, r) })
 }
 
-// Rules may change after a run. What is asked, and what an analysis rests on,
-// may not.
+// Rules may change after a run. Requests and settings of the analysis may not.
 func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept experiment.Result) {
 	ctx := t.Context()
 	stricter := load(t, path, "decide.require[0].that=diff_low('bm25/n10', 'random/n10', 'hits_1') > 0.99")
@@ -273,7 +272,7 @@ func shows(t *testing.T, r *experiment.Run) {
 	}
 }
 
-// Loading reports what is wrong with metrics and budgets together.
+// Loading reports errors in metrics and budgets together.
 func TestLoadReportsAll(t *testing.T) {
 	dir := t.TempDir()
 	suite := rerank.Suite()
@@ -317,8 +316,8 @@ func (down) Complete(context.Context, *eval.Request) (eval.Response, error) {
 	return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Status: 500}
 }
 
-// A judge that fails leaves judgments to retry and decides nothing; changed gold
-// is recorded, and asks for judging again.
+// After a judge fails, its judgments are pending and the gate does not decide.
+// Changed gold is recorded and requires judging again.
 func TestJudgeAndGold(t *testing.T) {
 	dir, ctx := t.TempDir(), t.Context()
 	path := write(t, filepath.Join(dir, "study.yaml"), judging)

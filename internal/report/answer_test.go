@@ -78,7 +78,7 @@ func TestSentence(t *testing.T) {
 	}
 }
 
-// No report says that something is proven, or that arms are equal.
+// No report claims a proof or that arms are equal.
 func TestReportsClaimNoMoreThanTheyKnow(t *testing.T) {
 	for _, f := range Formats() {
 		if f.Name == "json" {
@@ -147,7 +147,7 @@ func TestReasonsForWhatIsUndefined(t *testing.T) {
 		{analyse.Estimate{Value: u, Low: u, High: u}, "no item has this metric"},
 		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Clusters: 3}, "denominator is 0"},
 		{analyse.Estimate{Value: u, Low: u, High: u, Warnings: []string{"as it was"}}, "as it was"},
-		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Den: 3, Clusters: 3}, "gives no reason"},
+		{analyse.Estimate{Value: u, Low: u, High: u, Items: 3, Den: 3, Clusters: 3}, "for an unknown reason"},
 	} {
 		got := strings.Join(estimateReasons(tc.e), "; ")
 		if tc.want == "" && got != "" || !strings.Contains(got, tc.want) {

@@ -105,7 +105,7 @@ func estimateReasons(e analyse.Estimate) []string {
 	case e.Clusters < 2:
 		return []string{"no interval: needs at least two clusters"}
 	}
-	return []string{"undefined, and the analysis gives no reason"}
+	return []string{"undefined for an unknown reason"}
 }
 
 // outcomeTable counts the trial outcomes of each arm. It shows failures that did

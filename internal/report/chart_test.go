@@ -49,8 +49,8 @@ func TestNewAxis(t *testing.T) {
 	}
 }
 
-// Everything a chart shows is on its axis, in its order, and ticks stand where
-// their numbers are.
+// All values of a chart are on its axis and in order, and ticks are at their
+// numbers.
 func TestAxisHoldsItsNumbers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		ns := rapid.SliceOfN(rapid.Float64Range(-1000, 1000), 1, 6).Draw(t, "numbers")

@@ -142,7 +142,7 @@ func comparisonReasons(c analyse.Comparison) []string {
 	case c.Pairs == 1:
 		return []string{"no interval: one pair is not enough"}
 	}
-	return []string{"undefined, and the analysis gives no reason"}
+	return []string{"undefined for an unknown reason"}
 }
 
 // testTable has all test results, one row per comparison.

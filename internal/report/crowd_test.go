@@ -10,8 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
-// crowded is the fixture with its first arm many times over, one of which did
-// worse.
+// crowded is the fixture with many copies of its first arm, one of them worse.
 func crowded(t *testing.T) Report {
 	r := load(t, "study")
 	a := r.Analysis
@@ -33,7 +32,7 @@ func crowded(t *testing.T) Report {
 	return r
 }
 
-// TestCrowd: of many arms, what is the same is said once, and no arm is lost.
+// TestCrowd: equal rows of many arms are merged, and no arm is lost.
 func TestCrowd(t *testing.T) {
 	r := crowded(t)
 	b := builder{a: r.Analysis, ci: "95 % CI"}
@@ -68,8 +67,8 @@ func TestCrowd(t *testing.T) {
 	}
 }
 
-// TestStrataTable has every arm, every level and every number of the charts it
-// stands for.
+// TestStrataTable: the table has every arm, level and number of the charts it
+// replaces.
 func TestStrataTable(t *testing.T) {
 	r := crowded(t)
 	b := builder{a: r.Analysis, ci: "95 % CI"}

@@ -8,8 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// nasty are pieces of text that mean something to a browser, to Markdown or to
-// a terminal.
+// nasty are texts with a meaning for browsers, Markdown or terminals.
 func nasty() []string {
 	return []string{
 		"<script>alert(1)</script>", "</title>", "</style>", "</textarea><b>", "<!--", "-->", "<![CDATA[", "\"'><i onclick=x>",
@@ -23,14 +22,13 @@ func nasty() []string {
 	}
 }
 
-// mutated is the study with every free text in it replaced. Each text has one
-// replacement, and no two the same, so what belonged together still does.
-// Words that decide what a report is made of stay.
+// mutated is the study with all free text replaced, each by a unique text. It
+// keeps words that determine the structure of a report.
 func mutated(t testing.TB, replace func(n int) string) Report {
 	r := load(t, "study")
 	for i := range r.Analysis.Samples {
 		for j := range r.Analysis.Samples[i].Show.Pages {
-			r.Analysis.Samples[i].Show.Pages[j].Marks = nil // they would point elsewhere
+			r.Analysis.Samples[i].Show.Pages[j].Marks = nil // their offsets would be wrong
 		}
 	}
 	known := map[string]string{}
@@ -61,8 +59,8 @@ func benign(tb testing.TB) Report {
 	return mutated(tb, func(n int) string { return "x" + strconv.Itoa(n) })
 }
 
-// swapStrings replaces the plain strings in a value; those with a type of
-// their own come from closed sets.
+// swapStrings replaces the plain strings in a value; named string types are closed
+// sets.
 func swapStrings(v reflect.Value, swap func(string) string) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -84,7 +82,7 @@ func swapStrings(v reflect.Value, swap func(string) string) {
 	}
 }
 
-// The mutation must reach what it is meant to reach.
+// The mutation must change all texts.
 func TestMutationReachesTheData(t *testing.T) {
 	r := benign(t)
 	a, want := r.Analysis, load(t, "study").Analysis

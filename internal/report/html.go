@@ -115,7 +115,7 @@ func align(rows [][]cell, j int) {
 // Pad returns the text after a number that aligns it.
 func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }
 
-// A plottedRow is what the drawing of one row of a chart needs.
+// A plottedRow is the data to draw one row of a chart.
 type plottedRow struct {
 	chartRow
 	Axis axis

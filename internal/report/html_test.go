@@ -12,7 +12,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// elements and attributes are all a report may be made of.
+// elements and attributes lists all that a report may use.
 func allowed() (elements []string, attributes []string) {
 	return strings.Fields(`html head meta title link style body a nav p ol li main header h1 h2 h3 h4 span dl div dt dd section
 			ul bdi figure table caption thead tbody tfoot tr th td sup small strong svg g line circle path text figcaption
@@ -59,7 +59,7 @@ func textOf(n *html.Node) string {
 	return b.String()
 }
 
-// Only elements and attributes of ours, and nothing that leaves the page.
+// A page has only allowed elements and attributes and no external references.
 func checkPage(t fataler, page string) []*html.Node {
 	elements, attributes := allowed()
 	list := elementsOf(parse(t, page))
@@ -101,7 +101,7 @@ func TestHTMLNeedsNothingElse(t *testing.T) {
 	}
 }
 
-// The elements of a page do not depend on what the data say.
+// The elements of a page do not depend on texts in the data.
 func TestHTMLElementsAreOurs(t *testing.T) {
 	t.Parallel()
 	want := names(checkPage(t, render(t, benign(t), HTML)))
@@ -138,7 +138,7 @@ func TestHTMLShowsHostileTextAsText(t *testing.T) {
 	}
 }
 
-// The policy allows the script that is on the page and no other.
+// The policy allows only the script of the page.
 func TestHTMLPolicy(t *testing.T) {
 	doc := parse(t, render(t, load(t, "hostile"), HTML))
 	var policy, script string
@@ -161,7 +161,7 @@ func TestHTMLPolicy(t *testing.T) {
 	}
 }
 
-// The text of a page is on the report byte for byte, whatever is marked in it.
+// The text of a page is in the report byte for byte, for any marks.
 func TestHTMLShowsTheWholePage(t *testing.T) {
 	r := load(t, "study")
 	doc := parse(t, render(t, r, HTML))
@@ -178,7 +178,7 @@ func TestHTMLShowsTheWholePage(t *testing.T) {
 			}
 		}
 		if s.Show.Raw != "" && !slices.Contains(pages, s.Show.Raw) {
-			t.Errorf("the raw answer to %s of %s is not shown as it stood", s.Show.Item, s.Show.Arm)
+			t.Errorf("the raw answer to %s of %s is not shown verbatim", s.Show.Item, s.Show.Arm)
 		}
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// cellsOf cuts a row of a table at the pipes that are not escaped.
+// cellsOf splits a row of a table at unescaped pipes.
 func cellsOf(row string) []string {
 	row = strings.TrimSuffix(strings.TrimPrefix(row, "|"), "|")
 	var cells []string
@@ -81,7 +81,7 @@ func checkTables(t fataler, text string) (shape []int) {
 	return shape
 }
 
-// Tables have the same rows and columns whatever the data say.
+// Tables have the same rows and columns for any texts in the data.
 func TestMarkdownTableShape(t *testing.T) {
 	t.Parallel()
 	want := checkTables(t, render(t, benign(t), Markdown))
@@ -133,7 +133,7 @@ func TestAtStart(t *testing.T) {
 	}
 }
 
-// Every character that could begin markup is escaped, wherever it stands.
+// Every character that could start markup is escaped.
 func TestInlineLeavesNoMarkup(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		got := inline(strings.Join(rapid.SliceOf(rapid.SampledFrom(nasty())).Draw(t, "text"), ""))

@@ -76,9 +76,8 @@ func joined(segments []segment) string {
 	return b.String()
 }
 
-// Whatever the marks are: the segments joined are the page, none is empty, a
-// segment is wholly under a mark or wholly outside it, and none cuts a
-// character.
+// For any marks: the segments together are the page, none is empty, each is wholly
+// inside or outside a mark, and none splits a character.
 func TestSegmentsAreThePage(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawText(t, 12)
@@ -125,8 +124,8 @@ func FuzzSplit(f *testing.F) {
 	})
 }
 
-// An excerpt shows every mark, in order, and counts every character it leaves
-// out; between two gaps there is always text.
+// An excerpt shows every mark in order and counts every skipped character; two gaps
+// always have text between them.
 func TestExcerptLosesNothingUnsaid(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := drawText(t, 30)

@@ -22,7 +22,7 @@ func TestNumbersAsText(t *testing.T) {
 	}
 	raw, share := scale{decimals: 3}, scale{percent: true, decimals: 1}
 	for _, tc := range []struct{ got, want string }{
-		// The range and pooling of a metric say how it is written.
+		// The range and pooling of a metric determine its format.
 		{level(0, 1, eval.RatioOfSums, 0.8312), "83.1 %"},
 		{level(0, 1, eval.MeanOfItems, 0.8312), "0.831"},
 		{level(-1, 1, eval.RatioOfSums, -0.25), "−0.250"},
@@ -40,7 +40,7 @@ func TestNumbersAsText(t *testing.T) {
 		{raw.value(0.0004, true), "+0.0004"}, // not +0.000
 		{raw.value(-0.0000123, true), "−0.00001"},
 		{raw.value(-3e-9, true), "−3e−09"},
-		{raw.value(1e-17, true), "0.000"}, // what floating point leaves of nothing
+		{raw.value(1e-17, true), "0.000"}, // rounding error of 0
 		{raw.value(-1e-17, true), "0.000"},
 		{share.value(0.0312, true), "+3.1 pp"},
 		{share.value(-0.0004, true), "−0.04 pp"},
@@ -59,8 +59,8 @@ func TestNumbersAsText(t *testing.T) {
 		{pValue(0.001, 0.05), "0.001"},
 		{pValue(0.9996, 0.05), "> 0.999"},
 		{pValue(1, 0.05), "1.000"},
-		{pValue(0.04996, 0.05), "0.04996"}, // 0.050 would say that it is not below 0.05
-		{pValue(0.0496, 0.05), "0.0496"},   // so would this
+		{pValue(0.04996, 0.05), "0.04996"}, // 0.050 would suggest that it is not below 0.05
+		{pValue(0.0496, 0.05), "0.0496"},   // same here
 		{pValue(0.05, 0.05), "0.050"},
 		{pValue(0.05004, 0.05), "0.050"}, // 0.050 is not below 0.05, and neither is p
 		{pValue(0.0166, 1.0/60), "0.0166"},
@@ -86,7 +86,7 @@ func TestNumbersAsText(t *testing.T) {
 	}
 }
 
-// The shown p-value never stands on the other side of alpha than the real one.
+// The shown p-value is on the same side of alpha as the real one.
 func TestPValueKeepsItsSide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		alpha := rapid.SampledFrom([]float64{0.1, 0.05, 0.025, 0.01, 0.005}).Draw(t, "alpha")
@@ -104,8 +104,7 @@ func TestPValueKeepsItsSide(t *testing.T) {
 	})
 }
 
-// Moving the point in the digits rounds once: the percentage of x has the
-// digits of x itself.
+// A value is rounded only once: the percentage of x has the digits of x.
 func TestPercentageRoundsOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x := rapid.Float64Range(0, 1).Draw(t, "x")

@@ -75,7 +75,7 @@ func JSON(w io.Writer, r Report) error {
 	return written("the report as JSON", enc.Encode(whole))
 }
 
-// written adds to an error what could not be written.
+// written wraps a write error.
 func written(what string, err error) error {
 	if err != nil {
 		return fmt.Errorf("writing %s: %w", what, err)

@@ -17,10 +17,9 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files anew")
 
-// fixtures are reports in testdata. "study" is what a study looks like: four
-// arms, three document types, undefined values, warnings, a simulated arm.
-// "hostile" is the same with text in every place that tries to become markup
-// or to drive a terminal.
+// fixtures are reports in testdata. "study" is a typical study: four arms, three
+// document types, undefined values, warnings, a simulated arm. "hostile" is the
+// same with texts that try to become markup or to control a terminal.
 func fixtures() []string { return []string{"study", "hostile"} }
 
 func load(t testing.TB, name string) Report {
@@ -52,8 +51,8 @@ func onTerminal(opt TerminalOptions) func(io.Writer, Report) error {
 	return func(w io.Writer, r Report) error { return Terminal(w, r, opt) }
 }
 
-// TestGolden writes every format twice: writing one changes neither the report
-// nor what the others make of it.
+// TestGolden writes every format twice: writing one changes neither the report nor
+// the output of the others.
 func TestGolden(t *testing.T) {
 	formats := append(Formats(),
 		Format{"terminal verbose", ".verbose.txt", onTerminal(TerminalOptions{Verbose: true})},
@@ -100,7 +99,7 @@ func TestNothingToReport(t *testing.T) {
 	}
 }
 
-// What JSON holds reads back as the same analysis and verdict.
+// JSON decodes to the same analysis and verdict.
 func TestJSONReadsBack(t *testing.T) {
 	for _, name := range fixtures() {
 		first := render(t, load(t, name), JSON)

@@ -11,8 +11,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Nothing but text, line breaks and our own colours reaches a terminal, and
-// no line is too wide, whatever the data say and however narrow it is.
+// A terminal gets only text, line breaks and our own colours, and no line is too
+// wide, for any data and width.
 func TestTerminalIsSafeAndFits(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {
@@ -55,8 +55,7 @@ func checkScreen(t fataler, out string, opt TerminalOptions) {
 	}
 }
 
-// Without colour our own signs are ASCII, so that logs and old terminals can
-// show them.
+// Without colour our own symbols are ASCII, for logs and old terminals.
 func TestTerminalWithoutColourIsASCII(t *testing.T) {
 	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Verbose: true}))
 	for i, r := range out {
@@ -66,7 +65,7 @@ func TestTerminalWithoutColourIsASCII(t *testing.T) {
 	}
 }
 
-// Every number of a table is there, however narrow the terminal is.
+// Every number of a table is shown at any width.
 func TestTerminalLosesNoColumn(t *testing.T) {
 	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 40, Verbose: true}))
 	for _, want := range []string{"118,420", "$0.8084", "$0.0421", "24/6/9", "-1.35", "df = 37", "0.002", "0.003"} {
@@ -130,7 +129,7 @@ func FuzzPlainLine(f *testing.F) {
 	})
 }
 
-// The parts that gate and compare print alone are as safe as the whole.
+// The output of gate and compare is as safe as a whole report.
 func TestParts(t *testing.T) {
 	opt := TerminalOptions{Width: 60}
 	for _, name := range fixtures() {

@@ -7,8 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
-// TestTrials: trials that somebody asked for are shown whole in every format,
-// and nothing beside them.
+// TestTrials: every format shows requested trials whole and nothing else.
 func TestTrials(t *testing.T) {
 	r := load(t, "study")
 	r.Trials = true

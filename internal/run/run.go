@@ -261,7 +261,7 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 	}
 }
 
-// begin takes the places a trial needs, unless the run stops first.
+// begin acquires the places for a trial, unless the run stops first.
 func (e *Engine) begin(ctx context.Context) bool {
 	if !e.take(ctx, e.open) {
 		return false

@@ -17,7 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/run"
 )
 
-// memory is a journal in memory that can be made to fail.
+// memory is an in-memory journal that can fail on request.
 type memory struct {
 	mu       sync.Mutex
 	calls    map[string]eval.Call
@@ -86,7 +86,7 @@ func (p performer) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (e
 	return p.f(ctx, t, ask)
 }
 
-// client answers by a function that is told how many requests came before.
+// client answers by a function of the number of earlier requests.
 type client struct {
 	n        atomic.Int64
 	inside   atomic.Int64
@@ -102,8 +102,7 @@ func (c *client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	return c.complete(ctx, int(c.n.Add(1)), r)
 }
 
-// replying answers with the length of what was asked, but where fail gives an
-// error.
+// replying answers with the length of the request, or with the error of fail.
 func replying(fail func(n int, r *eval.Request) error) *client {
 	return &client{complete: func(_ context.Context, n int, r *eval.Request) (eval.Response, error) {
 		if fail != nil {
@@ -163,7 +162,7 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 		t.Fatalf("an auth error gave %v", err)
 	}
 	if len(j.outcomes) != 0 {
-		t.Error("a trial that the run broke off has an outcome")
+		t.Error("a canceled trial has an outcome")
 	}
 	again := replying(nil)
 	perform(t, quick, j, models(again), bench, trials(1, true))
@@ -255,9 +254,9 @@ func TestConcurrencyIsBoundedAndUsed(t *testing.T) {
 	})
 }
 
-// Models that share a provider's limit are held to the lowest of theirs.
+// Models that share a provider's limit use the lowest of their limits.
 func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
-	for range 8 { // whatever the order of the map
+	for range 8 { // for any map order
 		c, group := replying(nil), map[string]*run.Model{}
 		for i, id := range []string{"m", "n", "o"} {
 			group[id] = &run.Model{Client: c, Group: "g", Concurrency: 1 + i}
@@ -269,7 +268,7 @@ func TestTheLowestCeilingOfAGroupHolds(t *testing.T) {
 	}
 }
 
-// One provider that refuses everything must not hold up the other.
+// A provider that rejects everything must not block the other.
 func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := replying(func(_ int, r *eval.Request) error {
@@ -285,7 +284,7 @@ func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 		// 160 good calls of 1 s by four are 40 s; the failing ones wait 10 s and 30 s beside them. If they
 		// kept their places, 40 times 40 s by at most eight would take 200 s.
 		if took := time.Since(begun); took > 82*time.Second {
-			t.Errorf("took %v: waiting trials kept others from being begun", took)
+			t.Errorf("took %v: waiting trials blocked others", took)
 		}
 		if len(j.outcomes) != 200 {
 			t.Errorf("%d outcomes", len(j.outcomes))
@@ -293,7 +292,7 @@ func TestWaitingTrialsHoldNoPlace(t *testing.T) {
 	})
 }
 
-// A trial whose steps ask side by side and all wait must not lock up the run.
+// A trial whose parallel steps all wait must not deadlock the run.
 type parallel struct{ eval.Bench }
 
 func (parallel) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
@@ -359,7 +358,7 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 	}{
 		"calls":           {run.Budget{Calls: 10}, run.Spent{}, 10},
 		"calls continued": {run.Budget{Calls: 10}, run.Spent{Calls: 7}, 3},
-		"tokens":          {run.Budget{Tokens: 20}, run.Spent{}, 4}, // 5 tokens a call
+		"tokens":          {run.Budget{Tokens: 20}, run.Spent{}, 4}, // 5 tokens per call
 		"cost":            {run.Budget{Cost: 2}, run.Spent{Cost: 1}, 2},
 	} {
 		s := quick
@@ -385,7 +384,7 @@ func TestStopLetsCallsUnderWayEnd(t *testing.T) {
 			t.Fatal(err)
 		}
 		if len(j.calls) != 8 || len(j.outcomes) != 8 { // 4 until 10 s, 4 until 20 s
-			t.Errorf("%d calls, %d outcomes, want 8: what was under way was lost", len(j.calls), len(j.outcomes))
+			t.Errorf("%d calls, %d outcomes, want 8: calls in flight were lost", len(j.calls), len(j.outcomes))
 		}
 	})
 }
@@ -452,9 +451,9 @@ func TestReplicatesNeverShareAKey(t *testing.T) {
 	}
 }
 
-// TestAnOptionalStepMayFail: the trial goes on without the answer, and when it is
-// performed again the failure is the same and nothing is asked twice. What the
-// study is to blame for ends the run all the same.
+// TestAnOptionalStepMayFail: the trial continues without the answer. When it is
+// performed again, the failure is the same and no request is repeated. An error in
+// the study still ends the run.
 func TestAnOptionalStepMayFail(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		trial := eval.Trial{Item: "item 0", Arm: "a", Replicate: 1}
@@ -486,7 +485,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 			{model.Error{Kind: eval.ErrBadRequest, TooLong: true}, 2, "no answer: bad_request", false},
 			{model.Error{Kind: eval.ErrBadRequest}, 1, "", true},
 			{model.Error{Kind: eval.ErrAuth}, 1, "", true},
-			{model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Hour}, 1, "", false}, // left for later: the trial failed
+			{model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Hour}, 1, "", false}, // the trial failed, to be retried later
 		} {
 			failing := replying(func(_ int, r *eval.Request) error {
 				if r.System == "maybe" {
@@ -512,7 +511,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 			}
 			died = false
 			healthy, asked := replying(nil), int64(0)
-			if c.failure.TooLong { // could be the study's fault, so it is asked again, and is as long as before
+			if c.failure.TooLong { // may be the study's fault, so the request is repeated and is still too long
 				healthy, asked = &client{complete: failing.complete}, 1
 			}
 			if err := run.New(quick, j, models(healthy), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, true)); err != nil {

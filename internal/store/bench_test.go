@@ -10,8 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/score"
 )
 
-// constant is a metric that does nothing, so that what is measured is what the
-// machinery takes.
+// constant is a trivial metric, so that the benchmark measures the overhead.
 type constant struct{}
 
 func (constant) Score(dst []eval.Score, c eval.Case) []eval.Score {
@@ -45,8 +44,7 @@ func BenchmarkRescore(b *testing.B) {
 	b.ReportMetric(float64(b.N)*float64(p.Len())/b.Elapsed().Seconds(), "answers/s")
 }
 
-// BenchmarkJournal appends calls from 64 sides, each waiting until its own is
-// on disk.
+// BenchmarkJournal appends calls from 64 goroutines, each waiting for its own.
 func BenchmarkJournal(b *testing.B) {
 	db := open(b, filepath.Join(b.TempDir(), "s.db"))
 	r, p := newRun(b, db, 5_000, 1)

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// SetVersionForTest makes a store look as if another format had been applied.
+// SetVersionForTest sets the format of a store.
 func SetVersionForTest(t *testing.T, path string, version int) {
 	t.Helper()
 	db, err := open(context.Background(), path, url.Values{"mode": {"rw"}})
@@ -21,7 +21,7 @@ func SetVersionForTest(t *testing.T, path string, version int) {
 	}
 }
 
-// CapPagesForTest makes writes fail as on a full disk from some size on.
+// CapPagesForTest makes writes beyond a size fail as on a full disk.
 func CapPagesForTest(t *testing.T, j *Journal, pages int) {
 	t.Helper()
 	if _, err := j.conn.ExecContext(context.Background(), fmt.Sprintf("PRAGMA max_page_count = %d", pages)); err != nil {

@@ -182,7 +182,7 @@ func TestConcurrentAppendsAreAllKept(t *testing.T) {
 		t.Errorf("%d outcomes, want 800", len(outcomes))
 	}
 	if err := j.Append(call(p.Trial(0), "x")); err == nil {
-		t.Error("a closed journal took a call")
+		t.Error("a closed journal accepted a call")
 	}
 }
 
@@ -244,7 +244,7 @@ func TestStoresThatCannotBeUsed(t *testing.T) {
 			}
 			defer ro.Close()
 			if _, err := ro.Journal(t.Context(), &store.Run{}); err == nil {
-				t.Error("a store opened to read gave a journal")
+				t.Error("a read-only store returned a journal")
 			}
 			return
 		}
@@ -260,8 +260,8 @@ func TestStoresThatCannotBeUsed(t *testing.T) {
 
 func second[T any](_ T, err error) error { return err }
 
-// A full disk is simulated by a cap on the pages of the file, which gives the
-// same SQLITE_FULL.
+// A full disk is simulated by a page limit of the file, which also gives
+// SQLITE_FULL.
 func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	db := open(t, path)
@@ -280,18 +280,18 @@ func TestFullDiskIsSaidAndNothingRecordedIsLost(t *testing.T) {
 		t.Fatalf("full disk: %v after %d calls", err, kept)
 	}
 	if next := j.Append(call(p.Trial(0), "y")); next == nil {
-		t.Error("a journal that could not write took another call")
+		t.Error("a failed journal accepted another call")
 	}
 	if err := j.Close(); err == nil {
-		t.Error("closing does not tell of the loss")
+		t.Error("Close does not report the loss")
 	}
 	if n := len(all(t, db.Calls(t.Context(), r))); n != kept || kept == 0 {
 		t.Errorf("%d calls are in the store, %d were acknowledged", n, kept)
 	}
 }
 
-// TestScoresReadBackAsWritten: scores of trials, and of the case as a whole, as
-// fractions, rows and reasons.
+// TestScoresReadBackAsWritten: scores of trials and of whole cases as fractions,
+// rows and reasons.
 func TestScoresReadBackAsWritten(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 2, 1)
@@ -325,9 +325,9 @@ func TestScoresReadBackAsWritten(t *testing.T) {
 	}
 }
 
-// TestVerdicts: of one judge, step and round the last verdict is in force;
-// raters and rounds stand beside each other; other gold makes judges' verdicts
-// stale and leaves people's; nothing is deleted.
+// TestVerdicts: the last verdict of a judge, step and round is in force; raters and
+// rounds are independent; changed gold makes judges' verdicts stale but not
+// people's; nothing is deleted.
 func TestVerdicts(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "s.db"))
 	r, p := newRun(t, db, 2, 1)
@@ -371,12 +371,12 @@ func TestVerdicts(t *testing.T) {
 	check(people)
 	progress, err := db.Progress(t.Context(), r)
 	if err != nil || progress.ToJudge() != 1 {
-		t.Errorf("%d trials wait to be judged, want 1; %v", progress.ToJudge(), err)
+		t.Errorf("%d trials to judge, want 1; %v", progress.ToJudge(), err)
 	}
 }
 
-// TestMigrate: a store of format 1, which scruple of 2026-11-22 wrote, opens
-// with everything in it.
+// TestMigrate: a store of format 1, written by scruple of 2026-11-22, opens without
+// loss.
 func TestMigrate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s.db")
 	old, err := os.ReadFile("testdata/format1.db")
@@ -415,8 +415,8 @@ func TestMigrate(t *testing.T) {
 	}
 }
 
-// TestLatencies: median and 95th percentile of the calls an arm had answered,
-// by nearest rank; judges and errors do not count.
+// TestLatencies: median and 95th percentile, by nearest rank, of an arm's answered
+// calls, without judge calls and errors.
 func TestLatencies(t *testing.T) {
 	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
 	r, p := newRun(t, db, 21, 1)
