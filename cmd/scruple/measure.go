@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/trec"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func measureVerb(a *app) *cobra.Command {
@@ -96,7 +96,7 @@ func (a *app) printRanking(r *trec.Result, perQuery bool) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	a.say("\n%s", eval.Plural(len(r.Queries), "query"))
+	a.say("\n%s", text.Plural(len(r.Queries), "query", "queries"))
 	for _, note := range r.Notes {
 		a.say("%s", note)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // observer returns how to show a run: JSON events, bars on a terminal, or plain
@@ -64,7 +64,7 @@ func summarise(p run.Progress) string {
 	for _, arm := range p.Arms {
 		done, planned, failed = done+arm.Done, planned+arm.Planned, failed+arm.Failed
 	}
-	line := fmt.Sprintf("%s: %d of %s, %d failed, %s, $%.4f, %v", p.Stage, done, eval.Plural(planned, "trial"), failed, eval.Plural(p.Spent.Calls, "call"), p.Spent.Cost,
+	line := fmt.Sprintf("%s: %d of %s, %d failed, %s, $%.4f, %v", p.Stage, done, text.Plural(planned, "trial", "trials"), failed, text.Plural(p.Spent.Calls, "call", "calls"), p.Spent.Cost,
 		p.Elapsed.Round(time.Second/10))
 	if p.Left > 0 {
 		line += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))

@@ -10,9 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/tiktoken-go/tokenizer"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func planVerb(a *app) *cobra.Command {
@@ -42,7 +42,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	if a.json {
 		return printJSON(a.out, p)
 	}
-	a.say("%s: %s × %s × %s = %s", p.Study, eval.Plural(p.Items, "item"), eval.Plural(p.Arms, "arm"), eval.Plural(p.Replicates, "replicate"), eval.Plural(p.Trials, "trial"))
+	a.say("%s: %s × %s × %s = %s", p.Study, text.Plural(p.Items, "item", "items"), text.Plural(p.Arms, "arm", "arms"), text.Plural(p.Replicates, "replicate", "replicates"), text.Plural(p.Trials, "trial", "trials"))
 	a.say("")
 	const row = "%-28s %8v %8v %12v %6s %12v %10s"
 	a.say(row, "arm", "trials", "calls", "input", "±", "output ≤", "cost ≤")
@@ -51,7 +51,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	}
 	if d := p.Detectable; d != nil {
 		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
-			d.DZ, d.Clusters, 100*d.Power, d.Alpha, eval.Plural(d.Tests, "primary test"), x.Study.Statistics.Correction)
+			d.DZ, d.Clusters, 100*d.Power, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction)
 		a.say("That is a mean difference of %.3f, %.3f or %.3f if the standard deviation of the differences is 0.1, 0.2 or 0.3.",
 			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
 	}

@@ -6,9 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func statusVerb(a *app) *cobra.Command {
@@ -38,11 +38,11 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	a.say("run      %s (%s), started %s", s.Run, s.Suite, s.CreatedAt)
 	a.say("study    %s", s.File)
-	a.say("state    %s: %d of %s done, %d failed", s.State, s.Done, eval.Plural(s.Trials, "trial"), s.Failed)
+	a.say("state    %s: %d of %s done, %d failed", s.State, s.Done, text.Plural(s.Trials, "trial", "trials"), s.Failed)
 	if s.ToJudge+s.JudgeFailed > 0 {
-		a.say("judging  %s pending, %d failed", eval.Plural(s.ToJudge, "trial"), s.JudgeFailed)
+		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
-	a.say("spent    %s, %s, $%.4f", eval.Plural(s.Calls, "call"), eval.Plural(s.Tokens, "token"), s.CostUSD)
+	a.say("spent    %s, %s, $%.4f", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), s.CostUSD)
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}
@@ -69,7 +69,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return printJSON(a.out, list)
 	}
 	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %s, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, eval.Plural(s.Calls, "call"), s.CostUSD, s.CreatedAt)
+		a.say("%-24s %-8s %d/%d done, %d failed, %s, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), s.CostUSD, s.CreatedAt)
 	}
 	if len(list) == 0 {
 		a.say("no runs yet")

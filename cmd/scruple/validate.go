@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func validateVerb(a *app) *cobra.Command {
@@ -25,7 +25,7 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 			return err
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
-		a.say("%s is valid: %s, %s (%s), %s", args[0], eval.Plural(len(x.Bench.Items()), "item"), eval.Plural(len(x.Bench.Arms()), "arm"), strings.Join(x.ArmIDs(), ", "), eval.Plural(x.Plan.Len(), "trial"))
+		a.say("%s is valid: %s, %s (%s), %s", args[0], text.Plural(len(x.Bench.Items()), "item", "items"), text.Plural(len(x.Bench.Arms()), "arm", "arms"), strings.Join(x.ArmIDs(), ", "), text.Plural(x.Plan.Len(), "trial", "trials"))
 		if list := x.Facts(); list != nil {
 			facts := map[string]int{}
 			var words []string

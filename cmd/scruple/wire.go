@@ -20,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // models makes a client for every model and pipeline of the study's arms and
@@ -151,10 +152,10 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 	}
 	if len(missing) > 0 {
 		fmt.Fprintf(a.err, "%s: no answer for %d of %s (%s), which will fail\n", p.Target, len(missing),
-			eval.Plural(x.Plan.Replicates()*len(items), "trial"), strings.Join(plan.Shorten(missing, 3), ", "))
+			text.Plural(x.Plan.Replicates()*len(items), "trial", "trials"), strings.Join(plan.Shorten(missing, 3), ", "))
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(a.err, "%s: ignored answers for %s not in the study: %s\n", p.Target, eval.Plural(len(unknown), "item"),
+		fmt.Fprintf(a.err, "%s: ignored answers for %s not in the study: %s\n", p.Target, text.Plural(len(unknown), "item", "items"),
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	return client, nil

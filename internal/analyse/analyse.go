@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -376,7 +377,7 @@ func warnings(a *Analysis) []string {
 	}
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
-			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, eval.Plural(arm.Planned, "trial")))
+			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials")))
 		}
 		if len(arm.Versions) > 1 {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
@@ -384,14 +385,14 @@ func warnings(a *Analysis) []string {
 	}
 	if !a.Run.Complete() {
 		w = append(w, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
-			a.Run.Done, eval.Plural(a.Run.Planned, "trial"), a.Run.Unjudged))
+			a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"), a.Run.Unjudged))
 	}
 	if a.Run.JudgeFails > 0 {
-		w = append(w, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", eval.Plural(a.Run.JudgeFails, "trial")))
+		w = append(w, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			w = append(w, fmt.Sprintf("%s of %s: %s could not be scored and left out", e.Metric, e.Arm, eval.Plural(e.Unscored, "entry")))
+			w = append(w, fmt.Sprintf("%s of %s: %s could not be scored and left out", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
 		}
 	}
 	return w

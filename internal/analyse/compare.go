@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -123,7 +124,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		if t.fits[k.metric] != nil && s.stratum == nil {
 			left = "counted only in the mixed model"
 		}
-		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a value for only one arm %s", eval.Plural(r.Unpaired, "item"), left))
+		r.Warnings = append(r.Warnings, fmt.Sprintf("%s with a value for only one arm %s", text.Plural(r.Unpaired, "item", "items"), left))
 	}
 	if r.Pairs == 0 {
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -70,7 +71,7 @@ func (t tester) test(r *Comparison, m matched, index int, metric eval.Metric, wh
 // ignores clusters.
 func (t tester) beside(r *Comparison, d stats.RatioDiff) string {
 	text := fmt.Sprintf("%s in %s: the cluster-robust interval is %.3f to %.3f, p = %.2g",
-		eval.Plural(r.Pairs, "item"), eval.Plural(d.Clusters, "cluster"), d.CI.Low, d.CI.High, d.P)
+		text.Plural(r.Pairs, "item", "items"), text.Plural(d.Clusters, "cluster", "clusters"), d.CI.Low, d.CI.High, d.P)
 	if alpha := t.q.Study.Alpha; r.P.Defined() && (float64(r.P) < alpha) != (d.P < alpha) {
 		text += "; the planned test disagrees"
 	}
@@ -110,7 +111,7 @@ func (r *Comparison) note(undefined string, n int) {
 		r.warn("no test: " + undefined)
 	}
 	if n < stats.FewClusters {
-		r.warn(fmt.Sprintf("only %s: below %d, only large differences are detectable", eval.Plural(n, "pair"), stats.FewClusters))
+		r.warn(fmt.Sprintf("only %s: below %d, only large differences are detectable", text.Plural(n, "pair", "pairs"), stats.FewClusters))
 	}
 }
 
@@ -215,7 +216,7 @@ func (t tester) mcnemar(r *Comparison, m matched) error {
 	}
 	r.T, r.DF, r.P = Undefined(), Undefined(), Number(x.PExact)
 	r.Low, r.High = Number(x.DiffCI.Low), Number(x.DiffCI.High)
-	r.Method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", eval.Plural(x.B, "item"), x.C)
+	r.Method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", text.Plural(x.B, "item", "items"), x.C)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -116,7 +117,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		}
 	}
 	if r.Unpaired > 0 {
-		r.warn(fmt.Sprintf("%s with a value for only one arm left out", eval.Plural(r.Unpaired, "item")))
+		r.warn(fmt.Sprintf("%s with a value for only one arm left out", text.Plural(r.Unpaired, "item", "items")))
 	}
 	if r.Pairs == 0 {
 		r.warn("no item has a value for both arms")

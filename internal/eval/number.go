@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
-	"strings"
 )
 
 // A Number is a float64 that may be undefined: NaN, written as null in JSON and
@@ -32,17 +31,4 @@ func (n *Number) UnmarshalJSON(b []byte) error {
 		return nil
 	}
 	return json.Unmarshal(b, (*float64)(n))
-}
-
-// Plural returns "1 item", "2 items" or "2 queries". A noun that ends in y must
-// have its plural in ies.
-func Plural(n int, noun string) string {
-	switch stem, y := strings.CutSuffix(noun, "y"); {
-	case n == 1:
-	case y:
-		noun = stem + "ies"
-	default:
-		noun += "s"
-	}
-	return strconv.Itoa(n) + " " + noun
 }

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A NotAllowedError prevents mixing two experiments or deciding by unreliable
@@ -46,5 +46,5 @@ func CheckCases(results []kit.Result) error {
 	if len(wrong) == 0 {
 		return nil
 	}
-	return notAllowed("the scorer fails %d of %s; no model was called:\n  %s", len(wrong), eval.Plural(len(results), "pre-flight case"), strings.Join(wrong, "\n  "))
+	return notAllowed("the scorer fails %d of %s; no model was called:\n  %s", len(wrong), text.Plural(len(results), "pre-flight case", "pre-flight cases"), strings.Join(wrong, "\n  "))
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Run is an experiment together with one of its runs in a store.
@@ -102,7 +103,7 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	}
 	if len(gold) > 0 {
 		return notAllowed("the gold of %s changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with --new",
-			eval.Plural(len(gold), "item"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
+			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
 	}
 	return nil
 }
@@ -129,7 +130,7 @@ func (r *Run) AcceptGold(ctx context.Context) (*GoldChange, error) {
 	if len(gold) == 0 {
 		return nil, nil
 	}
-	note := fmt.Sprintf("scored against changed gold of %s: %s", eval.Plural(len(gold), "item"), strings.Join(plan.Shorten(gold, 20), ", "))
+	note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
 	if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: "gold changed", Note: note}); err != nil {
 		return nil, err
 	}

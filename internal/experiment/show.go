@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Selection selects trials of one item to show.
@@ -33,7 +34,7 @@ func (x *Experiment) CheckSelection(s Selection) error {
 		}
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {
-		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, eval.Plural(x.Study.Execution.Replicates, "replicate"))
+		return fmt.Errorf("--replicate %d: study %s has %s", s.Replicate, x.Study.Name, text.Plural(x.Study.Execution.Replicates, "replicate", "replicates"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Budget limits the usage of a run over all its sessions. 0 means no limit.
@@ -59,10 +60,10 @@ func (l *ledger) String() string {
 	s := l.total()
 	var parts []string
 	if l.budget.Calls > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, eval.Plural(l.budget.Calls, "call")))
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, text.Plural(l.budget.Calls, "call", "calls")))
 	}
 	if l.budget.Tokens > 0 {
-		parts = append(parts, fmt.Sprintf("%d of %s", s.Tokens, eval.Plural(l.budget.Tokens, "token")))
+		parts = append(parts, fmt.Sprintf("%d of %s", s.Tokens, text.Plural(l.budget.Tokens, "token", "tokens")))
 	}
 	if l.budget.Cost > 0 {
 		parts = append(parts, fmt.Sprintf("$%.4f of $%.4f", s.Cost, l.budget.Cost))

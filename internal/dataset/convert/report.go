@@ -125,7 +125,7 @@ func (r *Report) String() string {
 			dropped += r.Total(rule)
 		}
 	}
-	s := fmt.Sprintf("%s written, %s kept as gold, %d excluded", text.Count(r.Written, "document"), text.Count(kept, "field"), dropped)
+	s := fmt.Sprintf("%s written, %s kept as gold, %d excluded", text.Plural(r.Written, "document", "documents"), text.Plural(kept, "field", "fields"), dropped)
 	if r.TooLong > 0 {
 		s += fmt.Sprintf("; %d too long", r.TooLong)
 	}

@@ -116,7 +116,7 @@ func (g *Gold) check(t text.Type, index *text.Index, fault func(format string, a
 		return
 	case g.Ambiguous:
 		if n := distinct(t, g.Candidates); n < 2 {
-			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", kit.Plural(n, "distinct value", "distinct values"))
+			fault("is ambiguous but candidate_values has %s: list at least two, or give one correct_value instead", text.Plural(n, "distinct value", "distinct values"))
 		}
 		if g.Correct != "" {
 			fault("is ambiguous but has correct_value %q: remove one of the two", g.Correct)

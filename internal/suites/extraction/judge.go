@@ -180,7 +180,7 @@ func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed 
 // trust returns the mix for a judge of this accuracy and describes it.
 func trust(right, cases float64, failed int) (mix, string) {
 	if cases == 0 && failed > 0 {
-		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %s: evidence that needs it is unscored", kit.Plural(failed, "gold quote", "gold quotes"))
+		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %s: evidence that needs it is unscored", text.Plural(failed, "gold quote", "gold quotes"))
 	}
 	if cases == 0 {
 		return withoutJudge, "the judge could not be calibrated, because no evidence_quote in gold contains its value: it is not used, evidence = token"

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A source reads documents by index. It is safe for concurrent use.
@@ -143,7 +144,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		case src.Len() == 0:
 			fault(key+".path", "%s has no documents", path)
 		case count > src.Len():
-			fault(key+".count", "count is %d, but %s has %s", count, path, kit.Plural(src.Len(), "document", "documents"))
+			fault(key+".count", "count is %d, but %s has %s", count, path, text.Plural(src.Len(), "document", "documents"))
 		}
 		take := src.Len()
 		if count > 0 {

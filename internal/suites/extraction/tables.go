@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Report has a table of the null baseline with its expected score, and a table
@@ -26,7 +26,7 @@ func (b *Bench) nullTable(value func(arm, metric string) (float64, bool)) eval.T
 			number(b.weights.Schema, true)),
 		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "expected composite", "measured composite"}}
 	if b.unannotated > 0 {
-		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", kit.Plural(b.unannotated, "field", "fields"))
+		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", text.Plural(b.unannotated, "field", "fields"))
 	}
 	for _, a := range b.arms {
 		if a.Role != eval.RoleBaseline {

@@ -3,7 +3,6 @@ package kit
 import (
 	"encoding/json"
 	"errors"
-	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -35,14 +34,6 @@ func OfOneCall(err error) bool {
 		Fatal() bool
 	}
 	return errors.As(err, &call) && !call.Fatal()
-}
-
-// Plural is a count with its noun: "1 field", "2 fields".
-func Plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return strconv.Itoa(n) + " " + many
 }
 
 // SimulatedAnswer is the payload that gives a simulated model a right answer

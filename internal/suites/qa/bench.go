@@ -12,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Bench is the suite bound to one study. It implements [eval.Bench],
@@ -54,7 +55,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b := &Bench{byID: map[string]int{}, trusted: true}
 	b.load(f, s, &errs)
 	if rubrics := b.count(matchRubric); rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
-		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", kit.Plural(rubrics, "question has", "questions have")))
+		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(rubrics, "question has", "questions have")))
 	}
 	for i := range s.Models {
 		if s.Models[i].ID == s.JudgeModel && b.count(matchRubric) > 0 {
@@ -116,7 +117,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		errs.Add(fmt.Errorf("%s has no questions", t.path))
 	}
 	if numbered > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s no id: ids are assigned by position, so inserting a line changes them", t.path, kit.Plural(numbered, "question has", "questions have")))
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s no id: ids are assigned by position, so inserting a line changes them", t.path, text.Plural(numbered, "question has", "questions have")))
 	}
 }
 
@@ -202,7 +203,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 		}
 	}
 	if strings.Count(prompt, hole) != 1 {
-		p.Fault(p.Key(i), "prompt %q contains %s %s: want it once, in place of the question", e.Name, hole, kit.Plural(strings.Count(prompt, hole), "time", "times"))
+		p.Fault(p.Key(i), "prompt %q contains %s %s: want it once, in place of the question", e.Name, hole, text.Plural(strings.Count(prompt, hole), "time", "times"))
 		return
 	}
 	for _, on := range p.OnModels(i, e.Name, e.Models) {

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Contrasts pair every attacked arm with the same arm on clean data. They give
@@ -136,7 +136,7 @@ func (b *Bench) scaling(r eval.Results, metric, title string) eval.Figure {
 func (b *Bench) cutOffs(r eval.Results) eval.Figure {
 	n := slices.Max(b.sizes)
 	return eval.Figure{Name: "hits", Title: fmt.Sprintf("Hits@K by K, N = %d", n), XTitle: "K", YTitle: "Hits@K", Joined: true,
-		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits.", kit.Plural(b.k, "position", "positions")),
+		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits.", text.Plural(b.k, "position", "positions")),
 		Series: b.clean(func(a *arm) []eval.Point {
 			var points []eval.Point
 			for _, k := range hitsAt {

@@ -16,6 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Open binds the suite to a study: it reads the data, evaluates every request on
@@ -40,7 +41,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.check(f, &errs, len(d.faults) > 0)
 	for _, n := range b.sizes {
 		if n > len(b.catalog.Items) {
-			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, kit.Plural(len(b.catalog.Items), "item", "items")))
+			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, text.Plural(len(b.catalog.Items), "item", "items")))
 		}
 	}
 	if err := errs.Err(); err != nil {

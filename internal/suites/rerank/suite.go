@@ -30,7 +30,7 @@ func Suite() kit.Suite {
 		Check:   checkCase,
 		Explain: &kit.Explain{
 			Doc: `ITEM is a request. The output is its truth table over all items.
-With OF, the id of an item, the output is the evidence for each condition.`,
+With CANDIDATE, the id of an item, the output is the evidence for each condition.`,
 			Show: func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error) {
 				return Explain(f, own.(*Study), item, of)
 			},

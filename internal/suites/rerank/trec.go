@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // noPrediction is the document of a query without a ranking: trec_eval scores
@@ -55,7 +56,7 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 	if err := w.close(); err != nil {
 		return "", fmt.Errorf("exporting runs: %w", err)
 	}
-	return fmt.Sprintf("%s to %s", kit.Plural(len(w.files), "file", "files"), dir), nil
+	return fmt.Sprintf("%s to %s", text.Plural(len(w.files), "file", "files"), dir), nil
 }
 
 // ranking is a trial's ranking as ids, and the id of gold. It reports false

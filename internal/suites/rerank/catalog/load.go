@@ -367,14 +367,14 @@ func (l *loader) finish() {
 	}
 	if l.zeroStars > 0 {
 		l.File = l.files.Reviews
-		l.Warn(0, "%s with 0 stars: treated as no stars", prose.Count(l.zeroStars, "review"))
+		l.Warn(0, "%s with 0 stars: treated as no stars", prose.Plural(l.zeroStars, "review", "reviews"))
 	}
 	l.File = l.files.Users
 	if l.strangers > 0 {
-		l.Warn(0, "%s not among the users", prose.Count(l.strangers, "friend"))
+		l.Warn(0, "%s not among the users", prose.Plural(l.strangers, "friend", "friends"))
 	}
 	if n := symmetrize(l.catalog.Users); n > 0 {
-		l.Warn(0, "%s stated by one side only: counted for both", prose.Count(n, "friendship"))
+		l.Warn(0, "%s stated by one side only: counted for both", prose.Plural(n, "friendship", "friendships"))
 	}
 	l.catalog.Graph = &Graph{Users: l.catalog.Users}
 	SortFindings(l.Findings)

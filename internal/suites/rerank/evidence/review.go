@@ -228,7 +228,7 @@ func (ev *Evaluator) social(e *request.Evidence) test {
 			}
 		}
 		return truth(found >= need), func() string {
-			text := fmt.Sprintf("%d of %s by people within %s of %s", known, reviews(len(item.Reviews)), prose.Count(e.Hops, "friendship"), strings.Join(e.Names, ", "))
+			text := fmt.Sprintf("%d of %s by people within %s of %s", known, reviews(len(item.Reviews)), prose.Plural(e.Hops, "friendship", "friendships"), strings.Join(e.Names, ", "))
 			if len(people) == 0 {
 				return text + " (no such user)"
 			}
@@ -251,4 +251,4 @@ func (ev *Evaluator) name(id string) string {
 
 func number(n float64) string { return strconv.FormatFloat(n, 'g', -1, 64) }
 
-func reviews(n int) string { return prose.Count(n, "review") }
+func reviews(n int) string { return prose.Plural(n, "review", "reviews") }
