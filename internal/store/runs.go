@@ -210,7 +210,8 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
 		for _, it := range changed {
 			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
-			exec(`UPDATE verdicts SET stale = 1 WHERE run = ? AND item = ? AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
+			exec(`UPDATE verdicts SET stale = 1`+ofItem+`) AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
+			exec(`UPDATE verdicts SET stale = 1 WHERE trial = 0 AND run = ? AND item = ? AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
 			exec(`DELETE FROM judged`+ofItem+`)`, run.N, it.ID)
 			for _, arm := range fromGold {
 				exec(`DELETE FROM outcomes`+ofItem+` AND arm = ?)`, run.N, it.ID, arm)

@@ -98,6 +98,17 @@ func OpenRead(ctx context.Context, path string) (*DB, error) {
 		return nil, fault(path, "%w: run the study first", ErrNotFound)
 	}
 	db, err := openRead(ctx, path, url.Values{})
+	if errors.Is(err, errOldFormat) {
+		// A writer migrates.
+		w, err := Open(ctx, path)
+		if err != nil {
+			return nil, fault(path, "%w: migrating it: %w", errOldFormat, err)
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+		return openRead(ctx, path, url.Values{})
+	}
 	if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
 		if _, wal := os.Stat(path + "-wal"); wal != nil {
 			// The folder is read-only, so there is no writer and the file does
@@ -114,12 +125,19 @@ func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, err := db.version(ctx); err != nil {
+	have, err := db.version(ctx)
+	if err == nil && have < format {
+		err = errOldFormat
+	}
+	if err != nil {
 		db.Close()
 		return nil, err
 	}
 	return db, nil
 }
+
+// errOldFormat is the error of reading a store that must be migrated first.
+var errOldFormat = errors.New("the file has an older format")
 
 func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 	q["_pragma"] = []string{"busy_timeout(10000)", "foreign_keys(OFF)", "cache_size(-1000)"}

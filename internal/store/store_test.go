@@ -386,7 +386,11 @@ func TestMigrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	db := open(t, path)
+	db, err := store.OpenRead(t.Context(), path) // also by a command that only reads
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
 	r, err := db.LastRun(t.Context(), "starter")
 	if err != nil {
 		t.Fatal(err)
