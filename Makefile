@@ -15,7 +15,7 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 
 # Under the race detector: packages that start goroutines, and of the suites,
 # which are ten times slower there, the tests that use a bench from many.
-CONCURRENT = ./internal/run ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+CONCURRENT = ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # Modules of their own, so that the program does not depend on what they need.
@@ -39,7 +39,7 @@ lint:
 
 race: gcc
 	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m $(CONCURRENT)
-	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter' $(SUITES)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters' $(SUITES)
 
 simulate:
 	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...
