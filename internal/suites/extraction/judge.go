@@ -64,19 +64,9 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, asker e
 	}
 	var verdicts []eval.Verdict
 	for _, q := range b.questions(d.ready(), &o) {
-		v := eval.Verdict{Step: q.step, Source: eval.ByModel, By: b.judgeModel.ID}
-		response, err := asker.Ask(ctx, q.step, b.judgeRequest(d.ID, q))
-		switch {
-		case err != nil && !kit.OfOneCall(err):
+		v, err := kit.AskJudge(ctx, asker, q.step, b.judgeRequest(d.ID, q))
+		if err != nil {
 			return nil, err
-		case err != nil:
-			v.Err = err.Error()
-		case response.Stop == eval.StopRefused:
-			v.Err = "the judge declined"
-		case response.Answer() == "" && response.Stop == eval.StopLength:
-			v.Err = "the judge reached its token limit without output"
-		default:
-			v.Data = []byte(response.Answer())
 		}
 		verdicts = append(verdicts, v)
 	}

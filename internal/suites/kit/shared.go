@@ -1,9 +1,11 @@
 package kit
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -26,9 +28,29 @@ func AddAll(errs *study.Errors, err error) {
 	}
 }
 
-// OfOneCall reports whether an error concerns one call and does not end the
+// AskJudge asks a model for a verdict. A call that fails leaves a verdict with
+// its error; an error that concerns the run is returned.
+func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) (eval.Verdict, error) {
+	v := eval.Verdict{Step: step, Source: eval.ByModel, By: r.Model}
+	response, err := ask.Ask(ctx, step, r)
+	switch {
+	case err != nil && !ofOneCall(err):
+		return v, err
+	case err != nil:
+		v.Err = err.Error()
+	case response.Stop == eval.StopRefused:
+		v.Err = "the judge declined"
+	case response.Answer() == "" && response.Stop == eval.StopLength:
+		v.Err = "the judge reached its token limit without output"
+	default:
+		v.Data = []byte(response.Answer())
+	}
+	return v, nil
+}
+
+// ofOneCall reports whether an error concerns one call and does not end the
 // run. Only errors of the engine can; any other ends the run.
-func OfOneCall(err error) bool {
+func ofOneCall(err error) bool {
 	var call interface {
 		error
 		Fatal() bool

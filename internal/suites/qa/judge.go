@@ -25,20 +25,12 @@ func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eva
 	if a := b.byArm[t.Arm]; a != nil && a.Role == eval.RoleCalibration && len(q.answers) == 0 {
 		return nil, nil // no known verdict
 	}
-	v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: b.judge.ID}
-	response, err := ask.Ask(ctx, judgeStep, b.judgeRequest(q, final(string(o.Data))))
-	switch {
-	case err != nil && !kit.OfOneCall(err):
+	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(q, final(string(o.Data))))
+	if err != nil {
 		return nil, err
-	case err != nil:
-		v.Err = err.Error()
-	case response.Stop == eval.StopRefused:
-		v.Err = "the judge refused"
-	default:
-		v.Data = []byte(response.Answer())
-		if _, ok := passes(v.Data); !ok {
-			v.Err = "the judge's answer begins with neither PASS nor FAIL"
-		}
+	}
+	if _, ok := passes(v.Data); v.Err == "" && !ok {
+		v.Err = "the judge's answer begins with neither PASS nor FAIL"
 	}
 	return []eval.Verdict{v}, nil
 }
