@@ -67,7 +67,7 @@ func (f *fixture) Arms() []eval.Arm {
 	for _, id := range []string{"always", "sometimes"} {
 		arms = append(arms, eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id, Judges: []string{"four letters"}})
 	}
-	return arms
+	return append(arms, eval.Arm{ID: "unjudged", Levels: []eval.Level{{Name: "arm", Value: "unjudged"}}, Hash: "unjudged"})
 }
 
 func (f *fixture) Pipelines() []eval.Pipeline { return nil }
@@ -91,7 +91,10 @@ func (f *fixture) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.O
 	return eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil
 }
 
-func (f *fixture) Judge(_ context.Context, _ eval.Trial, o eval.Outcome, _ eval.Asker) ([]eval.Verdict, error) {
+func (f *fixture) Judge(_ context.Context, t eval.Trial, o eval.Outcome, _ eval.Asker) ([]eval.Verdict, error) {
+	if t.Arm == "unjudged" {
+		return nil, fmt.Errorf("%v is judged, and its arm has no judges", t)
+	}
 	return []eval.Verdict{{Step: "letters", Source: eval.ByRule, By: "four letters", Data: fmt.Append(nil, len(o.Data) == 4)}}, nil
 }
 
@@ -208,6 +211,9 @@ func TestFixtureSuite(t *testing.T) {
 	}
 	if got := value("always", "majority"); got != 1 {
 		t.Errorf("majority of always is %v", got)
+	}
+	if got := value("unjudged", "passed"); got != 0 || !a.Run.Complete() {
+		t.Errorf("passed of unjudged is %v, %+v", got, a.Run)
 	}
 	// Second round: anna 12 hard and 12 easy, ben 15 and 9; they differ on 3.
 	// Observed agreement 21/24, expected 1/2, kappa 3/4.

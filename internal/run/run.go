@@ -147,9 +147,17 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	})
 }
 
-// Judge judges the outcomes of trials and records the verdicts.
+// Judge judges the outcomes of trials and records the verdicts. Trials of arms
+// without judges are recorded without any.
 func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
+	judged := map[string]bool{}
+	for _, arm := range bench.Arms() {
+		judged[arm.ID] = len(arm.Judges) > 0
+	}
 	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
+		if !judged[t.Trial.Arm] {
+			return false, e.journal.Judged(t.Trial, nil)
+		}
 		verdicts, err := bench.Judge(ctx, t.Trial, t.Outcome, ask)
 		if err != nil {
 			return false, err
