@@ -132,7 +132,9 @@ func shapeOf(arm eval.Arm) string {
 }
 
 // asks reports whether trials of an arm can make calls.
-func (e *Estimator) asks(arm eval.Arm) bool { return arm.Model != "" || e.Gold != "" }
+func (e *Estimator) asks(arm eval.Arm) bool {
+	return arm.Model != "" || e.Gold != "" && len(arm.Judges) > 0
+}
 
 // spread takes n items, or all, at even distances. Each round starts elsewhere
 // (Weyl's sequence of the golden ratio), so that the samples of different shapes
@@ -194,7 +196,7 @@ func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask eva
 	if _, err := e.Bench.Perform(ctx, t, ask); err != nil {
 		return fmt.Errorf("trying %v without a model: %w", t, err)
 	}
-	if e.Gold == "" || arm.Role == eval.RoleBaseline {
+	if e.Gold == "" || len(arm.Judges) == 0 || arm.Role == eval.RoleBaseline {
 		return nil
 	}
 	right, err := e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)

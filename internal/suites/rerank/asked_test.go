@@ -319,21 +319,6 @@ func TestAttackOptions(t *testing.T) {
 	}
 }
 
-// TestJudgeHasNoArm: the study's judge model has no arm.
-func TestJudgeHasNoArm(t *testing.T) {
-	b, err := starter(t, "models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]\njudge_model: j\nmethods: [{name: cot}, {name: bm25}]\nattacks: {defence: both}\n")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ids []string
-	for _, a := range b.arms {
-		ids = append(ids, a.ID)
-	}
-	if !slices.Equal(ids, []string{"cot", "cot/defended", "bm25"}) {
-		t.Errorf("arms %v", ids)
-	}
-}
-
 // TestAttacksKeepTheBudget: reviews added by an attack replace the item's own.
 func TestAttacksKeepTheBudget(t *testing.T) {
 	b, err := starter(t, "budget: {reviews: 3}\nmethods: [{name: bm25}]\nattacks: {names: [fake_positive, sarcastic_noise]}\n")
