@@ -33,7 +33,7 @@ func suiteVerbs(a *app) []*cobra.Command {
 // suiteVerb is the parent of the suites' commands. It runs only if the named
 // suite has no such command.
 func suiteVerb(own kit.Command) *cobra.Command {
-	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has its own arguments and flags.", nil, func(c *cobra.Command, args []string) error {
+	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has its own arguments and flags.", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
 		var have []string
 		for _, s := range c.Commands() {
 			have = append(have, s.Name())

@@ -97,6 +97,9 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	run, err := from.find(ctx, db)
 	if err != nil {
 		db.Close()
+		if errors.Is(err, store.ErrNotFound) && from.run != "" {
+			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
+		}
 		return nil, nil, err
 	}
 	return db, run, nil

@@ -43,7 +43,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	code := exitCode(err)
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintf(errOut, "scruple: %v\n", err)
+		fmt.Fprintf(errOut, "scruple: %s\n", strings.TrimSpace(err.Error()))
 	}
 	return code
 }
@@ -138,7 +138,9 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	flags.StringVar(&a.storePath, "store", "", "database file of the runs (default .scruple/scruple.db beside the study)")
 	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
 	a.addShortcuts(root)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return exit(exitUsage, err) })
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		return exit(exitUsage, fmt.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath()))
+	})
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
 		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), measureVerb(a), explainVerb(a), showVerb(a),

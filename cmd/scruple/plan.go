@@ -59,7 +59,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
 	}
 	if x.HasJudge() {
-		a.say("\nJudge calls are counted for right answers; answers with more candidates need more.")
+		a.say("\nJudge calls are estimated for right answers; other answers may need more.")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if change != nil {
 		a.say("%s", change.Note)
 		if change.Rejudge {
-			a.say("their answers must be judged again: run `scruple run %s`", x.File.Path)
+			a.say("the answers to these items must be judged again: run `scruple run %s`", x.File.Path)
 		}
 	}
 	return a.conclude(ctx, db, r)

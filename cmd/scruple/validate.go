@@ -33,7 +33,7 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 				facts[f.Name] = f.N
 				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
 			}
-			a.say("%s", strings.Join(words, ", "))
+			a.say("data: %s", strings.Join(words, ", "))
 			summary["facts"], summary["warnings"] = facts, append([]string{}, x.Warnings()...)
 			for _, text := range x.Warnings() {
 				a.say("warning: %s", report.PlainLine(text))

@@ -7,13 +7,22 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// verb makes a command with a fixed number of arguments.
+// verb makes a command. A wrong number of arguments is an error with the usage.
 func verb(use, short, long string, args cobra.PositionalArgs, run func(*cobra.Command, []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + long, Args: args, RunE: run}
+	counted := func(c *cobra.Command, given []string) error {
+		if args(c, given) == nil {
+			return nil
+		}
+		return fmt.Errorf("%s: got %s; usage: %s", c.CommandPath(), text.Plural(len(given), "argument", "arguments"), c.UseLine())
+	}
+	return &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + strings.TrimLeft(long, "\n"), Args: counted, RunE: run}
 }
 
 // printJSON prints a value as indented JSON.

@@ -392,7 +392,7 @@ func warnings(a *Analysis) []string {
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			w = append(w, fmt.Sprintf("%s of %s: %s could not be scored and left out", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
+			w = append(w, fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
 		}
 	}
 	return w

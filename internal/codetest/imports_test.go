@@ -43,7 +43,7 @@ var rules = []struct {
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
-		"code shared by all suites knows no suite, provider or store"},
+		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},
 		[]string{"net", "database", "time"},
 		"suites know only their task: no store, network, clock or statistics"},

@@ -69,8 +69,8 @@ type Request struct {
 	// Payload is one JSON object that an external pipeline receives instead of
 	// messages. Nil for models.
 	Payload json.RawMessage
-	// Optional means that the trial can continue without this answer: a finally
-	// failed call returns [NoAnswer]. It is not sent.
+	// Optional means that the trial can continue without this answer: a call that
+	// fails after all retries returns [NoAnswer]. It is not sent.
 	Optional bool
 	// Foreseen is the expected answer of a good model, for estimates of later
 	// requests; nil if the suite does not know it. It is not sent.
@@ -87,11 +87,12 @@ func (e *NoAnswer) Error() string { return "no answer: " + string(e.Kind) }
 // differences. Long parts are stored as a hash.
 type Part struct{ Name, Value string }
 
-// Key is a SHA-256 over length-delimited canonical bytes of every field, so
-// different requests have different keys.
+// Key returns a hash of [Request.Parts] as 32 hexadecimal digits. It identifies
+// the request.
 func (r *Request) Key() string { return KeyOf(r.Parts()) }
 
-// KeyOf returns the key of the request with these parts.
+// KeyOf returns the key of the request with these parts: the first half of a
+// SHA-256 over the names and values, each with its length before it.
 func KeyOf(parts []Part) string {
 	b := make([]byte, 0, 1024)
 	for _, p := range parts {
@@ -101,8 +102,9 @@ func KeyOf(parts []Part) string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// Parts lists the parts of the request that are sent, in a fixed order. It is the
-// journal's record of the request.
+// Parts lists the parts that identify the request, in a fixed order: every field
+// except Optional and Foreseen. Long values are hashed. It is the journal's record
+// of the request.
 func (r *Request) Parts() []Part {
 	parts := make([]Part, 0, 12)
 	add := func(name, value string) {
@@ -187,8 +189,8 @@ func optionalInt(n int) string {
 	return strconv.Itoa(n)
 }
 
-// EncodeParts writes one part per line, and DecodeParts reads them. Names contain
-// no "=" and values no line break, by construction or by quoting.
+// EncodeParts encodes parts as lines of the form name=value. Values with a line
+// break, quote or backslash are quoted. Names must not contain "=".
 func EncodeParts(parts []Part) string {
 	var b strings.Builder
 	for i, p := range parts {
@@ -285,7 +287,7 @@ func (u Usage) TotalOutput() int {
 	return u.Output + u.Reasoning
 }
 
-// Stop is why an answer ended, normalized over providers.
+// A Stop is the reason why an answer ended, the same for all providers.
 type Stop string
 
 // The reasons why an answer ended.
@@ -337,7 +339,7 @@ const (
 )
 
 // A Call is the journal's entry of one request: request, response and usage. A
-// finally failed call has Err set and an empty response.
+// call that failed after all retries has Err set and an empty response.
 type Call struct {
 	Trial     Trial
 	Stage     Stage

@@ -72,10 +72,7 @@ func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := x.checkSame(ctx, db, r); err != nil {
 		return nil, err
 	}
-	if err := db.SetPlan(ctx, r, x.Plan); err != nil {
-		return nil, notAllowed("%w: start another run with --new", err)
-	}
-	return &Run{x, r, db}, nil
+	return x.Attach(ctx, db, r)
 }
 
 // Attach prepares a run to be read and scored. It rejects a run whose trials are
@@ -98,11 +95,15 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	input, gold := plan.Changes(was, x.Bench.Items())
 	diffs = append(diffs, plan.Shorten(input, 5)...)
 	if len(diffs) > 0 {
-		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change to resume the run, or start another run with --new",
-			r.ID, strings.Join(diffs, "\n  "))
+		note := ""
+		if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
+			note = "\nthe value of an arm is a hash of its prompt and settings"
+		}
+		return notAllowed("the study no longer matches run %s:\n  %s%s\nundo the change to resume the run, or start another run with `scruple run --new`",
+			r.ID, strings.Join(diffs, "\n  "), note)
 	}
 	if len(gold) > 0 {
-		return notAllowed("the gold of %s changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with --new",
+		return notAllowed("the gold of %s changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with `scruple run --new`",
 			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
 	}
 	return nil

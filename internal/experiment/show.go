@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -24,8 +25,12 @@ type Selection struct {
 // CheckSelection returns an error if the study does not have the item, an arm or
 // the replicate.
 func (x *Experiment) CheckSelection(s Selection) error {
-	if !slices.ContainsFunc(x.Bench.Items(), func(it eval.Item) bool { return it.ID == s.Item }) {
-		return fmt.Errorf("show: study %s has no item %q", x.Study.Name, s.Item)
+	var items []string
+	for _, it := range x.Bench.Items() {
+		items = append(items, it.ID)
+	}
+	if !slices.Contains(items, s.Item) {
+		return fmt.Errorf("show: study %s has no item %q%s", x.Study.Name, s.Item, kit.DidYouMean(s.Item, items))
 	}
 	known := x.ArmIDs()
 	for _, arm := range s.Arms {

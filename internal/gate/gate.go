@@ -117,12 +117,16 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	r.decideOutcome(a, &v)
 	if !a.Run.Complete() {
 		v.State = Undecided
-		v.Reasons = append(v.Reasons, fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned))
+		reason := fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)
+		if a.Run.Unjudged > 0 {
+			reason += fmt.Sprintf(", %d not judged", a.Run.Unjudged)
+		}
+		v.Reasons = append(v.Reasons, reason)
 	}
-	if share, _ := a.WorstFailures(); share > a.Run.MaxFailed {
+	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of an arm's trials failed, the limit is %.1f %%: retry them with `scruple run --retry-failed`",
-			100*share, 100*a.Run.MaxFailed))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `scruple run --retry-failed`",
+			100*share, of, 100*a.Run.MaxFailed))
 	}
 	return v
 }

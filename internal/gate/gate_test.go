@@ -126,6 +126,16 @@ func TestWhatCannotDecide(t *testing.T) {
 	if v := compile(t, d).Decide(unfinished); v.State != gate.Undecided || v.ExitCode() != 3 {
 		t.Errorf("unfinished run: %+v", v)
 	}
+	unjudged := analysis(0.1, 0.01, 1)
+	unjudged.Run.Unjudged = 3
+	if v := compile(t, d).Decide(unjudged); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "3 not judged") {
+		t.Errorf("a run that is not judged: %+v", v)
+	}
+	unjudgeable := analysis(0.1, 0.01, 1)
+	unjudgeable.Run.JudgeFails = unjudgeable.Run.Done / 2
+	if v := compile(t, d).Decide(unjudgeable); v.ExitCode() != 4 || !strings.Contains(strings.Join(v.Reasons, "\n"), "50.0 % of trials could not be judged") {
+		t.Errorf("too many failures of the judge: %+v", v)
+	}
 	failing := analysis(0.1, 0.01, 1)
 	failing.Arms[1].Failed = 6
 	if v := compile(t, d).Decide(failing); v.State != gate.Undecided || v.ExitCode() != 4 {
@@ -152,7 +162,7 @@ func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 		"value('ctn') > 0":                      "value takes 2 names, got 1",
 		"value(ctn, 'composite') > 0":           "quoted names",
 		"diff('ctn','ctn','composite') > 0":     "add the pair to comparisons",
-		"value('ctn','composite')":              "bool",
+		"value('ctn','composite')":              "expected bool, but got float64: want a condition that is true or false",
 		"value('ctn','composite') >":            "unexpected token",
 		"nonsense('ctn') > 0":                   "nonsense",
 		"within('ctn','plain','composite')":     "the last argument must be a number above 0",

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,7 +83,7 @@ func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 
 func compile(text string, names Names) (*vm.Program, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, errors.New(firstLine(err))
+		return nil, noCondition(err)
 	}
 	check := &checker{names: names}
 	ast.Walk(&tree.Node, check)
@@ -93,9 +92,14 @@ func compile(text string, names Names) (*vm.Program, error) {
 	}
 	program, err := expr.Compile(text, expr.Env(environment(nil)), expr.AsBool())
 	if err != nil {
-		return nil, errors.New(firstLine(err))
+		return nil, noCondition(err)
 	}
 	return program, nil
+}
+
+// noCondition adds to an error of the expression language what a rule must be.
+func noCondition(err error) error {
+	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple gate --help` lists the functions", firstLine(err))
 }
 
 func firstLine(err error) string {

@@ -198,8 +198,12 @@ func (b *builder) banner() []string {
 		lines = append(lines, simulated("some answers"))
 	}
 	if r := b.a.Run; !r.Complete() {
+		judged := ""
+		if r.Unjudged > 0 {
+			judged = ", " + count(r.Unjudged) + " not judged"
+		}
 		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
-			" trials are done. All numbers can still change.")
+			" trials are done"+judged+". All numbers can still change.")
 	}
 	return lines
 }

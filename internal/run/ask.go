@@ -129,7 +129,7 @@ func (a *asker) claim(step string) error {
 
 func changed(t eval.Trial, step string, was, now []eval.Part) error {
 	return fmt.Errorf("run: %v, step %s: the journal has an answer to another request (%s): the study or the program changed during the run; "+
-		"undo the change, or start another run with --new", t, step, strings.Join(eval.DiffParts(was, now), "; "))
+		"undo the change, or start another run with `scruple run --new`", t, step, strings.Join(eval.DiffParts(was, now), "; "))
 }
 
 // longestWait is the longest delay a provider may request. Beyond it the trial

@@ -5,8 +5,8 @@
 // The program depends only on [Suite]: it makes help, flags, exports and
 // commands from its fields. [Opener] erases the types of a suite.
 //
-// The package must not import suites, providers or the store, and it makes no
-// calls.
+// The package must not import suites, the store, or providers except the
+// simulated one, and it makes no calls.
 package kit
 
 import (
@@ -26,14 +26,14 @@ type Suite struct {
 	// Open binds the suite to a loaded study from Study. The error lists all
 	// errors in the study's data.
 	Open func(f *study.File, own study.Any) (Bench, error)
-	// Starter lists the files of a study that runs offline, study.yaml first.
-	// The text NAME in it is replaced with the study's name.
+	// Starter lists the files of a study that runs offline, study.yaml first. The
+	// first NAME in study.yaml is replaced with the study's name.
 	Starter func() ([]File, error)
 	// Cases has pre-flight cases in its folder preflight. Check parses and scores
-	// one of them.
+	// one of them; it is nil for a suite without cases.
 	Cases fs.FS
 	Check func(data []byte) (Result, error)
-	// Explain is nil for suites with annotated gold.
+	// Explain is nil for suites whose gold is annotated, not computed.
 	Explain *Explain
 
 	Shortcuts []Shortcut

@@ -3,7 +3,9 @@ package qa
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -82,16 +84,24 @@ func (b *Bench) count(match string) (n int) {
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	for _, ours := range sortedKeys(s.Questions.Columns) {
 		if !slices.Contains(columns, ours) {
-			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q%s: want one of %s", ours, kit.DidYouMean(ours, columns), strings.Join(columns, ", ")))
+			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(columns, ", "), kit.DidYouMean(ours, columns)))
 		}
 	}
 	t, err := readTable(f.Resolve(s.Questions.Path))
+	if errors.Is(err, fs.ErrNotExist) {
+		err = f.Errorf("questions.path", "%w", err)
+	}
 	if err != nil {
 		kit.AddAll(errs, err)
 		return
 	}
 	if ignored := t.rename(s.Questions.Columns); len(ignored) > 0 {
 		b.warnings = append(b.warnings, fmt.Sprintf("%s: ignored columns: %s", t.path, strings.Join(ignored, ", ")))
+	}
+	column := cmp.Or(s.Questions.Columns["question"], "question")
+	if len(t.header) > 0 && !slices.Contains(t.header, column) {
+		errs.Add(fmt.Errorf("%s: no column %q: give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are %s", t.path, column, strings.Join(t.header, ", ")))
+		return
 	}
 	numbered := 0
 	for i, record := range t.records {
@@ -274,7 +284,8 @@ func (b *Bench) other(q *question) string {
 // Items are the questions.
 func (b *Bench) Items() []eval.Item { return b.items }
 
-// Arms are the prompts on their models, the pipelines and the baseline.
+// Arms are the prompts on their models, the pipelines, the baseline and, with a
+// judge, the calibration arms.
 func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
 
 // Pipelines are the external pipelines that arms call.

@@ -104,6 +104,24 @@ func TestReadCSV(t *testing.T) {
 	}
 }
 
+// TestOpenCSVErrors: errors in the form of a CSV file.
+func TestOpenCSVErrors(t *testing.T) {
+	for name, test := range map[string]struct{ data, want string }{
+		"empty":     {"", "q.csv is empty: want a header"},
+		"fields":    {"question,answer\nWho?,a\nWhere?,b,c\n", "q.csv:3: the record has 3 fields, the header 2"},
+		"no column": {"Prompt,answer\nWho?,a\n", `no column "question": give the name of the column of questions in questions.columns, as in {question: NAME}; the columns are Prompt, answer`},
+	} {
+		_, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "q.csv"), "q.csv": test.data})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	_, err := open(t, map[string]string{"study.yaml": fmt.Sprintf(minimal, "none.csv")})
+	if err == nil || !strings.Contains(err.Error(), "study.yaml:3:13: questions.path: ") {
+		t.Errorf("missing file: %v", err)
+	}
+}
+
 // TestOpenErrors: every error has file, line and what to do.
 func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ study, data, want string }{

@@ -58,7 +58,8 @@ func (c cells) one(column string) string { return strings.TrimSpace(strings.Join
 // A table is a file of records.
 type table struct {
 	path    string
-	lines   []int // of each record
+	header  []string // column names; nil for JSON Lines
+	lines   []int    // of each record
 	records []cells
 }
 
@@ -139,6 +140,9 @@ func readCSV(path string) (*table, error) {
 	}
 	r := csv.NewReader(bytes.NewReader(data))
 	header, err := r.Read()
+	if errors.Is(err, io.EOF) {
+		return nil, fmt.Errorf("%s is empty: want a header with the names of the columns, then one question per record", path)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: reading the header: %w", path, err)
 	}
@@ -148,11 +152,15 @@ func readCSV(path string) (*table, error) {
 			return nil, fmt.Errorf("%s:1: duplicate column %q", path, header[i])
 		}
 	}
-	t := &table{path: path}
+	t := &table{path: path, header: header}
 	for {
 		fields, err := r.Read()
 		if errors.Is(err, io.EOF) {
 			return t, nil
+		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			line, _ := r.FieldPos(0)
+			return nil, fmt.Errorf("%s:%d: the record has %d fields, the header %d: put fields that contain a comma in quotes", path, line, len(fields), len(header))
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -177,15 +185,15 @@ func readCSV(path string) (*table, error) {
 // rename changes column names to those of the suite. It returns the ignored
 // columns, sorted.
 func (t *table) rename(names map[string]string) (ignored []string) {
-	theirs := map[string]string{} // ours by theirs
+	oursOf := map[string]string{} // the suite's name by the file's
 	for _, ours := range columns {
-		theirs[cmp.Or(names[ours], ours)] = ours
+		oursOf[cmp.Or(names[ours], ours)] = ours
 	}
 	unread := map[string]bool{}
 	for i, record := range t.records {
 		row := cells{}
 		for name, values := range record {
-			if ours, ok := theirs[name]; ok {
+			if ours, ok := oursOf[name]; ok {
 				row[ours] = values
 			} else {
 				unread[name] = true
@@ -218,7 +226,7 @@ func parse(c cells, number int, match string) (question, error) {
 		q.match = match
 	}
 	if !slices.Contains(matches, q.match) {
-		fault("unknown match %q%s: want one of %s", q.match, kit.DidYouMean(q.match, matches), strings.Join(matches, ", "))
+		fault("unknown match %q: want one of %s%s", q.match, strings.Join(matches, ", "), kit.DidYouMean(q.match, matches))
 	}
 	if q.split != "" && q.split != "dev" && q.split != "test" {
 		fault("split %q: want dev or test", q.split)

@@ -122,8 +122,8 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	return x, nil
 }
 
-// mostHard limits the rows of the table of unsolved questions.
-const mostHard = 20
+// maxUnsolved limits the rows of the table of unsolved questions.
+const maxUnsolved = 20
 
 // Report lists the questions that no arm answered correctly, with the most
 // frequent wrong answer. The cause is often wrong gold.
@@ -160,7 +160,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		if !tried[q.id] || solved[q.id] {
 			continue
 		}
-		if unsolved++; unsolved > mostHard {
+		if unsolved++; unsolved > maxUnsolved {
 			continue
 		}
 		var answer string
@@ -175,8 +175,8 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		return nil, nil
 	}
 	table.Note = fmt.Sprintf("No arm answered %d of %d questions correctly. Check their right answers first.", unsolved, len(b.questions))
-	if unsolved > mostHard {
-		table.Note += fmt.Sprintf(" The first %d are shown.", mostHard)
+	if unsolved > maxUnsolved {
+		table.Note += fmt.Sprintf(" The first %d are shown.", maxUnsolved)
 	}
 	return []eval.Block{{Table: &table}}, nil
 }

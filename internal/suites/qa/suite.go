@@ -2,7 +2,7 @@
 // that a judge applies. Questions are read from CSV or JSON Lines. Each is
 // matched as exact, normalized, numeric, choice, regex or rubric.
 //
-// The package must not import providers, the store or statistics.
+// The package must not import the store, statistics or clients of models.
 package qa
 
 import (
