@@ -309,7 +309,7 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 		return b
 	}
 	if b.Clusters < 2 {
-		b.Undefined = "one cluster has no variation between clusters"
+		b.Undefined = "fewer than two clusters"
 		return b
 	}
 	kept := slices.DeleteFunc(slices.Clone(replicates), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })

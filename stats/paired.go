@@ -53,7 +53,7 @@ func PairedT(a, b []float64, level float64) (Paired, error) {
 		return Paired{}, err
 	}
 	if len(a) < 2 {
-		r.Undefined = "one pair has no variation"
+		r.Undefined = "fewer than two pairs"
 		return r, nil
 	}
 	ssA, ssB := sumSquares(a, r.MeanA), sumSquares(b, r.MeanB)

@@ -67,7 +67,7 @@ func RatioOfSums(num, den []float64, level float64) (Ratio, error) {
 	}
 	r.Value = r.Num / r.Den
 	if r.Clusters == 1 {
-		r.Undefined = "one cluster has no variation between clusters"
+		r.Undefined = "fewer than two clusters"
 		return r, nil
 	}
 	k := float64(r.Clusters)
@@ -208,7 +208,7 @@ func RatioDifference(numA, denA, numB, denB []float64, level float64) (RatioDiff
 		s += e * e
 	}
 	if d.Clusters < 2 {
-		d.Undefined = "one cluster has no variation between clusters"
+		d.Undefined = "fewer than two clusters"
 		return d, nil
 	}
 	k := float64(d.Clusters)

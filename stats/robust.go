@@ -55,7 +55,7 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 		return nil, err
 	}
 	if len(groups.Levels) < 2 {
-		return nil, fmt.Errorf("stats: one cluster (%s) has no variation between clusters", groups.Levels[0])
+		return nil, fmt.Errorf("stats: all rows are in one cluster (%s): want at least two", groups.Levels[0])
 	}
 	if f.n <= design.columns() {
 		return nil, fmt.Errorf("stats: %d rows for %d columns: too few to estimate a variance", f.n, design.columns())

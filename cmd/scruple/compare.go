@@ -9,7 +9,7 @@ import (
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
-	c := verb("compare STUDY|RUN", "show the comparisons of a run, one per line", `
+	c := verb("compare STUDY|RUN", "show the comparisons of a run", `
 The study names the pairs and metrics.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {

@@ -139,7 +139,7 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
 	a.addShortcuts(root)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		return exit(exitUsage, fmt.Errorf("%w: `%s --help` lists the flags", err, c.CommandPath()))
+		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),

@@ -58,13 +58,14 @@ func describe(e run.Event) string {
 	return e.Note
 }
 
-// summarise formats the progress of a stage as a line of text.
+// summarise formats the progress of a stage as a line of text. Calls and cost are
+// those of the whole run.
 func summarise(p run.Progress) string {
 	var done, planned, failed int
 	for _, arm := range p.Arms {
 		done, planned, failed = done+arm.Done, planned+arm.Planned, failed+arm.Failed
 	}
-	line := fmt.Sprintf("%s: %d of %s, %d failed, %s, $%.4f, %v", p.Stage, done, text.Plural(planned, "trial", "trials"), failed, text.Plural(p.Spent.Calls, "call", "calls"), p.Spent.Cost,
+	line := fmt.Sprintf("%s: %d of %s, %d failed; %s and $%.4f in all, %v", p.Stage, done, text.Plural(planned, "trial", "trials"), failed, text.Plural(p.Spent.Calls, "call", "calls"), p.Spent.Cost,
 		p.Elapsed.Round(time.Second/10))
 	if p.Left > 0 {
 		line += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))

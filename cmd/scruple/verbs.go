@@ -20,7 +20,7 @@ func verb(use, short, long string, args cobra.PositionalArgs, run func(*cobra.Co
 		if args(c, given) == nil {
 			return nil
 		}
-		return fmt.Errorf("%s: got %s; usage: %s", c.CommandPath(), text.Plural(len(given), "argument", "arguments"), c.UseLine())
+		return fmt.Errorf("%s: got %s; usage: %s", strings.TrimPrefix(c.CommandPath(), c.Root().Name()+" "), text.Plural(len(given), "argument", "arguments"), c.UseLine())
 	}
 	return &cobra.Command{Use: use, Short: short, Long: short + ".\n\n" + strings.TrimLeft(long, "\n"), Args: counted, RunE: run}
 }

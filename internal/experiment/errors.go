@@ -30,7 +30,7 @@ type TooManyFailedError struct {
 }
 
 func (e *TooManyFailedError) Error() string {
-	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple status` shows why; retry with `scruple run --retry-failed %s`",
+	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; retry with `scruple run --retry-failed %[4]s`",
 		100*e.Share, e.Of, 100*e.Allowed, e.Study)
 }
 

@@ -240,6 +240,12 @@ func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept ex
 	wantNotAllowed(t, err, "the study no longer matches run")
 	_, err = load(t, path, "execution.replicates=2").Attach(ctx, db, r.Record)
 	wantNotAllowed(t, err, "other items, arms or replicates")
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	var refused *experiment.NotAllowedError
+	if _, err = stricter.Attach(stopped, db, r.Record); !errors.Is(err, context.Canceled) || errors.As(err, &refused) {
+		t.Errorf("a plan that cannot be read: error %v (%T)", err, err)
+	}
 
 	other, err := stricter.Start(ctx, db)
 	if err != nil || other.Record.ID == r.Record.ID {

@@ -78,7 +78,12 @@ func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*R
 // Attach prepares a run to be read and scored. It rejects a run whose trials are
 // not those of the study, but allows changed prompts and models.
 func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	if err := db.SetPlan(ctx, r, x.Plan); err != nil {
+	err := db.SetPlan(ctx, r, x.Plan)
+	var broken *store.Error
+	switch {
+	case errors.As(err, &broken):
+		return nil, err
+	case err != nil:
 		return nil, notAllowed("%w: the study now has other items, arms or replicates; undo the change, or start another run with `scruple run --new`", err)
 	}
 	return &Run{x, r, db}, nil

@@ -303,11 +303,11 @@ func listed(names []string) string {
 	return strings.Join(names[:len(names)-1], ", ") + " and " + names[len(names)-1]
 }
 
-// counted joins counts for a cell: "timeout 2, not_json 1".
+// counted joins counts for a cell: "timeout (2), not_json (1)".
 func counted(counts []analyse.Count) string {
 	parts := make([]string, len(counts))
 	for i, c := range counts {
-		parts[i] = c.Name + " " + count(c.N)
+		parts[i] = c.Name + " (" + count(c.N) + ")"
 	}
 	return strings.Join(parts, ", ")
 }

@@ -26,7 +26,7 @@ type CallError struct {
 func (e *CallError) Error() string {
 	tries := ""
 	if e.Tries > 1 {
-		tries = fmt.Sprintf(" after %d attempts", e.Tries)
+		tries = fmt.Sprintf(", %d attempts", e.Tries)
 	}
 	text := fmt.Sprintf("asking %s about %v, step %s%s: %v", e.Model, e.Trial, e.Step, tries, e.Err)
 	if e.Err.Remedy != "" {

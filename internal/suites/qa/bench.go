@@ -104,6 +104,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		return
 	}
 	numbered := 0
+	lineOf := map[string]int{} // of each question that is valid
 	for i, record := range t.records {
 		if s.Questions.Count > 0 && len(b.questions) == s.Questions.Count {
 			break
@@ -113,10 +114,11 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			errs.Add(t.errorf(i, "question %s: %w", q.id, err))
 			continue
 		}
-		if other, ok := b.byID[q.id]; ok {
-			errs.Add(t.errorf(i, "duplicate id %q: also in line %d", q.id, t.lines[other]))
+		if line, ok := lineOf[q.id]; ok {
+			errs.Add(t.errorf(i, "duplicate id %q: also in line %d", q.id, line))
 			continue
 		}
+		lineOf[q.id] = t.lines[i]
 		if record.one("id") == "" {
 			numbered++
 		}

@@ -132,6 +132,7 @@ func TestOpenErrors(t *testing.T) {
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
 		"choice":           {"", `{"question": "?", "answer": "z", "choices": ["x", "y"]}`, "want one of the choices or its letter, A to B"},
 		"duplicate id":     {"", `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:2: duplicate id "a": also in line 1`},
+		"duplicate later":  {"", `{"id": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:3: duplicate id "a": also in line 2`},
 		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
 		"object":           {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},
 		"no questions":     {"", "\n", "has no questions"},

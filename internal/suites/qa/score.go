@@ -174,7 +174,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	if unsolved == 0 {
 		return nil, nil
 	}
-	table.Note = fmt.Sprintf("No arm answered %d of %d questions correctly. Check their right answers first.", unsolved, len(b.questions))
+	table.Note = fmt.Sprintf("%d of %s. Check the right answers first.", unsolved, text.Plural(len(b.questions), "question", "questions"))
 	if unsolved > maxUnsolved {
 		table.Note += fmt.Sprintf(" The first %d are shown.", maxUnsolved)
 	}
