@@ -26,15 +26,15 @@ func (r results) Difference(a, b, metric string) (eval.Measured, bool) {
 	return eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs}, ok && c.Diff.Defined()
 }
 
-func (r results) Level(arms, metrics []string) []float64 {
+func (r results) SameRate(arms, metrics []string) []float64 {
 	p := make([]float64, len(arms))
 	for i, arm := range arms {
-		p[i] = r.level(arm, metrics)
+		p[i] = r.sameRate(arm, metrics)
 	}
 	return stats.Holm(p)
 }
 
-func (r results) level(arm string, metrics []string) float64 {
+func (r results) sameRate(arm string, metrics []string) float64 {
 	table := [][]int{nil, nil}
 	for _, m := range metrics {
 		e, ok := r.a.Estimate(arm, m)

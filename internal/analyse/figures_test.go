@@ -33,14 +33,14 @@ func TestFigures(t *testing.T) {
 		if effort, unit := r.Effort("y"); math.Abs(effort-4.0/3) > 1e-12 || unit != "calls a trial" {
 			t.Errorf("effort of y, whose price is unknown, is %v %s", effort, unit)
 		}
-		if p := r.Level([]string{"x"}, []string{"fabrication"}); !math.IsNaN(p[0]) {
+		if p := r.SameRate([]string{"x"}, []string{"fabrication"}); !math.IsNaN(p[0]) {
 			t.Errorf("one rate was compared with itself: %v", p)
 		}
-		if p := r.Level([]string{"x"}, []string{"fabrication", "value"}); !math.IsNaN(p[0]) {
+		if p := r.SameRate([]string{"x"}, []string{"fabrication", "value"}); !math.IsNaN(p[0]) {
 			t.Errorf("sums that are not counts were tested: %v", p)
 		}
 		want, _ := stats.Fisher([][]int{{1, 1}, {4, 4}})
-		if p := r.Level([]string{"x", "nobody"}, []string{"fabrication", "fabrication"}); p[0] != want || !math.IsNaN(p[1]) {
+		if p := r.SameRate([]string{"x", "nobody"}, []string{"fabrication", "fabrication"}); p[0] != want || !math.IsNaN(p[1]) {
 			t.Errorf("p = %v, want %v and NaN for an unknown arm", p, want)
 		}
 		return []eval.Block{{Figure: &eval.Figure{Name: "f", Joined: true, Series: []eval.Series{{Name: "x", Points: []eval.Point{{X: 1, Measured: x}, {X: 2, Measured: eval.Measured{Value: eval.Undefined()}}}}},

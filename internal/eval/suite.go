@@ -180,11 +180,11 @@ type Results interface {
 	Estimate(arm, metric string) (Measured, bool)
 	// Difference returns the difference a − b, if the analysis compared the arms.
 	Difference(a, b, metric string) (Measured, bool)
-	// Level tests, for each of the arms, whether a rate is the same over
+	// SameRate tests, for each of the arms, whether a rate is the same over
 	// several metrics on different items: p-values of Fisher's exact test of hits
 	// and misses, with Holm's correction for the number of tested arms. NaN if there
 	// is nothing to compare or the test is too large.
-	Level(arms, metrics []string) []float64
+	SameRate(arms, metrics []string) []float64
 	// Effort is the cost of a trial of an arm: dollars if the price of every arm is
 	// known, else calls.
 	Effort(arm string) (perTrial float64, unit string)

@@ -169,7 +169,7 @@ func (b *Bench) positions(r eval.Results) eval.Figure {
 	})
 	f.Note = "Clean data. The line of a method without position bias is flat. "
 	var tests []string
-	for i, p := range r.Level(arms, metrics) {
+	for i, p := range r.SameRate(arms, metrics) {
 		if !math.IsNaN(p) {
 			tests = append(tests, fmt.Sprintf("%s p = %.2g", arms[i], p))
 		}

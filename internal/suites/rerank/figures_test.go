@@ -27,7 +27,7 @@ func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
 	return eval.Measured{Value: -0.5}, ok
 }
 
-func (asAsked) Level(arms, _ []string) []float64 {
+func (asAsked) SameRate(arms, _ []string) []float64 {
 	p := slices.Repeat([]float64{math.NaN()}, len(arms))
 	p[0] = 0.03125
 	return p
