@@ -1,6 +1,7 @@
 package experiment_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -228,6 +230,12 @@ func TestFixtureSuite(t *testing.T) {
 	}
 	if c, ok := a.Comparison("always", "sometimes", "majority"); !ok || math.Abs(float64(c.Diff)-4.0/24) > 1e-12 {
 		t.Errorf("comparison %+v", c)
+	}
+	for _, f := range report.Formats() {
+		var b bytes.Buffer
+		if err := f.Render(&b, report.Report{Analysis: a}); err != nil || !strings.Contains(b.String(), "0.75") || strings.Contains(b.String(), "NaN") {
+			t.Errorf("%s: %v\n%s", f.Name, err, b.String())
+		}
 	}
 	for _, arm := range a.Arms {
 		if arm.OK != 71 || arm.Failed != 1 {

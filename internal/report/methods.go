@@ -52,6 +52,7 @@ func metricRange(m analyse.Metric) string {
 var poolings = map[eval.Pooling]string{
 	eval.MeanOfItems: "mean of items: each item counts once, however many units it has",
 	eval.RatioOfSums: "ratio of sums: all numerators over all denominators",
+	eval.ByEstimator: "estimator of all rows of all items",
 }
 
 // analysisOnly describes metrics that no gate may name.
