@@ -27,6 +27,7 @@ func Suite() kit.Suite {
 		Starter: starterFiles,
 		Cases:   shippedPreflight,
 		Check:   checkCase,
+		Imports: imports(),
 	}
 }
 

@@ -39,6 +39,7 @@ type Suite struct {
 	Shortcuts []Shortcut
 	Commands  []Command
 	Exports   []Export
+	Imports   []Import
 }
 
 // An Explain shows the computed truth of an item, or of one candidate of it, as

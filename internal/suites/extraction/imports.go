@@ -1,0 +1,30 @@
+package extraction
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/dataset/convert"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// imports are the published corpora that users can convert. The receipts of
+// SROIE cannot be shipped; CUAD is an example and its converter a tool.
+func imports() []kit.Import {
+	return []kit.Import{
+		{Name: "sroie", Doc: "SROIE receipts, one per line: id, pages and gold (company, date, address, total)",
+			Convert: func(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
+				documents, report, err := convert.SROIE(file, convert.Options{Schema: o.Schema, Limit: o.Limit, MaxText: o.MaxText})
+				return documents, importReport{report}, err
+			}},
+		{Name: "cuad", Doc: "CUAD contracts: run `go run ./tools/convert cuad` in the source of Scruple instead",
+			Convert: func(string, kit.ImportOptions) ([]byte, fmt.Stringer, error) {
+				return nil, nil, errors.New("CUAD is converted by a tool in the source of Scruple: go run ./tools/convert cuad -out OUT FILE")
+			}},
+	}
+}
+
+// importReport prints the table of rules and the summary.
+type importReport struct{ convert.Report }
+
+func (r importReport) String() string { return r.Markdown() + "\n" + r.Report.String() + "\n" }

@@ -1,0 +1,20 @@
+package kit
+
+import "fmt"
+
+// An Import converts a published data set into data of the suite: scruple
+// import NAME FILE.
+type Import struct {
+	Name string
+	Doc  string // the content of FILE, for help
+	// Convert returns the data to write and a report of what was kept, changed
+	// and dropped, which is printed as text or JSON.
+	Convert func(file string, o ImportOptions) (data []byte, report fmt.Stringer, err error)
+}
+
+// ImportOptions are the flags of import. A zero is the default of the format.
+type ImportOptions struct {
+	Schema  string // of the documents
+	Limit   int    // most documents
+	MaxText int    // most bytes of text of a document
+}
