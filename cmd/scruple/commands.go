@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"strings"
@@ -24,37 +25,39 @@ func suiteVerbs(a *app) []*cobra.Command {
 				byName[own.Name] = v
 				verbs = append(verbs, v)
 			}
-			v.AddCommand(suiteCommand(a, s.Name, own))
+			v.AddCommand(suiteCommand(a, cmp.Or(own.Sub, s.Name), own))
 		}
 	}
 	return verbs
 }
 
-// suiteVerb is the parent of the suites' commands. It runs only if the named
-// suite has no such command.
+// suiteVerb is the parent of the suites' commands. It runs only if none of them
+// has the name that was given.
 func suiteVerb(own kit.Command) *cobra.Command {
-	return verb(own.Name+" SUITE", own.Short, "Each suite listed here has its own arguments and flags.", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+	return verb(own.Name+" NAME", own.Short, "Each command listed here has its own arguments and flags.", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
 		var have []string
 		for _, s := range c.Commands() {
 			have = append(have, s.Name())
 		}
 		if len(args) == 0 {
-			return fmt.Errorf("%s: name a suite: %s", own.Name, strings.Join(have, ", "))
+			return fmt.Errorf("%s: name one of %s", own.Name, strings.Join(have, ", "))
 		}
-		if _, err := suiteCalled(args[0]); err != nil {
-			return err
-		}
-		return fmt.Errorf("%s: suite %s has no such command; suites that have it: %s", own.Name, args[0], strings.Join(have, ", "))
+		return fmt.Errorf("%s: there is no %q; name one of %s", own.Name, args[0], strings.Join(have, ", "))
 	})
 }
 
-func suiteCommand(a *app, suite string, own kit.Command) *cobra.Command {
+func suiteCommand(a *app, name string, own kit.Command) *cobra.Command {
 	flags := flag.NewFlagSet(own.Name, flag.ContinueOnError)
 	run := own.New(flags)
-	c := verb(strings.Join(append([]string{suite}, own.Args...), " "), own.Short, own.Long, cobra.ExactArgs(len(own.Args)), func(_ *cobra.Command, args []string) error {
-		result, err := run(args)
+	c := verb(strings.Join(append([]string{name}, own.Args...), " "), own.Short, own.Long, cobra.ExactArgs(len(own.Args)), func(_ *cobra.Command, args []string) error {
+		result, err := run(kit.Call{Args: args, Open: a.open})
 		if err != nil {
 			return fmt.Errorf("%s: %w", own.Name, err)
+		}
+		if n, ok := result.(kit.Noter); ok && a.json {
+			for _, note := range n.Notes() {
+				fmt.Fprintln(a.err, note)
+			}
 		}
 		if a.json {
 			return printJSON(a.out, result)

@@ -19,7 +19,7 @@ func generateCommand() kit.Command {
 		Long: `Generates and validates a data set in DIR. The same seed and sizes give the same
 data. With --from, a JSON Lines file of items, only the reviews, people and
 requests are synthetic.`,
-		New: func(f *flag.FlagSet) func(args []string) (fmt.Stringer, error) {
+		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			var size dataSize
 			f.Uint64Var(&size.Seed, "seed", 42, "random seed")
 			f.IntVar(&size.Items, "items", 0, "items (default 100, or all of --from)")
@@ -27,12 +27,12 @@ requests are synthetic.`,
 			f.IntVar(&size.Users, "users", 0, "people (default one per 10 reviews)")
 			f.IntVar(&size.Requests, "requests", 60, "requests")
 			f.StringVar(&size.From, "from", "", "file of items to use")
-			return func(args []string) (fmt.Stringer, error) {
+			return func(c kit.Call) (fmt.Stringer, error) {
 				d, notes, err := generateData(size)
 				if err != nil {
 					return nil, err
 				}
-				files, err := kit.WriteFiles(args[0], d.Files())
+				files, err := kit.WriteFiles(c.Args[0], d.Files())
 				return kit.Written{Files: files, Notes: append([]string{}, notes...)}, err
 			}
 		},

@@ -40,7 +40,7 @@ With CANDIDATE, the id of an item, the output is the evidence for each condition
 			{Flag: "defence", Key: "attacks.defence", Doc: "off, on or both"},
 			{Flag: "shuffle", Key: "candidates.shuffle", Doc: "balanced, none, middle or random"},
 		},
-		Commands: []kit.Command{generateCommand()},
+		Commands: []kit.Command{generateCommand(), measureCommand()},
 		Exports:  []kit.Export{trecExport(), filesExport()},
 	}
 }

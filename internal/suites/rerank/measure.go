@@ -1,0 +1,107 @@
+package rerank
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/scruple-eval/scruple/internal/measure/trec"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// measureCommand measures rankings of other programs.
+func measureCommand() kit.Command {
+	return kit.Command{
+		Name:  "measure",
+		Sub:   "ranking",
+		Short: "measure a TREC run against judgements, as trec_eval does",
+		Long: `Reads a run (query Q0 document rank score tag) and judgements (query iter
+document relevance), plain or gzipped, and prints the means over the queries that
+both files have. One file may be -, standard input. success_K is Hits@K. Ties are
+broken as in trec_eval: by document id, descending; the rank column is ignored.
+Queries left out are listed below the table, with --json on standard error.`,
+		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
+			run := f.String("run", "", "run file, - for standard input")
+			qrels := f.String("qrels", "", "judgements, - for standard input")
+			perQuery := f.Bool("per-query", false, "also print every query")
+			return func(c kit.Call) (fmt.Stringer, error) { return measureRanking(c, *run, *qrels, *perQuery) }
+		},
+	}
+}
+
+func measureRanking(c kit.Call, runFile, qrelsFile string, perQuery bool) (fmt.Stringer, error) {
+	if runFile == "" || qrelsFile == "" {
+		return nil, errors.New("--run and --qrels are both needed")
+	}
+	if runFile == "-" && qrelsFile == "-" {
+		return nil, errors.New("only one of --run and --qrels can be -")
+	}
+	run, errRun := readTREC(c, runFile, trec.ReadRun)
+	qrels, errQrels := readTREC(c, qrelsFile, trec.ReadQrels)
+	if err := errors.Join(errRun, errQrels); err != nil {
+		return nil, err
+	}
+	result, err := trec.Evaluate(run, qrels)
+	if err != nil {
+		return nil, fmt.Errorf("measuring %s against %s: %w", runFile, qrelsFile, err)
+	}
+	return measured{result, perQuery}, nil
+}
+
+func readTREC[T any](c kit.Call, file string, read func(io.Reader, string) (T, error)) (T, error) {
+	r, err := c.Open(file)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	defer r.Close()
+	if file == "-" {
+		file = "stdin"
+	}
+	return read(r, file)
+}
+
+// measured is the result of measure ranking.
+type measured struct {
+	result   *trec.Result
+	perQuery bool
+}
+
+func (m measured) Notes() []string { return m.result.Notes }
+
+func (m measured) MarshalJSON() ([]byte, error) {
+	return json.Marshal(map[string]any{"all": m.result.All, "per_query": m.result.PerQuery})
+}
+
+func (m measured) String() string {
+	var b strings.Builder
+	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	row := func(name string, cell func(measure string) string) {
+		fmt.Fprintf(t, "%s\t", name)
+		for _, measure := range trec.Measures {
+			fmt.Fprintf(t, "%s\t", cell(measure))
+		}
+		fmt.Fprintln(t)
+	}
+	values := func(v map[string]float64) func(string) string {
+		return func(measure string) string { return fmt.Sprintf("%.4f", v[measure]) }
+	}
+	row("query", func(measure string) string { return measure })
+	if m.perQuery {
+		for _, q := range m.result.Queries {
+			row(q, values(m.result.PerQuery[q]))
+		}
+	}
+	row("all", values(m.result.All))
+	t.Flush() // to memory
+	fmt.Fprintf(&b, "\n%s\n", text.Plural(len(m.result.Queries), "query", "queries"))
+	for _, note := range m.result.Notes {
+		b.WriteString(note + "\n")
+	}
+	return b.String()
+}
