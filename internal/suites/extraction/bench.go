@@ -210,18 +210,12 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	if arm := b.byArm[c.Arm]; arm != nil {
 		role = arm.Role
 	}
-	for t := range c.Answered() {
-		from := len(dst)
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		if err != nil {
-			dst = append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
-		} else {
-			dst = b.score(dst, d, &t.Outcome, t.Verdicts, role)
+			return append(dst, eval.Score{Metric: metricComposite, Unscored: err.Error()})
 		}
-		for i := range dst[from:] {
-			dst[from+i].Replicate = t.Trial.Replicate
-		}
-	}
-	return dst
+		return b.score(dst, d, &t.Outcome, t.Verdicts, role)
+	})
 }
 
 // score lists the scores of an outcome: by field in schema order, then those of

@@ -28,6 +28,19 @@ func AddAll(errs *study.Errors, err error) {
 	}
 }
 
+// ScoreTrials appends the scores of each trial of a case that did not fail, as
+// score gives them, and sets their replicate.
+func ScoreTrials(dst []eval.Score, c eval.Case, score func(dst []eval.Score, t *eval.Judged) []eval.Score) []eval.Score {
+	for t := range c.Answered() {
+		from := len(dst)
+		dst = score(dst, t)
+		for i := range dst[from:] {
+			dst[from+i].Replicate = t.Trial.Replicate
+		}
+	}
+	return dst
+}
+
 // AskJudge asks a model for a verdict. A call that fails leaves a verdict with
 // its error; an error that concerns the run is returned.
 func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) (eval.Verdict, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -32,54 +33,51 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	}
 	replicates := 0
 	votes, first := map[string]int{}, map[string]*eval.Judged{}
-	for t := range c.Answered() {
+	var keys []string // in order of appearance
+	dst = kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		replicates++
-		one := func(metric string, num float64) {
-			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: metric, Num: num, Den: 1})
-		}
-		if right, unscored := b.correct(q, t); unscored != "" {
-			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: metricCorrect, Unscored: unscored})
-		} else {
-			one(metricCorrect, indicator(right))
-		}
+		dst = append(dst, b.correctness(metricCorrect, q, t))
+		answered := t.Outcome.Kind == eval.OK
 		if q.match == matchExact || q.match == matchNormalized {
 			f1 := 0.0
-			if t.Outcome.Kind == eval.OK {
+			if answered {
 				f1 = q.tokenF1(string(t.Outcome.Data))
 			}
-			one(metricF1, f1)
+			dst = append(dst, eval.Score{Metric: metricF1, Num: f1, Den: 1})
 		}
-		one(metricReadable, indicator(t.Outcome.Kind == eval.OK))
 		key := "" // of malformed and refused answers
-		if t.Outcome.Kind == eval.OK {
+		if answered {
 			key, _ = q.read(string(t.Outcome.Data))
 		}
-		if votes[key]++; first[key] == nil {
-			first[key] = t
+		if votes[key]++; votes[key] == 1 {
+			keys, first[key] = append(keys, key), t
 		}
-	}
+		return append(dst, eval.Score{Metric: metricReadable, Num: indicator(answered), Den: 1})
+	})
 	if replicates < 2 {
 		return dst
 	}
-	agreeing := 0
-	var winner *eval.Judged
-	most := 0
-	for _, key := range slices.Sorted(maps.Keys(votes)) {
-		n, t := votes[key], first[key]
+	agreeing, winner := 0, keys[0]
+	for _, key := range keys {
 		if key != "" {
-			agreeing += n * (n - 1) / 2
+			agreeing += votes[key] * (votes[key] - 1) / 2
 		}
-		if n > most || n == most && t.Trial.Replicate < winner.Trial.Replicate {
-			most, winner = n, t
+		if votes[key] > votes[winner] {
+			winner = key
 		}
-	}
-	if right, unscored := b.correct(q, winner); unscored != "" {
-		dst = append(dst, eval.Score{Metric: metricMajority, Unscored: unscored})
-	} else {
-		dst = append(dst, eval.Score{Metric: metricMajority, Num: indicator(right), Den: 1})
 	}
 	pairs := replicates * (replicates - 1) / 2
-	return append(dst, eval.Score{Metric: metricConsistency, Num: float64(agreeing), Den: float64(pairs)})
+	return append(dst, b.correctness(metricMajority, q, first[winner]),
+		eval.Score{Metric: metricConsistency, Num: float64(agreeing), Den: float64(pairs)})
+}
+
+// correctness scores whether a trial is right.
+func (b *Bench) correctness(metric string, q *question, t *eval.Judged) eval.Score {
+	right, unscored := b.correct(q, t)
+	if unscored != "" {
+		return eval.Score{Metric: metric, Unscored: unscored}
+	}
+	return eval.Score{Metric: metric, Num: indicator(right), Den: 1}
 }
 
 func indicator(b bool) float64 {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // goldIsNew is why a ranking is unscored after gold has changed.
@@ -13,18 +14,13 @@ const goldIsNew = "gold was not among the candidates that were ranked"
 // Score turns the outcomes of a case into fractions. Without a prediction gold
 // has no rank: it is a miss with reciprocal rank 0.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
-	for t := range c.Answered() {
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		id := ""
 		if _, r, err := b.find(t.Trial); err == nil {
 			id = r.Gold
 		}
-		from := len(dst)
-		dst = appendScores(dst, t.Outcome, id)
-		for i := range dst[from:] {
-			dst[from+i].Replicate = t.Trial.Replicate
-		}
-	}
-	return dst
+		return appendScores(dst, t.Outcome, id)
+	})
 }
 
 func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score {
