@@ -56,11 +56,12 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
 	b := &Bench{byID: map[string]int{}, trusted: true}
 	b.load(f, s, &errs)
-	if rubrics := b.count(matchRubric); rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
+	rubrics := b.count(matchRubric)
+	if rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
 		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(rubrics, "question has", "questions have")))
 	}
 	for i := range s.Models {
-		if s.Models[i].ID == s.JudgeModel && b.count(matchRubric) > 0 {
+		if s.Models[i].ID == s.JudgeModel && rubrics > 0 {
 			b.judge = &s.Models[i]
 		}
 	}

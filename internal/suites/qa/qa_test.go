@@ -135,6 +135,7 @@ func TestOpenErrors(t *testing.T) {
 		"duplicate later":  {"", `{"id": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}` + "\n" + `{"id": "a", "question": "?", "answer": "x"}`, `q.jsonl:3: duplicate id "a": also in line 2`},
 		"tolerance":        {"", `{"question": "?", "answer": "1", "tolerance": -1, "match": "numeric"}`, "want a number of at least 0"},
 		"object":           {"", `{"question": {"a": 1}, "answer": "1"}`, "not an object"},
+		"two objects":      {"", `{"question": {"a": 1}, "answer": {"b": 1}}`, "answer: want a string, number, boolean or list, not an object\nquestion: want"},
 		"no questions":     {"", "\n", "has no questions"},
 		"rubric, no judge": {"", `{"question": "?", "rubric": "good"}`, "name the model that judges"},
 		"no hole":          {"prompts: [{name: p, prompt: hello}]", `{"question": "?", "answer": "x"}`, "contains {{QUESTION}} 0 times"},

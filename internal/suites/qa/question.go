@@ -80,8 +80,8 @@ func readTable(path string) (*table, error) {
 			err = dataset.DecodeStrict(text, &record)
 		}
 		row := cells{}
-		for name, value := range record {
-			values, bad := scalars(value)
+		for _, name := range sortedKeys(record) {
+			values, bad := scalars(record[name])
 			if bad != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, bad))
 			}
