@@ -120,8 +120,8 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
-	if b, ok := r.Bench.(eval.Reporter); ok {
-		from.Report = b.Report
+	if reporter, ok := scorer.(eval.Reporter); ok { // the calibrated one, as for scores
+		from.Report = reporter.Report
 	}
 	return from, err
 }
