@@ -115,7 +115,7 @@ func collect[T any](rows iter.Seq2[T, error]) (list []T, err error) {
 // Cases yields every case of the run with an outcome, in plan order.
 func (db *DB) Cases(ctx context.Context, run *Run) iter.Seq2[eval.Case, error] {
 	return func(yield func(eval.Case, error) bool) {
-		ofItems, err := db.itemVerdicts(ctx, run)
+		ofItems, err := db.itemVerdicts(ctx, run, "")
 		if err != nil {
 			yield(eval.Case{}, err)
 			return
@@ -150,7 +150,7 @@ func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, erro
 	if err != nil {
 		return eval.Case{}, err
 	}
-	ofItems, err := db.itemVerdicts(ctx, run)
+	ofItems, err := db.itemVerdicts(ctx, run, t.Item)
 	return eval.Case{Item: t.Item, Arm: t.Arm, Trials: []eval.Judged{j}, Verdicts: ofItems[t.Item]}, err
 }
 
@@ -235,11 +235,15 @@ func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
 	return v, rows.Scan(&v.trial, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
 }
 
-// itemVerdicts returns the verdicts on items themselves. They come from people
-// and are few.
-func (db *DB) itemVerdicts(ctx context.Context, run *Run) (map[string][]eval.Verdict, error) {
+// itemVerdicts returns the verdicts on one item itself, or on all items if item
+// is "". They come from people and are few.
+func (db *DB) itemVerdicts(ctx context.Context, run *Run, item string) (map[string][]eval.Verdict, error) {
 	byItem := map[string][]eval.Verdict{}
-	for v, err := range query(ctx, db, inForce+`trial = 0 AND run = ?`+ofOneJudge+`, item ORDER BY item, step, unit, source, judge, round`, []any{run.N}, scanVerdict) {
+	where, args := `trial = 0 AND run = ?`, []any{run.N}
+	if item != "" {
+		where, args = where+` AND item = ?`, append(args, item)
+	}
+	for v, err := range query(ctx, db, inForce+where+ofOneJudge+`, item ORDER BY item, step, unit, source, judge, round`, args, scanVerdict) {
 		if err != nil {
 			return nil, err
 		}
