@@ -100,7 +100,7 @@ func (f *fixture) Judge(_ context.Context, t eval.Trial, o eval.Outcome, _ eval.
 	return []eval.Verdict{{Step: "letters", Source: eval.ByRule, By: "four letters", Data: fmt.Append(nil, len(o.Data) == 4)}}, nil
 }
 
-// Score scores what the rule said of each trial, whether most replicates say
+// Score scores the verdict of the rule on each trial, whether most replicates say
 // long, and the labels that two people gave the item in the second round.
 func (f *fixture) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	long, all := 0, 0
