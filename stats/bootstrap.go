@@ -420,6 +420,18 @@ func adjusted(z0, acceleration, p float64) float64 {
 	return d.CDF(z0 + z/(1-acceleration*z))
 }
 
+// StudentT is the interval of the replicates' standard deviation, which is taken
+// times √(k/(k − 1)), with the t quantile on k − 1 degrees of freedom. With fewer
+// than about 50 clusters it covers better than BCa.
+func (b *Bootstrap) StudentT(level float64) Interval {
+	if b.Undefined != "" || b.Degenerate || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	k := float64(b.Clusters)
+	half := tQuantile((1-level)/2, k-1) * b.SD * math.Sqrt(k/(k-1))
+	return Interval{b.Estimate - half, b.Estimate + half, level}
+}
+
 // BootCI returns the interval of R's boot::boot.ci for the same replicates: it has
 // other quantiles, another z₀ and another centre of the jackknife. It is undefined
 // if Bootstrap.BCa is undefined or replaced by the percentile interval.

@@ -136,7 +136,7 @@ func TestMcNemarProperties(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, _ := stats.McNemarTable([2][2]int{{table[0][0], table[1][0]}, {table[0][1], table[1][1]}}, 0.9)
-		if !alike(m.P, s.P) || !alike(m.PExact, s.PExact) || !alike(m.PMid, s.PMid) || !alike(m.Diff, -s.Diff) || !alike(m.DiffCI.Low, -s.DiffCI.High) ||
+		if !alike(m.P, s.P) || !alike(m.PExact, s.PExact) || !alike(m.PMid, s.PMid) || !alike(m.Diff, -s.Diff) || !alike(m.Wald.Low, -s.Wald.High) ||
 			m.OddsRatio != 0 && !math.IsInf(m.OddsRatio, 1) && !alike(m.OddsRatio*s.OddsRatio, m.OddsRatio/m.OddsRatio) ||
 			m.OddsExact.Low != 0 && !alike(m.OddsExact.Low*s.OddsExact.High, m.OddsExact.Low/m.OddsExact.Low) {
 			t.Fatalf("%+v, swapped %+v", m, s)

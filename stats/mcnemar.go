@@ -25,7 +25,9 @@ type McNemar struct {
 	OddsWald       Interval `json:"odds_ratio_ci95_wald_log"` // undefined with an empty cell
 	Diff           float64  `json:"diff_proportions"`         // that pass, first − second
 	DiffSE         float64  `json:"diff_se_wald"`
-	DiffCI         Interval `json:"diff_ci95_wald"`
+	Wald           Interval `json:"diff_ci95_wald"`            // [0, 0] without discordant items: too short with few
+	Tango          Interval `json:"diff_ci95_tango"`           // score interval
+	Newcombe       Interval `json:"diff_ci95_newcombe"`        // hybrid of Wilson's
 	Undefined      string   `json:"undefined_reason,omitzero"` // why the odds ratio and χ² are NaN
 }
 
@@ -78,7 +80,8 @@ func McNemarTable(table [2][2]int, level float64) (McNemar, error) {
 	r.Diff = (b - c) / m
 	r.DiffSE = math.Sqrt(math.Max(0, b+c-(b-c)*(b-c)/m)) / m
 	half := zQuantile((1-level)/2) * r.DiffSE
-	r.DiffCI = Interval{r.Diff - half, r.Diff + half, level}
+	r.Wald = Interval{r.Diff - half, r.Diff + half, level}
+	r.Tango, r.Newcombe = Tango(r.B, r.C, n, level), NewcombePaired(table, level)
 	r.Chi2, r.P, r.Chi2Continuity, r.PContinuity, r.PMid, r.OddsRatio = nan, nan, nan, nan, nan, nan
 	r.OddsExact, r.OddsWald = undefinedInterval(level), undefinedInterval(level)
 	if r.Discordant == 0 {

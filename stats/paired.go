@@ -102,7 +102,11 @@ func (r Paired) EffectInterval(level float64) Interval {
 	if r.Undefined != "" || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
-	t, df, n := r.T, r.DF, float64(r.N)
+	return effectInterval(r.T, r.DF, math.Sqrt(float64(r.N)), level)
+}
+
+// effectInterval is the interval of δ/scale, δ the non-centrality of t.
+func effectInterval(t, df, scale, level float64) Interval {
 	tail := (1 - level) / 2
 	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
 	spread *= 1 + 10/math.Sqrt(df)
@@ -112,7 +116,7 @@ func (r Paired) EffectInterval(level float64) Interval {
 		if !ok {
 			return math.NaN()
 		}
-		return delta / math.Sqrt(n)
+		return delta / scale
 	}
 	low := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.Survival(t) })
 	high := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.CDF(t) })

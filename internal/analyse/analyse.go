@@ -238,7 +238,8 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 // bootstrap computes the interval by resampling clusters. If that fails, it keeps
 // the interval and adds a warning.
 func (e *Estimate) bootstrap(num, den []float64, q Question, level float64) error {
-	if e.Clusters < 2 {
+	if e.Clusters < fewForBootstrap {
+		e.Warnings = append(e.Warnings, fmt.Sprintf("no bootstrap: %s, and its intervals are too short below %d", text.Plural(e.Clusters, "cluster", "clusters"), fewForBootstrap))
 		return nil
 	}
 	num, den = occupied(num, den)

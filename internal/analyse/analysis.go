@@ -16,7 +16,7 @@ func Undefined() Number { return eval.Undefined() }
 
 // Format is the version of the layout of an analysis. It changes when a field
 // changes its meaning or a new field is required.
-const Format = "scruple-analysis/3"
+const Format = "scruple-analysis/4"
 
 // An Analysis holds everything that a gate reads and a report shows. It contains
 // no times: the same study, data, seed and answers give the same bytes.
@@ -150,36 +150,64 @@ type Estimate struct {
 }
 
 // A Comparison is the difference A − B of two arms on the items that both have.
+// Its results respect clusters of items, and scores that are 0 or 1.
 type Comparison struct {
-	A         string      `json:"a"`
-	B         string      `json:"b"`
-	Metric    string      `json:"metric"`
-	Primary   bool        `json:"primary,omitempty"`
-	Contrast  bool        `json:"contrast,omitempty"` // the suite's, not the study's
-	Stratum   *eval.Level `json:"stratum,omitempty"`
-	Pairs     int         `json:"pairs"`
-	Unpaired  int         `json:"unpaired"` // items that only one arm has
-	MeanA     Number      `json:"mean_a"`   // over the pairs
-	MeanB     Number      `json:"mean_b"`
-	Diff      Number      `json:"diff"`
-	Low       Number      `json:"low"`
-	High      Number      `json:"high"`
-	T         Number      `json:"t"`
-	DF        Number      `json:"df"`
-	P         Number      `json:"p"`
-	PAdjusted Number      `json:"p_adjusted"`
-	D         Number      `json:"d"` // Cohen's d for pairs
-	DLow      Number      `json:"d_low"`
-	DHigh     Number      `json:"d_high"`
-	// EquivLow and EquivHigh are the interval of level 1−2α. If it lies within
-	// ±m, two one-sided tests at α show that the arms differ by less than m (TOST).
-	EquivLow  Number   `json:"equivalence_low"`
-	EquivHigh Number   `json:"equivalence_high"`
-	Wins      int      `json:"wins"`
-	Ties      int      `json:"ties"`
-	Losses    int      `json:"losses"`
-	Method    string   `json:"method"`
-	Warnings  []string `json:"warnings,omitempty"`
+	A        string      `json:"a"`
+	B        string      `json:"b"`
+	Metric   string      `json:"metric"`
+	Primary  bool        `json:"primary,omitempty"`
+	Contrast bool        `json:"contrast,omitempty"` // the suite's, not the study's
+	Stratum  *eval.Level `json:"stratum,omitempty"`
+	Pairs    int         `json:"pairs"`
+	Unpaired int         `json:"unpaired"` // items that only one arm has
+	Clusters int         `json:"clusters"` // of the pairs
+	MeanA    Number      `json:"mean_a"`   // over the pairs
+	MeanB    Number      `json:"mean_b"`
+	Diff     Number      `json:"diff"`
+	Low      Number      `json:"low"`
+	High     Number      `json:"high"`
+	// Level is the level of the interval: 1 − α, or more for simultaneous intervals
+	// of several primary comparisons.
+	Level     Number `json:"level"`
+	T         Number `json:"t"`
+	DF        Number `json:"df"`
+	P         Number `json:"p"`
+	PAdjusted Number `json:"p_adjusted"`
+	D         Number `json:"d"` // Cohen's d for pairs
+	DLow      Number `json:"d_low"`
+	DHigh     Number `json:"d_high"`
+	// EquivLow and EquivHigh are the interval of level 1−2α, 1−α being Level. If it
+	// lies within ±m, two one-sided tests at α show that the arms differ by less
+	// than m (TOST).
+	EquivLow  Number `json:"equivalence_low"`
+	EquivHigh Number `json:"equivalence_high"`
+	Wins      int    `json:"wins"`
+	Ties      int    `json:"ties"`
+	Losses    int    `json:"losses"`
+	Method    string `json:"method"`
+	// Planned is what the planned test says by itself, if it ignores clusters or that
+	// scores are 0 or 1. A rule must hold by both readings.
+	Planned  *Reading `json:"planned,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A Reading is the result of another test of the same difference.
+type Reading struct {
+	Low       Number `json:"low"`
+	High      Number `json:"high"`
+	P         Number `json:"p"`
+	PAdjusted Number `json:"p_adjusted"`
+	EquivLow  Number `json:"equivalence_low"`
+	EquivHigh Number `json:"equivalence_high"`
+	Method    string `json:"method"`
+}
+
+// AsPlanned returns the comparison by the planned reading, if there is one.
+func (c Comparison) AsPlanned() Comparison {
+	if p := c.Planned; p != nil {
+		c.Low, c.High, c.P, c.PAdjusted, c.EquivLow, c.EquivHigh, c.Method = p.Low, p.High, p.P, p.PAdjusted, p.EquivLow, p.EquivHigh, p.Method
+	}
+	return c
 }
 
 // A Model is the linear mixed model behind the comparisons on a metric.
@@ -267,6 +295,11 @@ func (c Comparison) reversed() Comparison {
 	c.T, c.D, c.DLow, c.DHigh = -c.T, -c.D, -c.DHigh, -c.DLow
 	c.EquivLow, c.EquivHigh = -c.EquivHigh, -c.EquivLow
 	c.Wins, c.Losses = c.Losses, c.Wins
+	if c.Planned != nil {
+		p := *c.Planned
+		p.Low, p.High, p.EquivLow, p.EquivHigh = -p.High, -p.Low, -p.EquivHigh, -p.EquivLow
+		c.Planned = &p
+	}
 	return c
 }
 

@@ -3,6 +3,7 @@ package analyse
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -177,8 +178,8 @@ func (c *Collector) score(s eval.Scored, score eval.Score, arm, position int) {
 		o.of, o.rows = append(o.of, int32(c.order.At(position))), append(o.rows, slices.Clone(score.Row))
 	case !(score.Den > 0):
 		c.complain("score %s of %s × %s: invalid denominator %v", score.Metric, s.Item, s.Arm, score.Den)
-	case metric.Binary && (score.Den != 1 || score.Num != 0 && score.Num != 1):
-		c.complain("score %s of %s × %s is %v/%v, but a binary metric must be 0/1 or 1/1", score.Metric, s.Item, s.Arm, score.Num, score.Den)
+	case metric.Binary && (score.Num < 0 || score.Num > score.Den || score.Num != math.Trunc(score.Num) || score.Den != math.Trunc(score.Den)):
+		c.complain("score %s of %s × %s is %v/%v, but a binary metric must count outcomes: k/n with whole numbers and k ≤ n", score.Metric, s.Item, s.Arm, score.Num, score.Den)
 	default:
 		c.current[arm].sums[m].num += score.Num
 		c.current[arm].sums[m].den += score.Den

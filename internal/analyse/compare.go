@@ -28,6 +28,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			}
 		}
 	}
+	whole := map[int]contest{} // by index of the comparison over all items
 	for _, k := range contests {
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 		for _, s := range selections {
@@ -36,14 +37,23 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			}
 			r, err := c.compare(k, s, t)
 			if err != nil {
-				return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, c.suite.Metrics[k.metric].Name, err)
+				return err
+			}
+			if s.stratum == nil {
+				whole[len(a.Comparisons)] = k
 			}
 			if s.stratum == nil || r.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}
 	}
-	return adjust(a, q)
+	return adjust(a, q, func(index int, level float64) (Comparison, error) {
+		k := whole[index]
+		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
+		simultaneous := t
+		simultaneous.level = level
+		return c.compare(k, selections[0], simultaneous)
+	})
 }
 
 // A contest is a pair on one metric, with both arms' values by item.
@@ -94,25 +104,22 @@ func compared(arms []Arm, contests []contest, metric int) []string {
 	return list
 }
 
-// compare compares one pair on one metric. For a mean of items it is the planned
-// test over items; if that test ignores clusters of items, a warning gives the
-// cluster-robust result. For a ratio of sums it is the linearised difference of
-// ratios.
+// compare compares one pair on one metric.
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
 	r := newComparison(k.pair, metric.Name, s.stratum)
 	if metric.Estimate != nil {
-		err := c.compareRows(&r, k, s, t)
-		return r, err
+		return r, k.failed(metric, c.compareRows(&r, k, s, t))
 	}
 	var both []int
 	var xs, ys []float64
+	var clusters []int32
 	for _, i := range s.items {
 		x, y := k.a[i], k.b[i]
 		switch {
 		case x.den > 0 && y.den > 0:
 			both = append(both, i)
-			xs, ys = append(xs, x.num/x.den), append(ys, y.num/y.den)
+			xs, ys, clusters = append(xs, x.num/x.den), append(ys, y.num/y.den), append(clusters, c.clusters.of[i])
 			r.count(x.num/x.den, y.num/y.den, metric.HigherIsBetter)
 		case x.den > 0 || y.den > 0:
 			r.Unpaired++
@@ -130,25 +137,45 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		r.Warnings = append(r.Warnings, "no item has a value for both arms")
 		return r, nil
 	}
-	m := matched{xs: xs, ys: ys}
+	m := matched{xs: xs, ys: ys, cluster: clusters}
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
-	if err := t.test(&r, m, k.metric, metric, s.stratum == nil); err != nil {
-		return r, err
+	var rate *eval.Metric
+	if metric.Pooling == eval.RatioOfSums {
+		rate = &metric
+	}
+	if err := t.test(&r, m, k.metric, rate, s.stratum == nil); err != nil {
+		return r, k.failed(metric, err)
 	}
 	r.within(metric.Max - metric.Min)
 	return r, nil
 }
 
-// within clips the interval to the possible range of a difference, as intervals
-// of estimates are clipped to the range of the metric. NaN stays NaN.
+// failed adds what was compared to an error.
+func (k contest) failed(metric eval.Metric, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("comparing %s with %s by %s: %w", k.pair.A, k.pair.B, metric.Name, err)
+}
+
+// within clips the intervals to the possible range of a difference, as intervals
+// of estimates are clipped to the range of the metric. NaN stays NaN, and so does
+// an interval without bounds, which too few clusters have.
 func (r *Comparison) within(most float64) {
-	if !(most > 0) || math.IsInf(most, 0) {
+	if !(most > 0) {
 		return
 	}
-	for _, end := range []*Number{&r.Low, &r.High} {
-		if end.Defined() {
-			*end = Number(max(-most, min(most, float64(*end))))
+	ends := []*Number{&r.Low, &r.High, &r.EquivLow, &r.EquivHigh}
+	if p := r.Planned; p != nil {
+		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)
+	}
+	for _, end := range ends {
+		if !end.Defined() {
+			continue
+		}
+		if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
+			*end = Undefined()
 		}
 	}
 }
@@ -156,7 +183,7 @@ func (r *Comparison) within(most float64) {
 func newComparison(p Pair, metric string, stratum *eval.Level) Comparison {
 	u := Undefined()
 	return Comparison{A: p.A, B: p.B, Metric: metric, Primary: p.Primary, Contrast: p.Contrast, Stratum: stratum, MeanA: u, MeanB: u, Diff: u,
-		Low: u, High: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
+		Low: u, High: u, Level: u, T: u, DF: u, P: u, PAdjusted: u, D: u, DLow: u, DHigh: u, EquivLow: u, EquivHigh: u}
 }
 
 // count adds an item to wins, ties or losses.
@@ -171,25 +198,82 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 	}
 }
 
-// adjust corrects the p-values of the primary comparisons on the primary metrics
-// over all items for their number.
-func adjust(a *Analysis, q Question) error {
+// adjust corrects the results of the primary family, the primary comparisons on
+// the primary metrics over all items, for their number: p-values, and intervals that
+// cover all differences at once, which again computes at their level.
+func adjust(a *Analysis, q Question, again func(index int, level float64) (Comparison, error)) error {
 	var family []int
-	var p []float64
+	var p, planned []float64
 	for i, c := range a.Comparisons {
 		if c.Primary && c.Stratum == nil && slices.Contains(q.Primary, c.Metric) {
 			family = append(family, i)
-			p = append(p, float64(c.P))
+			p, planned = append(p, float64(c.P)), append(planned, float64(c.AsPlanned().P))
 		}
 	}
-	p, err := stats.Adjust(q.Study.Correction, p)
+	level, err := simultaneous(q.Study.Correction, q.Study.Alpha, p)
 	if err != nil {
 		return err
 	}
+	if p, err = stats.Adjust(q.Study.Correction, p); err != nil {
+		return err
+	}
+	if planned, err = stats.Adjust(q.Study.Correction, planned); err != nil {
+		return err
+	}
 	for k, i := range family {
-		if !math.IsNaN(p[k]) {
-			a.Comparisons[i].PAdjusted = Number(p[k])
+		if level != 1-q.Study.Alpha {
+			if a.Comparisons[i], err = again(i, level); err != nil {
+				return err
+			}
+		}
+		c := &a.Comparisons[i]
+		c.PAdjusted = Number(p[k])
+		if c.Planned != nil {
+			c.Planned.PAdjusted = Number(planned[k])
 		}
 	}
 	return nil
+}
+
+// simultaneous returns the level of each interval of a family. For corrections of
+// the family-wise error it is Bonferroni's, 1 − α/m: intervals that belong to the
+// step-wise tests say no more than that about a rejected difference (Strassburger &
+// Bretz 2008). For corrections of the false discovery rate it is that of R selected
+// of m, 1 − αR/m (Benjamini & Yekutieli 2005).
+func simultaneous(correction string, alpha float64, p []float64) (float64, error) {
+	m := 0
+	for _, x := range p {
+		if !math.IsNaN(x) {
+			m++
+		}
+	}
+	share := 1.0
+	switch {
+	case m < 2 || correction == "" || correction == "none":
+	case correction == "bh" || correction == "by":
+		adjusted, err := stats.Adjust(correction, p)
+		if err != nil {
+			return 0, err
+		}
+		selected := 0
+		for _, x := range adjusted {
+			if x < alpha {
+				selected++
+			}
+		}
+		share = float64(max(1, selected)) / float64(m)
+		if correction == "by" {
+			var harmonic float64
+			for i := 1; i <= m; i++ {
+				harmonic += 1 / float64(i)
+			}
+			share /= harmonic
+		}
+	default:
+		share = 1 / float64(m)
+	}
+	if share == 1 {
+		return 1 - alpha, nil
+	}
+	return 1 - alpha*share, nil
 }

@@ -24,9 +24,10 @@ type fit struct {
 	reason string // why the fit failed
 }
 
-// fitMixed fits score ~ arm + (1|item) + (1|stratum) … for a metric. It has one
-// row per arm and item, so fields of a document do not count as independent. A
-// failed fit has no model and a reason.
+// fitMixed fits score ~ arm + (1|item) + (1|stratum) … for a metric, with
+// (1|cluster) + (1|cluster:arm) where items are clustered. It has one row per arm
+// and item, so fields of a document do not count as independent. A failed fit has no
+// model and a reason.
 func (c *Collector) fitMixed(q Question, metric int, arms []string, level float64) (*fit, Model) {
 	name := c.suite.Metrics[metric].Name
 	report := Model{Metric: name, Residual: Undefined(), F: Undefined(), NumDF: Undefined(), DenDF: Undefined(), P: Undefined()}
@@ -72,7 +73,8 @@ func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, 
 		}
 	}
 	if c.clusters.n < len(c.items) {
-		formula.Random = append(formula.Random, clusterColumn)
+		// What an arm does to a whole cluster is not evidence from each of its items.
+		formula.Random = append(formula.Random, clusterColumn, clusterColumn+":"+armColumn)
 	}
 	for _, i := range rows {
 		it := c.items[i]
@@ -142,21 +144,31 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 	return r, err
 }
 
-// mixed takes a comparison from the model. The difference is the model's
-// estimate, which includes items that only one of the arms has.
-func (r *Comparison) mixed(f *fit, equivalence float64) {
-	r.Method = "linear mixed model, REML, Satterthwaite"
+// mixed reads a comparison from the model. The difference is the model's estimate,
+// which includes items that only one of the arms has.
+func (r *Comparison) mixed(f *fit) reading {
+	u := Undefined()
+	out := reading{"linear mixed model, REML, Satterthwaite", u, u, u, func(level float64) stats.Interval {
+		return stats.Interval{Low: float64(u), High: float64(u), Level: level}
+	}, nil}
+	sign := 1.0
 	p, ok := f.pairs[[2]string{r.A, r.B}]
 	if !ok {
+		sign = -1
 		p, ok = f.pairs[[2]string{r.B, r.A}]
-		p.Value, p.T, p.CI.Low, p.CI.High = -p.Value, -p.T, -p.CI.High, -p.CI.Low
 	}
 	if !ok {
-		r.untested(cmp.Or(f.reason, "one of the arms has no scores"))
-		return
+		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
+		return out
 	}
-	r.Diff, r.Low, r.High = Number(p.Value), Number(p.CI.Low), Number(p.CI.High)
-	r.T, r.DF, r.P = Number(p.T), Number(p.DF), Number(p.P)
-	wide := p.Interval(equivalence)
-	r.EquivLow, r.EquivHigh = Number(wide.Low), Number(wide.High)
+	r.Diff = Number(sign * p.Value)
+	out.t, out.df, out.p = Number(sign*p.T), Number(p.DF), Number(p.P)
+	out.interval = func(level float64) stats.Interval {
+		ci := p.Interval(level)
+		if sign < 0 {
+			ci.Low, ci.High = -ci.High, -ci.Low
+		}
+		return ci
+	}
+	return out
 }

@@ -11,99 +11,175 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
+// fewForBootstrap is the number of clusters below which a BCa interval covers less
+// than it says (0.93 of 0.95 with 30 clusters) and the t interval replaces it.
+const fewForBootstrap = 50
+
 // A tester performs the planned test of a study.
 type tester struct {
 	q     Question
-	level float64
+	level float64      // of the interval of the difference
 	fits  map[int]*fit // mixed models by metric
 }
 
-// matched is the data of one comparison: the items that both arms have, and
-// their sums of fractions by cluster.
-type matched struct {
-	xs, ys                 []float64
-	numA, denA, numB, denB []float64 // a cluster has both or neither
+// alpha is the level of significance that belongs to the interval.
+func (t tester) alpha() float64 { return 1 - t.level }
+
+// equivalence is the level of the interval for two one-sided tests at alpha.
+func (t tester) equivalence() float64 { return 1 - 2*t.alpha() }
+
+// A reading is what one method says about a difference.
+type reading struct {
+	method   string
+	t, df, p Number
+	interval func(level float64) stats.Interval
+	warnings []string
 }
 
-// equivalence is the level of the interval for two one-sided tests at α.
-func (t tester) equivalence() float64 { return 1 - 2*t.q.Study.Alpha }
-
-func (t tester) test(r *Comparison, m matched, index int, metric eval.Metric, whole bool) error {
-	clustered, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
+// test compares two arms by the planned method. Its reading decides if it respects
+// the data: whole clusters where items are clustered, and a score interval where
+// all scores are 0 or 1, since a t interval of few discordant items is too short.
+// If the planned method by itself ignores one of them, that is the Planned reading.
+func (t tester) test(r *Comparison, m matched, metric int, rate *eval.Metric, whole bool) error {
+	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
 	if err != nil {
 		return err
 	}
-	if metric.Pooling == eval.RatioOfSums {
-		if t.q.Study.Method == "clustered" {
-			return t.bootstrap(r, m, clustered)
+	r.MeanA, r.MeanB, r.Diff, r.Clusters = Number(robust.A), Number(robust.B), Number(robust.Diff), robust.Clusters
+	if rate != nil {
+		deciding, err := t.rate(r, m, robust, rate.Binary)
+		if err != nil {
+			return err
 		}
-		r.ratios(clustered, t.equivalence())
+		t.read(r, deciding, nil)
+		r.note(robust.Undefined, robust.Clusters)
 		return nil
 	}
-	if err := t.paired(r, m); err != nil {
+	if err := t.effect(r, m, robust); err != nil {
 		return err
 	}
-	knows := false // whether the test accounts for clusters
-	switch t.q.Study.Method {
-	case "wilcoxon":
-		err = t.wilcoxon(r, m)
-	case "permutation":
-		err = t.signFlip(r, m)
-		knows = true
-	case "clustered":
-		err = t.bootstrap(r, m, clustered)
-		knows = true
-	case "mcnemar":
-		err = t.mcnemar(r, m)
-	case "mixed_effects":
-		if f := t.fits[index]; f != nil && whole {
-			r.mixed(f, t.equivalence())
-			knows = true
+	var deciding, planned reading
+	alone := false // the planned method ignores what decides
+	if f := t.fits[metric]; t.q.Study.Method == "mixed_effects" && f != nil && whole {
+		deciding = r.mixed(f)
+	} else if deciding, err = t.method(r, m); err != nil {
+		return err
+	}
+	planned = deciding
+	if m.clustered() && !slices.Contains([]string{"permutation", "clustered", "mixed_effects"}, t.q.Study.Method) {
+		alone = true
+		if planned, err = t.method(r, m.unclustered()); err != nil {
+			return err
 		}
 	}
-	if err == nil && !knows && clustered.Clusters < r.Pairs && clustered.Undefined == "" {
-		r.warn(t.beside(r, clustered))
+	if binary(m.xs) && binary(m.ys) && t.q.Study.Method != "mcnemar" {
+		alone = true
+		pairs, err := m.proportions(t.level)
+		if err != nil {
+			return err
+		}
+		deciding.interval = pairs.Interval
+		deciding.method += "; score interval of paired proportions (Tango)"
 	}
-	return err
-}
-
-// beside formats the cluster-robust result for a comparison whose planned test
-// ignores clusters.
-func (t tester) beside(r *Comparison, d stats.RatioDiff) string {
-	text := fmt.Sprintf("%s in %s: the cluster-robust interval is %.3f to %.3f, p = %.2g",
-		text.Plural(r.Pairs, "item", "items"), text.Plural(d.Clusters, "cluster", "clusters"), d.CI.Low, d.CI.High, d.P)
-	if alpha := t.q.Study.Alpha; r.P.Defined() && (float64(r.P) < alpha) != (d.P < alpha) {
-		text += "; the planned test disagrees"
+	if alone && whole {
+		t.read(r, deciding, &planned)
+	} else {
+		t.read(r, deciding, nil)
 	}
-	return text
-}
-
-// paired is the paired t-test over items, the default. Other tests keep its
-// results that they lack, such as the intervals of the difference and of d.
-func (t tester) paired(r *Comparison, m matched) error {
-	p, err := stats.PairedT(m.xs, m.ys, t.level)
-	if err != nil {
-		return err
+	undefined := ""
+	if !r.P.Defined() {
+		undefined = robust.Undefined
 	}
-	r.Method = "paired t-test over items"
-	r.MeanA, r.MeanB, r.Diff = Number(p.MeanA), Number(p.MeanB), Number(p.MeanDiff)
-	r.Low, r.High, r.T, r.DF, r.P = Number(p.CI.Low), Number(p.CI.High), Number(p.T), Number(p.DF), Number(p.P)
-	effect := p.EffectInterval(t.level)
-	r.D, r.DLow, r.DHigh = Number(p.DZ), Number(effect.Low), Number(effect.High)
-	wide := p.Interval(t.equivalence())
-	r.EquivLow, r.EquivHigh = Number(wide.Low), Number(wide.High)
-	r.note(p.Undefined, p.N)
+	r.note(undefined, r.Pairs)
 	return nil
 }
 
-// ratios is the linearised difference of pooled ratios.
-func (r *Comparison) ratios(d stats.RatioDiff, equivalence float64) {
-	r.Method = "paired difference of ratios, cluster-robust"
-	r.MeanA, r.MeanB, r.Diff = Number(d.A), Number(d.B), Number(d.Diff)
-	r.Low, r.High, r.T, r.DF, r.P = Number(d.CI.Low), Number(d.CI.High), Number(d.T), Number(d.DF), Number(d.P)
-	wide := d.Interval(equivalence)
-	r.EquivLow, r.EquivHigh = Number(wide.Low), Number(wide.High)
-	r.note(d.Undefined, d.Clusters)
+// method performs the planned method with clusters as units.
+func (t tester) method(r *Comparison, m matched) (reading, error) {
+	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
+	if err != nil {
+		return reading{}, err
+	}
+	ttest := reading{"paired t-test over items", Number(robust.T), Number(robust.DF), Number(robust.P), robust.Interval, nil}
+	if m.clustered() {
+		ttest.method = "paired t-test, cluster-robust over " + text.Plural(robust.Clusters, "cluster", "clusters")
+	}
+	switch t.q.Study.Method {
+	case "wilcoxon":
+		return t.wilcoxon(m, robust)
+	case "permutation":
+		return t.signFlip(r, m)
+	case "clustered":
+		return t.bootstrap(r, m, robust)
+	case "mcnemar":
+		return t.mcnemar(r, m, ttest)
+	}
+	return ttest, nil
+}
+
+// effect is Cohen's d for pairs. McNemar's test has none.
+func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
+	items, err := stats.PairedT(m.xs, m.ys, t.level)
+	if err != nil || t.q.Study.Method == "mcnemar" {
+		return err
+	}
+	ci := robust.EffectInterval(items.SDDiff, t.level)
+	r.D, r.DLow, r.DHigh = Number(items.DZ), Number(ci.Low), Number(ci.High)
+	return nil
+}
+
+// read fills in the results of the reading that decides and of the planned one, if
+// that is another.
+func (t tester) read(r *Comparison, deciding reading, planned *reading) {
+	r.Method, r.T, r.DF, r.P, r.Level = deciding.method, deciding.t, deciding.df, deciding.p, Number(t.level)
+	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(deciding)
+	r.warn(deciding.warnings...)
+	if planned == nil {
+		return
+	}
+	p := &Reading{Method: planned.method, P: planned.p, PAdjusted: Undefined()}
+	p.Low, p.High, p.EquivLow, p.EquivHigh = t.limits(*planned)
+	r.Planned = p
+}
+
+// limits returns the ends of the interval and of that for equivalence. The former
+// includes 0 unless the test rejects 0: the two must not contradict each other.
+func (t tester) limits(f reading) (low, high, equivLow, equivHigh Number) {
+	ci, wide := f.interval(t.level), f.interval(t.equivalence())
+	if float64(f.p) >= t.alpha() {
+		ci.Low, ci.High = min(ci.Low, 0), max(ci.High, 0)
+	}
+	return Number(ci.Low), Number(ci.High), Number(wide.Low), Number(wide.High)
+}
+
+// rate compares a metric that pools opportunities.
+func (t tester) rate(r *Comparison, m matched, robust stats.RatioDiff, binary bool) (reading, error) {
+	f := reading{"difference of ratios, cluster-robust t", Number(robust.T), Number(robust.DF), Number(robust.P), robust.Interval, nil}
+	if !binary {
+		if t.q.Study.Method == "clustered" {
+			return t.bootstrap(r, m, robust)
+		}
+		return f, nil
+	}
+	nA, nB := total(m.denA), total(m.denB)
+	a, err := stats.ProportionOfSums(m.numA, m.denA, nA, t.level)
+	if err != nil {
+		return f, err
+	}
+	b, err := stats.ProportionOfSums(m.numB, m.denB, nB, t.level)
+	if err != nil {
+		return f, err
+	}
+	f.method = "difference of rates: cluster-robust t; interval of Wilson's for both (Newcombe)"
+	f.interval = func(level float64) stats.Interval {
+		a, _ := stats.ProportionOfSums(m.numA, m.denA, nA, level) // another level cannot fail
+		b, _ := stats.ProportionOfSums(m.numB, m.denB, nB, level)
+		return stats.SquareAndAdd(a.Value, b.Value, a.CI, b.CI, robust.Correlation)
+	}
+	if a.Clusters < 2 || b.Clusters < 2 {
+		f.interval = robust.Interval
+	}
+	return f, nil
 }
 
 func (r *Comparison) note(undefined string, n int) {
@@ -124,116 +200,106 @@ func (r *Comparison) warn(texts ...string) {
 	}
 }
 
-// untested removes the test and adds the reason as a warning.
-func (r *Comparison) untested(reason string) {
-	u := Undefined()
-	r.T, r.DF, r.P = u, u, u
-	r.warn("no test: " + reason)
-}
-
-// wilcoxon takes the p-value of signed ranks, the exact one if available.
-func (t tester) wilcoxon(r *Comparison, m matched) error {
-	w, err := stats.WilcoxonSignedRank(m.xs, m.ys, stats.TwoSided, t.level)
+// wilcoxon ranks the differences of clusters, and takes the exact p-value if
+// available. The interval is that of the mean difference, by t: ranks have one of
+// the median only.
+func (t tester) wilcoxon(m matched, robust stats.RatioDiff) (reading, error) {
+	f := reading{t: Undefined(), df: Undefined(), p: Undefined(), interval: robust.Interval}
+	diff := m.differences()
+	w, err := stats.WilcoxonSignedRank(diff, make([]float64, len(diff)), stats.TwoSided, t.level)
 	if err != nil {
-		return err
+		return f, err
 	}
-	r.T, r.DF = Undefined(), Undefined()
+	f.method = "Wilcoxon signed-rank test over " + m.units(len(diff))
 	if w.Undefined != "" {
-		r.Method = "Wilcoxon signed-rank test over items"
-		r.untested(w.Undefined)
-		return nil
+		f.warnings = []string{"no test: " + w.Undefined}
+		return f, nil
 	}
-	r.P = Number(w.PExact)
+	f.p = Number(w.PExact)
 	kind := "exact"
-	if !r.P.Defined() {
-		r.P, kind = Number(w.PContinuity), "normal approximation"
+	if !f.p.Defined() {
+		f.p, kind = Number(w.PContinuity), "normal approximation"
 	}
-	r.Method = fmt.Sprintf("Wilcoxon signed-rank test over items (%s, %d differences of 0 dropped); interval of the paired t", kind, w.Zeros)
-	r.warn(w.Warnings...)
-	return nil
+	f.method += fmt.Sprintf(" (%s, %d differences of 0 dropped); t interval of the mean", kind, w.Zeros)
+	f.warnings = w.Warnings
+	return f, nil
 }
 
-// signFlip flips the signs of whole clusters, that is of the sum of each
-// cluster's differences.
-func (t tester) signFlip(r *Comparison, m matched) error {
-	diff := m.clusterDifferences()
-	r.T, r.DF = Undefined(), Undefined()
-	var f stats.SignFlip
-	var err error
-	if len(diff) <= stats.MaxExactFlips {
-		f, err = stats.SignFlipExact(diff)
-		r.Method = fmt.Sprintf("sign-flip permutation test over %d clusters, exact; interval of the paired t", len(diff))
-	} else {
-		f, err = stats.SignFlipRandom(diff, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
-		r.Method = fmt.Sprintf("sign-flip permutation test over %d clusters, %d drawn; interval of the paired t", len(diff), t.q.Study.Resamples)
-	}
+// signFlip flips the signs of whole clusters; the interval is its inversion.
+func (t tester) signFlip(r *Comparison, m matched) (reading, error) {
+	diff := m.differences()
+	f := reading{t: Undefined(), df: Undefined()}
+	_, sizes := occupied(m.numA, m.denA)
+	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r))
 	if err != nil {
-		return err
+		return f, err
 	}
-	r.P = Number(f.P)
-	return nil
+	f.interval = inverted.Interval
+	var flips stats.SignFlip
+	how := "exact"
+	if len(diff) <= stats.MaxExactFlips {
+		flips, err = stats.SignFlipExact(diff)
+	} else {
+		how = fmt.Sprintf("%d drawn", t.q.Study.Resamples)
+		flips, err = stats.SignFlipRandom(diff, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
+	}
+	f.method = fmt.Sprintf("sign-flip permutation test over %s, %s; interval by inversion", m.units(len(diff)), how)
+	f.p = Number(flips.P)
+	return f, err
 }
 
 // bootstrap computes the interval by resampling clusters; the p-value is the
-// cluster-robust one.
-func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) error {
-	r.ratios(d, t.equivalence())
+// cluster-robust one, and so is the interval of few clusters.
+func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading, error) {
+	f := reading{fmt.Sprintf("cluster-robust t over %s", text.Plural(d.Clusters, "cluster", "clusters")), Number(d.T), Number(d.DF), Number(d.P), d.Interval, nil}
+	if d.Clusters < fewForBootstrap {
+		f.method += fmt.Sprintf(", too few for a bootstrap (%d)", fewForBootstrap)
+		return f, nil
+	}
 	numA, denA := occupied(m.numA, m.denA)
 	numB, denB := occupied(m.numB, m.denB)
-	b, err := stats.ClusterBootstrapDiff(numA, denA, numB, denB,
-		stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
-	if err != nil {
-		return err
+	draw := func(level float64) (stats.Bootstrap, error) {
+		return stats.ClusterBootstrapDiff(numA, denA, numB, denB,
+			stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
 	}
-	r.Method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples; p by cluster-robust t", t.q.Study.Resamples)
+	b, err := draw(t.level)
 	switch {
+	case err != nil:
+		return f, err
 	case b.Undefined != "":
-		r.warn("no bootstrap: " + b.Undefined)
+		f.warnings = []string{"no bootstrap: " + b.Undefined}
 	case b.Degenerate:
-		r.warn(b.Warnings...)
+		f.warnings = b.Warnings
 	default:
-		r.Low, r.High = Number(b.BCa.Low), Number(b.BCa.High)
-		r.warn(b.Warnings...)
+		f.method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples; p by cluster-robust t", t.q.Study.Resamples)
+		f.warnings = b.Warnings
+		f.interval = func(level float64) stats.Interval {
+			b, _ := draw(level) // another level cannot fail
+			return b.BCa
+		}
 	}
-	return nil
+	return f, nil
 }
 
-// mcnemar compares scores that are 0 or 1.
-func (t tester) mcnemar(r *Comparison, m matched) error {
-	r.D, r.DLow, r.DHigh = Undefined(), Undefined(), Undefined()
-	r.Method = "McNemar's test"
+// mcnemar compares scores that are 0 or 1: the exact test, which flips the signs of
+// items, with clusters that of whole clusters.
+func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error) {
+	f := reading{method: "McNemar's test", t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
 	if !binary(m.xs) || !binary(m.ys) {
-		r.untested(fmt.Sprintf("McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric))
-		return nil
+		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric)}
+		return f, nil
 	}
-	a, b := make([]bool, len(m.xs)), make([]bool, len(m.ys))
-	for i := range a {
-		a[i], b[i] = m.xs[i] == 1, m.ys[i] == 1
-	}
-	x, err := stats.McNemarOutcomes(a, b, t.level)
+	x, err := m.proportions(t.level)
 	if err != nil {
-		return err
+		return f, err
 	}
-	r.T, r.DF, r.P = Undefined(), Undefined(), Number(x.PExact)
-	r.Low, r.High = Number(x.DiffCI.Low), Number(x.DiffCI.High)
-	r.Method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", text.Plural(x.B, "item", "items"), x.C)
-	return nil
-}
-
-// binary reports whether every value is 0 or 1.
-func binary(xs []float64) bool {
-	return !slices.ContainsFunc(xs, func(x float64) bool { return x != 0 && x != 1 })
-}
-
-// clusterDifferences returns the sum of differences of each cluster.
-func (m matched) clusterDifferences() []float64 {
-	a, _ := occupied(m.numA, m.denA)
-	b, _ := occupied(m.numB, m.denB)
-	out := make([]float64, len(a))
-	for k := range a {
-		out[k] = a[k] - b[k]
+	f.p, f.interval = Number(x.P), x.Interval
+	f.method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", text.Plural(x.B, "item", "items"), x.C)
+	if m.clustered() {
+		f.method += fmt.Sprintf(", by flips of %s", m.units(x.Clusters))
 	}
-	return out
+	f.method += "; score interval (Tango)"
+	return f, nil
 }
 
 // seed gives each comparison its own reproducible draws.

@@ -66,41 +66,138 @@ func compared(t *testing.T, a *analyse.Analysis) analyse.Comparison {
 	return c
 }
 
-// TestPlannedTests compares each method's p-value with package stats on the same
-// numbers.
-func TestPlannedTests(t *testing.T) {
-	s := simulate(continuous)
-	sums, ones := make([]float64, 10), make([]float64, 10)
+// clusters adds up the differences of [simulate]'s clusters of three.
+func (s simulatedRun) clusters() (sums, sizes []float64) {
+	sums, sizes = make([]float64, len(s.x)/3), make([]float64, len(s.x)/3)
 	for i := range s.x {
 		sums[i/3] += s.x[i] - s.y[i]
-		ones[i/3]++
+		sizes[i/3]++
 	}
+	return sums, sizes
+}
+
+// TestPlannedTests: what decides has clusters as units; a method that ignores them
+// is shown beside. Numbers are those of package stats.
+func TestPlannedTests(t *testing.T) {
+	s := simulate(continuous)
+	sums, sizes := s.clusters()
+	none := make([]float64, len(sums))
 	paired, _ := stats.PairedT(s.x, s.y, 0.95)
 	ranks, _ := stats.WilcoxonSignedRank(s.x, s.y, stats.TwoSided, 0.95)
+	clusterRanks, _ := stats.WilcoxonSignedRank(sums, none, stats.TwoSided, 0.95)
 	flips, _ := stats.SignFlipExact(sums)
-	robust, _ := stats.RatioOfSums(sums, ones, 0.95)
-	for method, want := range map[string]float64{
-		"paired_ttest": paired.P,
-		"wilcoxon":     ranks.PExact,
-		"permutation":  flips.P,
-		"clustered":    2 * tail(robust.Value/robust.SE, 9),
+	inverted, _ := stats.SignFlipInterval(sums, sizes, 2000, 1)
+	robust, _ := stats.RatioDifference(sums, sizes, none, sizes, 0.95)
+	if robust.DF != 9 {
+		t.Fatalf("%v degrees of freedom of ten equal clusters", robust.DF)
+	}
+	effect := robust.EffectInterval(paired.SDDiff, 0.95)
+	for _, c := range []struct {
+		method     string
+		p, planned float64
+		ci         stats.Interval
+	}{
+		{"paired_ttest", robust.P, paired.P, robust.CI},
+		{"wilcoxon", clusterRanks.PExact, ranks.PExact, robust.CI},
+		{"permutation", flips.P, math.NaN(), inverted.Interval(0.95)},
+		{"clustered", robust.P, math.NaN(), robust.CI}, // too few for a bootstrap
 	} {
-		a := s.analyse(t, method, "none")
-		c := compared(t, a)
-		near(t, method+": p", c.P, want)
-		near(t, method+": difference", c.Diff, paired.MeanDiff)
-		if !(c.Low < c.Diff && c.Diff < c.High) || !c.D.Defined() || !(c.DLow < c.D && c.D < c.DHigh) {
-			t.Errorf("%s: interval %v to %v, d %v (%v to %v)", method, c.Low, c.High, c.D, c.DLow, c.DHigh)
-		}
-		if !(c.EquivLow > c.Low-0.01 && c.EquivHigh < c.High+0.01 && c.EquivHigh-c.EquivLow < c.High-c.Low+0.01) {
-			t.Errorf("%s: the interval of equivalence is %v to %v, that of the difference %v to %v", method, c.EquivLow, c.EquivHigh, c.Low, c.High)
-		}
-		// Methods that ignore clusters have a warning with the cluster-robust result.
-		knows := method == "permutation" || method == "clustered"
-		if warned := strings.Contains(strings.Join(c.Warnings, " "), "10 clusters: the cluster-robust interval"); warned == knows {
-			t.Errorf("%s: warnings %q", method, c.Warnings)
+		t.Run(c.method, func(t *testing.T) {
+			got := compared(t, s.analyse(t, c.method, "none"))
+			near(t, "p", got.P, c.p)
+			near(t, "difference", got.Diff, paired.MeanDiff)
+			near(t, "low", got.Low, c.ci.Low)
+			near(t, "high", got.High, c.ci.High)
+			if math.IsNaN(c.planned) != (got.Planned == nil) {
+				t.Fatalf("planned reading %+v", got.Planned)
+			}
+			if got.Planned != nil {
+				near(t, "planned p", got.Planned.P, c.planned)
+			}
+			near(t, "d", got.D, paired.DZ)
+			near(t, "low end of d", got.DLow, effect.Low)
+			if !(got.EquivLow >= got.Low && got.EquivHigh <= got.High) {
+				t.Errorf("the interval of equivalence is %v to %v, that of the difference %v to %v", got.EquivLow, got.EquivHigh, got.Low, got.High)
+			}
+		})
+	}
+}
+
+// TestTestAndIntervalAgree: an interval includes 0 if the test does not reject it.
+func TestTestAndIntervalAgree(t *testing.T) {
+	t.Parallel()
+	for _, method := range []string{"paired_ttest", "wilcoxon", "permutation", "clustered", "mcnemar", "mixed_effects"} {
+		for _, binary := range []bool{false, true} {
+			r := rand.New(rand.NewPCG(9, 1))
+			for range 8 {
+				s := simulate(func(*rand.Rand, int, string) float64 {
+					if binary {
+						return float64(r.IntN(2))
+					}
+					return r.ExpFloat64()
+				})
+				c := compared(t, s.analyse(t, method, "none"))
+				for _, c := range []analyse.Comparison{c, c.AsPlanned()} {
+					if c.P > 0.05 && (c.Low > 0 || c.High < 0) {
+						t.Fatalf("%s: p = %v and the interval is %v to %v", method, c.P, c.Low, c.High)
+					}
+				}
+			}
 		}
 	}
+}
+
+// TestScoresOfZeroAndOne: the interval is that of paired proportions, and has a
+// width without discordant items, for every method.
+func TestScoresOfZeroAndOne(t *testing.T) {
+	alike := simulate(func(_ *rand.Rand, item int, _ string) float64 { return float64(item % 2) })
+	some := simulate(func(_ *rand.Rand, item int, arm string) float64 {
+		if item < 3 && arm == "x" {
+			return 1
+		}
+		return float64(item % 2)
+	})
+	for i := range alike.items {
+		alike.items[i].Cluster, some.items[i].Cluster = "", ""
+	}
+	for _, method := range []string{"paired_ttest", "wilcoxon", "permutation", "clustered", "mcnemar", "mixed_effects"} {
+		c := compared(t, alike.analyse(t, method, "none"))
+		want := stats.Tango(0, 0, 30, 0.95) // ± z²/(n + z²)
+		near(t, method+", no discordant item: low", c.Low, want.Low)
+		near(t, method+", no discordant item: high", c.High, want.High)
+		c = compared(t, some.analyse(t, method, "none"))
+		want = stats.Tango(2, 0, 30, 0.95)
+		near(t, method+": low", c.Low, min(0, want.Low))
+		near(t, method+": high", c.High, want.High)
+		if method != "mcnemar" && c.Planned == nil {
+			t.Errorf("%s: its own interval is not shown", method)
+		}
+	}
+}
+
+// TestRatesAtTheBoundary: rates and their differences have a width at 0 of n.
+func TestRatesAtTheBoundary(t *testing.T) {
+	toy := eval.Suite{Name: "toy", Metrics: []eval.Metric{{Name: "rate", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true}}}
+	var items []eval.Item
+	for i := range 40 {
+		items = append(items, eval.Item{ID: fmt.Sprint(i)})
+	}
+	c := analyse.NewCollector(&toy, items, []eval.Arm{{ID: "x"}, {ID: "y"}}, asListed(items))
+	for _, it := range items {
+		c.Add(scored(it.ID, "x", eval.OK, score("", "rate", 0, 3)))
+		c.Add(scored(it.ID, "y", eval.OK, score("", "rate", 0, 4)))
+	}
+	q := analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "paired_ttest", Resamples: 1000}, Primary: []string{"rate"}, Comparisons: []analyse.Pair{{A: "x", B: "y", Primary: true}}}
+	a, err := c.Analyse(q, analyse.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	high := stats.Wilson(0, 40, 0.95).High // each item counts once: none differs
+	e, _ := a.Estimate("x", "rate")
+	near(t, "upper limit of 0 of 120", e.High, high)
+	d, _ := a.Comparison("x", "y", "rate")
+	near(t, "low of the difference", d.Low, -high)
+	near(t, "high of the difference", d.High, high)
 }
 
 func tail(t, df float64) float64 {
@@ -132,7 +229,7 @@ func TestMixedEffects(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	formula, _ := stats.ParseFormula("score ~ arm + (1|item) + (1|cluster) + (1|type)")
+	formula, _ := stats.ParseFormula("score ~ arm + (1|item) + (1|cluster) + (1|cluster:arm) + (1|type)")
 	m, err := stats.FitMixed(f, formula, true)
 	if err != nil {
 		t.Fatal(err)
@@ -141,8 +238,8 @@ func TestMixedEffects(t *testing.T) {
 	c := compared(t, a)
 	near(t, "p", c.P, pairs[0].P)
 	near(t, "difference", c.Diff, pairs[0].Value)
-	near(t, "low", c.Low, pairs[0].CI.Low)
-	if len(a.Models) != 1 || a.Models[0].Formula != formula.String() || len(a.Models[0].Means) != 2 || len(a.Models[0].Groups) != 3 {
+	near(t, "low", c.Low, min(0, pairs[0].CI.Low))
+	if len(a.Models) != 1 || a.Models[0].Formula != formula.String() || len(a.Models[0].Means) != 2 || len(a.Models[0].Groups) != 4 {
 		t.Errorf("models: %+v", a.Models)
 	}
 	back, _ := a.Comparison("y", "x", "value")
@@ -151,7 +248,8 @@ func TestMixedEffects(t *testing.T) {
 	}
 }
 
-// TestMcNemar: the test needs scores that are 0 or 1, and warns otherwise.
+// TestMcNemar: the test flips whole clusters. It needs scores that are 0 or 1, and
+// warns otherwise.
 func TestMcNemar(t *testing.T) {
 	s := simulate(func(r *rand.Rand, _ int, arm string) float64 {
 		if arm == "x" {
@@ -159,15 +257,26 @@ func TestMcNemar(t *testing.T) {
 		}
 		return float64(r.IntN(4) / 3)
 	})
+	b, n01, n := make([]int, 10), make([]int, 10), make([]int, 10)
 	x, y := make([]bool, 30), make([]bool, 30)
 	for i := range x {
 		x[i], y[i] = s.x[i] == 1, s.y[i] == 1
+		n[i/3]++
+		if x[i] && !y[i] {
+			b[i/3]++
+		}
+		if y[i] && !x[i] {
+			n01[i/3]++
+		}
 	}
-	want, _ := stats.McNemarOutcomes(x, y, 0.95)
+	alone, _ := stats.McNemarOutcomes(x, y, 0.95)
+	want, _ := stats.ComparePairedProportions(b, n01, n, 0.95)
 	c := compared(t, s.analyse(t, "mcnemar", "none"))
-	near(t, "p", c.P, want.PExact)
+	near(t, "p", c.P, want.P)
 	near(t, "difference", c.Diff, want.Diff)
-	near(t, "low", c.Low, want.DiffCI.Low)
+	near(t, "low", c.Low, min(0, want.Interval(0.95).Low))
+	near(t, "p over items", c.Planned.P, alone.PExact)
+	near(t, "low over items", c.Planned.Low, alone.Tango.Low)
 	c = compared(t, simulate(continuous).analyse(t, "mcnemar", "none"))
 	if c.P.Defined() || !c.Diff.Defined() || !strings.Contains(strings.Join(c.Warnings, " "), "scores that are 0 or 1") {
 		t.Errorf("McNemar of scores that are not 0 or 1: %+v", c)

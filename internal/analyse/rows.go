@@ -93,10 +93,28 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, q Question
 	case b.Undefined != "":
 		e.Warnings = append(e.Warnings, b.Undefined)
 	case !b.Degenerate:
-		ci := b.BCa.Clamp(m.Min, m.Max)
+		ci := resampled(b, level).Clamp(m.Min, m.Max)
 		e.Low, e.High = Number(ci.Low), Number(ci.High)
+		e.Method = resampling(b)
 	}
 	return e, nil
+}
+
+// resampled is the interval of a bootstrap: BCa, which covers too little with few
+// clusters; for those the t interval of the replicates' standard deviation.
+func resampled(b stats.Bootstrap, level float64) stats.Interval {
+	if b.Clusters < fewForBootstrap {
+		return b.StudentT(level)
+	}
+	return b.BCa
+}
+
+// resampling names the method of [resampled].
+func resampling(b stats.Bootstrap) string {
+	if b.Clusters < fewForBootstrap {
+		return fmt.Sprintf("cluster bootstrap, t interval of %d resamples", b.Resamples)
+	}
+	return fmt.Sprintf("cluster bootstrap, BCa of %d resamples", b.Resamples)
 }
 
 // compareRows compares two arms by a metric with an estimator, on the items for
@@ -138,19 +156,13 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		every[i] = i
 	}
 	r.MeanA, r.MeanB, r.Diff = Number(m.Estimate(gather(a, every))), Number(m.Estimate(gather(b, every))), Number(boot.Estimate)
-	r.Method = fmt.Sprintf("cluster bootstrap of the difference, BCa of %d resamples; p by exchanging arms within %d clusters", t.q.Study.Resamples, len(a))
+	r.Clusters, r.Level = len(a), Number(t.level)
+	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot), text.Plural(len(a), "cluster", "clusters"))
 	r.warn(boot.Warnings...)
 	if boot.Undefined != "" || boot.Degenerate {
 		r.note(boot.Undefined, len(a))
 		return nil
 	}
-	r.Low, r.High = Number(boot.BCa.Low), Number(boot.BCa.High)
-	r.within(m.Max - m.Min)
-	o.Level = t.equivalence()
-	if boot, err = stats.BootstrapClusters(len(a), difference, o); err != nil {
-		return err
-	}
-	r.EquivLow, r.EquivHigh = Number(boot.BCa.Low), Number(boot.BCa.High)
 	r.P = Number(stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
 		var x, y []eval.Row
 		for i, swap := range exchanged {
@@ -162,6 +174,18 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		}
 		return m.Estimate(x) - m.Estimate(y)
 	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0)))
+	o.Level = t.equivalence()
+	wide, err := stats.BootstrapClusters(len(a), difference, o)
+	if err != nil {
+		return err
+	}
+	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(reading{p: r.P, interval: func(level float64) stats.Interval {
+		if level == t.level {
+			return resampled(boot, level)
+		}
+		return resampled(wide, level)
+	}})
+	r.within(m.Max - m.Min)
 	r.note("", len(a))
 	return nil
 }

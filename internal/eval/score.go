@@ -66,7 +66,7 @@ type Metric struct {
 	HigherIsBetter bool
 	Kind           Kind
 	Pooling        Pooling
-	Binary         bool // every fraction is 0/1 or 1/1: intervals are those of proportions
+	Binary         bool // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions
 	// Estimate computes the metric from rows (kappa, AUROC, calibration error);
 	// nil for fractions. It is pure, must not keep or change the rows, and
 	// returns NaN if undefined. Its interval resamples clusters of items.
