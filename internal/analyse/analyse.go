@@ -227,12 +227,34 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 	if r.Undefined != "" {
 		e.Warnings = append(e.Warnings, r.Undefined)
 	}
+	if c.suite.Metrics[metric].Binary && s.stratum == nil {
+		if e.Best, e.Worst, err = extremes(c.suite.Metrics[metric], den, float64(e.Den), level); err != nil {
+			return e, fmt.Errorf("estimating the limits of %s of %s: %w", m.Name, arm, err)
+		}
+	}
 	if q.Study.Intervals == "bootstrap" {
 		if err := e.bootstrap(num, den, q, level); err != nil {
 			return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
 		}
 	}
 	return e, nil
+}
+
+// extremes returns the intervals of a proportion with only the best and only the
+// worst outcomes.
+func extremes(m eval.Metric, den []float64, outcomes, level float64) (best, worst *Bounds, err error) {
+	at := func(value float64) *Bounds {
+		r, e := stats.ProportionOfSums(scaled(den, value), den, outcomes, level)
+		if e != nil {
+			err = e
+		}
+		return &Bounds{Number(r.Value), Number(r.CI.Low), Number(r.CI.High)}
+	}
+	best, worst = at(1), at(0)
+	if !m.HigherIsBetter {
+		best, worst = worst, best
+	}
+	return best, worst, err
 }
 
 // bootstrap computes the interval by resampling clusters. If that fails, it keeps

@@ -146,7 +146,19 @@ type Estimate struct {
 	Den      Number      `json:"den"`
 	Unscored int         `json:"unscored,omitempty"`
 	Method   string      `json:"method"` // of the interval
-	Warnings []string    `json:"warnings,omitempty"`
+	// Best and Worst are the estimate and its interval if every outcome were the best
+	// or the worst possible: the most that these items can show. Only for metrics
+	// that count outcomes; the intervals of others can be as short as the data.
+	Best     *Bounds  `json:"best,omitempty"`
+	Worst    *Bounds  `json:"worst,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Bounds are a value and its interval.
+type Bounds struct {
+	Value Number `json:"value"`
+	Low   Number `json:"low"`
+	High  Number `json:"high"`
 }
 
 // A Comparison is the difference A − B of two arms on the items that both have.
@@ -187,27 +199,49 @@ type Comparison struct {
 	Method    string `json:"method"`
 	// Planned is what the planned test says by itself, if it ignores clusters or that
 	// scores are 0 or 1. A rule must hold by both readings.
-	Planned  *Reading `json:"planned,omitempty"`
+	Planned *Reading `json:"planned,omitempty"`
+	// Reach is the most that these items can show, where that has a limit.
+	Reach    *Reach   `json:"reach,omitempty"`
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Reading is the result of another test of the same difference.
+// A Reach holds the results if every score of A were the best and of B the worst
+// possible (First), the other way round (Second), or all scores the same.
+type Reach struct {
+	First  Reading `json:"first"`
+	Second Reading `json:"second"`
+	Same   Reading `json:"same"`
+}
+
+// A Reading is the result of another test, or of other scores.
 type Reading struct {
+	Diff      Number `json:"diff"`
 	Low       Number `json:"low"`
 	High      Number `json:"high"`
 	P         Number `json:"p"`
 	PAdjusted Number `json:"p_adjusted"`
 	EquivLow  Number `json:"equivalence_low"`
 	EquivHigh Number `json:"equivalence_high"`
-	Method    string `json:"method"`
+	Method    string `json:"method,omitempty"`
+}
+
+// By returns the comparison with the results of a reading.
+func (c Comparison) By(p Reading) Comparison {
+	c.Diff, c.Low, c.High, c.P, c.PAdjusted, c.EquivLow, c.EquivHigh, c.Method = p.Diff, p.Low, p.High, p.P, p.PAdjusted, p.EquivLow, p.EquivHigh, p.Method
+	return c
 }
 
 // AsPlanned returns the comparison by the planned reading, if there is one.
 func (c Comparison) AsPlanned() Comparison {
-	if p := c.Planned; p != nil {
-		c.Low, c.High, c.P, c.PAdjusted, c.EquivLow, c.EquivHigh, c.Method = p.Low, p.High, p.P, p.PAdjusted, p.EquivLow, p.EquivHigh, p.Method
+	if c.Planned == nil {
+		return c
 	}
-	return c
+	return c.By(*c.Planned)
+}
+
+func (p Reading) reversed() Reading {
+	p.Diff, p.Low, p.High, p.EquivLow, p.EquivHigh = -p.Diff, -p.High, -p.Low, -p.EquivHigh, -p.EquivLow
+	return p
 }
 
 // A Model is the linear mixed model behind the comparisons on a metric.
@@ -296,9 +330,11 @@ func (c Comparison) reversed() Comparison {
 	c.EquivLow, c.EquivHigh = -c.EquivHigh, -c.EquivLow
 	c.Wins, c.Losses = c.Losses, c.Wins
 	if c.Planned != nil {
-		p := *c.Planned
-		p.Low, p.High, p.EquivLow, p.EquivHigh = -p.High, -p.Low, -p.EquivHigh, -p.EquivLow
+		p := c.Planned.reversed()
 		c.Planned = &p
+	}
+	if c.Reach != nil {
+		c.Reach = &Reach{First: c.Reach.Second.reversed(), Second: c.Reach.First.reversed(), Same: c.Reach.Same.reversed()}
 	}
 	return c
 }

@@ -140,11 +140,7 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 	m := matched{xs: xs, ys: ys, cluster: clusters}
 	m.numA, m.denA = c.clusters.sum(&c.sumA, both, func(i int) cell { return c.fraction(k.metric, k.a[i]) })
 	m.numB, m.denB = c.clusters.sum(&c.sumB, both, func(i int) cell { return c.fraction(k.metric, k.b[i]) })
-	var rate *eval.Metric
-	if metric.Pooling == eval.RatioOfSums {
-		rate = &metric
-	}
-	if err := t.test(&r, m, k.metric, rate, s.stratum == nil); err != nil {
+	if err := t.test(&r, m, k, &metric); err != nil {
 		return r, k.failed(metric, err)
 	}
 	r.within(metric.Max - metric.Min)
@@ -167,7 +163,14 @@ func (r *Comparison) within(most float64) {
 		return
 	}
 	ends := []*Number{&r.Low, &r.High, &r.EquivLow, &r.EquivHigh}
-	if p := r.Planned; p != nil {
+	var others []*Reading
+	if r.Planned != nil {
+		others = append(others, r.Planned)
+	}
+	if r.Reach != nil {
+		others = append(others, &r.Reach.First, &r.Reach.Second, &r.Reach.Same)
+	}
+	for _, p := range others {
 		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)
 	}
 	for _, end := range ends {

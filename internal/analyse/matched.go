@@ -70,7 +70,23 @@ func (m matched) proportions(level float64) (stats.PairedProportions, error) {
 	return stats.ComparePairedProportions(b, c, n, level)
 }
 
-// binary reports whether every value is 0 or 1.
-func binary(xs []float64) bool {
-	return !slices.ContainsFunc(xs, func(x float64) bool { return x != 0 && x != 1 })
+// binary reports whether every score is 0 or 1.
+func (m matched) binary() bool {
+	other := func(x float64) bool { return x != 0 && x != 1 }
+	return !slices.ContainsFunc(m.xs, other) && !slices.ContainsFunc(m.ys, other)
+}
+
+// constant gives every item the scores a and b.
+func (m matched) constant(a, b float64) matched {
+	m.xs, m.ys = slices.Repeat([]float64{a}, len(m.xs)), slices.Repeat([]float64{b}, len(m.ys))
+	m.numA, m.numB = scaled(m.denA, a), scaled(m.denB, b)
+	return m
+}
+
+func scaled(xs []float64, by float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = by * x
+	}
+	return out
 }

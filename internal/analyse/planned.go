@@ -3,6 +3,7 @@ package analyse
 import (
 	"fmt"
 	"hash/fnv"
+	"math"
 	"runtime"
 	"slices"
 
@@ -40,57 +41,104 @@ type reading struct {
 // the data: whole clusters where items are clustered, and a score interval where
 // all scores are 0 or 1, since a t interval of few discordant items is too short.
 // If the planned method by itself ignores one of them, that is the Planned reading.
-func (t tester) test(r *Comparison, m matched, metric int, rate *eval.Metric, whole bool) error {
+func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) error {
 	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
 	if err != nil {
 		return err
 	}
-	r.MeanA, r.MeanB, r.Diff, r.Clusters = Number(robust.A), Number(robust.B), Number(robust.Diff), robust.Clusters
-	if rate != nil {
-		deciding, err := t.rate(r, m, robust, rate.Binary)
+	r.MeanA, r.MeanB, r.Diff, r.Clusters, r.Level = Number(robust.A), Number(robust.B), Number(robust.Diff), robust.Clusters, Number(t.level)
+	if metric.Pooling == eval.RatioOfSums {
+		deciding, err := t.rate(r, m, robust, metric.Binary)
 		if err != nil {
 			return err
 		}
-		t.read(r, deciding, nil)
+		t.read(r, deciding)
 		r.note(robust.Undefined, robust.Clusters)
-		return nil
+		return t.reach(r, m, metric)
 	}
 	if err := t.effect(r, m, robust); err != nil {
 		return err
 	}
-	var deciding, planned reading
-	alone := false // the planned method ignores what decides
-	if f := t.fits[metric]; t.q.Study.Method == "mixed_effects" && f != nil && whole {
-		deciding = r.mixed(f)
-	} else if deciding, err = t.method(r, m); err != nil {
+	deciding, err := t.deciding(r, m, k)
+	if err != nil {
 		return err
 	}
-	planned = deciding
-	if m.clustered() && !slices.Contains([]string{"permutation", "clustered", "mixed_effects"}, t.q.Study.Method) {
-		alone = true
+	planned := deciding
+	if m.clustered() && slices.Contains([]string{"", "paired_ttest", "wilcoxon", "mcnemar"}, t.q.Study.Method) {
 		if planned, err = t.method(r, m.unclustered()); err != nil {
 			return err
 		}
 	}
-	if binary(m.xs) && binary(m.ys) && t.q.Study.Method != "mcnemar" {
-		alone = true
-		pairs, err := m.proportions(t.level)
-		if err != nil {
+	if m.binary() && t.q.Study.Method != "mcnemar" {
+		if deciding, err = t.scored(deciding, m); err != nil {
 			return err
 		}
-		deciding.interval = pairs.Interval
-		deciding.method += "; score interval of paired proportions (Tango)"
 	}
-	if alone && whole {
-		t.read(r, deciding, &planned)
-	} else {
-		t.read(r, deciding, nil)
+	t.read(r, deciding)
+	if planned.method != deciding.method && r.Stratum == nil {
+		p := t.reading(planned, r.Diff)
+		r.Planned = &p
 	}
 	undefined := ""
 	if !r.P.Defined() {
 		undefined = robust.Undefined
 	}
 	r.note(undefined, r.Pairs)
+	return t.reach(r, m, metric)
+}
+
+// deciding is the planned method, from the mixed model if it is that of all items.
+func (t tester) deciding(r *Comparison, m matched, k contest) (reading, error) {
+	if f := t.fits[k.metric]; f != nil && r.Stratum == nil {
+		return r.mixed(f), nil
+	}
+	return t.method(r, m)
+}
+
+// scored replaces the interval by that of paired proportions.
+func (t tester) scored(f reading, m matched) (reading, error) {
+	pairs, err := m.proportions(t.level)
+	f.interval = pairs.Interval
+	f.method += "; score interval of paired proportions (Tango)"
+	return f, err
+}
+
+// reach computes the most that the items of a comparison can show. A t interval
+// has no limit: it is as short as the scores are alike.
+func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
+	discrete := slices.Contains([]string{"permutation", "wilcoxon", "mcnemar"}, t.q.Study.Method)
+	pooled := metric.Pooling == eval.RatioOfSums
+	if r.Stratum != nil || math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
+		!(pooled && metric.Binary || !pooled && (discrete || m.binary())) {
+		return nil
+	}
+	best, worst := metric.Max, metric.Min
+	if !metric.HigherIsBetter {
+		best, worst = worst, best
+	}
+	var out Reach
+	for _, c := range []struct {
+		into *Reading
+		a, b float64
+	}{{&out.First, best, worst}, {&out.Second, worst, best}, {&out.Same, best, best}} {
+		extreme := m.constant(c.a, c.b)
+		var f reading
+		robust, err := stats.RatioDifference(extreme.numA, extreme.denA, extreme.numB, extreme.denB, t.level)
+		if err != nil {
+			return err
+		}
+		if pooled {
+			f, err = t.rate(r, extreme, robust, metric.Binary)
+		} else if f, err = t.method(r, extreme); err == nil && m.binary() {
+			f, err = t.scored(f, extreme)
+		}
+		if err != nil {
+			return err
+		}
+		*c.into = t.reading(f, Number(robust.Diff))
+		c.into.PAdjusted, c.into.Method = c.into.P, "" // the largest of a family is not corrected by Holm
+	}
+	r.Reach = &out
 	return nil
 }
 
@@ -128,18 +176,18 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 	return nil
 }
 
-// read fills in the results of the reading that decides and of the planned one, if
-// that is another.
-func (t tester) read(r *Comparison, deciding reading, planned *reading) {
-	r.Method, r.T, r.DF, r.P, r.Level = deciding.method, deciding.t, deciding.df, deciding.p, Number(t.level)
-	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(deciding)
-	r.warn(deciding.warnings...)
-	if planned == nil {
-		return
-	}
-	p := &Reading{Method: planned.method, P: planned.p, PAdjusted: Undefined()}
-	p.Low, p.High, p.EquivLow, p.EquivHigh = t.limits(*planned)
-	r.Planned = p
+// read fills in the results of the reading that decides.
+func (t tester) read(r *Comparison, f reading) {
+	*r = r.By(t.reading(f, r.Diff))
+	r.T, r.DF = f.t, f.df
+	r.warn(f.warnings...)
+}
+
+// reading returns the results of a reading of a difference.
+func (t tester) reading(f reading, diff Number) Reading {
+	out := Reading{Diff: diff, P: f.p, PAdjusted: Undefined(), Method: f.method}
+	out.Low, out.High, out.EquivLow, out.EquivHigh = t.limits(f)
+	return out
 }
 
 // limits returns the ends of the interval and of that for equivalence. The former
@@ -285,7 +333,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 // items, with clusters that of whole clusters.
 func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error) {
 	f := reading{method: "McNemar's test", t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
-	if !binary(m.xs) || !binary(m.ys) {
+	if !m.binary() {
 		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric)}
 		return f, nil
 	}

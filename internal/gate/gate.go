@@ -2,10 +2,7 @@ package gate
 
 import (
 	"fmt"
-	"math"
 	"strings"
-
-	"github.com/expr-lang/expr"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
@@ -18,7 +15,7 @@ type function struct {
 	margin        bool // takes a number behind the names and is true or false
 	usage         string
 	doc           string
-	read          func(a *analyse.Analysis, args []string) (analyse.Number, string)
+	read          func(v view, args []string) (analyse.Number, string)
 }
 
 // functions lists all of them; the documentation is generated from it.
@@ -51,8 +48,8 @@ var (
 )
 
 func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function {
-	return function{name, 1, 1, false, name + "('arm', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
-		e, ok := a.Estimate(args[0], args[1])
+	return function{name, 1, 1, false, name + "('arm', 'metric')", doc, func(v view, args []string) (analyse.Number, string) {
+		e, ok := v.estimate(args[0], args[1])
 		if !ok {
 			return analyse.Undefined(), "no such estimate"
 		}
@@ -61,8 +58,8 @@ func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function
 }
 
 func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) function {
-	return function{name, 2, 1, false, name + "('arm a', 'arm b', 'metric')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
-		c, ok := a.Comparison(args[0], args[1], args[2])
+	return function{name, 2, 1, false, name + "('arm a', 'arm b', 'metric')", doc, func(v view, args []string) (analyse.Number, string) {
+		c, ok := v.comparison(args[0], args[1], args[2])
 		if !ok {
 			return analyse.Undefined(), "no such comparison"
 		}
@@ -71,13 +68,12 @@ func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) funct
 }
 
 func ofTrials(name, doc string, get func(analyse.Arm) int) function {
-	return function{name, 1, 0, false, name + "('arm')", doc, func(a *analyse.Analysis, args []string) (analyse.Number, string) {
-		for _, arm := range a.Arms {
-			if arm.ID == args[0] && arm.Planned > 0 {
-				return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
-			}
+	return function{name, 1, 0, false, name + "('arm')", doc, func(v view, args []string) (analyse.Number, string) {
+		arm, ok := v.arm(args[0])
+		if !ok || arm.Planned == 0 {
+			return analyse.Undefined(), "the arm has no trials"
 		}
-		return analyse.Undefined(), "the arm has no trials"
+		return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
 	}}
 }
 
@@ -179,42 +175,4 @@ func (v *Verdict) worsen(s State) {
 	if v.State != Fail && s != Pass {
 		v.State = s
 	}
-}
-
-func (r rule) apply(kind string, a *analyse.Analysis) Condition {
-	c := Condition{Name: r.name, Kind: kind, That: r.text, State: Pass}
-	if r.program == nil {
-		return c
-	}
-	seen := map[string]bool{}
-	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
-		x, note := f.read(a, args)
-		name := f.name + "(" + strings.Join(args, ", ") + ")"
-		if !seen[name] {
-			seen[name] = true
-			u := Used{Name: name}
-			if x.Defined() {
-				value := float64(x)
-				u.Value = &value
-			} else {
-				u.Note = note
-				c.Reason = strings.TrimSuffix(name+" is undefined: "+note, ": ")
-			}
-			c.Values = append(c.Values, u)
-		}
-		if !x.Defined() {
-			return math.NaN()
-		}
-		return float64(x)
-	}))
-	holds, isBool := result.(bool)
-	switch {
-	case err != nil:
-		c.State, c.Reason = Undecided, firstLine(err)
-	case c.Reason != "" || !isBool:
-		c.State = Undecided
-	case !holds:
-		c.State = Fail
-	}
-	return c
 }

@@ -23,6 +23,13 @@ type Rules struct {
 type rule struct {
 	name, text string
 	program    *vm.Program // nil: always holds
+	reads
+}
+
+// reads are the arms that a rule names, and its comparisons of two arms by a metric.
+type reads struct {
+	arms  []string
+	pairs [][3]string
 }
 
 type class struct {
@@ -55,22 +62,22 @@ func (e *RuleError) Unwrap() error { return e.Err }
 func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	r := &Rules{}
 	var problems []*RuleError
-	add := func(at, text string) *vm.Program {
-		program, err := compile(text, names)
+	add := func(at, name, text string) rule {
+		program, reads, err := compile(text, names)
 		if err != nil {
 			problems = append(problems, &RuleError{at, err})
 		}
-		return program
+		return rule{name, text, program, reads}
 	}
 	for i, c := range d.Require {
-		r.require = append(r.require, rule{c.Name, c.That, add(fmt.Sprintf("decide.require[%d].that", i), c.That)})
+		r.require = append(r.require, add(fmt.Sprintf("decide.require[%d].that", i), c.Name, c.That))
 	}
 	for i, c := range d.Outcomes {
 		out := class{rule: rule{name: c.Name, text: c.When}, state: State(c.Verdict), advice: c.Advice}
 		if c.When == "" {
 			out.text = "otherwise"
 		} else {
-			out.program = add(fmt.Sprintf("decide.outcomes[%d].when", i), c.When)
+			out.rule = add(fmt.Sprintf("decide.outcomes[%d].when", i), c.Name, c.When)
 		}
 		r.outcomes = append(r.outcomes, out)
 	}
@@ -80,21 +87,21 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }
 
-func compile(text string, names Names) (*vm.Program, error) {
+func compile(text string, names Names) (*vm.Program, reads, error) {
 	tree, err := parser.Parse(text)
 	if err != nil {
-		return nil, noCondition(err)
+		return nil, reads{}, noCondition(err)
 	}
 	check := &checker{names: names}
 	ast.Walk(&tree.Node, check)
 	if check.err != nil {
-		return nil, check.err
+		return nil, reads{}, check.err
 	}
 	program, err := expr.Compile(text, expr.Env(environment(nil)), expr.AsBool())
 	if err != nil {
-		return nil, noCondition(err)
+		return nil, reads{}, noCondition(err)
 	}
-	return program, nil
+	return program, check.reads, nil
 }
 
 // noCondition adds to an error of the expression language what a rule must be.
@@ -110,7 +117,8 @@ func firstLine(err error) string {
 // A checker checks the calls of an expression against the names of the study.
 type checker struct {
 	names Names
-	err   error
+	reads
+	err error
 }
 
 // Visit implements ast.Visitor.
@@ -145,7 +153,17 @@ func (c *checker) Visit(node *ast.Node) {
 		}
 		args = append(args, s.Value)
 	}
-	c.err = c.checkArgs(f, args)
+	if c.err = c.checkArgs(f, args); c.err != nil {
+		return
+	}
+	for _, arm := range args[:f.arms] {
+		if !slices.Contains(c.arms, arm) {
+			c.arms = append(c.arms, arm)
+		}
+	}
+	if pair := [3]string(append(slices.Clone(args), "", "")[:3]); f.arms == 2 && !slices.Contains(c.pairs, pair) {
+		c.pairs = append(c.pairs, pair)
+	}
 }
 
 func isNumber(node ast.Node) bool {

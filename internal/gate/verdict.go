@@ -6,8 +6,9 @@ package gate
 // State is the result of a condition or of the gate.
 type State string
 
-// The states. Undecided means that a result the rule names is undefined, the
-// run is unfinished, or too many trials failed.
+// The states. Undecided means that there is not enough evidence: a result the rule
+// names is undefined, two readings of it disagree, no result could meet the rule with
+// this number of items, the run is unfinished, or too many trials failed.
 const (
 	Pass      State = "pass"
 	Fail      State = "fail"

@@ -96,7 +96,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
 	evidence := scaleOf(m).value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
-	a := answer{Tone: unsure, Notes: c.Warnings}
+	a := answer{Tone: unsure, Notes: b.remarks(c)}
 	switch f {
 	case notCompared:
 		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")
@@ -126,7 +126,7 @@ const minusBetween = " " + minus + " "
 // evidence returns the text in brackets after a difference.
 func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	parts := []string{
-		b.ci + " " + scaleOf(m).interval(c.Low, c.High, true),
+		b.ciOf(c) + " " + scaleOf(m).interval(c.Low, c.High, true),
 		"n" + nbsp + "=" + nbsp + plural(c.Pairs, "pair", "pairs"),
 	}
 	switch {
@@ -143,6 +143,20 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 		parts = append(parts, d)
 	}
 	return strings.Join(parts, ", ")
+}
+
+// simultaneous reports whether the interval of a comparison is one of several that
+// cover all differences at once.
+func (b *builder) simultaneous(c analyse.Comparison) bool {
+	return float64(c.Level) > 1-b.a.Study.Alpha+1e-9
+}
+
+// ciOf names the interval of a comparison.
+func (b *builder) ciOf(c analyse.Comparison) string {
+	if b.simultaneous(c) {
+		return "simultaneous " + b.ci
+	}
+	return b.ci
 }
 
 func (b *builder) corrected() bool {
@@ -165,10 +179,10 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 	switch {
 	case f == noEvidence && spans, f == notTested && spans:
 		return "; the interval contains 0"
-	case f == noEvidence && b.corrected():
-		return "; the interval excludes 0, but is not corrected for the number of comparisons"
 	case f == noEvidence:
 		return "; the interval excludes 0, but the test does not reject 0"
+	case (f == aBetter || f == bBetter) && spans && b.simultaneous(c):
+		return "; the test rejects 0, but the simultaneous interval contains it"
 	case (f == aBetter || f == bBetter) && spans:
 		return "; the test rejects 0, but the interval contains it"
 	}

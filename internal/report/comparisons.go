@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -58,7 +59,7 @@ func (b *builder) forest(caption, metric string, cs []analyse.Comparison) *chart
 	var rows []measuredRow
 	for _, c := range cs {
 		if c.Metric == metric {
-			rows = append(rows, differenceRow("", b.pairCell(c), c))
+			rows = append(rows, b.differenceRow("", b.pairCell(c), c))
 		}
 	}
 	m := b.metric(metric)
@@ -76,14 +77,14 @@ func (b *builder) strataForest(q question) *chart {
 	var rows []measuredRow
 	for _, c := range asked {
 		if c.Stratum == nil {
-			rows = append(rows, differenceRow("", cell{Text: "All items"}, c))
+			rows = append(rows, b.differenceRow("", cell{Text: "All items"}, c))
 			rows[len(rows)-1].total = true
 		}
 	}
 	for _, factor := range factors(strata, func(c analyse.Comparison) string { return c.Stratum.Name }) {
 		for _, c := range strata {
 			if c.Stratum.Name == factor {
-				rows = append(rows, differenceRow(factor, cell{Text: c.Stratum.Value}, c))
+				rows = append(rows, b.differenceRow(factor, cell{Text: c.Stratum.Value}, c))
 			}
 		}
 	}
@@ -106,9 +107,22 @@ func factors[T any, N comparable](list []T, name func(T) N) []N {
 	return names
 }
 
-func differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
+func (b *builder) differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
 	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
-		more: []cell{{Text: record(c)}}, reasons: comparisonReasons(c)}
+		more: []cell{{Text: record(c)}}, reasons: b.reasons(c)}
+}
+
+// reasons returns the remarks on a comparison, or why it is undefined, and the level
+// of a simultaneous interval.
+func (b *builder) reasons(c analyse.Comparison) []string {
+	list := b.remarks(c)
+	if len(list) == 0 {
+		list = comparisonReasons(c)
+	}
+	if b.simultaneous(c) {
+		list = append(list, "simultaneous: "+withUnit(short(100*float64(c.Level)), nbsp+"%")+" for this interval, "+strings.TrimSuffix(b.ci, " CI")+" for those of all primary comparisons together")
+	}
+	return list
 }
 
 // differences is a forest plot: differences around a line at 0.
@@ -145,6 +159,37 @@ func comparisonReasons(c analyse.Comparison) []string {
 	return []string{"undefined for an unknown reason"}
 }
 
+// remarks returns the warnings of a comparison, and what the planned test says by
+// itself if items are clustered or it disagrees.
+func (b *builder) remarks(c analyse.Comparison) []string {
+	list := slices.Clone(c.Warnings)
+	if p := c.Planned; p != nil {
+		disagree := b.decides(c) != b.decides(c.AsPlanned())
+		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + pSentence(p.P, b.a.Study.Alpha)
+		if c.Clusters < c.Pairs {
+			text += "; it ignores that the " + plural(c.Pairs, "item is", "items are") + " in " + plural(c.Clusters, "cluster", "clusters")
+		}
+		if disagree {
+			text += "; the two disagree, so rules that depend on it are undecided"
+		}
+		if disagree || c.Clusters < c.Pairs {
+			list = append(list, text)
+		}
+	}
+	return list
+}
+
+// decides returns the sign of a difference whose interval excludes 0, else 0.
+func (b *builder) decides(c analyse.Comparison) int {
+	switch {
+	case c.Low > 0:
+		return 1
+	case c.High < 0:
+		return -1
+	}
+	return 0
+}
+
 // testTable has all test results, one row per comparison.
 func (b *builder) testTable(cs []analyse.Comparison) *table {
 	t := &table{Caption: "Tests", Columns: []column{
@@ -160,7 +205,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 		t.Rows = append(t.Rows, []cell{
 			b.pairCell(c),
 			{Text: m.Title + arrow(m)},
-			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: t.Notes.refs(comparisonReasons(c))},
+			{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}, Refs: t.Notes.refs(b.reasons(c))},
 			{Text: count(c.Pairs), Detail: []string{count(c.Unpaired) + " unpaired"}},
 			statistic(pValue(c.P, alpha), c, &t.Notes), b.adjustedCell(c, &t.Notes),
 			effectCell(c, &t.Notes),

@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -75,6 +76,10 @@ func (b *builder) inference() []string {
 	}
 	for _, method := range nonEmpty(factors(b.a.Comparisons, func(c analyse.Comparison) string { return c.Method })...) {
 		lines = append(lines, "Comparisons: "+method+".")
+	}
+	if i := slices.IndexFunc(b.a.Comparisons, b.simultaneous); i >= 0 {
+		lines = append(lines, "Intervals of the primary comparisons on the primary metrics cover all their differences at once: each at "+
+			withUnit(short(100*float64(b.a.Comparisons[i].Level)), nbsp+"%")+".")
 	}
 	return append(lines,
 		"A value or interval that is undefined is shown as "+dash+" with the reason, never as 0. pp: percentage points.",

@@ -46,7 +46,7 @@ func metrics() []eval.Metric {
 	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics())
 	for _, m := range modes {
 		list = append(list, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
-			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums})
+			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums, Binary: true})
 	}
 	return list
 }
@@ -77,6 +77,7 @@ func componentMetrics() []eval.Metric {
 		m := &list[i]
 		m.Source = planSource + ", §3.5"
 		m.Max, m.HigherIsBetter, m.Kind, m.Pooling = 1, true, eval.Scoring, eval.MeanOfItems
+		m.Binary = m.Name == metricStatus || m.Name == metricSchema
 	}
 	return list
 }
@@ -85,7 +86,7 @@ func componentMetrics() []eval.Metric {
 func rateMetrics() []eval.Metric {
 	rate := func(name, title, doc, formula string, better bool) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: planSource + ", §3.5", Max: 1,
-			HigherIsBetter: better, Kind: eval.Scoring, Pooling: eval.RatioOfSums}
+			HigherIsBetter: better, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true}
 	}
 	return []eval.Metric{
 		rate(metricHallucination, "Hallucination rate", "How often a value is given for a field that is not in the document.",
@@ -131,7 +132,9 @@ func analysisMetrics() []eval.Metric {
 		analysis(metricNullExpected, "Null baseline, expected", "Expected composite of an answer with every field missing, computed from gold.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
 	}
 	for i := range list {
-		list[i].HigherIsBetter = list[i].Name == metricEvidenceToken || list[i].Name == metricEvidenceJudge
+		name := list[i].Name
+		list[i].HigherIsBetter = name == metricEvidenceToken || name == metricEvidenceJudge
+		list[i].Binary = name == metricEvidenceTyped || name == metricGoldMissing || name == metricGoldAmbiguous
 	}
 	return list
 }

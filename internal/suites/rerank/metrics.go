@@ -47,7 +47,7 @@ func metrics() []eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: from, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems}
 	}
 	rate := func(name, title, doc, formula string, better bool, kind eval.Kind) eval.Metric {
-		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums, Binary: name != metricShown}
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: better, Kind: kind, Pooling: eval.RatioOfSums, Binary: true}
 	}
 	list = append(list,
 		ranked(metricMRR, "MRR", "Reciprocal rank of the right candidate in the returned list, 0 if it is not in the list. This favours methods that rank all candidates over those that return k positions.", "1/rank", "trec_eval recip_rank"),

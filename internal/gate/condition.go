@@ -1,0 +1,205 @@
+package gate
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/expr-lang/expr"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// A view is the results that a rule reads: those of an analysis, or what they would
+// be by another reading of the same data.
+type view struct {
+	estimate   func(arm, metric string) (analyse.Estimate, bool)
+	comparison func(a, b, metric string) (analyse.Comparison, bool)
+	arm        func(id string) (analyse.Arm, bool)
+}
+
+func viewOf(a *analyse.Analysis) view {
+	return view{a.Estimate, a.Comparison, func(id string) (analyse.Arm, bool) {
+		i := slices.IndexFunc(a.Arms, func(arm analyse.Arm) bool { return arm.ID == id })
+		if i < 0 {
+			return analyse.Arm{}, false
+		}
+		return a.Arms[i], true
+	}}
+}
+
+// planned returns the view of the planned tests by themselves. Undefined ones
+// object to nothing.
+func (v view) planned() view {
+	comparison := v.comparison
+	v.comparison = func(a, b, metric string) (analyse.Comparison, bool) {
+		c, ok := comparison(a, b, metric)
+		return c.AsPlanned(), ok
+	}
+	return v
+}
+
+// hopeful returns the view at the most favourable ends of all intervals.
+func (v view) hopeful() view {
+	estimate, comparison := v.estimate, v.comparison
+	v.estimate = func(arm, metric string) (analyse.Estimate, bool) {
+		e, ok := estimate(arm, metric)
+		e.Low, e.High = e.High, e.Low
+		return e, ok
+	}
+	v.comparison = func(a, b, metric string) (analyse.Comparison, bool) {
+		c, ok := comparison(a, b, metric)
+		c.Low, c.High, c.DLow, c.DHigh = c.High, c.Low, c.DHigh, c.DLow
+		c.P, c.PAdjusted = 0, 0
+		c.EquivLow, c.EquivHigh = c.EquivHigh, c.EquivLow
+		if c.EquivLow > 0 && c.EquivHigh < 0 {
+			c.EquivLow, c.EquivHigh = 0, 0 // no difference is among the possible ones
+		}
+		return c, ok
+	}
+	return v
+}
+
+// extreme returns the view of the best scores for some arms and the worst for
+// others. What has no limit is undefined.
+func (v view) extreme(best map[string]bool) view {
+	estimate, comparison, arm := v.estimate, v.comparison, v.arm
+	v.estimate = func(id, metric string) (analyse.Estimate, bool) {
+		e, ok := estimate(id, metric)
+		b := e.Worst
+		if best[id] {
+			b = e.Best
+		}
+		e.Value, e.Low, e.High, e.Warnings = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), nil
+		if b != nil {
+			e.Value, e.Low, e.High = b.Value, b.Low, b.High
+		}
+		return e, ok
+	}
+	v.comparison = func(a, b, metric string) (analyse.Comparison, bool) {
+		c, ok := comparison(a, b, metric)
+		u := analyse.Undefined()
+		r := analyse.Reading{Diff: u, Low: u, High: u, P: u, PAdjusted: u, EquivLow: u, EquivHigh: u}
+		switch {
+		case c.Reach == nil:
+		case best[a] == best[b]:
+			r = c.Reach.Same
+		case best[a]:
+			r = c.Reach.First
+		default:
+			r = c.Reach.Second
+		}
+		c = c.By(r)
+		c.D, c.DLow, c.DHigh, c.Warnings = u, u, u, nil
+		return c, ok
+	}
+	v.arm = func(id string) (analyse.Arm, bool) {
+		a, ok := arm(id)
+		a.Failed, a.Malformed, a.Refused = 0, 0, 0
+		return a, ok
+	}
+	return v
+}
+
+// apply evaluates a rule. It is undecided if a result it reads is undefined, if the
+// planned test by itself says otherwise, or if it does not hold and no scores could
+// have met it with these items.
+func (r rule) apply(kind string, a *analyse.Analysis) Condition {
+	c := Condition{Name: r.name, Kind: kind, That: r.text, State: Pass}
+	if r.program == nil {
+		return c
+	}
+	v := viewOf(a)
+	c.State, c.Values, c.Reason = r.evaluate(v)
+	if c.State == Undecided {
+		return c
+	}
+	planned, _, _ := r.evaluate(v.planned())
+	switch {
+	case planned != Undecided && planned != c.State:
+		c.Reason = r.disagreement(v, c.State)
+		c.State = Undecided
+	case c.State == Fail && !r.reachable(v):
+		if hopeful, _, _ := r.evaluate(v.hopeful()); hopeful != Fail {
+			c.State = Undecided
+			c.Reason = "with this number of items no result could meet the rule; `scruple plan` says how many it needs"
+		}
+	}
+	return c
+}
+
+// evaluate evaluates the rule on a view: the state, the values it read, and why it
+// is undecided.
+func (r rule) evaluate(v view) (state State, values []Used, reason string) {
+	seen := map[string]bool{}
+	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
+		x, note := f.read(v, args)
+		name := f.name + "(" + strings.Join(args, ", ") + ")"
+		if !seen[name] {
+			seen[name] = true
+			u := Used{Name: name}
+			if x.Defined() {
+				value := float64(x)
+				u.Value = &value
+			} else {
+				u.Note = note
+				reason = strings.TrimSuffix(name+" is undefined: "+note, ": ")
+			}
+			values = append(values, u)
+		}
+		if !x.Defined() {
+			return math.NaN()
+		}
+		return float64(x)
+	}))
+	holds, isBool := result.(bool)
+	switch {
+	case err != nil:
+		return Undecided, values, firstLine(err)
+	case reason != "" || !isBool:
+		return Undecided, values, reason
+	case holds:
+		return Pass, values, ""
+	}
+	return Fail, values, ""
+}
+
+// disagreement says which readings of the comparisons of the rule disagree.
+func (r rule) disagreement(v view, state State) string {
+	var with, without []string
+	for _, p := range r.pairs {
+		if c, ok := v.comparison(p[0], p[1], p[2]); ok && c.Planned != nil {
+			with, without = append(with, c.Method), append(without, c.Planned.Method)
+		}
+	}
+	yes, no := without, with
+	if state == Pass {
+		yes, no = with, without
+	}
+	return "two readings of the same data disagree: it holds by " + joined(yes) + ", not by " + joined(no)
+}
+
+func joined(methods []string) string {
+	slices.Sort(methods)
+	return strings.Join(slices.Compact(methods), " and ")
+}
+
+// mostArms bounds the combinations of best and worst scores that are tried.
+const mostArms = 8
+
+// reachable reports whether any scores with the same items could meet the rule.
+func (r rule) reachable(v view) bool {
+	if len(r.arms) > mostArms {
+		return true
+	}
+	for mask := range 1 << len(r.arms) {
+		best := map[string]bool{}
+		for i, arm := range r.arms {
+			best[arm] = mask>>i&1 == 1
+		}
+		if state, _, _ := r.evaluate(v.extreme(best)); state != Fail {
+			return true
+		}
+	}
+	return false
+}
