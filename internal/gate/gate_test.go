@@ -154,6 +154,84 @@ func TestWhatCannotDecide(t *testing.T) {
 	}
 }
 
+// TestTwoReadings: a rule must hold by the reading that respects the data and by
+// the planned test. If they disagree, there is not enough evidence.
+func TestTwoReadings(t *testing.T) {
+	u := analyse.Undefined()
+	for name, c := range map[string]struct {
+		low     analyse.Number // of the reading that decides
+		planned *analyse.Reading
+		want    gate.State
+	}{
+		"both hold":                     {0.01, &analyse.Reading{Low: 0.02, High: 0.2, P: 0.01}, gate.Pass},
+		"only the planned test holds":   {-0.01, &analyse.Reading{Low: 0.02, High: 0.2, P: 0.01, Method: "paired t-test over items"}, gate.Undecided},
+		"only the other one holds":      {0.01, &analyse.Reading{Low: -0.02, High: 0.2, P: 0.1}, gate.Undecided},
+		"neither holds":                 {-0.01, &analyse.Reading{Low: -0.02, High: 0.2, P: 0.1}, gate.Fail},
+		"the planned test is undefined": {0.01, &analyse.Reading{Low: u, High: u, P: u}, gate.Pass},
+		"there is only one":             {-0.01, nil, gate.Fail},
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		a.Comparisons[0].Low, a.Comparisons[0].Planned, a.Comparisons[0].Method = c.low, c.planned, "cluster-robust t over 8 clusters"
+		for _, that := range []string{"diff_low('ctn','plain','composite') > 0", "diff_high('plain','ctn','composite') < 0"} {
+			v := compile(t, rule(that)).Decide(a)
+			if v.State != c.want {
+				t.Errorf("%s: %s: %s, want %s (%v)", name, that, v.State, c.want, v.Reasons)
+			}
+			if name == "only the planned test holds" && !strings.Contains(v.Conditions[0].Reason, "it holds by paired t-test over items, not by cluster-robust t over 8 clusters") {
+				t.Errorf("%s: the reason is %q", name, v.Conditions[0].Reason)
+			}
+		}
+	}
+}
+
+// TestTooFewItemsToDecide: a rule that no scores could have met with these items is
+// undecided, unless the data contradict it.
+func TestTooFewItemsToDecide(t *testing.T) {
+	limit := func(value, low, high analyse.Number) *analyse.Bounds {
+		return &analyse.Bounds{Value: value, Low: low, High: high}
+	}
+	// A rate of 0 of 100 has the upper limit 0.037, of 189 it has 0.0199.
+	for name, c := range map[string]struct {
+		estimate analyse.Estimate
+		want     gate.State
+	}{
+		"no event of 100":            {analyse.Estimate{Value: 0, Low: 0, High: 0.037, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Undecided},
+		"no event of 189":            {analyse.Estimate{Value: 0, Low: 0, High: 0.0199, Best: limit(0, 0, 0.0199), Worst: limit(1, 0.98, 1)}, gate.Pass},
+		"one of 189":                 {analyse.Estimate{Value: 0.0053, Low: 0.0009, High: 0.029, Best: limit(0, 0, 0.0199), Worst: limit(1, 0.98, 1)}, gate.Fail},
+		"forty of 100":               {analyse.Estimate{Value: 0.4, Low: 0.31, High: 0.5, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Fail},
+		"a metric without a limit":   {analyse.Estimate{Value: 0.05, Low: 0.01, High: 0.09}, gate.Fail},
+		"three of 100, not rejected": {analyse.Estimate{Value: 0.03, Low: 0.01, High: 0.085, Best: limit(0, 0, 0.037), Worst: limit(1, 0.963, 1)}, gate.Undecided},
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		c.estimate.Arm, c.estimate.Metric = "ctn", "composite"
+		a.Estimates[0] = c.estimate
+		v := compile(t, rule("high('ctn','composite') < 0.02 && failed('ctn') < 0.05")).Decide(a)
+		if v.State != c.want {
+			t.Errorf("%s: %s, want %s (%v)", name, v.State, c.want, v.Reasons)
+		}
+	}
+
+	// Sign flips of five clusters have p ≥ 1/16.
+	few := func(diff analyse.Number) *analyse.Analysis {
+		a := analysis(float64(diff), 0.0625, 0.8)
+		all := func(d analyse.Number) analyse.Reading {
+			return analyse.Reading{Diff: d, Low: -1, High: 1, P: 0.0625, PAdjusted: 0.0625, EquivLow: -1, EquivHigh: 1}
+		}
+		a.Comparisons[0].Reach = &analyse.Reach{First: all(1), Second: all(-1), Same: all(0)}
+		return a
+	}
+	p := "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0"
+	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no result could meet the rule") {
+		t.Errorf("five clusters: %s, %v", v.State, v.Reasons)
+	}
+	if v := compile(t, rule(p)).Decide(few(-0.1)); v.State != gate.Fail {
+		t.Errorf("five clusters, the other arm is better: %s, %v", v.State, v.Reasons)
+	}
+	if v := compile(t, phase1).Decide(few(0.2)); v.State != gate.Undecided || v.Outcome != "" {
+		t.Errorf("outcome %q, %s: a later class must not apply where an earlier one cannot be decided", v.Outcome, v.State)
+	}
+}
+
 func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 	for that, want := range map[string]string{
 		"value('ctx','composite') > 0":          `unknown arm "ctx"; the arms are ctn, plain`,
