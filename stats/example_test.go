@@ -103,7 +103,7 @@ func ExampleRatioDifference() {
 		log.Fatal(err)
 	}
 	fmt.Printf("%.3f − %.3f = %.3f, 95%% interval %.3f to %.3f\n", r.A, r.B, r.Diff, r.CI.Low, r.CI.High)
-	// Output: 0.891 − 0.696 = 0.196, 95% interval 0.110 to 0.282
+	// Output: 0.891 − 0.696 = 0.196, 95% interval 0.110 to 0.281
 }
 
 // The seed makes the result reproducible, for any number of workers.
@@ -398,4 +398,55 @@ func ExampleClusteredDesign_Detectable() {
 	}
 	fmt.Printf("design effect %v, smallest detectable difference %.2f\n", d.DesignEffect(), smallest)
 	// Output: design effect 2, smallest detectable difference 0.33
+}
+
+// Two of thirty items are passed only by the first arm: Wald's interval is short,
+// and [0, 0] if there were none. The score interval is not.
+func ExampleTango() {
+	iv := stats.Tango(2, 0, 30, 0.95)
+	fmt.Printf("%.3f to %.3f\n", iv.Low, iv.High)
+	iv = stats.Tango(0, 0, 30, 0.95)
+	fmt.Printf("%.3f to %.3f\n", iv.Low, iv.High)
+	// Output:
+	// -0.054 to 0.213
+	// -0.114 to 0.114
+}
+
+func ExampleNewcombePaired() {
+	iv := stats.NewcombePaired([2][2]int{{36, 12}, {2, 0}}, 0.95)
+	fmt.Printf("%.4f to %.4f\n", iv.Low, iv.High)
+	// Output: 0.0569 to 0.3404
+}
+
+// Questions on four texts: clusters count, not questions.
+func ExampleComparePairedProportions() {
+	onlyA, onlyB, questions := []int{3, 2, 0, 3}, []int{0, 0, 1, 0}, []int{5, 5, 5, 5}
+	r, err := stats.ComparePairedProportions(onlyA, onlyB, questions, 0.95)
+	if err != nil {
+		panic(err)
+	}
+	iv := r.Interval(0.95)
+	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f, as precise as %.0f of %d items\n", r.Diff, iv.Low, iv.High, r.P, r.Effective, r.N)
+	// Output: 0.35 (-0.34 to 0.77), p = 0.250, as precise as 4 of 20 items
+}
+
+// The interval of a permutation test: all differences that it does not reject.
+func ExampleSignFlipInterval() {
+	diff := []float64{0.3, 0.1, 0.4, 0.1, 0.5, 0.2, 0.6}
+	size := []float64{1, 1, 1, 1, 1, 1, 1}
+	f, err := stats.SignFlipInterval(diff, size, 10000, 1)
+	if err != nil {
+		panic(err)
+	}
+	iv := f.Interval(0.95)
+	fmt.Printf("%.3f (%.3f to %.3f)\n", f.Estimate, iv.Low, iv.High)
+	// Output: 0.314 (0.100 to 0.500)
+}
+
+// Neither of two arms has an event in 200 documents.
+func ExampleSquareAndAdd() {
+	none := stats.Wilson(0, 200, 0.95)
+	iv := stats.SquareAndAdd(0, 0, none, none, 0)
+	fmt.Printf("%.3f to %.3f\n", iv.Low, iv.High)
+	// Output: -0.019 to 0.019
 }

@@ -41,10 +41,18 @@ func tango(b, c, n, level float64) Interval {
 	}
 	iv := Interval{-1, 1, level}
 	estimate := (b - c) / n
-	if x, ok := root.Find(func(d float64) float64 { return math.Min(score(d), 1e9) - z }, -1, estimate); ok && c < n {
+	switch {
+	case b == n: // T = √n·√((1 − δ)/(1 + δ))
+		iv.Low = (n - z*z) / (n + z*z)
+		return iv
+	case c == n:
+		iv.High = (z*z - n) / (n + z*z)
+		return iv
+	}
+	if x, ok := root.Find(func(d float64) float64 { return math.Min(score(d), 1e9) - z }, -1, estimate); ok {
 		iv.Low = x
 	}
-	if x, ok := root.Find(func(d float64) float64 { return math.Max(score(d), -1e9) + z }, estimate, 1); ok && b < n {
+	if x, ok := root.Find(func(d float64) float64 { return math.Max(score(d), -1e9) + z }, estimate, 1); ok {
 		iv.High = x
 	}
 	return iv
