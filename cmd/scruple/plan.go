@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -21,7 +22,19 @@ Estimates trials, calls, tokens and cost for each arm by performing a sample of
 trials without a model. The margin (±) is the sampling error at 95 %. Tokens are
 counted with the o200k vocabulary; other vocabularies differ by some percent.
 Output is counted at its limit, so the cost of the expected calls is an upper
-bound.`, cobra.ExactArgs(1),
+bound.
+
+For each rule it says whether any answers could meet it with this number of items.
+With true scores under assume: in the study it also gives the power of each rule, by
+simulated studies:
+
+  assume:
+    - name: five points better
+      scores:
+        - {arm: new, metric: accuracy, value: 0.85}
+        - {arm: old, metric: accuracy, value: 0.80}
+      icc: 0.1           # share of the variance between clusters; default 0
+      correlation: 0.5   # of two arms on an item; default 0.5`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.plan(c.Context(), args[0]) })
 }
 
@@ -55,6 +68,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("That is a mean difference of %.3f, %.3f or %.3f if the standard deviation of the differences is 0.1, 0.2 or 0.3.",
 			0.1*d.DZ, 0.2*d.DZ, 0.3*d.DZ)
 	}
+	a.sayRules(p)
 	if p.CostUSD == nil {
 		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
 	}
@@ -62,6 +76,38 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("\nJudge calls are estimated for right answers; other answers may need more.")
 	}
 	return nil
+}
+
+// sayRules prints what the rules need and their power.
+func (a *app) sayRules(p *experiment.Estimate) {
+	if len(p.Rules) == 0 {
+		return
+	}
+	a.say("\nRules:")
+	assumed := false
+	for _, r := range p.Rules {
+		needs := "can be met with " + text.Plural(p.Items, "item", "items")
+		if !r.Reachable {
+			n := 0
+			if r.Needs != nil {
+				n = *r.Needs
+			}
+			needs = fmt.Sprintf("cannot be met with %s, whatever the answers are: %s", text.Plural(p.Items, "item", "items"), experiment.Needed(n))
+		}
+		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, needs)
+		for _, w := range r.Power {
+			assumed = true
+			if w.Missing != "" {
+				a.say("    %s: %s", report.PlainLine(w.Assumption), w.Missing)
+				continue
+			}
+			a.say("    %s: met in %.1f %% of %d simulated studies (95 %% CI %.1f to %.1f %%), undecided in %.1f %%",
+				report.PlainLine(w.Assumption), 100**w.Pass, w.Studies, 100**w.Low, 100**w.High, 100**w.Undecided)
+		}
+	}
+	if !assumed {
+		a.say("State true scores under `assume:` in the study for the power of the rules.")
+	}
 }
 
 // percentOf returns a margin in percent of its total.

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -89,6 +90,13 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 	left, err := r.Left(ctx, retryFailed)
 	if err != nil || left.None() {
 		return err
+	}
+	unreachable, err := r.Unreachable()
+	if err != nil {
+		return err
+	}
+	for _, text := range unreachable {
+		fmt.Fprintf(a.err, "warning: %s\n", report.PlainLine(text))
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()

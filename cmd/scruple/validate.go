@@ -26,6 +26,11 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
 		a.say("%s is valid: %s, %s (%s), %s", args[0], text.Plural(len(x.Bench.Items()), "item", "items"), text.Plural(len(x.Bench.Arms()), "arm", "arms"), strings.Join(x.ArmIDs(), ", "), text.Plural(x.Plan.Len(), "trial", "trials"))
+		warnings, err := x.Unreachable()
+		if err != nil {
+			return err
+		}
+		warnings = append(x.Warnings(), warnings...)
 		if list := x.Facts(); list != nil {
 			facts := map[string]int{}
 			var words []string
@@ -34,10 +39,11 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 				words = append(words, fmt.Sprintf("%s %d", f.Name, f.N))
 			}
 			a.say("data: %s", strings.Join(words, ", "))
-			summary["facts"], summary["warnings"] = facts, append([]string{}, x.Warnings()...)
-			for _, text := range x.Warnings() {
-				a.say("warning: %s", report.PlainLine(text))
-			}
+			summary["facts"] = facts
+		}
+		summary["warnings"] = append([]string{}, warnings...)
+		for _, text := range warnings {
+			a.say("warning: %s", report.PlainLine(text))
 		}
 		if a.json {
 			return printJSON(a.out, summary)

@@ -21,7 +21,10 @@ type Question struct {
 	Secondary   []string
 	Comparisons []Pair
 	Calibration *eval.Calibration
-	Samples     int // number of best and of worst trials shown per arm
+	Samples     int  // number of best and of worst trials shown per arm
+	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
+	// the intervals of d, and NoReach the reach of comparisons.
+	Overall, NoEffect, NoReach bool
 }
 
 // A Pair is two arms to compare.
@@ -57,6 +60,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
 	c.outcomes(a, from)
 	selections := c.selections()
+	if q.Overall {
+		selections = selections[:1]
+	}
 	for _, s := range selections[1:] {
 		a.Run.Strata = append(a.Run.Strata, Count{s.stratum.Name + "=" + s.stratum.Value, len(s.items)})
 	}

@@ -108,7 +108,7 @@ func (t tester) scored(f reading, m matched) (reading, error) {
 func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 	discrete := slices.Contains([]string{"permutation", "wilcoxon", "mcnemar"}, t.q.Study.Method)
 	pooled := metric.Pooling == eval.RatioOfSums
-	if r.Stratum != nil || math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
+	if t.q.NoReach || r.Stratum != nil || math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
 		!(pooled && metric.Binary || !pooled && (discrete || m.binary())) {
 		return nil
 	}
@@ -171,8 +171,11 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 	if err != nil || t.q.Study.Method == "mcnemar" {
 		return err
 	}
-	ci := robust.EffectInterval(items.SDDiff, t.level)
-	r.D, r.DLow, r.DHigh = Number(items.DZ), Number(ci.Low), Number(ci.High)
+	r.D = Number(items.DZ)
+	if !t.q.NoEffect {
+		ci := robust.EffectInterval(items.SDDiff, t.level)
+		r.DLow, r.DHigh = Number(ci.Low), Number(ci.High)
+	}
 	return nil
 }
 

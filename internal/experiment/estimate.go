@@ -2,11 +2,13 @@ package experiment
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -20,6 +22,30 @@ type Estimate struct {
 	Quantities
 	PerArm     []ArmEstimate `json:"per_arm"`
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
+	Rules      []RulePlan    `json:"rules,omitempty"`
+}
+
+// A RulePlan says what a rule needs, and how often it would be met.
+type RulePlan struct {
+	Name string `json:"name"`
+	Kind string `json:"kind"` // "require" or "outcome"
+	That string `json:"that"`
+	// Reachable reports whether any scores of the study's items could meet the rule;
+	// Needs is the number of items for which some could, null if above 100,000.
+	Reachable bool    `json:"reachable"`
+	Needs     *int    `json:"items_needed"`
+	Power     []Power `json:"power,omitempty"` // under each assumption of the study
+}
+
+// A Power is the share of simulated studies in which a rule passes.
+type Power struct {
+	Assumption string   `json:"assumption"`
+	Studies    int      `json:"studies"` // 0 if not simulated
+	Pass       *float64 `json:"pass"`
+	Low        *float64 `json:"low"` // Wilson's interval at 95 %, for the number of studies
+	High       *float64 `json:"high"`
+	Undecided  *float64 `json:"undecided"`
+	Missing    string   `json:"missing,omitempty"` // why it is not simulated
 }
 
 // Quantities are the expected calls, tokens and cost of one arm or all arms.
@@ -79,8 +105,50 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 	for _, arm := range perArm {
 		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled})
 	}
-	e.Detectable, err = x.detectable()
+	if e.Detectable, err = x.detectable(); err != nil {
+		return nil, err
+	}
+	e.Rules, err = x.RulePlans()
 	return e, err
+}
+
+// design returns what the rules are planned with.
+func (x *Experiment) design() power.Design {
+	return power.Design{Suite: &x.Suite.Suite, Items: x.Bench.Items(), Arms: x.Bench.Arms(), Question: x.question(), Rules: x.rules}
+}
+
+// Limits returns what each rule needs, whatever the answers will be.
+func (x *Experiment) Limits() ([]power.Limit, error) { return x.design().Limits() }
+
+// RulePlans returns what each rule needs, and its power under each assumption.
+func (x *Experiment) RulePlans() ([]RulePlan, error) {
+	limits, err := x.Limits()
+	if err != nil {
+		return nil, err
+	}
+	var plans []RulePlan
+	for _, l := range limits {
+		r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable}
+		if l.Needs > 0 {
+			r.Needs = &l.Needs
+		}
+		plans = append(plans, r)
+	}
+	for i, a := range x.Study.Assume {
+		powers, err := x.design().Simulate(a)
+		if err != nil {
+			return nil, x.File.Errorf(fmt.Sprintf("assume[%d]", i), "%v", err)
+		}
+		for k, p := range powers {
+			out := Power{Assumption: a.Name, Missing: p.Missing, Studies: p.Pass + p.Fail + p.Undecided}
+			if out.Studies > 0 {
+				share, undecided := float64(p.Pass)/float64(out.Studies), float64(p.Undecided)/float64(out.Studies)
+				out.Pass, out.Undecided, out.Low, out.High = &share, &undecided, &p.CI.Low, &p.CI.High
+			}
+			plans[k].Power = append(plans[k].Power, out)
+		}
+	}
+	return plans, nil
 }
 
 // pricer prices the expected usage. External pipelines cost nothing here: they

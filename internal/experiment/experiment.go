@@ -98,12 +98,13 @@ func Read(path string, overrides []string, env Env) (*study.File, study.Any, kit
 // Close closes the data.
 func (x *Experiment) Close() error { return x.Bench.Close() }
 
-// Warnings lists data that look wrong but are legal.
+// Warnings lists data and rules that look wrong but are legal.
 func (x *Experiment) Warnings() []string {
+	var list []string
 	if w, ok := x.Bench.(kit.Warner); ok {
-		return w.Warnings()
+		list = w.Warnings()
 	}
-	return nil
+	return append(slices.Clip(list), x.alternatives()...)
 }
 
 // Facts returns counts of the data, or nil if the suite has none.

@@ -41,7 +41,7 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	q := r.question(progress)
+	q := r.asked(progress)
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
@@ -85,16 +85,22 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 }
 
 // question returns the study's settings for the analysis.
-func (r *Run) question(progress *store.Progress) analyse.Question {
-	s := r.Study
-	q := analyse.Question{
-		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: r.Suite.Title, Description: s.Description,
+func (x *Experiment) question() analyse.Question {
+	s := x.Study
+	return analyse.Question{
+		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
-		Run: analyse.Run{ID: r.Record.ID, Version: r.env.Version, Items: len(r.Bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
-			Planned: r.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
-		Primary: r.Primary, Secondary: r.Secondary, Comparisons: r.Pairs,
+		Run: analyse.Run{Version: x.env.Version, Items: len(x.Bench.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
+		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs,
 	}
+}
+
+// asked adds to the question what is known of the run.
+func (r *Run) asked(progress *store.Progress) analyse.Question {
+	q := r.question()
+	q.Run.ID = r.Record.ID
 	if r.HasJudge() {
 		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)
 	}

@@ -57,7 +57,7 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	if err != nil {
 		return nil, err
 	}
-	q := r.question(&store.Progress{})
+	q := r.asked(&store.Progress{})
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // pending trials of other items do not matter here
 	var calls map[string]map[string]eval.Call

@@ -10,6 +10,7 @@ import (
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -26,10 +27,13 @@ type rule struct {
 	reads
 }
 
-// reads are the arms that a rule names, and its comparisons of two arms by a metric.
+// reads is what a rule names.
 type reads struct {
-	arms  []string
-	pairs [][3]string
+	arms      []string
+	estimates [][2]string // an arm and a metric
+	pairs     [][3]string // two arms and a metric
+	either    bool        // it can hold in more than one way: or, not, any, a choice
+	effect    bool        // it reads the interval of d
 }
 
 type class struct {
@@ -75,7 +79,7 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	for i, c := range d.Outcomes {
 		out := class{rule: rule{name: c.Name, text: c.When}, state: State(c.Verdict), advice: c.Advice}
 		if c.When == "" {
-			out.text = "otherwise"
+			out.text = Otherwise
 		} else {
 			out.rule = add(fmt.Sprintf("decide.outcomes[%d].when", i), c.Name, c.When)
 		}
@@ -83,6 +87,47 @@ func Compile(d study.Decide, names Names) (*Rules, []*RuleError) {
 	}
 	return r, problems
 }
+
+// Otherwise is the text of a class without a condition.
+const Otherwise = "otherwise"
+
+// A Rule describes one rule.
+type Rule struct {
+	At        string // its key in the study file
+	Name      string
+	Kind      string // "require" or "outcome"
+	That      string
+	Passes    bool // it can make the gate pass
+	Estimates [][2]string
+	Pairs     [][3]string
+	// Either reports whether it can hold in more than one way: by or, not, any or a
+	// choice.
+	Either bool
+	Effect bool // it reads the interval of d, which takes long to compute
+
+	rule rule
+}
+
+// All describes the rules with a condition, in their order.
+func (r *Rules) All() []Rule {
+	var list []Rule
+	add := func(at, kind string, passes bool, x rule) {
+		if x.program != nil {
+			list = append(list, Rule{at, x.name, kind, x.text, passes, x.estimates, x.pairs, x.either, x.effect, x})
+		}
+	}
+	for i, x := range r.require {
+		add(fmt.Sprintf("decide.require[%d].that", i), "require", true, x)
+	}
+	for i, x := range r.outcomes {
+		add(fmt.Sprintf("decide.outcomes[%d].when", i), "outcome", x.state == Pass, x.rule)
+	}
+	return list
+}
+
+// Reachable reports whether any scores with the items of an analysis could meet the
+// rule.
+func (r Rule) Reachable(a *analyse.Analysis) bool { return r.rule.reachable(viewOf(a)) }
 
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }
@@ -123,6 +168,7 @@ type checker struct {
 
 // Visit implements ast.Visitor.
 func (c *checker) Visit(node *ast.Node) {
+	c.either = c.either || branches(*node)
 	call, ok := (*node).(*ast.CallNode)
 	if !ok || c.err != nil {
 		return
@@ -161,9 +207,26 @@ func (c *checker) Visit(node *ast.Node) {
 			c.arms = append(c.arms, arm)
 		}
 	}
-	if pair := [3]string(append(slices.Clone(args), "", "")[:3]); f.arms == 2 && !slices.Contains(c.pairs, pair) {
-		c.pairs = append(c.pairs, pair)
+	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
+	switch {
+	case f.arms == 2 && !slices.Contains(c.pairs, [3]string(args)):
+		c.pairs = append(c.pairs, [3]string(args))
+	case f.arms == 1 && f.metrics == 1 && !slices.Contains(c.estimates, [2]string(args)):
+		c.estimates = append(c.estimates, [2]string(args))
 	}
+}
+
+// branches reports whether an expression can hold in more than one way.
+func branches(node ast.Node) bool {
+	switch n := node.(type) {
+	case *ast.BinaryNode:
+		return n.Operator == "||" || n.Operator == "or"
+	case *ast.UnaryNode:
+		return n.Operator == "!" || n.Operator == "not"
+	case *ast.ConditionalNode, *ast.BuiltinNode:
+		return true
+	}
+	return false
 }
 
 func isNumber(node ast.Node) bool {

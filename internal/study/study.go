@@ -25,7 +25,9 @@ type Study struct {
 	Metrics     Metrics    `json:"metrics,omitempty"`
 	Statistics  Statistics `json:"statistics,omitempty"`
 	Decide      Decide     `json:"decide,omitempty"`
-	Output      Output     `json:"output,omitempty"`
+	// Assume does not affect a run: plan computes the power of the rules from it.
+	Assume []Assumption `json:"assume,omitempty" jsonschema:"description=True scores under which plan computes how often each rule would be met"`
+	Output Output       `json:"output,omitempty"`
 }
 
 // Any is a study in the type of its suite: a pointer to a struct that embeds
@@ -143,6 +145,23 @@ type Class struct {
 	When    string `json:"when,omitempty" jsonschema:"description=Expression; the last outcome may omit it and then always applies"`
 	Verdict string `json:"verdict" jsonschema:"required,enum=pass,enum=fail,enum=undecided"`
 	Advice  string `json:"advice,omitempty" jsonschema:"description=Recommended action"`
+}
+
+// An Assumption is true scores of arms, and how scores vary.
+type Assumption struct {
+	Name        string         `json:"name" jsonschema:"required,minLength=1"`
+	Scores      []AssumedScore `json:"scores" jsonschema:"required,minItems=1"`
+	SD          float64        `json:"sd,omitempty" jsonschema:"minimum=0,description=Standard deviation of scores that are not 0 or 1 (default half of the largest possible one)"`
+	ICC         float64        `json:"icc,omitempty" jsonschema:"minimum=0,maximum=0.99,description=Intraclass correlation: share of the variance between clusters (default 0)"`
+	Correlation *float64       `json:"correlation,omitempty" jsonschema:"minimum=0,maximum=1,description=Correlation of the scores of two arms on an item (default 0.5)"`
+}
+
+// An AssumedScore is the true mean score of an arm.
+type AssumedScore struct {
+	Arm      string  `json:"arm" jsonschema:"required,minLength=1,description=Id of an arm or a level of arms"`
+	Metric   string  `json:"metric" jsonschema:"required,minLength=1"`
+	Value    float64 `json:"value" jsonschema:"required"`
+	Outcomes int     `json:"outcomes,omitempty" jsonschema:"minimum=1,maximum=10000,description=Opportunities per item of a rate (default 1)"`
 }
 
 // Output configures results and reports.

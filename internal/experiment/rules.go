@@ -1,0 +1,98 @@
+package experiment
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// Unreachable describes the rules that no scores could meet with the study's items.
+func (x *Experiment) Unreachable() ([]string, error) {
+	limits, err := x.Limits()
+	var list []string
+	for _, l := range limits {
+		if !l.Reachable && (l.Rule.Kind == "require" || l.Rule.Passes) {
+			list = append(list, fmt.Sprintf("%s (%q) cannot be met with %s, whatever the answers are: %s",
+				l.Rule.At, l.Rule.Name, text.Plural(len(x.Bench.Items()), "item", "items"), Needed(l.Needs)))
+		}
+	}
+	return list, err
+}
+
+// Needed says how many items a rule needs.
+func Needed(items int) string {
+	if items == 0 {
+		return "no number of items up to 100,000 is enough"
+	}
+	return fmt.Sprintf("it needs %d", items)
+}
+
+// alternatives warns of rules that any of several comparisons or arms could meet
+// without a correction: chance has several tries at them.
+func (x *Experiment) alternatives() []string {
+	var list []string
+	var classes []gate.Rule // that pass: any of them will do
+	for _, r := range x.rules.All() {
+		if r.Either {
+			list = append(list, x.chances(fmt.Sprintf("%s (%q)", r.At, r.Name), r)...)
+		}
+		if r.Kind == "outcome" && r.Passes {
+			classes = append(classes, r)
+		}
+	}
+	if len(classes) < 2 {
+		return list
+	}
+	common, all := classes[0].Pairs, gate.Rule{}
+	for _, r := range classes {
+		common = slices.DeleteFunc(slices.Clone(common), func(p [3]string) bool { return !slices.ContainsFunc(r.Pairs, same(p)) })
+		all.Pairs = append(all.Pairs, r.Pairs...)
+	}
+	if len(common) > 0 { // every class needs it
+		return list
+	}
+	return append(list, x.chances("decide.outcomes", all)...)
+}
+
+// same reports whether a comparison is another one, either way round.
+func same(p [3]string) func([3]string) bool {
+	return func(q [3]string) bool { return q == p || q == [3]string{p[1], p[0], p[2]} }
+}
+
+// chances describes the ways in which a rule could be met that no correction covers.
+func (x *Experiment) chances(name string, r gate.Rule) []string {
+	var pairs [][3]string
+	for _, p := range r.Pairs {
+		if !slices.ContainsFunc(pairs, same(p)) {
+			pairs = append(pairs, p)
+		}
+	}
+	corrected := x.Study.Statistics.Correction != "none"
+	var list []string
+	if len(pairs) > 1 && !(corrected && !slices.ContainsFunc(pairs, func(p [3]string) bool { return !x.primary(p) })) {
+		remedy := "make them primary comparisons on primary metrics"
+		if !corrected {
+			remedy += ", and set statistics.correction"
+		}
+		list = append(list, fmt.Sprintf("%s could be met by any of %s, whose errors add up: %s",
+			name, text.Plural(len(pairs), "comparison", "comparisons"), remedy))
+	}
+	estimates := slices.Compact(slices.SortedFunc(slices.Values(r.Estimates), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }))
+	if len(estimates) > 1 {
+		list = append(list, fmt.Sprintf("%s could be met by any of %s of single arms, whose intervals are not corrected: compare the arms, or require each of them",
+			name, text.Plural(len(estimates), "estimate", "estimates")))
+	}
+	return list
+}
+
+// primary reports whether a comparison is in the corrected family.
+func (x *Experiment) primary(pair [3]string) bool {
+	for _, p := range x.Pairs {
+		if p.Primary && samePair(p, pair[0], pair[1]) && (len(p.Metrics) == 0 || slices.Contains(p.Metrics, pair[2])) {
+			return slices.Contains(x.Primary, pair[2])
+		}
+	}
+	return false
+}

@@ -1,0 +1,355 @@
+package power
+
+import (
+	"fmt"
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/stats"
+	"github.com/scruple-eval/scruple/stats/dist"
+)
+
+// A Power is how often a rule is met in simulated studies.
+type Power struct {
+	Rule                  gate.Rule
+	Missing               string // what the assumption does not say; there is no simulation then
+	Pass, Fail, Undecided int    // numbers of studies
+	// CI is Wilson's interval of the share that passes, for the number of studies.
+	CI stats.Interval
+}
+
+// Studies is how many studies Simulate simulates at most; large ones are fewer, so
+// that at most mostScores scores are drawn.
+const (
+	Studies    = 2000
+	mostScores = 40_000_000
+)
+
+// simulatedResamples bounds the resamples of each simulated study. Fewer make single
+// limits vary more, and the share of studies that pass hardly.
+const simulatedResamples = 2000
+
+// defaultCorrelation is that of two arms' scores on an item.
+const defaultCorrelation = 0.5
+
+// Simulate returns the power of each rule under an assumption. Scores have the
+// stated means exactly in expectation: 0/1 scores and the outcomes of rates are drawn
+// with a proportion for each arm and cluster from a beta distribution, other scores
+// from a beta distribution over the metric's range. Arms are correlated through
+// common normal variates of items and clusters, and the difference of two arms has
+// the intraclass correlation that the scores have. Replicates of an item are assumed
+// to agree. The result depends on the study's seed, the assumption's name and the
+// design only.
+func (d Design) Simulate(a study.Assumption) ([]Power, error) {
+	limits, err := d.Limits()
+	if err != nil {
+		return nil, err
+	}
+	d = d.relevant()
+	// Whether a rule that fails was out of reach is known if all are within it.
+	d.Question.NoReach = !slices.ContainsFunc(limits, func(l Limit) bool { return !l.Reachable })
+	d.Question.Study.Resamples = min(d.Question.Study.Resamples, simulatedResamples)
+	means, err := d.means(a)
+	if err != nil {
+		return nil, err
+	}
+	models, err := d.models(a, means)
+	if err != nil {
+		return nil, err
+	}
+	rules := d.Rules.All()
+	powers := make([]Power, len(rules))
+	for i, r := range rules {
+		powers[i] = Power{Rule: r, Missing: d.missing(r, means)}
+	}
+	if !slices.ContainsFunc(powers, func(p Power) bool { return p.Missing == "" }) {
+		return powers, nil
+	}
+	perStudy := len(d.Items) * len(d.Arms) * max(1, len(d.Suite.Metrics))
+	studies := max(200, min(Studies, mostScores/max(1, perStudy)))
+	verdicts, err := d.verdicts(a, models, studies)
+	if err != nil {
+		return nil, err
+	}
+	for i := range powers {
+		p := &powers[i]
+		if p.Missing != "" {
+			continue
+		}
+		for _, states := range verdicts {
+			switch states[i] {
+			case gate.Pass:
+				p.Pass++
+			case gate.Fail:
+				p.Fail++
+			default:
+				p.Undecided++
+			}
+		}
+		p.CI = stats.Wilson(p.Pass, studies, 0.95)
+	}
+	return powers, nil
+}
+
+// verdicts simulates studies and returns the state of every rule in each.
+func (d Design) verdicts(a study.Assumption, models [][]model, studies int) ([][]gate.State, error) {
+	name := fnv.New64a()
+	fmt.Fprintf(name, "%d %s", d.Question.Run.Seed, a.Name)
+	order := newListed(d.Items)
+	clusters := clustersOf(d.Items)
+	out := make([][]gate.State, studies)
+	errs := make([]error, runtime.GOMAXPROCS(0))
+	var wait sync.WaitGroup
+	for w := range errs {
+		wait.Go(func() {
+			for k := w; k < studies && errs[w] == nil; k += len(errs) {
+				one := d
+				one.Question.Run.Seed += int64(k) // resamples of studies are independent
+				s := draw(rand.New(rand.NewPCG(name.Sum64(), uint64(k))), a, models, clusters, len(d.Items))
+				analysis, err := one.collect(order, s)
+				if err != nil {
+					errs[w] = err
+					return
+				}
+				for _, c := range d.Rules.Decide(analysis).Conditions {
+					if c.That != gate.Otherwise {
+						out[k] = append(out[k], c.State)
+					}
+				}
+			}
+		})
+	}
+	wait.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// An assumed mean is a true score and the outcomes per item.
+type assumed struct {
+	value    float64
+	outcomes int
+}
+
+// means returns the assumed means by arm and metric.
+func (d Design) means(a study.Assumption) (map[[2]string]assumed, error) {
+	means := map[[2]string]assumed{}
+	for _, s := range a.Scores {
+		for _, arm := range d.Arms {
+			if arm.ID != s.Arm && !slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }) {
+				continue
+			}
+			key := [2]string{arm.ID, s.Metric}
+			if _, ok := means[key]; ok && arm.ID != s.Arm {
+				continue // stated by its id
+			}
+			means[key] = assumed{s.Value, max(1, s.Outcomes)}
+		}
+	}
+	return means, nil
+}
+
+// missing says which score of a rule is not assumed.
+func (d Design) missing(r gate.Rule, means map[[2]string]assumed) string {
+	need := slices.Clone(r.Estimates)
+	for _, p := range r.Pairs {
+		need = append(need, [2]string{p[0], p[2]}, [2]string{p[1], p[2]})
+	}
+	for _, n := range need {
+		if i := slices.IndexFunc(d.Suite.Metrics, func(m eval.Metric) bool { return m.Name == n[1] }); d.Suite.Metrics[i].Estimate != nil {
+			return n[1] + " cannot be simulated"
+		}
+		if _, ok := means[n]; !ok {
+			return fmt.Sprintf("no assumed %s of %s", n[1], n[0])
+		}
+	}
+	return ""
+}
+
+// A model draws the scores of one arm by one metric.
+type model struct {
+	outcomes int // per item; 0: the score is a number
+	quantile table
+}
+
+// models returns the models by metric and arm. An arm without an assumed score is
+// drawn like the first that has one; it matters only for corrections.
+func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([][]model, error) {
+	out := make([][]model, len(d.Suite.Metrics))
+	for m, metric := range d.Suite.Metrics {
+		other := assumed{(metric.Min + metric.Max) / 2, 1}
+		for _, arm := range d.Arms {
+			if x, ok := means[[2]string{arm.ID, metric.Name}]; ok {
+				other = x
+				break
+			}
+		}
+		for _, arm := range d.Arms {
+			x, ok := means[[2]string{arm.ID, metric.Name}]
+			if !ok {
+				x = other
+			}
+			q, err := newModel(metric, x, a)
+			if err != nil {
+				return nil, fmt.Errorf("assumption %q: %s of %s: %w", a.Name, metric.Name, arm.ID, err)
+			}
+			out[m] = append(out[m], q)
+		}
+	}
+	return out, nil
+}
+
+func newModel(metric eval.Metric, x assumed, a study.Assumption) (model, error) {
+	if x.value < metric.Min || x.value > metric.Max {
+		return model{}, fmt.Errorf("%v is outside of %v to %v", x.value, metric.Min, metric.Max)
+	}
+	if metric.Binary {
+		// A proportion per arm and cluster has the variance ICC·p(1 − p).
+		return model{x.outcomes, betaTable(x.value, math.Sqrt(a.ICC*x.value*(1-x.value)))}, nil
+	}
+	width := metric.Max - metric.Min
+	if math.IsInf(width, 0) {
+		if a.SD == 0 {
+			return model{}, fmt.Errorf("the metric has no bounds: state sd")
+		}
+		return model{0, normalTable(x.value, a.SD)}, nil
+	}
+	mean := (x.value - metric.Min) / width
+	most := math.Sqrt(mean * (1 - mean))
+	sd := a.SD / width
+	if a.SD == 0 {
+		sd = most / 2
+	}
+	if sd > 0 && sd >= most && most > 0 {
+		return model{}, fmt.Errorf("no scores from %v to %v with the mean %v have the standard deviation %v: it must be below %.4g", metric.Min, metric.Max, x.value, a.SD, most*width)
+	}
+	q := betaTable(mean, sd)
+	for i := range q {
+		q[i] = metric.Min + width*q[i]
+	}
+	return model{0, q}, nil
+}
+
+// A table holds quantiles at evenly spaced probabilities, each for its interval.
+type table []float64
+
+const tableSize = 4096
+
+func (t table) at(p float64) float64 { return t[min(len(t)-1, int(p*float64(len(t))))] }
+
+// betaTable has the mean exactly.
+func betaTable(mean, sd float64) table {
+	if sd == 0 || mean == 0 || mean == 1 {
+		return table{mean}
+	}
+	size := mean*(1-mean)/(sd*sd) - 1
+	b := dist.Beta{A: mean * size, B: (1 - mean) * size}
+	return centred(func(p float64) float64 { return b.Quantile(p) }, mean)
+}
+
+func normalTable(mean, sd float64) table {
+	n := dist.Normal{Mean: mean, SD: sd}
+	return centred(n.Quantile, mean)
+}
+
+// centred tabulates quantiles and shifts those that can move until the mean is
+// exact.
+func centred(quantile func(p float64) float64, mean float64) table {
+	t := make(table, tableSize)
+	var sum float64
+	for i := range t {
+		t[i] = quantile((float64(i) + 0.5) / tableSize)
+		sum += t[i]
+	}
+	if sum > 0 && mean > 0 {
+		for i := range t {
+			t[i] *= mean * tableSize / sum
+		}
+	}
+	return t
+}
+
+// draw draws the scores of one study. The returned function must be called in the
+// order of arms, items and metrics it was drawn for; it only looks them up.
+func draw(r *rand.Rand, a study.Assumption, models [][]model, cluster []int, items int) score {
+	common := defaultCorrelation
+	if a.Correlation != nil {
+		common = *a.Correlation
+	}
+	shared, own := math.Sqrt(common), math.Sqrt(1-common)
+	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
+	clusters := slices.Max(cluster) + 1
+	normals := func(n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = r.NormFloat64()
+		}
+		return list
+	}
+	type fraction struct{ num, den float64 }
+	scores := make([][][]fraction, len(models)) // by metric, arm and item
+	for m, arms := range models {
+		outcomes := 1
+		for _, x := range arms {
+			outcomes = max(outcomes, x.outcomes)
+		}
+		ofClusters, ofItems := normals(clusters), normals(items*outcomes)
+		scores[m] = make([][]fraction, len(arms))
+		for k, x := range arms {
+			list := make([]fraction, items)
+			mine := normals(clusters)
+			for c := range mine {
+				mine[c] = shared*ofClusters[c] + own*mine[c]
+			}
+			for i := range list {
+				z := mine[cluster[i]]
+				if x.outcomes == 0 {
+					item := shared*ofItems[i*outcomes] + own*r.NormFloat64()
+					list[i] = fraction{x.quantile.at(normalCDF(between*z + within*item)), 1}
+					continue
+				}
+				p := x.quantile.at(normalCDF(z))
+				for j := range x.outcomes {
+					if normalCDF(shared*ofItems[i*outcomes+j]+own*r.NormFloat64()) < p {
+						list[i].num++
+					}
+				}
+				list[i].den = float64(x.outcomes)
+			}
+			scores[m][k] = list
+		}
+	}
+	return func(metric, arm, item int) (num, den float64) {
+		f := scores[metric][arm][item]
+		return f.num, f.den
+	}
+}
+
+func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
+
+// clustersOf numbers the clusters of items; an item without one is its own.
+func clustersOf(items []eval.Item) []int {
+	index := map[string]int{}
+	out := make([]int, len(items))
+	next := 0
+	for i, it := range items {
+		if k, ok := index[it.Cluster]; ok && it.Cluster != "" {
+			out[i] = k
+			continue
+		}
+		index[it.Cluster] = next
+		out[i] = next
+		next++
+	}
+	return out
+}
