@@ -21,7 +21,7 @@ type Question struct {
 	Secondary   []string
 	Comparisons []Pair
 	Calibration *eval.Calibration
-	Samples     int  // number of best and of worst trials shown per arm
+	Samples     int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
 	// the intervals of d, and NoReach the reach of comparisons.
 	Overall, NoEffect, NoReach bool
