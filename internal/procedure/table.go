@@ -1,6 +1,7 @@
 package procedure
 
 import (
+	"fmt"
 	"io"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -20,7 +21,7 @@ func (p Procedure) RunTable(r io.Reader, file string, cols []string, params json
 	}
 	result, err := p.Run(params, input)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s of %s: %w", p.Name, file, err)
 	}
 	o, err := members(result)
 	if err != nil {
