@@ -25,7 +25,7 @@ func agreement() []Procedure {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
 		Summary: "Agreement of several raters, the same number for each subject; with kappa by category, Randolph's free-marginal kappa, and intervals from the standard error and by resampling subjects (BCa).",
 		Source:  "statsmodels; Fleiss (1971); Randolph (2005); R irrCAC fleiss.kappa.raw (interval)",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true, Names: "columns"}},
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true, Missing: true, Names: "columns"}},
 		Params: append([]Param{{"columns", "raters", "what the columns of a table are: raters (labels) or categories (counts)"}, confParam},
 			redrawParams...),
 		Labels: map[string]string{"p_bar": "observed agreement (mean P)", "p_e": "agreement expected by chance (P_e)"},
@@ -148,13 +148,17 @@ type fleissParams struct {
 // subjects are counts by subject and category, or all ratings by subject, perhaps
 // with the names of raters or categories.
 type subjects struct {
-	Counts  [][]int    `json:"counts,omitempty"`
-	Ratings [][]string `json:"ratings,omitempty"`
-	Columns []string   `json:"columns,omitempty"`
+	Counts  [][]int     `json:"counts,omitempty"`
+	Ratings [][]*string `json:"ratings,omitempty"`
+	Columns []string    `json:"columns,omitempty"`
 }
 
 func fleiss(p fleissParams, in subjects) (any, error) {
 	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
+		return nil, err
+	}
+	ratings, err := in.complete()
+	if err != nil {
 		return nil, err
 	}
 	counts, categories := in.Counts, in.Columns
@@ -162,9 +166,9 @@ func fleiss(p fleissParams, in subjects) (any, error) {
 	case counts == nil && in.Ratings == nil:
 		return nil, errors.New("input.counts is missing")
 	case counts == nil && p.Columns == "raters":
-		counts, categories = counted(in.Ratings)
+		counts, categories = counted(ratings)
 	case counts == nil:
-		for i, row := range in.Ratings {
+		for i, row := range ratings {
 			counts = append(counts, make([]int, len(row)))
 			for j, label := range row {
 				var err error
@@ -196,6 +200,20 @@ func fleiss(p fleissParams, in subjects) (any, error) {
 		after["p_two_sided"] = Ordered{{"categories", categories}}
 	}
 	return at(p.Conf, extended{explain(f, f.Undefined, warnings...), after}), nil
+}
+
+// complete are the ratings, none of which may be missing.
+func (in subjects) complete() ([][]string, error) {
+	ratings := make([][]string, len(in.Ratings))
+	for i, row := range in.Ratings {
+		for j, l := range row {
+			if l == nil {
+				return nil, fmt.Errorf("row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
+			}
+			ratings[i] = append(ratings[i], *l)
+		}
+	}
+	return ratings, nil
 }
 
 // counted counts each subject's labels, under the labels it returns.

@@ -115,6 +115,7 @@ func TestRefusedTables(t *testing.T) {
 		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3: column "a" is "", expected a label`},
 		{"krippendorff_alpha", "a,b\nx,y\n", "a,b", ""},
 		{"fleiss_kappa", "a,b\n1,2\n3,1\n", "a,b", ""},
+		{"fleiss_kappa", "a,b\n1,2\n3,\n", "a,b", "row 2 lacks rating 2: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not"},
 	} {
 		p, err := Find(c.method)
 		if err != nil {

@@ -108,6 +108,8 @@ func (r *renderer) object(o Ordered, indent string) {
 		case []any:
 			switch {
 			case isAxis(o, e.Key): // shown with the table
+			case e.Key == "labels" && len(v) <= maxEntries && !slices.ContainsFunc(v, func(x any) bool { return !plain(x) }):
+				fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), listed(v))
 			case e.Key == "warnings":
 				for _, x := range v {
 					r.warnings = append(r.warnings, fmt.Sprint(x))
