@@ -192,6 +192,9 @@ func mistake(name string, raw []byte, t reflect.Type, err error) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, semantic)
 	}
+	if name == "params" && value.Kind() == '"' { // the text of --set
+		expected += map[string]string{"a list": ` in JSON: ["x", "y"]`, "an object": ` in JSON: {"x": ["y", "z"]}`}[expected]
+	}
 	return fmt.Errorf("%s is %s, expected %s", name+path(semantic.JSONPointer), found(value), expected)
 }
 

@@ -347,18 +347,21 @@ func runLogistic(p modelOptions, in modelData) (any, error) {
 		sd = append(sd, Entry{t.Name, t.SD})
 	}
 	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
+	warnings := m.Warnings
 	if len(formula.Fixed) > 0 {
-		l, err := m.WithoutFixed(formula.Fixed[0])
-		if err != nil {
-			return nil, err
+		key := "lrt_" + formula.Fixed[0]
+		if l, err := m.WithoutFixed(formula.Fixed[0]); err != nil {
+			r = append(r, Entry{key, nil})
+			warnings = append(warnings, fmt.Sprintf("no %s: %s", key, strings.TrimPrefix(err.Error(), "stats: ")))
+		} else {
+			r = append(r, Entry{key, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 		}
-		r = append(r, Entry{"lrt_" + l.Dropped, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 	}
 	if m.Undefined != "" {
 		r = append(r, Entry{"undefined_reason", m.Undefined})
 	}
-	if len(m.Warnings) > 0 {
-		r = append(r, Entry{"warnings", m.Warnings})
+	if len(warnings) > 0 {
+		r = append(r, Entry{"warnings", warnings})
 	}
 	return r, nil
 }

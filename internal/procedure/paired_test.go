@@ -88,6 +88,7 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "power_paired_t", "input": {"cases": [{"n": 20, "dz": "large"}]}}`, `input.cases[0].dz is "large", expected a number`},
 		{`{"method": "mcnemar", "input": {"table": [[1, 2], null]}}`, "input.table[1] is null, expected a list"},
 		{`{"method": "p_adjust", "params": {"alhpa": 0.01}, "input": {"p": [0.1]}}`, `unknown params.alhpa; did you mean "alpha"?`},
+		{`{"method": "cohen_kappa", "params": {"labels": "low,high"}, "input": {"rater_a": ["low"], "rater_b": ["high"]}}`, `params.labels is "low,high", expected a list in JSON: ["x", "y"]`},
 		{`{"method": "p_adjust", "params": "none", "input": {"p": [0.1]}}`, `params is "none", expected an object`},
 		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": [1]}}`, "equal lengths, got 2 and 1"},
 		{`{"method": "paired_t_test", "input": {"a": [1, "x"], "b": [1, 2]}}`, `input.a[1] is "x", expected a number`},

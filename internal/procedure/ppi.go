@@ -76,7 +76,7 @@ func poweredDifference(p level, in judgedArms) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return at(p.Conf, explain(r, r.Undefined, r.Warnings...)), nil
+	return at(p.Conf, extended{explain(r, r.Undefined, r.Warnings...), map[string]Ordered{"n_clusters_labelled": {aMinusB}}}), nil
 }
 
 // clusters converts labels to numbers; nil means no clusters.

@@ -66,5 +66,8 @@ func sequence(p sequenceParams, in differences) (any, error) {
 	case r.Mean < r.CI.Low || r.Mean > r.CI.High:
 		r.Warnings = []string{"the mean of all observations is outside the interval: check that they are independent and in random order"}
 	}
-	return at(p.Conf, r), nil
+	if in.Diff != nil {
+		return at(p.Conf, r), nil
+	}
+	return at(p.Conf, extended{r, map[string]Ordered{"n": {aMinusB}}}), nil
 }
