@@ -20,7 +20,7 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 	agree := func(t *rapid.T, what string, got, want stats.Bootstrap) {
 		for name, pair := range map[string][2]float64{
 			"estimate": {got.Estimate, want.Estimate}, "sd": {got.SD, want.SD}, "jackknife": {got.JackknifeSE, want.JackknifeSE},
-			"low": {got.BCa.Low, want.BCa.Low}, "high": {got.BCa.High, want.BCa.High},
+			"low": {got.Percentile.Low, want.Percentile.Low}, "high": {got.Percentile.High, want.Percentile.High},
 		} {
 			if d := math.Abs(pair[0] - pair[1]); !(d < 1e-7) && !(math.IsNaN(pair[0]) && math.IsNaN(pair[1])) {
 				t.Fatalf("%s: %s is %v, of units %v", what, name, pair[0], pair[1])

@@ -246,7 +246,7 @@ func gwet(p gwetParams, in givenLabels) (any, error) {
 	switch {
 	case counts != nil && in.Ratings != nil:
 		return nil, errors.New("input has ratings and counts, expected one of them")
-	case counts == nil && in.Ratings == nil:
+	case counts == nil && len(in.Ratings) == 0:
 		return nil, errors.New("input.ratings is missing")
 	case counts == nil:
 		var err error
