@@ -207,18 +207,21 @@ type additive struct {
 	statistic func(total []float64) float64
 }
 
-// maxBootstrapWork bounds the additions of a bootstrap, some seconds.
-const maxBootstrapWork = 5e9
+// maxBootstrapWork bounds the additions of a bootstrap, in random order: some ten
+// seconds.
+const maxBootstrapWork = 4e8
 
 func bootstrapSums(units [][]term, sums int, statistic func([]float64) float64, o BootstrapOptions) (Bootstrap, error) {
 	a := additive{units, make([]float64, sums), statistic}
-	terms := 0
+	each := sums // additions of a resample
 	for i, u := range units {
-		terms += len(u)
+		each += len(u)
 		a.add(a.total, i, 1)
 	}
-	if work := float64(o.Resamples)*float64(terms+sums) + float64(len(units))*float64(sums); work > maxBootstrapWork {
-		return Bootstrap{}, fmt.Errorf("stats: %d resamples of %d units are too many: draw fewer", o.Resamples, len(units))
+	// The jackknife has a statistic for each unit.
+	left := maxBootstrapWork - float64(len(units))*float64(sums)
+	if most := max(0, int(left/float64(each))); o.Resamples > most {
+		return Bootstrap{}, fmt.Errorf("stats: %d resamples of %d units take too long: draw at most %d", o.Resamples, len(units), most)
 	}
 	return bootstrap(a, o)
 }

@@ -138,7 +138,7 @@ func TestMeasureBootstrapRefusals(t *testing.T) {
 		{func() error {
 			_, err := stats.FleissBootstrap([][]int{{2, 0}, {0, 2}}, stats.BootstrapOptions{Resamples: 2_000_000_000, Level: 0.9})
 			return err
-		}, "draw fewer"},
+		}, "take too long: draw at most"},
 		{func() error { _, err := stats.FleissBootstrap([][]int{{2, 0}, {0, 3}}, draws); return err }, "the same number for each"},
 		{func() error {
 			_, err := stats.CalibrationBootstrap([]float64{2}, []bool{true}, 5, false, draws)

@@ -16,7 +16,7 @@ type redraw struct {
 
 var defaultRedraw = redraw{Resamples: 2000, Seed: 1}
 
-var redrawParams = []Param{{"resamples", "2000", "resamples of the bootstrap interval; 0 for none"}, {"seed", "1", "random seed of the bootstrap"}}
+var redrawParams = []Param{{"resamples", "2000", "resamples of the bootstrap interval; 0 means no such interval"}, {"seed", "1", "random seed of the bootstrap"}}
 
 // percentile and bca choose an interval of a bootstrap.
 func percentile(b stats.Bootstrap) (string, stats.Interval) { return "percentile", b.Percentile }
