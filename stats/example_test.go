@@ -303,6 +303,49 @@ func ExampleKrippendorffAlpha() {
 	// Output: 0.743 0.815 0.849 0.797
 }
 
+// Two raters pass nearly everything: kappa is low in spite of 90 % agreement, AC1
+// is not. One row a subject, one column a category.
+func ExampleGwetAC1() {
+	var counts [][]int
+	for i := range 40 {
+		row := []int{2, 0} // both pass it
+		if i%10 == 0 {
+			row = []int{1, 1}
+		}
+		counts = append(counts, row)
+	}
+	f, err := stats.FleissKappa(counts)
+	if err != nil {
+		log.Fatal(err)
+	}
+	g, err := stats.GwetAC1(counts, 0.95)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("agreement %.2f, kappa %.3f, AC1 %.3f (%.3f to %.3f)\n", g.Observed, f.Kappa, g.AC1, g.CI.Low, g.CI.High)
+	// Output: agreement 0.90, kappa -0.053, AC1 0.890 (0.771 to 1.000)
+}
+
+// Whole units are resampled, with all their ratings.
+func ExampleKrippendorffBootstrap() {
+	nan := math.NaN()
+	ratings := [][]float64{
+		{1, 2, 3, 3, 2, 1, 4, 1, 2, nan, nan, nan},
+		{1, 2, 3, 3, 2, 2, 4, 1, 2, 5, nan, 3},
+		{nan, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, nan},
+		{1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, nan},
+	} // Krippendorff's example
+	b, err := stats.KrippendorffBootstrap(ratings, stats.Nominal, stats.BootstrapOptions{Resamples: 2000, Level: 0.95, Seed: 1})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("alpha %.3f of %d units, %.2f to %.2f\n", b.Estimate, b.Clusters, b.BCa.Low, b.BCa.High)
+	fmt.Println(b.Warnings)
+	// Output:
+	// alpha 0.743 of 11 units, 0.40 to 0.94
+	// [only 11 clusters: below 20, intervals are rough]
+}
+
 func ExampleCalibrationCurve() {
 	r, err := stats.CalibrationCurve([]float64{0.9, 0.9, 0.8, 0.8, 0.3, 0.2}, []bool{true, false, true, true, false, false}, 2, false, 0.95)
 	if err != nil {

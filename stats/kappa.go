@@ -169,8 +169,9 @@ type Fleiss struct {
 	PBar      float64   `json:"p_bar"` // observed agreement
 	PE        float64   `json:"p_e"`   // chance agreement
 	Kappa     float64   `json:"kappa"`
-	SENull    float64   `json:"se_null"`
-	Z         float64   `json:"z"` // NaN where SENull is 0
+	SE        float64   `json:"se"`      // of subjects drawn from a large population; see Interval
+	SENull    float64   `json:"se_null"` // under κ = 0
+	Z         float64   `json:"z"`       // NaN where SENull is 0
 	P         float64   `json:"p_two_sided"`
 	Category  []float64 `json:"category_kappa"` // NaN for a category that is never or always given
 	Randolph  float64   `json:"randolph_kappa"` // chance agreement is 1/categories; NaN for one category
@@ -181,7 +182,9 @@ type Fleiss struct {
 // every subject has the same number of raters.
 //
 // Source: Fleiss (1971); standard error Fleiss, Nee & Landis (1979); Randolph
-// (2005). Reference: statsmodels fleiss_kappa, R irr::kappam.fleiss.
+// (2005); standard error of the estimate Gwet (2014), Handbook of Inter-Rater
+// Reliability. Reference: statsmodels fleiss_kappa, R irr::kappam.fleiss, irrCAC
+// fleiss.kappa.raw.
 func FleissKappa(counts [][]int) (Fleiss, error) {
 	rows, cols, n, err := margins(counts)
 	if err != nil {
@@ -197,7 +200,7 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 		return Fleiss{}, fmt.Errorf("stats: agreement needs 2 raters or more, got %v", raters)
 	}
 	nan := math.NaN()
-	f := Fleiss{Subjects: len(rows), Raters: int(raters), Kappa: nan, SENull: nan, Z: nan, P: nan, Randolph: nan}
+	f := Fleiss{Subjects: len(rows), Raters: int(raters), Kappa: nan, SE: nan, SENull: nan, Z: nan, P: nan, Randolph: nan}
 	subjects := float64(len(rows))
 	together, apart := 0.0, make([]float64, len(cols)) // Σ x(x − 1); Σ x(raters − x) by category
 	for _, row := range counts {
@@ -228,10 +231,30 @@ func FleissKappa(counts [][]int) (Fleiss, error) {
 		return f, nil
 	}
 	f.Kappa = (f.PBar - f.PE) / (1 - f.PE)
+	// Each subject's contribution to the estimate, linearised in the shares.
+	parts := make([]float64, len(counts))
+	for i, row := range counts {
+		var chance float64
+		for j, x := range row {
+			chance += float64(x) / raters * cols[j] / n
+		}
+		parts[i] = (sameRating(row, raters)-f.PE)/(1-f.PE) - 2*(1-f.Kappa)*(chance-f.PE)/(1-f.PE)
+	}
+	f.SE = standardError(parts)
 	f.SENull = math.Sqrt2 * math.Sqrt(math.Max(0, pq*pq-skew)) / (pq * math.Sqrt(subjects*raters*(raters-1)))
 	if f.SENull > 0 {
 		f.Z = f.Kappa / f.SENull
 		f.P = 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(f.Z))
 	}
 	return f, nil
+}
+
+// Interval is κ ± t·SE with subjects − 1 degrees of freedom, cut off at 1. It is
+// undefined where all subjects contribute the same, as in perfect agreement.
+func (f Fleiss) Interval(level float64) Interval {
+	if !(f.SE > 0) || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	half := tQuantile((1-level)/2, float64(f.Subjects-1)) * f.SE
+	return Interval{f.Kappa - half, math.Min(1, f.Kappa+half), level}
 }

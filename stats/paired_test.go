@@ -281,6 +281,52 @@ func TestSignedRanksOfR(t *testing.T) {
 	}
 }
 
+// TestNormalHodgesLehmannInterval of data with ties and a zero: R prints, for
+// wilcox.test(extra ~ group, paired = TRUE, conf.int = TRUE) on its data set
+// sleep, -2.949921 to -1.050018 and the estimate -1.400031; its root search stops
+// within 1e-4 of a Walsh average. Shifted past a limit the test rejects.
+func TestNormalHodgesLehmannInterval(t *testing.T) {
+	t.Parallel()
+	r, err := stats.WilcoxonSignedRank(drug1, drug2, stats.TwoSided, 0.95)
+	if err != nil || !math.IsNaN(r.HLCI.Low) {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	for _, c := range []struct{ got, want float64 }{{r.HLNormal.Low, -2.949921}, {r.HLNormal.High, -1.050018}, {r.HodgesLehmann, -1.400031}} {
+		if !(math.Abs(c.got-c.want) < 1e-4) {
+			t.Errorf("%v, R %v", c.got, c.want)
+		}
+	}
+	same(t, "low", r.HLNormal.Low, -2.95)
+	same(t, "high", r.HLNormal.High, -1.05)
+	if r, _ := stats.WilcoxonSignedRank([]float64{1, 1, 2}, make([]float64, 3), stats.TwoSided, 0.95); !math.IsNaN(r.HLNormal.Low) {
+		t.Errorf("three differences: %v", r.HLNormal)
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		d := rapid.SliceOfN(rapid.Float64Range(-3, 3), 8, 40).Draw(t, "differences")
+		for i := range d {
+			d[i] = math.Round(8*d[i]) / 8 // ties
+		}
+		d = slices.DeleteFunc(d, func(x float64) bool { return x == 0 })
+		level := rapid.SampledFrom([]float64{0.5, 0.8, 0.95}).Draw(t, "level")
+		p := func(shift float64) float64 {
+			shifted := make([]float64, len(d))
+			for i := range d {
+				shifted[i] = shift
+			}
+			r, _ := stats.WilcoxonSignedRank(d, shifted, stats.TwoSided, level)
+			return r.PContinuity
+		}
+		r, err := stats.WilcoxonSignedRank(d, make([]float64, len(d)), stats.TwoSided, level)
+		if err != nil || math.IsNaN(r.HLNormal.Low) || r.HLNormal.Low == r.HLNormal.High {
+			return
+		}
+		const step = 1e-6
+		if p(r.HLNormal.Low-step) > 1-level || p(r.HLNormal.High+step) > 1-level || p(r.HLNormal.Low+step) <= 1-level || p(r.HLNormal.High-step) <= 1-level {
+			t.Errorf("%v: p outside %v %v, inside %v %v", r.HLNormal, p(r.HLNormal.Low-step), p(r.HLNormal.High+step), p(r.HLNormal.Low+step), p(r.HLNormal.High-step))
+		}
+	})
+}
+
 // TestSignedRanksOfMany: beyond what is counted the approximation stands
 // alone and says so; the estimate is there for any number.
 func TestSignedRanksOfMany(t *testing.T) {

@@ -13,8 +13,9 @@
 //	                        FitMixed, FitLogistic (random intercepts)
 //	proportions             Wilson, ClopperPearson, Jeffreys, AgrestiCoull, CompareProportions
 //	tables of counts        ChiSquared, RowPairs, Fisher
-//	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha
+//	agreement of raters     KappaTable, CohenKappa, FleissKappa, KrippendorffAlpha, GwetAC1
 //	confidences, scores     CalibrationCurve, ROC, CompareROC
+//	bootstrap of measures   FleissBootstrap, KrippendorffBootstrap, CalibrationBootstrap, BootstrapClusters
 //	judges and people       PredictionPowered, PredictionPoweredClusters, PredictionPoweredDiff
 //	watched runs            Sequence, ConfidenceSequence
 //	many tests              Adjust; Bonferroni, Holm, Hochberg, BH, BY

@@ -34,8 +34,9 @@ type SignedRank struct {
 	RankBiserial  float64  `json:"rank_biserial"` // (W+ − W−)/(W+ + W−)
 	PrattZ        float64  `json:"pratt_z"`       // zeros ranked, then dropped
 	PrattP        float64  `json:"pratt_p_normal"`
-	HodgesLehmann float64  `json:"hodges_lehmann"`            // median of the averages of two differences, those of 0 left out
-	HLCI          Interval `json:"hodges_lehmann_ci95_exact"` // undefined with ties, zeros or many pairs
+	HodgesLehmann float64  `json:"hodges_lehmann"`             // median of the averages of two differences, those of 0 left out
+	HLCI          Interval `json:"hodges_lehmann_ci95_exact"`  // undefined with ties, zeros or many pairs
+	HLNormal      Interval `json:"hodges_lehmann_ci95_normal"` // the shifts that PContinuity (two-sided) does not reject; undefined with too few pairs
 	Undefined     string   `json:"undefined_reason,omitzero"`
 	Warnings      []string `json:"warnings,omitempty"`
 }
@@ -50,8 +51,9 @@ const maxExactRanks = 2000
 // so that 0.3 − 0.1 and 0.4 − 0.2 are ties; zeros are dropped.
 //
 // The exact distribution is counted on average ranks by the shift algorithm
-// (Streitberg & Röhmel 1986) and holds with ties. References: R wilcox.test,
-// exactRankTests::wilcox.exact, coin::wilcoxsign_test (Pratt).
+// (Streitberg & Röhmel 1986) and holds with ties. References: R wilcox.test
+// (4.2: zeros are dropped for the interval, too, so that it agrees with the
+// p-value), exactRankTests::wilcox.exact, coin::wilcoxsign_test (Pratt).
 func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) (SignedRank, error) {
 	if err := checkLevel(level); err != nil {
 		return SignedRank{}, err
@@ -67,7 +69,7 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	}
 	nan := math.NaN()
 	r := SignedRank{N: len(diff), PExact: nan, PNormal: nan, PContinuity: nan, Z: nan, PrattZ: nan, PrattP: nan,
-		RankBiserial: nan, HodgesLehmann: nan, HLCI: undefinedInterval(level)}
+		RankBiserial: nan, HodgesLehmann: nan, HLCI: undefinedInterval(level), HLNormal: undefinedInterval(level)}
 	kept := slices.DeleteFunc(slices.Clone(diff), func(d float64) bool { return d == 0 })
 	r.Used, r.Zeros = len(kept), len(diff)-len(kept)
 	if r.Used == 0 {
@@ -90,6 +92,7 @@ func WilcoxonSignedRank(a, b []float64, alternative Alternative, level float64) 
 	n := len(kept)
 	middle := n * (n + 1) / 2
 	r.HodgesLehmann = walsh(kept, (middle+1)/2)/2 + walsh(kept, middle/2+1)/2
+	r.normalInterval(kept, level)
 	if r.Used > maxExactRanks {
 		r.Warnings = append(r.Warnings, fmt.Sprintf("%d differences: above %d, only the normal approximation is used", r.Used, maxExactRanks))
 		return r, nil
@@ -210,6 +213,25 @@ func (r *SignedRank) shiftInterval(sorted []float64, sums rankSums, level float6
 		r.Warnings = append(r.Warnings, fmt.Sprintf("the exact interval of %d differences has a coverage of at most %.4g", n, 1-math.Ldexp(2, -n)))
 	}
 	r.HLCI = Interval{walsh(sorted, cut), walsh(sorted, n*(n+1)/2+1-cut), level}
+}
+
+// normalInterval inverts the normal approximation with continuity correction.
+// Shifted by d, the rank sum of the positive differences is the number of Walsh
+// averages above d, and only equal differences stay tied: the limits are Walsh
+// averages, which R's root search comes near.
+func (r *SignedRank) normalInterval(sorted []float64, level float64) {
+	n := float64(len(sorted))
+	_, ties := averageRanks(sorted)
+	sd := math.Sqrt(n*(n+1)*(2*n+1)/24 - ties/48)
+	if sd == 0 {
+		return
+	}
+	all := len(sorted) * (len(sorted) + 1) / 2
+	cut := int(math.Ceil(n*(n+1)/4 - 0.5 - zQuantile((1-level)/2)*sd))
+	if cut < 1 {
+		return // too few differences: the test rejects no shift at this level
+	}
+	r.HLNormal = Interval{walsh(sorted, cut), walsh(sorted, all+1-cut), level}
 }
 
 // rankSums is the distribution of the sum of the ranks whose sign is positive

@@ -34,7 +34,10 @@ func statsVerb(a *app) *cobra.Command {
 
 --cols gives the columns in the order of the method's roles, or by name:
 --cols a=ctn,b=idiomatic. --set gives an option, its value as JSON or as text:
---set alternative=greater --set factor_levels='{"kernel":["literal","ctn"]}'.
+--set alternative=greater --set conf=0.9 --set labels='["low","medium","high"]'.
+
+A table has a header and fields separated by commas, semicolons or tabs; it may be
+UTF-16 with a byte order mark, and packed with gzip. Numbers have decimal points.
 
 A case is a JSON object with method, params and input; its result on stdout is
 one JSON object. Undefined values are null. An invalid case gives
@@ -125,13 +128,9 @@ func (a *app) statsTable(p procedure.Procedure, o statsOptions) error {
 	if name == "-" {
 		name = "stdin"
 	}
-	input, err := procedure.ReadTable(r, name, p.Columns, cols)
+	result, err := p.RunTable(r, name, cols, params)
 	if err != nil {
 		return err
-	}
-	result, err := p.Run(params, input)
-	if err != nil {
-		return fmt.Errorf("%s of %s: %w", p.Name, name, err)
 	}
 	if a.json {
 		return printJSON(a.out, result)

@@ -15,29 +15,40 @@ import (
 func agreement() []Procedure {
 	return []Procedure{{
 		Name: "cohen_kappa", Title: "Cohen's kappa",
-		Summary: "Agreement of two raters beyond chance, unweighted and with linear and quadratic weights on the order of labels; also percent agreement and the largest kappa that the margins allow.",
+		Summary: "Agreement of two raters beyond chance, unweighted and with linear and quadratic weights on the rank of labels; also percent agreement and the largest kappa that the margins allow. Weights need an order: give labels, unless all labels are numbers.",
 		Source:  "scikit-learn, statsmodels; Fleiss, Cohen & Everitt (1969)",
 		Columns: []Role{{Name: "rater_a", Doc: "labels of the first rater", Kind: Label}, {Name: "rater_b", Doc: "labels of the second rater", Kind: Label}},
-		Params:  []Param{{"labels", "sorted labels found in the data", "labels in their order"}},
-		method:  typed[kappaParams, raters]{answer: kappa},
+		Params:  []Param{{"labels", "those in the data, numbers by value", "all labels in their order: [\"low\", \"medium\", \"high\"]"}, confParam},
+		Labels:  map[string]string{"table": "table (rows: rater_a, columns: rater_b)"},
+		method:  typed[kappaParams, raters]{defaults: kappaParams{level: level{0.95}}, answer: kappa},
 	}, {
 		Name: "fleiss_kappa", Title: "Fleiss' kappa",
-		Summary: "Agreement of several raters, the same number for each subject; with kappa by category and Randolph's free-marginal kappa.",
-		Source:  "statsmodels; Fleiss (1971); Randolph (2005)",
-		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true}},
-		Params:  []Param{{"columns", "raters", "what the columns of a table are: raters (labels) or categories (counts)"}},
-		method:  typed[fleissParams, subjects]{defaults: fleissParams{"raters"}, answer: fleiss},
+		Summary: "Agreement of several raters, the same number for each subject; with kappa by category, Randolph's free-marginal kappa, and intervals from the standard error and by resampling subjects (BCa).",
+		Source:  "statsmodels; Fleiss (1971); Randolph (2005); R irrCAC fleiss.kappa.raw (interval)",
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater; or counts, one column per category", Kind: Label, Many: true, ByRow: true, Missing: true, Names: "columns"}},
+		Params: append([]Param{{"columns", "raters", "what the columns of a table are: raters (labels) or categories (counts)"}, confParam},
+			redrawParams...),
+		Labels: map[string]string{"p_bar": "observed agreement (mean P)", "p_e": "agreement expected by chance (P_e)"},
+		method: typed[fleissParams, subjects]{defaults: fleissParams{level{0.95}, defaultRedraw, "raters"}, answer: fleiss},
+	}, {
+		Name: "gwet_ac1", Title: "Gwet's AC1",
+		Summary: "Agreement of two or more raters beyond chance, with missing ratings. Unlike kappa it stays near the observed agreement when one category is far more frequent than the others. Its interval is about subjects like these, rated by these raters.",
+		Source:  "Gwet (2008); R irrCAC gwet.ac1.raw",
+		Columns: []Role{{Name: "ratings", Doc: "labels, one column per rater, one row per subject; empty means missing", Kind: Label, Many: true, Missing: true}},
+		Params:  []Param{{"labels", "those in the data", "all categories that could be given: more of them lower chance agreement"}, confParam},
+		method:  typed[gwetParams, givenLabels]{defaults: gwetParams{level: level{0.95}}, answer: gwet},
 	}, {
 		Name: "krippendorff_alpha", Title: "Krippendorff's alpha",
-		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales.",
+		Summary: "Agreement of any number of raters with missing ratings, on nominal, ordinal, interval or ratio scales, with an interval by resampling units (BCa).",
 		Source:  "Krippendorff (2011)",
 		Columns: []Role{{Name: "ratings", Doc: "ratings, one column per rater, one row per unit; empty means missing", Kind: Either, Many: true, Missing: true}},
-		Params:  []Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}},
-		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{"nominal"}, answer: krippendorff},
+		Params:  append([]Param{{"level", "nominal", "nominal, ordinal, interval or ratio"}, confParam}, redrawParams...),
+		method:  typed[krippendorffParams, ratings]{defaults: krippendorffParams{redraw: defaultRedraw, Conf: 0.95, Level: "nominal"}, answer: krippendorff},
 	}}
 }
 
 type kappaParams struct {
+	level
 	Labels []string `json:"labels"`
 }
 
@@ -47,51 +58,117 @@ type raters struct {
 }
 
 func kappa(p kappaParams, in raters) (any, error) {
-	labels := p.Labels
+	labels, a, b := normal(p.Labels), normal(in.A), normal(in.B)
+	var warnings []string
+	ordered := labels != nil
 	if labels == nil {
-		labels = distinct(slices.Concat(in.A, in.B))
+		labels = distinct(slices.Concat(a, b))
+		// Two labels have the same weights in either order.
+		ordered = len(labels) < 3 || allNumbers(labels)
+	}
+	switch {
+	case !ordered:
+		warnings = append(warnings, fmt.Sprintf("no weighted kappa: the order of the labels %.80q is unknown; give it as labels, such as --set labels='[\"low\", \"medium\", \"high\"]'", labels))
+	case allNumbers(labels) && !evenlySpaced(labels):
+		warnings = append(warnings, fmt.Sprintf("weights go by the rank of a label, not by its value: if a grade is missing from %.80q, give all of them as labels", labels))
 	}
 	if len(labels) > 1000 {
 		return nil, fmt.Errorf("%d different labels: too many for a table", len(labels))
 	}
-	table, err := stats.KappaTable(in.A, in.B, labels)
+	table, err := stats.KappaTable(a, b, labels)
 	if err != nil {
 		return nil, err
 	}
 	var by [3]stats.Kappa
 	for weights := range by {
-		if by[weights], err = stats.CohenKappa(table, stats.Weights(weights), 0.95); err != nil {
+		if by[weights], err = stats.CohenKappa(table, stats.Weights(weights), p.Conf); err != nil {
 			return nil, err
 		}
 	}
-	of := func(weights stats.Weights) any { return explain(by[weights], by[weights].Undefined) }
-	return Ordered{{"n", by[0].N}, {"labels", labels}, {"table", table}, {"percent_agreement", by[0].Agreement},
-		{"unweighted", of(stats.Unweighted)}, {"linear", of(stats.LinearWeights)}, {"quadratic", of(stats.QuadraticWeights)},
-		{"kappa_max", by[0].Max}}, nil
+	of := func(weights stats.Weights) any {
+		if weights != stats.Unweighted && !ordered {
+			return nil
+		}
+		return explain(by[weights], by[weights].Undefined)
+	}
+	r := Ordered{{"n", by[0].N}, {"labels", labels}, {"table", table}, {"percent_agreement", by[0].Agreement},
+		{"unweighted", of(stats.Unweighted)}, {"linear", of(stats.LinearWeights)}, {"quadratic", of(stats.QuadraticWeights)}}
+	if ordered {
+		r = append(r, Entry{"weights", "by rank in labels"})
+	}
+	r = append(r, Entry{"kappa_max", by[0].Max})
+	if warnings != nil {
+		r = append(r, Entry{"warnings", warnings})
+	}
+	return at(p.Conf, r), nil
+}
+
+// normal writes 1.0 as 1, in labels that a list and a table may have written
+// differently.
+func normal(labels []string) []string {
+	if labels == nil {
+		return nil
+	}
+	out := make([]string, len(labels))
+	for i, l := range labels {
+		out[i] = textLabel(l)
+	}
+	return out
+}
+
+func allNumbers(labels []string) bool {
+	return !slices.ContainsFunc(labels, func(l string) bool {
+		x, err := strconv.ParseFloat(l, 64)
+		return err != nil || math.IsNaN(x) || math.IsInf(x, 0)
+	})
+}
+
+// evenlySpaced reports whether steps between numbers are the same, to rounding.
+func evenlySpaced(labels []string) bool {
+	var xs []float64
+	for _, l := range labels {
+		x, _ := strconv.ParseFloat(l, 64)
+		xs = append(xs, x)
+	}
+	for i := 2; i < len(xs); i++ {
+		first, step := xs[1]-xs[0], xs[i]-xs[i-1]
+		if !(math.Abs(step-first) <= 1e-9*math.Abs(first)) {
+			return false
+		}
+	}
+	return true
 }
 
 type fleissParams struct {
+	level
+	redraw
 	Columns string `json:"columns"`
 }
 
-// subjects are counts by subject and category, or all ratings by subject.
+// subjects are counts by subject and category, or all ratings by subject, perhaps
+// with the names of raters or categories.
 type subjects struct {
-	Counts  [][]int    `json:"counts,omitempty"`
-	Ratings [][]string `json:"ratings,omitempty"`
+	Counts  [][]int     `json:"counts,omitempty"`
+	Ratings [][]*string `json:"ratings,omitempty"`
+	Columns []string    `json:"columns,omitempty"`
 }
 
 func fleiss(p fleissParams, in subjects) (any, error) {
 	if err := choice("params.columns", p.Columns, "raters", "categories"); err != nil {
 		return nil, err
 	}
-	counts := in.Counts
+	ratings, err := in.complete()
+	if err != nil {
+		return nil, err
+	}
+	counts, categories := in.Counts, in.Columns
 	switch {
 	case counts == nil && in.Ratings == nil:
 		return nil, errors.New("input.counts is missing")
 	case counts == nil && p.Columns == "raters":
-		counts = counted(in.Ratings)
+		counts, categories = counted(ratings)
 	case counts == nil:
-		for i, row := range in.Ratings {
+		for i, row := range ratings {
 			counts = append(counts, make([]int, len(row)))
 			for j, label := range row {
 				var err error
@@ -105,11 +182,42 @@ func fleiss(p fleissParams, in subjects) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explain(f, f.Undefined), nil
+	if categories != nil && len(categories) != len(f.Category) {
+		return nil, fmt.Errorf("input.columns has %d names, input.counts %d categories", len(categories), len(f.Category))
+	}
+	drawn, warnings, err := p.redraw.run(p.Conf, "kappa", "subjects", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+		return stats.FleissBootstrap(counts, o)
+	}, bca)
+	if err != nil {
+		return nil, err
+	}
+	interval := f.Interval(p.Conf)
+	if f.Undefined == "" && math.IsNaN(interval.Low) {
+		warnings = append([]string{"no interval of kappa: all subjects contribute the same to it"}, warnings...)
+	}
+	after := map[string]Ordered{"se": {{"ci95", interval}}, "randolph_kappa": drawn}
+	if categories != nil {
+		after["p_two_sided"] = Ordered{{"categories", categories}}
+	}
+	return at(p.Conf, extended{explain(f, f.Undefined, warnings...), after}), nil
 }
 
-// counted counts each subject's labels.
-func counted(ratings [][]string) [][]int {
+// complete are the ratings, none of which may be missing.
+func (in subjects) complete() ([][]string, error) {
+	ratings := make([][]string, len(in.Ratings))
+	for i, row := range in.Ratings {
+		for j, l := range row {
+			if l == nil {
+				return nil, fmt.Errorf("row %d lacks rating %d: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not", i+1, j+1)
+			}
+			ratings[i] = append(ratings[i], *l)
+		}
+	}
+	return ratings, nil
+}
+
+// counted counts each subject's labels, under the labels it returns.
+func counted(ratings [][]string) ([][]int, []string) {
 	categories := distinct(slices.Concat(ratings...))
 	at := indices(categories)
 	counts := make([][]int, len(ratings))
@@ -119,11 +227,90 @@ func counted(ratings [][]string) [][]int {
 			counts[i][at[l]]++
 		}
 	}
-	return counts
+	return counts, categories
+}
+
+type gwetParams struct {
+	level
+	Labels []string `json:"labels"`
+}
+
+// givenLabels are ratings by rater, or counts by subject and category.
+type givenLabels struct {
+	Ratings [][]*string `json:"ratings,omitempty"`
+	Counts  [][]int     `json:"counts,omitempty"`
+}
+
+func gwet(p gwetParams, in givenLabels) (any, error) {
+	counts, labels := in.Counts, p.Labels
+	switch {
+	case counts != nil && in.Ratings != nil:
+		return nil, errors.New("input has ratings and counts, expected one of them")
+	case counts == nil && len(in.Ratings) == 0:
+		return nil, errors.New("input.ratings is missing")
+	case counts == nil:
+		var err error
+		if counts, labels, err = in.count(normal(p.Labels)); err != nil {
+			return nil, err
+		}
+	case labels != nil && len(counts) > 0 && len(labels) != len(counts[0]):
+		return nil, fmt.Errorf("params.labels has %d labels, input.counts %d categories", len(labels), len(counts[0]))
+	}
+	g, err := stats.GwetAC1(counts, p.Conf)
+	if err != nil {
+		return nil, err
+	}
+	var names Ordered
+	if labels != nil {
+		names = Ordered{{"labels", labels}}
+	}
+	return at(p.Conf, extended{explain(g, g.Undefined, g.Warnings...), map[string]Ordered{"n_categories": names}}), nil
+}
+
+// count counts each subject's labels, which are those in the data if none are
+// given.
+func (in givenLabels) count(labels []string) ([][]int, []string, error) {
+	var all []string
+	for r, row := range in.Ratings {
+		if len(row) != len(in.Ratings[0]) {
+			return nil, nil, fmt.Errorf("input.ratings[%d] has %d ratings, the first rater has %d", r, len(row), len(in.Ratings[0]))
+		}
+		for _, l := range row {
+			if l != nil {
+				all = append(all, textLabel(*l))
+			}
+		}
+	}
+	if labels == nil {
+		labels = distinct(all)
+	}
+	at := indices(labels)
+	if len(at) < len(labels) {
+		return nil, nil, fmt.Errorf("params.labels %q has a duplicate", labels)
+	}
+	var counts [][]int
+	for u := range in.Ratings[0] {
+		row := make([]int, len(labels))
+		for r := range in.Ratings {
+			l := in.Ratings[r][u]
+			if l == nil {
+				continue
+			}
+			k, known := at[textLabel(*l)]
+			if !known {
+				return nil, nil, fmt.Errorf("input.ratings[%d][%d] is %s, expected one of params.labels %.80q", r, u, quoted(*l), labels)
+			}
+			row[k]++
+		}
+		counts = append(counts, row)
+	}
+	return counts, labels, nil
 }
 
 type krippendorffParams struct {
-	Level string `json:"level"`
+	redraw
+	Conf  float64 `json:"conf"`
+	Level string  `json:"level"`
 }
 
 // ratings are lists by rater, read by the level of measurement.
@@ -152,7 +339,19 @@ func krippendorff(p krippendorffParams, in ratings) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explain(k, k.Undefined), nil
+	if err := (level{p.Conf}).check(); err != nil {
+		return nil, err
+	}
+	if k.Undefined != "" {
+		return at(p.Conf, explain(k, k.Undefined)), nil
+	}
+	drawn, warnings, err := p.redraw.run(p.Conf, "alpha", "units", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+		return stats.KrippendorffBootstrap(rows, scale, o)
+	}, bca)
+	if err != nil {
+		return nil, err
+	}
+	return at(p.Conf, extended{explain(k, k.Undefined, warnings...), map[string]Ordered{"alpha": drawn}}), nil
 }
 
 // numeric reads ratings that are numbers.

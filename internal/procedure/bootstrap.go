@@ -16,7 +16,7 @@ func bootstraps() []Procedure {
 		Summary: "Percentile, basic and BCa interval of a pooled mean or a ratio of sums when rows are clustered; whole clusters are resampled.",
 		Source:  "Efron (1987); scipy.stats.bootstrap",
 		Columns: roles,
-		Params: []Param{{"resamples", "10000", "resamples drawn"}, {"conf", "0.95", "confidence level"}, {"seed", "1", "random seed"},
+		Params: []Param{{"resamples", "10000", "resamples drawn"}, confParam, {"seed", "1", "random seed"},
 			{"workers", "1", "number of goroutines; does not change the result"}},
 		method: typed[bootstrapParams, clustered]{answer: bootstrapped,
 			defaults: bootstrapParams{drawParams{Resamples: 10000, Seed: 1, Workers: 1}, 0.95}},
@@ -24,7 +24,7 @@ func bootstraps() []Procedure {
 		Name: "cluster_bootstrap_fixed_resamples", Title: "Cluster bootstrap with resamples given",
 		Summary: "The same with the resamples in params.indices, following SciPy and R's boot.",
 		Source:  "scipy.stats.bootstrap; R boot::boot.ci",
-		Params:  []Param{{"indices", "", "one list of cluster indices per resample"}, {"indices_base", "0", "index of the first cluster"}, {"conf", "0.95", "confidence level"}},
+		Params:  []Param{{"indices", "", "one list of cluster indices per resample"}, {"indices_base", "0", "index of the first cluster"}, confParam},
 		method:  typed[resampleParams, resampledInput]{defaults: resampleParams{Conf: 0.95}, answer: resampled},
 	}}
 }
@@ -89,7 +89,7 @@ func bootstrapped(p bootstrapParams, in clustered) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bootstrap(b, len(in.Diff), nil), nil
+	return at(p.Conf, bootstrap(b, len(in.Diff), nil)), nil
 }
 
 // bootstrap adds the number of rows, some replicates, the name that quantiles
@@ -139,9 +139,9 @@ func resampled(p resampleParams, in resampledInput) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bootstrap(b, len(in.Diff), Ordered{
+	return at(p.Conf, bootstrap(b, len(in.Diff), Ordered{
 		{"scipy", Ordered{{"percentile", b.Percentile}, {"basic", b.Basic}, {"bca", b.BCa}, {"bca_z0", b.Z0}, {"bca_acceleration", b.Acceleration},
 			{"bca_alphas", b.Alphas}, {"standard_error", b.SD}}},
 		{"r_boot", b.BootCI()},
-	}), nil
+	})), nil
 }

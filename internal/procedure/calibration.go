@@ -5,21 +5,26 @@ import "github.com/scruple-eval/scruple/stats"
 func calibrations() []Procedure {
 	return []Procedure{{
 		Name: "calibration", Title: "Reliability curve and calibration error",
-		Summary: "Whether stated confidences match observed frequencies: reliability curve, expected and maximum calibration error, Brier score.",
+		Summary: "Whether stated confidences match observed frequencies: reliability curve, expected and maximum calibration error, Brier score. The bootstrap interval of the expected error resamples cases (percentiles); like the error itself it lies too high in small samples.",
 		Source:  "Guo et al. (2017); Nixon et al. (2019)",
 		Columns: []Role{{Name: "confidence", Doc: "between 0 and 1"}, {Name: "outcome", Doc: "observed outcome", Kind: Binary}},
-		Params:  []Param{{"bins", "10", "number of bins"}, {"equal_counts", "false", "bins of equal size instead of equal width"}},
-		method:  typed[calibrationParams, confidences]{defaults: calibrationParams{Bins: 10}, answer: calibrated},
+		Params: append([]Param{{"bins", "10", "number of bins"}, {"equal_counts", "false", "bins of equal size instead of equal width"}, confParam},
+			redrawParams...),
+		Labels: map[string]string{"ece": "expected calibration error", "mce": "maximum calibration error"},
+		method: typed[calibrationParams, confidences]{defaults: calibrationParams{level: level{0.95}, redraw: defaultRedraw, Bins: 10}, answer: calibrated},
 	}, {
 		Name: "auroc", Title: "Area under the ROC curve",
 		Summary: "How well a score separates two classes, with DeLong's interval; with a second score of the same cases, also the difference.",
 		Source:  "DeLong et al. (1988); Sun & Xu (2014); R pROC",
 		Columns: []Role{{Name: "score", Doc: "higher for the positive class"}, {Name: "positive", Doc: "class of the case", Kind: Binary}, {Name: "other", Doc: "a second score", Optional: true}},
-		method:  typed[none, scores]{answer: auroc},
+		Params:  []Param{confParam},
+		method:  typed[level, scores]{defaults: level{0.95}, answer: auroc},
 	}}
 }
 
 type calibrationParams struct {
+	level
+	redraw
 	Bins        int  `json:"bins"`
 	EqualCounts bool `json:"equal_counts"`
 }
@@ -30,7 +35,18 @@ type confidences struct {
 }
 
 func calibrated(p calibrationParams, in confidences) (any, error) {
-	return stats.CalibrationCurve(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, 0.95)
+	r, err := stats.CalibrationCurve(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, p.Conf)
+	if err != nil {
+		return nil, err
+	}
+	drawn, warnings, err := p.redraw.run(p.Conf, "ece", "cases", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+		return stats.CalibrationBootstrap(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, o)
+	}, percentile)
+	if err != nil {
+		return nil, err
+	}
+	r.Warnings = append(r.Warnings, warnings...)
+	return at(p.Conf, extended{r, map[string]Ordered{"brier": drawn}}), nil
 }
 
 type scores struct {
@@ -39,13 +55,14 @@ type scores struct {
 	Other    []float64 `json:"other,omitempty"`
 }
 
-func auroc(_ none, in scores) (any, error) {
-	a, err := stats.ROC(in.Score, in.Positive, 0.95)
+func auroc(p level, in scores) (any, error) {
+	a, err := stats.ROC(in.Score, in.Positive, p.Conf)
 	if err != nil {
 		return nil, err
 	}
 	type other struct {
-		AUROC float64 `json:"auroc"`
+		AUROC     float64 `json:"auroc"`
+		Direction string  `json:"direction"`
 		stats.AUROCDiff
 	}
 	r := struct {
@@ -53,11 +70,11 @@ func auroc(_ none, in scores) (any, error) {
 		Other *other `json:"other,omitempty"`
 	}{AUROC: a}
 	if in.Other != nil {
-		d, err := stats.CompareROC(in.Score, in.Other, in.Positive, 0.95)
+		d, err := stats.CompareROC(in.Score, in.Other, in.Positive, p.Conf)
 		if err != nil {
 			return nil, err
 		}
-		r.Other = &other{d.B.Value, d}
+		r.Other = &other{d.B.Value, "score - other", d}
 	}
-	return explain(r, a.Undefined, a.Warnings...), nil
+	return at(p.Conf, explain(r, a.Undefined, a.Warnings...)), nil
 }

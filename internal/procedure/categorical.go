@@ -15,12 +15,15 @@ func categorical() []Procedure {
 		Summary: "Whether two arms pass equally often on the same items, from the discordant items: exact and mid-p, χ² with and without continuity correction, odds ratio.",
 		Source:  "R mcnemar.test, binom.test; Fagerland et al. (2013)",
 		Columns: []Role{{Name: "a_pass", Doc: "outcomes of the first arm", Kind: Binary}, {Name: "b_pass", Doc: "outcomes of the second arm on the same items", Kind: Binary}},
-		method:  typed[none, outcomes]{answer: mcnemar},
+		Params:  []Param{confParam},
+		Labels: map[string]string{"a": "both pass (a)", "b": "only the first passes (b)", "c": "only the second passes (c)", "d": "neither passes (d)",
+			"odds_ratio": "odds ratio b/c"},
+		method: typed[level, outcomes]{defaults: level{0.95}, answer: mcnemar},
 	}, {
 		Name: "cochran_q", Title: "Cochran's Q",
 		Summary: "Whether several arms pass equally often on the same items.",
 		Source:  "statsmodels cochrans_q; Cochran (1950)",
-		Columns: []Role{{Name: "pass", Doc: "outcomes, one column per arm", Kind: Binary, Many: true, ByRow: true}},
+		Columns: []Role{{Name: "pass", Doc: "outcomes, one column per arm", Kind: Binary, Many: true, ByRow: true, Names: "arms"}},
 		method:  typed[none, arms]{answer: cochran},
 	}, {
 		Name: "chi2_independence", Title: "Chi-squared test of independence",
@@ -61,8 +64,8 @@ type outcomes struct {
 	B     []bool  `json:"b_pass,omitempty"`
 }
 
-func mcnemar(_ none, in outcomes) (any, error) {
-	r, err := in.compare()
+func mcnemar(p level, in outcomes) (any, error) {
+	r, err := in.compare(p.Conf)
 	if err != nil {
 		return nil, err
 	}
@@ -70,10 +73,10 @@ func mcnemar(_ none, in outcomes) (any, error) {
 	if r.Undefined != "" {
 		undefined = Ordered{{"odds_ratio_undefined", true}}
 	}
-	return extended{r, map[string]Ordered{"odds_ratio": undefined}}, nil
+	return at(p.Conf, extended{r, map[string]Ordered{"odds_ratio": undefined, "d": {{"direction", "first - second"}}}}), nil
 }
 
-func (in outcomes) compare() (stats.McNemar, error) {
+func (in outcomes) compare(conf float64) (stats.McNemar, error) {
 	t := in.Table
 	switch {
 	case t == nil && in.A == nil:
@@ -81,16 +84,17 @@ func (in outcomes) compare() (stats.McNemar, error) {
 	case t == nil && in.B == nil:
 		return stats.McNemar{}, errors.New("input.b_pass is missing")
 	case t == nil:
-		return stats.McNemarOutcomes(in.A, in.B, 0.95)
+		return stats.McNemarOutcomes(in.A, in.B, conf)
 	case len(t) != 2 || len(t[0]) != 2 || len(t[1]) != 2:
 		return stats.McNemar{}, errors.New("input.table must have 2 rows and 2 columns")
 	}
-	return stats.McNemarTable([2][2]int{{t[0][0], t[0][1]}, {t[1][0], t[1][1]}}, 0.95)
+	return stats.McNemarTable([2][2]int{{t[0][0], t[0][1]}, {t[1][0], t[1][1]}}, conf)
 }
 
-// arms are outcomes by item and arm.
+// arms are outcomes by item and arm, perhaps with the names of the arms.
 type arms struct {
-	Pass [][]bool `json:"pass"`
+	Pass  [][]bool `json:"pass"`
+	Names []string `json:"arms,omitempty"`
 }
 
 func cochran(_ none, in arms) (any, error) {
@@ -98,7 +102,13 @@ func cochran(_ none, in arms) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explain(r, r.Undefined), nil
+	if in.Names == nil {
+		return explain(r, r.Undefined), nil
+	}
+	if len(in.Names) != len(r.Passes) {
+		return nil, fmt.Errorf("input.arms has %d names, input.pass %d arms", len(in.Names), len(r.Passes))
+	}
+	return extended{explain(r, r.Undefined), map[string]Ordered{"n": {{"arms", in.Names}}}}, nil
 }
 
 // crossTable is a table of counts with the labels of its rows and columns, or
@@ -152,31 +162,47 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 		return nil, err
 	}
 	warnings := test.Warnings
+	type pair struct {
+		stats.RowPair
+		A string `json:"row_i,omitzero"`
+		B string `json:"row_j,omitzero"`
+	}
 	var r struct {
 		Rows    []string `json:"rows,omitempty"`
 		Columns []string `json:"columns,omitempty"`
+		Table   [][]int  `json:"table"`
 		stats.Independence
-		Pairs      []stats.RowPair `json:"pairwise"`
-		Bonferroni []float64       `json:"pairwise_p_bonferroni"`
-		Yates      []float64       `json:"pairwise_p_yates_bonferroni"`
+		Pairs      []pair    `json:"pairwise"`
+		Bonferroni []float64 `json:"pairwise_p_bonferroni"`
+		Yates      []float64 `json:"pairwise_p_yates_bonferroni"`
 	}
-	r.Independence = test
+	r.Independence, r.Table = test, in.Table
 	if in.Rows != nil && in.Columns != nil {
+		if err := in.checkNames(); err != nil {
+			return nil, err
+		}
 		r.Rows, r.Columns = in.Rows, in.Columns
 	}
 	if len(in.Table) > maxPairs {
 		warnings = append(warnings, fmt.Sprintf("%d rows: pairs are compared for at most %d", len(in.Table), maxPairs))
 		return explain(r, test.Undefined, warnings...), nil
 	}
-	if r.Pairs, err = stats.RowPairs(in.Table); err != nil {
+	pairs, err := stats.RowPairs(in.Table)
+	if err != nil {
 		return nil, err
 	}
 	left := 0
-	for _, pair := range r.Pairs {
-		if math.IsNaN(pair.PFisher) {
+	r.Pairs = []pair{}
+	for _, p := range pairs {
+		if math.IsNaN(p.PFisher) {
 			left++
 		}
-		r.Bonferroni, r.Yates = append(r.Bonferroni, pair.PBonferroni), append(r.Yates, pair.PYatesBonferroni)
+		named := pair{RowPair: p}
+		if r.Rows != nil {
+			named.A, named.B = r.Rows[p.I], r.Rows[p.J]
+		}
+		r.Pairs = append(r.Pairs, named)
+		r.Bonferroni, r.Yates = append(r.Bonferroni, p.PBonferroni), append(r.Yates, p.PYatesBonferroni)
 	}
 	if left > 0 {
 		warnings = append(warnings, fmt.Sprintf("no exact test for %d of %d pairs: too many tables to enumerate", left, len(r.Pairs)))
@@ -184,10 +210,28 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 	return explain(r, test.Undefined, warnings...), nil
 }
 
+// checkNames compares the names of rows and columns with the table.
+func (in crossTable) checkNames() error {
+	if len(in.Rows) != len(in.Table) || len(in.Table) > 0 && len(in.Columns) != len(in.Table[0]) {
+		return fmt.Errorf("input.rows and input.columns have %d and %d names, input.table is %d × %d", len(in.Rows), len(in.Columns), len(in.Table), len(in.Table[0]))
+	}
+	return nil
+}
+
 func fisher(_ none, in crossTable) (any, error) {
 	if err := in.count(); err != nil {
 		return nil, err
 	}
 	p, err := stats.Fisher(in.Table)
-	return Ordered{{"p", p}}, err
+	if err != nil {
+		return nil, err
+	}
+	result := Ordered{}
+	if in.Rows != nil && in.Columns != nil {
+		if err := in.checkNames(); err != nil {
+			return nil, err
+		}
+		result = Ordered{{"rows", in.Rows}, {"columns", in.Columns}}
+	}
+	return append(result, Entry{"table", in.Table}, Entry{"p", p}), nil
 }

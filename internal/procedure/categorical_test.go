@@ -13,16 +13,18 @@ func TestTablesAreCases(t *testing.T) {
 	const labels = "first,second,third\nlow,low,low\nhigh,mid,high\nmid,mid,low\nhigh,high,high\nlow,mid,low\n"
 	for _, c := range []struct{ name, method, table, cols, params, input string }{
 		{"one column of outcomes", "binomial_interval", outcomes, "a", `{"conf": 0.9}`, `{"x": 4, "n": 6}`},
-		{"outcomes by group", "two_proportion_z", outcomes, "a,group", `{}`, `{"x": [1, 3], "n": [3, 3]}`},
-		{"roles by name", "two_proportion_z", outcomes, "group=group,pass=a", `{"pooled": false}`, `{"x": [1, 3], "n": [3, 3]}`},
+		{"outcomes by group", "two_proportion_z", outcomes, "a,group", `{}`, `{"x": [1, 3], "n": [3, 3], "groups": ["x", "y"]}`},
+		{"roles by name", "two_proportion_z", outcomes, "group=group,pass=a", `{"pooled": false}`, `{"x": [1, 3], "n": [3, 3], "groups": ["x", "y"]}`},
 		{"two arms", "mcnemar", outcomes, "a,b", `{}`, `{"table": [[2, 2], [1, 1]]}`},
-		{"three arms", "cochran_q", outcomes, "a,b,c", `{}`, `{"pass": [[1, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]]}`},
+		{"three arms", "cochran_q", outcomes, "a,b,c", `{}`, `{"pass": [[1, 0, 1], [1, 1, 1], [0, 1, 0], [1, 0, 0], [0, 0, 1], [1, 1, 1]], "arms": ["a", "b", "c"]}`},
 		{"cross-tabulated", "chi2_independence", outcomes, "group,a", `{}`, `{"table": [[2, 1], [0, 3]], "rows": ["x", "y"], "columns": ["0", "1"]}`},
-		{"cross-tabulated exactly", "fisher_exact", outcomes, "group,a", `{}`, `{"table": [[2, 1], [0, 3]]}`},
+		{"cross-tabulated exactly", "fisher_exact", outcomes, "group,a", `{}`, `{"table": [[2, 1], [0, 3]], "rows": ["x", "y"], "columns": ["0", "1"]}`},
 		{"two raters", "cohen_kappa", labels, "first,second", `{"labels": ["low", "mid", "high"]}`,
 			`{"rater_a": ["low", "high", "mid", "high", "low"], "rater_b": ["low", "mid", "mid", "high", "mid"]}`},
-		{"a column a rater", "fleiss_kappa", labels, "first,second,third", `{}`, `{"counts": [[0, 3, 0], [2, 0, 1], [0, 1, 2], [3, 0, 0], [0, 2, 1]]}`},
-		{"a column a category", "fleiss_kappa", "u,v,w\n0,3,0\n2,0,1\n", "u,v,w", `{"columns": "categories"}`, `{"counts": [[0, 3, 0], [2, 0, 1]]}`},
+		{"a column a rater", "fleiss_kappa", labels, "first,second,third", `{}`, `{"counts": [[0, 3, 0], [2, 0, 1], [0, 1, 2], [3, 0, 0], [0, 2, 1]], "columns": ["high", "low", "mid"]}`},
+		{"a column a category", "fleiss_kappa", "u,v,w\n0,3,0\n2,0,1\n", "u,v,w", `{"columns": "categories"}`, `{"counts": [[0, 3, 0], [2, 0, 1]], "columns": ["u", "v", "w"]}`},
+		{"the other group first", "two_proportion_z", outcomes, "a,group", `{"first": "y"}`, `{"x": [1, 3], "n": [3, 3], "groups": ["x", "y"]}`},
+		{"ratings with gaps, AC1", "gwet_ac1", "r1,r2,r3\n1,1.0,\n2,NA,3\n3,3,3\n,,1\n", "r1,r2,r3", `{}`, `{"ratings": [[1, 2, 3, null], [1, null, 3.0, null], [null, 3, 3, 1]]}`},
 		{"ratings with gaps", "krippendorff_alpha", "r1,r2,r3\n1,1,\n2,NA,3\n3,3,3\n,,1\n", "r1,r2,r3", `{"level": "ordinal"}`,
 			`{"ratings": [[1, 2, 3, null], [1, null, 3, null], [null, 3, 3, 1]]}`},
 		{"labels with gaps", "krippendorff_alpha", "r1,r2\nyes,yes\nno,\nno,yes\nno,no\n", "r1,r2", `{}`,
@@ -113,6 +115,7 @@ func TestRefusedTables(t *testing.T) {
 		{"cohen_kappa", "a,b\nx,y\n,y\n", "a,b", `t.csv:3: column "a" is "", expected a label`},
 		{"krippendorff_alpha", "a,b\nx,y\n", "a,b", ""},
 		{"fleiss_kappa", "a,b\n1,2\n3,1\n", "a,b", ""},
+		{"fleiss_kappa", "a,b\n1,2\n3,\n", "a,b", "row 2 lacks rating 2: Fleiss' kappa needs all of them; krippendorff_alpha and gwet_ac1 do not"},
 	} {
 		p, err := Find(c.method)
 		if err != nil {

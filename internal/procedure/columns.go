@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -42,6 +43,9 @@ func asInput(columns []column, roles []Role) (jsontext.Value, error) {
 				input = append(input, Entry{c.name, v})
 			}
 		}
+		if role.Names != "" && values != nil {
+			input = append(input, Entry{role.Names, columnsOf(columns, role)})
+		}
 		switch {
 		case role.Named || values == nil:
 		case role.ByRow:
@@ -53,6 +57,16 @@ func asInput(columns []column, roles []Role) (jsontext.Value, error) {
 		}
 	}
 	return encode(input)
+}
+
+func columnsOf(columns []column, role Role) []string {
+	var names []string
+	for _, c := range columns {
+		if c.role == role.Name {
+			names = append(names, c.name)
+		}
+	}
+	return names
 }
 
 func transposed[T any](columns [][]T) [][]T {
@@ -70,8 +84,12 @@ func (c column) values(role Role) ([]jsontext.Value, error) {
 	kind := role.Kind
 	if kind == Either {
 		kind = Label
-		if v, err := c.values(Role{Kind: Numeric, Missing: role.Missing}); err == nil {
+		v, err := c.values(Role{Kind: Numeric, Missing: role.Missing})
+		if err == nil {
 			return v, nil
+		}
+		if c.commas() {
+			return nil, err
 		}
 	}
 	values := make([]jsontext.Value, len(c.cells))
@@ -92,17 +110,33 @@ func (c column) values(role Role) ([]jsontext.Value, error) {
 	return values, nil
 }
 
+// commas reports whether all cells are numbers, some with decimal commas: they are
+// not labels.
+func (c column) commas() bool {
+	some := false
+	for _, s := range c.cells {
+		if decimalComma.MatchString(s) {
+			some = true
+			continue
+		}
+		if _, err := strconv.ParseFloat(s, 64); err != nil && s != "" && s != "NA" {
+			return false
+		}
+	}
+	return some
+}
+
 // value converts a cell to JSON, or returns what was expected.
 func (k Kind) value(s string) (v jsontext.Value, expected string) {
 	switch k {
 	case Binary:
-		b, ok := binaryWords[s]
+		b, ok := binaryWords[textLabel(s)]
 		if !ok {
 			return nil, "0 or 1"
 		}
 		return strconv.AppendBool(nil, b), ""
 	case Label:
-		v, err := jsontext.AppendQuote(nil, s)
+		v, err := jsontext.AppendQuote(nil, textLabel(s))
 		if err != nil || s == "" {
 			return nil, "a label"
 		}
@@ -110,17 +144,39 @@ func (k Kind) value(s string) (v jsontext.Value, expected string) {
 	}
 	x, err := strconv.ParseFloat(s, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
+		if decimalComma.MatchString(s) {
+			return nil, "a number: " + commaRemedy
+		}
 		return nil, "a number"
 	}
 	return strconv.AppendFloat(nil, x, 'g', -1, 64), ""
 }
 
+// decimalComma is a number with commas, whose meaning is not guessed: 1,234 may be
+// less than 2 or more than a thousand.
+var decimalComma = regexp.MustCompile(`^[-+]?[0-9.]*[0-9],[0-9][0-9,.]*$`)
+
+const commaRemedy = "write it with a decimal point and without separators of thousands"
+
 // ReadTable reads the columns a procedure needs from CSV with a header, as the
 // input of a case. cols assigns them: "role=column", or column names in the
 // order of the roles.
 func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.Value, error) {
-	d := csv.NewReader(r)
+	columns, err := readTable(r, file, roles, cols)
+	if err != nil {
+		return nil, err
+	}
+	return asInput(columns, roles)
+}
+
+func readTable(r io.Reader, file string, roles []Role, cols []string) ([]column, error) {
+	content, err := plainText(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	d := csv.NewReader(content)
 	d.ReuseRecord = true
+	d.Comma = separator(content, cols)
 	header, err := d.Read()
 	if errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("%s: empty file; the first line must name the columns", file)
@@ -129,10 +185,13 @@ func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.
 		return nil, fmt.Errorf("%s: %w", file, err)
 	}
 	header = slices.Clone(header)
-	header[0] = strings.TrimPrefix(header[0], "\ufeff")
 	for i, name := range header {
 		header[i] = strings.TrimSpace(name)
-		if slices.Contains(header[:i], header[i]) {
+		if !utf8.ValidString(name) {
+			return nil, fmt.Errorf("%s:1: the name of column %d is not valid UTF-8: save the file as UTF-8", file, i+1)
+		}
+		// Spreadsheets write empty columns at the end.
+		if header[i] != "" && slices.Contains(header[:i], header[i]) {
 			return nil, fmt.Errorf("%s:1: duplicate column %q", file, header[i])
 		}
 	}
@@ -140,11 +199,7 @@ func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.
 	if err != nil {
 		return nil, err
 	}
-	columns, err := readRows(d, file, header, bound)
-	if err != nil {
-		return nil, err
-	}
-	return asInput(columns, roles)
+	return readRows(d, file, header, bound)
 }
 
 // A binding is one column of the file and the role it was given.
@@ -203,6 +258,11 @@ func readRows(d *csv.Reader, file string, header []string, bound []binding) ([]c
 		if errors.Is(err, io.EOF) {
 			break
 		}
+		if errors.Is(err, csv.ErrFieldCount) {
+			at, _ := d.FieldPos(0)
+			return nil, fmt.Errorf("%s:%d: wrong number of fields: %d, the header has %d; a text with %q needs quotes, a decimal comma must be a point",
+				file, at, len(record), len(header), d.Comma)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", file, err)
 		}
@@ -211,7 +271,7 @@ func readRows(d *csv.Reader, file string, header []string, bound []binding) ([]c
 		for k, b := range bound {
 			text := strings.TrimSpace(record[b.column])
 			if !utf8.ValidString(text) {
-				return nil, fmt.Errorf("%s:%d: column %q is not valid UTF-8", file, at, columns[k].name)
+				return nil, fmt.Errorf("%s:%d: column %q is not valid UTF-8: save the file as UTF-8", file, at, columns[k].name)
 			}
 			kept, ok := seen[text]
 			if !ok {

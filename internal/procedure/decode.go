@@ -8,6 +8,7 @@ import (
 	"maps"
 	"math"
 	"reflect"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -53,7 +54,7 @@ func ReadCase(r io.Reader) (Case, error) {
 
 // decodeParams decodes params over their defaults. A case's params may hold
 // notes on its conventions, as those of stats/testdata do: there an unknown key
-// is refused only if it is nearly a known one.
+// is refused only if it is nearly a known one, or another word for it.
 func decodeParams(raw jsontext.Value, params any, notes bool) error {
 	t := reflect.TypeOf(params).Elem()
 	if err := read("params", raw, params, false); err != nil {
@@ -71,14 +72,56 @@ func decodeParams(raw jsontext.Value, params any, notes bool) error {
 		if slices.Contains(known, name) {
 			continue
 		}
-		if near, ok := text.Nearest(name, known); ok {
+		if near, ok := meant(name, known); ok {
 			return fmt.Errorf("unknown params.%s; did you mean %q?", name, near)
 		}
 		if !notes {
-			return fmt.Errorf("unknown params.%s; %s", name, expectedNames(known))
+			return fmt.Errorf("unknown params.%s%s; %s", name, otherMethods(name), expectedNames(known))
 		}
 	}
 	return nil
+}
+
+// synonyms are names that other programs give to options.
+var synonyms = map[string]string{
+	"confidence": "conf", "confidence_level": "conf", "conf_level": "conf", "ci_level": "conf", "level": "conf",
+	"correct": "continuity", "correction": "continuity", "yates": "continuity",
+	"tail": "alternative", "tails": "alternative", "sided": "alternative",
+	"n_resamples": "resamples", "n_boot": "resamples", "random_state": "seed",
+}
+
+// meant is the known option that an unknown name stands for. Short synonyms are
+// taken as they are: they resemble too many words.
+func meant(name string, known []string) (string, bool) {
+	if near, ok := text.Nearest(name, known); ok {
+		return near, true
+	}
+	var words []string
+	for word, option := range synonyms {
+		if slices.Contains(known, option) && (len(word) > 6 || strings.EqualFold(word, name)) {
+			words = append(words, word)
+		}
+	}
+	slices.Sort(words)
+	near, ok := text.Nearest(name, words)
+	return synonyms[near], ok
+}
+
+// otherMethods says which methods have an option of the name, for an error.
+func otherMethods(name string) string {
+	var names []string
+	for _, p := range All() {
+		if slices.ContainsFunc(p.Params, func(o Param) bool { return o.Name == name }) {
+			names = append(names, p.Name)
+		}
+	}
+	switch {
+	case len(names) == 0:
+		return ""
+	case len(names) > 3:
+		names = append(names[:3], "…")
+	}
+	return " (an option of " + strings.Join(names, ", ") + ")"
 }
 
 // decode decodes a JSON value. Keys that the type does not know, and lists
@@ -148,6 +191,9 @@ func mistake(name string, raw []byte, t reflect.Type, err error) error {
 	value, err := jsontext.NewDecoder(bytes.NewReader(bytes.TrimLeft(raw[semantic.ByteOffset:], " \t\r\n,:"))).ReadValue()
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, semantic)
+	}
+	if name == "params" && value.Kind() == '"' { // the text of --set
+		expected += map[string]string{"a list": ` in JSON: ["x", "y"]`, "an object": ` in JSON: {"x": ["y", "z"]}`}[expected]
 	}
 	return fmt.Errorf("%s is %s, expected %s", name+path(semantic.JSONPointer), found(value), expected)
 }
@@ -316,12 +362,43 @@ func label(v jsontext.Value) (string, bool) {
 	case 't', 'f':
 		return string(v), true
 	case '0':
-		if x, err := strconv.ParseFloat(string(v), 64); err == nil {
-			return strconv.FormatFloat(x, 'g', -1, 64), true
-		}
-		return string(v), true
+		return numberLabel(string(v)), true
 	}
 	return "", false
+}
+
+// numberLabel writes a JSON number in one way: digits, and a fraction without
+// zeros at its end. Digits are kept as they are, since a float64 has not enough
+// for long identifiers.
+func numberLabel(s string) string {
+	if strings.ContainsAny(s, "eE") {
+		x, err := strconv.ParseFloat(s, 64)
+		if err != nil {
+			return s
+		}
+		if s = strconv.FormatFloat(x, 'f', -1, 64); len(s) > 25 {
+			return strconv.FormatFloat(x, 'g', -1, 64)
+		}
+	}
+	if strings.Contains(s, ".") {
+		s = strings.TrimRight(strings.TrimRight(s, "0"), ".")
+	}
+	if s == "-0" {
+		return "0"
+	}
+	return s
+}
+
+var wholeNumber = regexp.MustCompile(`^(-?(?:0|[1-9][0-9]*))\.0+$`)
+
+// textLabel is a label that was read as text: 1.0 is 1, as programs write whole
+// numbers of columns with gaps. Other fractions keep their zeros, because sections
+// 1.1 and 1.10 of a document are different ones.
+func textLabel(s string) string {
+	if m := wholeNumber.FindStringSubmatch(s); m != nil {
+		return numberLabel(m[1])
+	}
+	return s
 }
 
 // gaps are numbers with missing values: NaN, or null in JSON.

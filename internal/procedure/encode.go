@@ -3,6 +3,9 @@ package procedure
 import (
 	"bytes"
 	"math"
+	"regexp"
+	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -48,6 +51,89 @@ type explained[T any] struct {
 
 func explain[T any](result T, reason string, warnings ...string) explained[T] {
 	return explained[T]{result, reason != "", reason, warnings}
+}
+
+// leveled is a result whose intervals have a level: the number in the key of an
+// interval is that level, in percent, and conf says it again.
+type leveled struct {
+	result any
+	conf   float64
+}
+
+// at is a result at a confidence level. Its types name keys for 95 %.
+func at(conf float64, result any) any { return leveled{result, conf} }
+
+var levelKey = regexp.MustCompile(`(^|_)ci95($|_)`)
+
+// MarshalJSONTo names the intervals by their level.
+func (l leveled) MarshalJSONTo(e *jsontext.Encoder) error {
+	raw, err := encode(l.result)
+	if err != nil {
+		return err
+	}
+	o, err := members(raw)
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(o, func(m Entry) bool { return m.Key == "conf" }) {
+		o = append(o, Entry{"conf", l.conf})
+	}
+	if l.conf == 0.95 {
+		return o.MarshalJSONTo(e)
+	}
+	renamed, err := atLevel(o, "${1}ci"+strconv.FormatFloat(100*l.conf, 'g', 10, 64)+"$2")
+	if err != nil {
+		return err
+	}
+	return renamed.MarshalJSONTo(e)
+}
+
+// atLevel renames intervals, also of the objects inside. A name that the data
+// gave, such as that of a group, has a number or an object as its value.
+func atLevel(o Ordered, name string) (Ordered, error) {
+	for i, m := range o {
+		raw, ok := m.Value.(jsontext.Value)
+		if !ok {
+			continue
+		}
+		var err error
+		switch raw.Kind() {
+		case '[', 'n':
+			o[i].Key = levelKey.ReplaceAllString(m.Key, name)
+			var list []jsontext.Value
+			if raw.Kind() == '[' && bytes.Contains(raw, []byte("ci95")) {
+				if err = json.Unmarshal(raw, &list, jsontext.AllowDuplicateNames(true)); err != nil {
+					return nil, err
+				}
+				for k := range list {
+					if list[k], err = objectAtLevel(list[k], name); err != nil {
+						return nil, err
+					}
+				}
+				o[i].Value = list
+			}
+		case '{':
+			o[i].Value, err = objectAtLevel(raw, name)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return o, nil
+}
+
+func objectAtLevel(raw jsontext.Value, name string) (jsontext.Value, error) {
+	if raw.Kind() != '{' {
+		return raw, nil
+	}
+	o, err := members(raw)
+	if err != nil {
+		return nil, err
+	}
+	if o, err = atLevel(o, name); err != nil {
+		return nil, err
+	}
+	return encode(o)
 }
 
 // extended is a result with members added, each list after the member that it

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -20,9 +21,13 @@ func mixed() []Procedure {
 			"REML and ML, tests with Satterthwaite's degrees of freedom, marginal means and all pairwise contrasts.",
 		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns: modelColumns,
-		Params:  modelParams,
+		Params:  append(slices.Clone(modelParams), Param{"emmeans_factor", "first fixed factor", "the factor for marginal means and contrasts"}, confParam),
 		Hide:    []string{"vcov", "blups", "ml", "criterion", "theta", "n_parameters"},
-		method:  modelMethod(runMixed),
+		method: typed[mixedOptions, modelData]{defaults: mixedOptions{level: level{0.95}}, answer: runMixed,
+			uses: func(p mixedOptions) ([]string, error) {
+				f, err := p.formula()
+				return columnNames(f), err
+			}},
 	}, {
 		Name:  "logistic_glmm_laplace",
 		Title: "Logistic mixed model with random intercepts",
@@ -43,7 +48,6 @@ var modelParams = []Param{
 	{"formula", "", "such as score ~ kernel + (1|document) + (1|doc_type); or response, fixed and random_intercepts"},
 	{"factor_levels", "sorted", "levels of each factor, the first is the reference: {\"kernel\": [\"literal\", \"ctn\"]}"},
 	{"factors", "", "numeric columns to treat as factors"},
-	{"emmeans_factor", "first fixed factor", "the factor for marginal means and contrasts"},
 }
 
 // modelOptions are the params of a model.
@@ -54,7 +58,13 @@ type modelOptions struct {
 	Random   []string            `json:"random_intercepts"`
 	Levels   map[string][]string `json:"factor_levels"`
 	Factors  []string            `json:"factors"`
-	Means    string              `json:"emmeans_factor"`
+}
+
+// mixedOptions are those of a linear model.
+type mixedOptions struct {
+	modelOptions
+	level
+	Means string `json:"emmeans_factor"`
 }
 
 // modelData are columns by name, as JSON: whether one is of numbers or of
@@ -138,18 +148,20 @@ func columnNames(f stats.Formula, more ...string) []string {
 }
 
 type mixedResult struct {
-	Formula   string           `json:"formula"`
-	NObs      int              `json:"n_obs"`
-	NGroups   map[string]int   `json:"n_groups"`
-	REML      mixedFit         `json:"reml"`
-	ML        mixedFit         `json:"ml"`
-	Dropped   []string         `json:"dropped_columns,omitempty"`
-	Anova     []stats.TermTest `json:"anova_satterthwaite_reml,omitempty"`
-	LRT       Ordered          `json:"lrt_ml,omitempty"`
-	RandomLRT []Ordered        `json:"random_lrt_reml,omitempty"`
-	Means     []Ordered        `json:"emmeans,omitempty"`
-	Pairs     []Ordered        `json:"pairwise,omitempty"`
-	Warnings  []string         `json:"warnings,omitempty"`
+	Formula   string            `json:"formula"`
+	NObs      int               `json:"n_obs"`
+	NGroups   map[string]int    `json:"n_groups"`
+	Reference map[string]string `json:"reference_levels,omitempty"`
+	REML      mixedFit          `json:"reml"`
+	ML        *mixedFit         `json:"ml"`
+	Dropped   []string          `json:"dropped_columns,omitempty"`
+	Anova     []stats.TermTest  `json:"anova_satterthwaite_reml,omitempty"`
+	LRT       any               `json:"lrt_ml,omitzero"`
+	RandomLRT []Ordered         `json:"random_lrt_reml,omitempty"`
+	Factor    string            `json:"emmeans_factor,omitzero"`
+	Means     []Ordered         `json:"emmeans,omitempty"`
+	Pairs     []Ordered         `json:"pairwise,omitempty"`
+	Warnings  []string          `json:"warnings,omitempty"`
 }
 
 type mixedFit struct {
@@ -168,7 +180,12 @@ type mixedFit struct {
 	Modes        map[string]map[string]float64 `json:"blups,omitempty"`
 }
 
-func runMixed(p modelOptions, in modelData) (any, error) {
+// runMixed fits by REML. What is computed besides is null if it fails, with a
+// warning: it must not take the fit with it.
+func runMixed(p mixedOptions, in modelData) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	formula, err := p.formula()
 	if err != nil {
 		return nil, err
@@ -181,31 +198,62 @@ func runMixed(p modelOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	ml, err := stats.FitMixed(frame, formula, false)
-	if err != nil {
-		return nil, err
-	}
 	r := mixedResult{Formula: formula.String(), NObs: reml.N, NGroups: map[string]int{}, Dropped: reml.Dropped, Anova: reml.Anova(), Warnings: reml.Warnings}
 	for _, t := range reml.Random {
 		r.NGroups[t.Name] = len(t.Levels)
 	}
-	if r.REML, err = fitted(reml); err != nil {
+	if r.Reference, err = references(frame, reml); err != nil {
 		return nil, err
 	}
-	if r.ML, err = fitted(ml); err != nil {
+	if r.REML, err = fitted(reml, p.Conf); err != nil {
 		return nil, err
 	}
-	if err := r.ratios(reml, ml); err != nil {
-		return nil, err
+	ml, err := stats.FitMixed(frame, formula, false)
+	if err == nil {
+		var fit mixedFit
+		fit, err = fitted(ml, p.Conf)
+		r.ML = &fit
 	}
+	if err != nil {
+		r.ML = nil
+		r.without("ml (the fit by maximum likelihood)", err)
+	}
+	r.ratios(reml, ml)
 	factor := p.Means
 	if factor == "" {
 		factor = firstFactor(reml)
+	} else if !reml.IsFactor(factor) {
+		return nil, fmt.Errorf("params.emmeans_factor is %q, expected a factor among the fixed effects", factor)
 	}
 	if factor != "" && len(reml.Dropped) == 0 {
-		err = r.contrasts(reml, factor)
+		if err := r.contrasts(reml, factor, p.Conf); err != nil {
+			r.Means, r.Pairs = nil, nil
+			r.without("emmeans and pairwise of "+factor, err)
+		}
 	}
-	return r, err
+	return at(p.Conf, r), nil
+}
+
+// without warns that a by-product could not be computed.
+func (r *mixedResult) without(what string, err error) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf("no %s: %s", what, strings.TrimPrefix(err.Error(), "stats: ")))
+}
+
+// references are the first levels of the fixed factors, which the coefficients of
+// the others are compared with.
+func references(frame *stats.Frame, m *stats.Mixed) (map[string]string, error) {
+	out := map[string]string{}
+	for _, name := range m.Formula.Fixed {
+		if !m.IsFactor(name) {
+			continue
+		}
+		f, err := frame.Factor(name)
+		if err != nil {
+			return nil, err
+		}
+		out[name] = f.Levels[0]
+	}
+	return out, nil
 }
 
 // firstFactor is the first fixed effect that is a factor.
@@ -218,7 +266,7 @@ func firstFactor(m *stats.Mixed) string {
 	return ""
 }
 
-func fitted(m *stats.Mixed) (mixedFit, error) {
+func fitted(m *stats.Mixed, conf float64) (mixedFit, error) {
 	f := mixedFit{Vcov: m.Vcov, Variance: map[string]float64{}, SD: map[string]float64{}, Theta: map[string]float64{},
 		Sigma: m.Sigma, Criterion: m.Criterion, LogLik: m.LogLik, Parameters: m.Parameters,
 		AIC: m.AIC, BIC: m.BIC, Singular: m.Singular, Modes: map[string]map[string]float64{}}
@@ -231,37 +279,42 @@ func fitted(m *stats.Mixed) (mixedFit, error) {
 	}
 	f.Variance["Residual"], f.SD["Residual"] = m.Sigma*m.Sigma, m.Sigma
 	var err error
-	f.Coefficients, err = m.Coefficients(0.95)
+	f.Coefficients, err = m.Coefficients(conf)
 	return f, err
 }
 
-func (r *mixedResult) ratios(reml, ml *stats.Mixed) error {
-	if fixed := reml.Formula.Fixed; len(fixed) > 0 && len(reml.Dropped) == 0 {
+// ratios compares with models without a term. ml may be nil.
+func (r *mixedResult) ratios(reml, ml *stats.Mixed) {
+	if fixed := reml.Formula.Fixed; len(fixed) > 0 && len(reml.Dropped) == 0 && ml != nil {
 		l, err := ml.WithoutFixed(fixed[0])
 		if err != nil {
-			return err
+			r.LRT = jsontext.Value("null")
+			r.without("lrt_ml (without "+fixed[0]+")", err)
+		} else {
+			r.LRT = Ordered{{"dropped_term", l.Dropped}, {"null_log_lik", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}
 		}
-		r.LRT = Ordered{{"dropped_term", l.Dropped}, {"null_log_lik", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}
 	}
 	for _, name := range reml.Formula.Random {
 		l, err := reml.WithoutRandom(name)
 		if err != nil {
-			return fmt.Errorf("without (1|%s): %w", name, err)
+			nan := math.NaN()
+			l = stats.LikelihoodRatio{Dropped: name, LogLikNull: nan, Chi2: nan, DF: nan, P: nan}
+			r.without("random_lrt_reml (without (1|"+name+"))", err)
 		}
 		r.RandomLRT = append(r.RandomLRT, Ordered{{"term", l.Dropped}, {"log_lik_without", l.LogLikNull}, {"chi2", l.Chi2}, {"df", l.DF}, {"p_naive_chi2", l.P}})
 	}
-	return nil
 }
 
-func (r *mixedResult) contrasts(m *stats.Mixed, factor string) error {
-	means, err := m.MarginalMeans(factor, 0.95)
+func (r *mixedResult) contrasts(m *stats.Mixed, factor string, conf float64) error {
+	r.Factor = factor
+	means, err := m.MarginalMeans(factor, conf)
 	if err != nil {
 		return err
 	}
 	for _, e := range means {
 		r.Means = append(r.Means, Ordered{{"level", e.Name}, {"estimate", e.Value}, {"se", e.SE}, {"df", e.DF}, {"ci95", e.CI}})
 	}
-	pairs, err := m.Pairwise(factor, 0.95)
+	pairs, err := m.Pairwise(factor, conf)
 	if err != nil {
 		return err
 	}
@@ -294,18 +347,21 @@ func runLogistic(p modelOptions, in modelData) (any, error) {
 		sd = append(sd, Entry{t.Name, t.SD})
 	}
 	r := Ordered{{"formula", formula.String()}, {"n_obs", m.N}, {"coefficients", effects}, {"sd", sd}, {"log_lik", m.LogLik}, {"singular", m.Singular}}
+	warnings := m.Warnings
 	if len(formula.Fixed) > 0 {
-		l, err := m.WithoutFixed(formula.Fixed[0])
-		if err != nil {
-			return nil, err
+		key := "lrt_" + formula.Fixed[0]
+		if l, err := m.WithoutFixed(formula.Fixed[0]); err != nil {
+			r = append(r, Entry{key, nil})
+			warnings = append(warnings, fmt.Sprintf("no %s: %s", key, strings.TrimPrefix(err.Error(), "stats: ")))
+		} else {
+			r = append(r, Entry{key, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 		}
-		r = append(r, Entry{"lrt_" + l.Dropped, Ordered{{"chi2", l.Chi2}, {"df", l.DF}, {"p", l.P}}})
 	}
 	if m.Undefined != "" {
 		r = append(r, Entry{"undefined_reason", m.Undefined})
 	}
-	if len(m.Warnings) > 0 {
-		r = append(r, Entry{"warnings", m.Warnings})
+	if len(warnings) > 0 {
+		r = append(r, Entry{"warnings", warnings})
 	}
 	return r, nil
 }

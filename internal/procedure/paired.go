@@ -2,6 +2,7 @@ package procedure
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"reflect"
 
@@ -18,12 +19,13 @@ func paired() []Procedure {
 		Name: "paired_t_test", Title: "Paired t-test",
 		Summary: "Whether two arms differ in their mean on the same items. Assumes independent items, and differences that are roughly normal or many. With Cohen's d for pairs and its exact interval.",
 		Source:  "R stats::t.test, effectsize; d_z by the non-central t",
-		Columns: pairColumns, method: typed[none, pairs]{answer: pairedT},
+		Columns: pairColumns, Params: []Param{confParam}, method: typed[level, pairs]{defaults: level{0.95}, answer: pairedT},
 	}, {
 		Name: "wilcoxon_signed_rank", Title: "Wilcoxon signed-rank test",
-		Summary: "Whether two arms differ on the same items, by ranks: robust to outliers. Assumes independent items and symmetric differences. Exact with ties; zeros are dropped (pratt: ranked, then dropped).",
+		Summary: "Whether two arms differ on the same items, by ranks: robust to outliers. Assumes independent items and symmetric differences. Exact with ties; zeros are dropped (pratt: ranked, then dropped). The Hodges-Lehmann estimate has the exact interval without ties and zeros, and that of the normal approximation with continuity correction.",
 		Source:  "R stats::wilcox.test, exactRankTests, coin",
-		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater or less"}}, method: typed[alternativeParams, pairs]{answer: wilcoxon},
+		Columns: pairColumns, Params: []Param{{"alternative", "two_sided", "two_sided, greater (a above b) or less; intervals are two-sided"}, confParam},
+		method: typed[alternativeParams, pairs]{defaults: alternativeParams{level: level{0.95}}, answer: wilcoxon},
 	}, {
 		Name: "sign_flip_exact", Title: "Sign-flip permutation test, exact",
 		Summary: "Whether paired differences have mean 0, by enumerating all patterns of signs; up to 40 differences. For clustered differences, give one sum per cluster.",
@@ -48,7 +50,7 @@ func paired() []Procedure {
 		Name: "correlation", Title: "Correlation",
 		Summary: "How two series of numbers for the same items correlate: Pearson's and Spearman's coefficients.",
 		Source:  "R stats::cor.test",
-		Columns: pairColumns, method: typed[none, pairs]{answer: correlation},
+		Columns: pairColumns, Params: []Param{confParam}, method: typed[level, pairs]{defaults: level{0.95}, answer: correlation},
 	}}
 }
 
@@ -58,18 +60,27 @@ type pairs struct {
 	B []float64 `json:"b"`
 }
 
-func pairedT(_ none, in pairs) (any, error) {
-	t, err := stats.PairedT(in.A, in.B, 0.95)
+// aMinusB says which way the differences of two arms go.
+var aMinusB = Entry{"direction", "a - b"}
+
+func pairedT(p level, in pairs) (any, error) {
+	t, err := stats.PairedT(in.A, in.B, p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	return extended{explain(t, t.Undefined), map[string]Ordered{
-		"ci95":     {{"ci90", t.Interval(0.90)}},
-		"cohen_dz": {{"cohen_dz_ci95_noncentral_t", t.EffectInterval(0.95)}},
-	}}, nil
+	after := map[string]Ordered{
+		"n":        {aMinusB},
+		"ci95":     {{"ci90", t.Interval(0.90)}}, // that of two one-sided tests
+		"cohen_dz": {{"cohen_dz_ci95_noncentral_t", t.EffectInterval(p.Conf)}},
+	}
+	if p.Conf == 0.90 {
+		delete(after, "ci95")
+	}
+	return at(p.Conf, extended{explain(t, t.Undefined), after}), nil
 }
 
 type alternativeParams struct {
+	level
 	Alternative string `json:"alternative"`
 }
 
@@ -91,11 +102,18 @@ func wilcoxon(p alternativeParams, in pairs) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r, err := stats.WilcoxonSignedRank(in.A, in.B, side, 0.95)
+	r, err := stats.WilcoxonSignedRank(in.A, in.B, side, p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	return explain(r, r.Undefined, r.Warnings...), nil
+	warnings := r.Warnings
+	if r.Zeros > 0 && r.Used > 0 {
+		warnings = append(warnings, fmt.Sprintf("%d of %d differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others", r.Zeros, r.N))
+	}
+	if r.Used > 0 && math.IsNaN(r.HLNormal.Low) && math.IsNaN(r.HLCI.Low) {
+		warnings = append(warnings, fmt.Sprintf("no interval: the test rejects no shift of %d differences at this level", r.Used))
+	}
+	return at(p.Conf, extended{explain(r, r.Undefined, warnings...), map[string]Ordered{"n": {aMinusB}}}), nil
 }
 
 // differences are those of pairs, or pairs to take them of.
@@ -203,15 +221,19 @@ func equivalence(p equivalenceParams, in equivalenceInput) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return explain(r, r.Undefined), nil
+	result := explain(r, r.Undefined)
+	if in.Estimate != nil {
+		return result, nil
+	}
+	return extended{result, map[string]Ordered{"n": {aMinusB}}}, nil
 }
 
-func correlation(_ none, in pairs) (any, error) {
-	p, err := stats.Pearson(in.A, in.B, 0.95)
+func correlation(params level, in pairs) (any, error) {
+	p, err := stats.Pearson(in.A, in.B, params.Conf)
 	if err != nil {
 		return nil, err
 	}
-	s, err := stats.Spearman(in.A, in.B, 0.95)
+	s, err := stats.Spearman(in.A, in.B, params.Conf)
 	if err != nil {
 		return nil, err
 	}
@@ -220,9 +242,9 @@ func correlation(_ none, in pairs) (any, error) {
 		P  float64        `json:"p"`
 		CI stats.Interval `json:"ci95"`
 	}
-	return explain(struct {
+	return at(params.Conf, explain(struct {
 		N        int         `json:"n"`
 		Pearson  coefficient `json:"pearson"`
 		Spearman coefficient `json:"spearman"`
-	}{p.N, coefficient{p.R, p.P, p.CI}, coefficient{s.R, s.P, s.CI}}, p.Undefined, p.Warnings...), nil
+	}{p.N, coefficient{p.R, p.P, p.CI}, coefficient{s.R, s.P, s.CI}}, p.Undefined, p.Warnings...)), nil
 }

@@ -53,6 +53,8 @@ func TestPairedOptions(t *testing.T) {
 		{"greater", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "greater"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":0.03125,`},
 		{"less", `{"method": "wilcoxon_signed_rank", "params": {"alternative": "less"}, "input": {"a": [1, 2, 3, 4, 5], "b": [0, 0, 0, 0, 0]}}`, `"p_exact":1,`},
 		{"interval that cannot be", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4], "b": [0, 0, 0, 0]}}`, `a coverage of at most 0.875`},
+		{"zeros", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4, 5, 6, 0], "b": [0, 0, 0, 0, 0, 0, 0]}}`, `"1 of 7 differences are 0: the test, the Hodges-Lehmann estimate and its interval are about the others"`},
+		{"ties have an interval", `{"method": "wilcoxon_signed_rank", "input": {"a": [1, 2, 3, 4, 5, 6, 6, 7], "b": [0, 0, 0, 0, 0, 0, 0, 0]}}`, `"hodges_lehmann_ci95_exact":null,"hodges_lehmann_ci95_normal":[2`},
 		{"the same differences", `{"method": "tost", "params": {"margin": 1}, "input": {"a": [0.3, 0.4, 0.8], "b": [0.1, 0.2, 0.6]}}`, `"undefined":true,"undefined_reason":"all differences are the same"`},
 		// P(T₁₀ > (0.1 + 0.5)/0.2) = 0.0066718.
 		{"non-inferior", `{"method": "tost", "params": {"low": -0.5}, "input": {"estimate": 0.1, "se": 0.2, "df": 10}}`, `"high":"Infinity","p_above_lower_limit":0.006671`},
@@ -88,6 +90,7 @@ func TestPairedRefusals(t *testing.T) {
 		{`{"method": "power_paired_t", "input": {"cases": [{"n": 20, "dz": "large"}]}}`, `input.cases[0].dz is "large", expected a number`},
 		{`{"method": "mcnemar", "input": {"table": [[1, 2], null]}}`, "input.table[1] is null, expected a list"},
 		{`{"method": "p_adjust", "params": {"alhpa": 0.01}, "input": {"p": [0.1]}}`, `unknown params.alhpa; did you mean "alpha"?`},
+		{`{"method": "cohen_kappa", "params": {"labels": "low,high"}, "input": {"rater_a": ["low"], "rater_b": ["high"]}}`, `params.labels is "low,high", expected a list in JSON: ["x", "y"]`},
 		{`{"method": "p_adjust", "params": "none", "input": {"p": [0.1]}}`, `params is "none", expected an object`},
 		{`{"method": "paired_t_test", "input": {"a": [1, 2], "b": [1]}}`, "equal lengths, got 2 and 1"},
 		{`{"method": "paired_t_test", "input": {"a": [1, "x"], "b": [1, 2]}}`, `input.a[1] is "x", expected a number`},

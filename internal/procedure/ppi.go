@@ -1,6 +1,10 @@
 package procedure
 
-import "github.com/scruple-eval/scruple/stats"
+import (
+	"fmt"
+
+	"github.com/scruple-eval/scruple/stats"
+)
 
 func predictionPowered() []Procedure {
 	const source = "Angelopoulos, Duchi & Zrnic (2023), PPI++"
@@ -10,7 +14,7 @@ func predictionPowered() []Procedure {
 		Source:  source,
 		Columns: []Role{{Name: "judge", Doc: "the judge's label"}, {Name: "human", Doc: "the human label, empty if missing", Missing: true},
 			{Name: "cluster", Doc: "cluster of each item", Kind: Label, Optional: true}},
-		Params: []Param{{"conf", "0.95", "confidence level"}},
+		Params: []Param{confParam},
 		method: typed[level, judged]{defaults: level{0.95}, answer: poweredMean},
 	}, {
 		Name: "ppi_difference", Title: "Prediction-powered difference",
@@ -19,7 +23,7 @@ func predictionPowered() []Procedure {
 		Columns: []Role{{Name: "judge_a", Doc: "the judge's label of the first arm"}, {Name: "judge_b", Doc: "of the second"},
 			{Name: "human_a", Doc: "the human label of the first arm, empty if missing", Missing: true}, {Name: "human_b", Doc: "of the second", Missing: true},
 			{Name: "cluster", Doc: "cluster of each item", Kind: Label, Optional: true}},
-		Params: []Param{{"conf", "0.95", "confidence level"}},
+		Params: []Param{confParam},
 		method: typed[level, judgedArms]{defaults: level{0.95}, answer: poweredDifference},
 	}}
 }
@@ -29,6 +33,16 @@ type level struct {
 	Conf float64 `json:"conf"`
 }
 
+var confParam = Param{"conf", "0.95", "confidence level of the intervals"}
+
+// check refuses a level in percent, too.
+func (l level) check() error {
+	if !(l.Conf > 0 && l.Conf < 1) {
+		return fmt.Errorf("params.conf is %v, expected a level between 0 and 1 such as 0.95", l.Conf)
+	}
+	return nil
+}
+
 type judged struct {
 	Judge   gaps     `json:"judge"`
 	Human   gaps     `json:"human"`
@@ -36,11 +50,14 @@ type judged struct {
 }
 
 func poweredMean(p level, in judged) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	r, err := stats.PredictionPoweredClusters(in.Judge, in.Human, clusters(in.Cluster), p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	return explain(r, r.Undefined, r.Warnings...), nil
+	return at(p.Conf, explain(r, r.Undefined, r.Warnings...)), nil
 }
 
 type judgedArms struct {
@@ -52,11 +69,14 @@ type judgedArms struct {
 }
 
 func poweredDifference(p level, in judgedArms) (any, error) {
+	if err := p.check(); err != nil {
+		return nil, err
+	}
 	r, err := stats.PredictionPoweredDiff(in.JudgeA, in.JudgeB, in.HumanA, in.HumanB, clusters(in.Cluster), p.Conf)
 	if err != nil {
 		return nil, err
 	}
-	return explain(r, r.Undefined, r.Warnings...), nil
+	return at(p.Conf, extended{explain(r, r.Undefined, r.Warnings...), map[string]Ordered{"n_clusters_labelled": {aMinusB}}}), nil
 }
 
 // clusters converts labels to numbers; nil means no clusters.

@@ -22,7 +22,8 @@ type Procedure struct {
 	Source  string // papers, reference implementation
 	Columns []Role // what --csv takes; none: cases only
 	Params  []Param
-	Hide    []string // keys of the result that only --json shows
+	Hide    []string          // keys of the result that only --json shows
+	Labels  map[string]string // what to show for keys that do not explain themselves
 
 	method method
 }
@@ -104,11 +105,12 @@ type Role struct {
 	Name     string
 	Doc      string
 	Kind     Kind
-	Optional bool // may be left out
-	Many     bool // takes all columns that are left: one column a rater, a model, …
-	ByRow    bool // several columns are passed as one list per row, not per column
-	Named    bool // many columns go in under their own names
-	Missing  bool // empty cells are allowed, and become null
+	Optional bool   // may be left out
+	Many     bool   // takes all columns that are left: one column a rater, a model, …
+	ByRow    bool   // several columns are passed as one list per row, not per column
+	Named    bool   // many columns go in under their own names
+	Missing  bool   // empty cells are allowed, and become null
+	Names    string // key of the input that takes the names of many columns
 }
 
 // A Kind says how the cells of a column are read.

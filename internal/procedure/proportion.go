@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -14,15 +15,17 @@ func proportions() []Procedure {
 		Summary: "Wilson, Clopper-Pearson (exact), Jeffreys and Agresti-Coull intervals of x of n.",
 		Source:  "R prop.test, binom.test; Brown, Cai & DasGupta (2001)",
 		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}},
-		Params:  []Param{{"conf", "0.95", "confidence level"}},
+		Params:  []Param{confParam},
 		method:  byCase(level{0.95}, proportion.intervals),
 	}, {
 		Name: "two_proportion_z", Title: "Two independent proportions",
 		Summary: "Whether two proportions of different items differ: pooled z, Cohen's h, Wald and Newcombe interval. Outcomes on the same items belong to mcnemar.",
 		Source:  "R prop.test; Newcombe (1998)",
 		Columns: []Role{{Name: "pass", Doc: "outcomes", Kind: Binary}, {Name: "group", Doc: "which of two groups", Kind: Label}},
-		Params:  []Param{{"pooled", "true", "z with the pooled standard error (false: with that of the Wald interval, without a continuity-corrected p)"}},
-		method:  typed[proportionParams, twoProportions]{defaults: proportionParams{true}, answer: compared},
+		Labels:  map[string]string{"group1": "group 1", "group2": "group 2", "p1": "proportion of group 1", "p2": "proportion of group 2", "diff": "difference, group 1 − group 2"},
+		Params: []Param{{"pooled", "true", "z with the pooled standard error (false: with that of the Wald interval, without a continuity-corrected p)"},
+			{"first", "sorted first", "the group that is group 1: differences are group 1 − group 2"}, confParam},
+		method: typed[proportionParams, twoProportions]{defaults: proportionParams{level: level{0.95}, Pooled: true}, answer: compared},
 	}}
 }
 
@@ -78,14 +81,17 @@ func (q proportion) intervals(p level) (any, error) {
 }
 
 type proportionParams struct {
-	Pooled bool `json:"pooled"`
+	level
+	Pooled bool   `json:"pooled"`
+	First  string `json:"first"`
 }
 
-// twoProportions holds passes and totals of two groups, or outcomes to count by
-// group.
+// twoProportions holds passes and totals of two groups, perhaps with their names,
+// or outcomes to count by group.
 type twoProportions struct {
 	X     []int    `json:"x,omitempty"`
 	N     []int    `json:"n,omitempty"`
+	Names []string `json:"groups,omitempty"`
 	Pass  []bool   `json:"pass,omitempty"`
 	Group []string `json:"group,omitempty"`
 }
@@ -95,6 +101,7 @@ func (in *twoProportions) count() error {
 	if len(groups) != 2 {
 		return fmt.Errorf("input.group has %d groups, expected 2: %.80q", len(groups), groups)
 	}
+	in.Names = groups
 	if len(in.Pass) != len(in.Group) {
 		return fmt.Errorf("input.pass and input.group have %d and %d rows", len(in.Pass), len(in.Group))
 	}
@@ -109,6 +116,19 @@ func (in *twoProportions) count() error {
 	return nil
 }
 
+// order makes a group the first.
+func (in *twoProportions) order(first string) error {
+	switch at := slices.Index(in.Names, textLabel(first)); {
+	case at < 0 || len(in.Names) != 2:
+		return fmt.Errorf("params.first is %q, expected the name of one of two groups, which are %q", first, in.Names)
+	case at == 1:
+		slices.Reverse(in.Names)
+		slices.Reverse(in.X)
+		slices.Reverse(in.N)
+	}
+	return nil
+}
+
 func compared(p proportionParams, in twoProportions) (any, error) {
 	if in.Pass != nil && in.Group != nil {
 		if err := in.count(); err != nil {
@@ -118,7 +138,12 @@ func compared(p proportionParams, in twoProportions) (any, error) {
 	if len(in.X) != 2 || len(in.N) != 2 {
 		return nil, fmt.Errorf("input.x and input.n have %d and %d entries, expected 2 each", len(in.X), len(in.N))
 	}
-	r, err := stats.CompareProportions(in.X[0], in.N[0], in.X[1], in.N[1], 0.95)
+	if p.First != "" {
+		if err := in.order(p.First); err != nil {
+			return nil, err
+		}
+	}
+	r, err := stats.CompareProportions(in.X[0], in.N[0], in.X[1], in.N[1], p.Conf)
 	if err != nil {
 		return nil, err
 	}
@@ -128,5 +153,19 @@ func compared(p proportionParams, in twoProportions) (any, error) {
 			r.Undefined = "both proportions are 0 or 1: the unpooled standard error is 0"
 		}
 	}
-	return explain(r, r.Undefined), nil
+	type named struct {
+		Group1    string `json:"group1,omitzero"`
+		Group2    string `json:"group2,omitzero"`
+		X1        int    `json:"x1"`
+		N1        int    `json:"n1"`
+		X2        int    `json:"x2"`
+		N2        int    `json:"n2"`
+		Direction string `json:"direction"`
+		stats.TwoProportions
+	}
+	result := named{X1: in.X[0], N1: in.N[0], X2: in.X[1], N2: in.N[1], Direction: "group1 - group2", TwoProportions: r}
+	if len(in.Names) == 2 {
+		result.Group1, result.Group2 = in.Names[0], in.Names[1]
+	}
+	return at(p.Conf, explain(result, r.Undefined)), nil
 }

@@ -4,21 +4,25 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 func rankings() []Procedure {
 	return []Procedure{{
 		Name: "ir_metrics", Title: "Measures of rankings",
-		Summary: "Rank of the gold document, Hits@K, reciprocal rank (whole list and @K), nDCG@K with linear and exponential gain; by query and as means. For TREC files see `scruple measure ranking`.",
+		Summary: "Rank of the gold document, Hits@K, reciprocal rank (whole list and @K), nDCG@K with linear and exponential gain; by query and as means, with bootstrap intervals of the means over queries (BCa). For TREC files see `scruple measure ranking`.",
 		Source:  "definitions; scikit-learn ndcg_score",
-		Params:  []Param{{"ks", "[1, 3, 5, 10]", "cut-offs"}},
-		method:  typed[rankingParams, queries]{answer: rankingMeasures},
+		Params:  append([]Param{{"ks", "[1, 3, 5, 10]", "cut-offs"}, confParam}, redrawParams...),
+		method:  typed[rankingParams, queries]{defaults: rankingParams{level: level{0.95}, redraw: defaultRedraw}, answer: rankingMeasures},
 	}}
 }
 
 type rankingParams struct {
+	level
+	redraw
 	Ks []int `json:"ks"`
 }
 
@@ -55,38 +59,72 @@ func rankingMeasures(p rankingParams, in queries) (any, error) {
 			ranks[i] = &places[i]
 		}
 	}
-	r := Ordered{{"rank", ranks}, {"mrr", meanOf(places, func(place int) float64 { return measure.ReciprocalRank(place, 0) })}}
+	r := Ordered{{"rank", ranks}}
+	intervals := Ordered{}
+	var warnings []string
+	mean := func(name string, values []float64) error {
+		r = append(r, Entry{name, sumOf(values) / float64(len(values))})
+		drawn, warned, err := p.redraw.run(p.Conf, name, "queries", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
+			return stats.ClusterBootstrap(values, slices.Repeat([]float64{1}, len(values)), o)
+		}, bca)
+		for _, d := range drawn {
+			intervals = append(intervals, Entry{name, d.Value})
+		}
+		for _, w := range warned {
+			if !slices.Contains(warnings, w) {
+				warnings = append(warnings, w)
+			}
+		}
+		return err
+	}
+	over := func(name string, value func(place int) float64) error {
+		values := make([]float64, len(places))
+		for i, place := range places {
+			values[i] = value(place)
+		}
+		return mean(name, values)
+	}
+	if err := over("mrr", func(place int) float64 { return measure.ReciprocalRank(place, 0) }); err != nil {
+		return nil, err
+	}
 	for _, k := range ks {
-		r = append(r,
-			Entry{fmt.Sprintf("hits@%d", k), meanOf(places, func(place int) float64 { return measure.Hit(place, k) })},
-			Entry{fmt.Sprintf("mrr@%d", k), meanOf(places, func(place int) float64 { return measure.ReciprocalRank(place, k) })})
+		if err := errors.Join(over(fmt.Sprintf("hits@%d", k), func(place int) float64 { return measure.Hit(place, k) }),
+			over(fmt.Sprintf("mrr@%d", k), func(place int) float64 { return measure.ReciprocalRank(place, k) })); err != nil {
+			return nil, err
+		}
 		for _, g := range []struct {
 			name string
 			gain measure.Gain
 		}{{"linear", measure.Linear}, {"exponential", measure.Exponential}} {
 			values := make([]float64, len(in.Queries))
+			counted := make([]float64, len(in.Queries))
 			for i, q := range in.Queries {
 				values[i] = measure.NDCG(q.Ranking, q.Relevance, k, g.gain)
-			}
-			// A query without a relevant document counts as 0 in the mean.
-			mean := meanOf(values, func(x float64) float64 {
-				if math.IsNaN(x) {
-					return 0
+				// A query without a relevant document counts as 0 in the mean.
+				if !math.IsNaN(values[i]) {
+					counted[i] = values[i]
 				}
-				return x
-			})
-			r = append(r, Entry{fmt.Sprintf("ndcg_%s@%d", g.name, k), values}, Entry{fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), mean})
+			}
+			r = append(r, Entry{fmt.Sprintf("ndcg_%s@%d", g.name, k), values})
+			if err := mean(fmt.Sprintf("mean_ndcg_%s@%d", g.name, k), counted); err != nil {
+				return nil, err
+			}
 		}
 	}
-	return r, nil
+	if len(intervals) > 0 {
+		r = append(r, Entry{"bootstrap", intervals})
+	}
+	if len(warnings) > 0 {
+		r = append(r, Entry{"warnings", warnings})
+	}
+	return at(p.Conf, r), nil
 }
 
-func meanOf[T any](xs []T, value func(T) float64) float64 {
-	var s float64
+func sumOf(xs []float64) (s float64) {
 	for _, x := range xs {
-		s += value(x)
+		s += x
 	}
-	return s / float64(len(xs))
+	return s
 }
 
 func duplicate(xs []string) (string, bool) {

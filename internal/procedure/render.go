@@ -23,7 +23,7 @@ func Render(w io.Writer, p Procedure, result jsontext.Value) error {
 		return err
 	}
 	fmt.Fprintf(w, "%s\n", p.Title)
-	r := renderer{w: w, hide: p.Hide}
+	r := renderer{w: w, hide: p.Hide, labels: p.Labels}
 	if o, ok := v.(Ordered); ok {
 		r.object(o, "")
 	} else {
@@ -77,6 +77,7 @@ func parse(raw jsontext.Value) (any, error) {
 type renderer struct {
 	w        io.Writer
 	hide     []string
+	labels   map[string]string
 	warnings []string
 	cut      bool
 }
@@ -97,32 +98,98 @@ func (r *renderer) object(o Ordered, indent string) {
 		}
 		switch v := e.Value.(type) {
 		case Ordered:
-			rest = append(rest, e)
+			if e.Key != "roles" {
+				rest = append(rest, e)
+				continue
+			}
+			for _, role := range v {
+				fmt.Fprintf(t, "%s  %s\tcolumn %s\n", indent, role.Key, listed(role.Value))
+			}
 		case []any:
 			switch {
+			case isAxis(o, e.Key): // shown with the table
+			case e.Key == "labels" && len(v) <= maxEntries && !slices.ContainsFunc(v, func(x any) bool { return !plain(x) }):
+				fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), listed(v))
 			case e.Key == "warnings":
 				for _, x := range v {
 					r.warnings = append(r.warnings, fmt.Sprint(x))
 				}
 			case isInterval(e.Key, v):
-				fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), interval(v))
+				fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), interval(v))
 			default:
 				rest = append(rest, e)
 			}
 		default:
-			fmt.Fprintf(t, "%s  %s\t%s\n", indent, words(e.Key), labelled(e.Key, v))
+			fmt.Fprintf(t, "%s  %s\t%s\n", indent, r.words(e.Key), r.number(e.Key, v))
 		}
 	}
 	t.Flush()
+	rows, columns := axes(o)
 	for len(rest) > 0 {
 		if n := parallel(rest); n > 1 {
 			r.columns(rest[:n], indent)
 			rest = rest[n:]
 			continue
 		}
-		r.value(rest[0].Key, rest[0].Value, indent)
+		if cells, ok := rest[0].Value.([]any); ok && crosses(cells, rows, columns) {
+			r.crossTable(rest[0].Key, cells, rows, columns, indent)
+		} else {
+			r.value(rest[0].Key, rest[0].Value, indent)
+		}
 		rest = rest[1:]
 	}
+}
+
+// axes are the labels of the rows and columns of an object's tables: those of
+// raters are the same.
+func axes(o Ordered) (rows, columns []any) {
+	for _, e := range o {
+		list, _ := e.Value.([]any)
+		switch e.Key {
+		case "rows":
+			rows = list
+		case "columns":
+			columns = list
+		case "labels":
+			rows, columns = list, list
+		}
+	}
+	return rows, columns
+}
+
+// isAxis reports whether the key's list labels a table of the object.
+func isAxis(o Ordered, key string) bool {
+	if key != "rows" && key != "columns" && key != "labels" {
+		return false
+	}
+	rows, columns := axes(o)
+	return slices.ContainsFunc(o, func(e Entry) bool {
+		cells, ok := e.Value.([]any)
+		return ok && crosses(cells, rows, columns)
+	})
+}
+
+// crosses reports whether a list is a table with these rows and columns.
+func crosses(cells, rows, columns []any) bool {
+	if len(cells) == 0 || len(cells) != len(rows) {
+		return false
+	}
+	return !slices.ContainsFunc(cells, func(row any) bool {
+		list, ok := row.([]any)
+		return !ok || len(list) != len(columns)
+	})
+}
+
+func (r *renderer) crossTable(key string, cells, rows, columns []any, indent string) {
+	fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
+	records := make([]Ordered, len(cells))
+	for i, row := range cells {
+		records[i] = Ordered{{"", rows[i]}}
+		for j, cell := range row.([]any) {
+			records[i] = append(records[i], Entry{scalar(columns[j]), cell})
+		}
+	}
+	r.grid(records, indent)
 }
 
 // parallel counts the leading lists that have one length: they are columns.
@@ -161,7 +228,7 @@ func (r *renderer) columns(o Ordered, indent string) {
 func (r *renderer) value(key string, v any, indent string) {
 	switch v := v.(type) {
 	case Ordered:
-		fmt.Fprintf(r.w, "\n%s%s\n", indent, words(key))
+		fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
 		if len(v) > maxEntries {
 			r.cut = true
 			v = v[:maxEntries]
@@ -170,12 +237,12 @@ func (r *renderer) value(key string, v any, indent string) {
 	case []any:
 		r.list(key, v, indent)
 	default:
-		fmt.Fprintf(r.w, "%s  %s  %s\n", indent, words(key), scalar(v))
+		fmt.Fprintf(r.w, "%s  %s  %s\n", indent, r.words(key), scalar(v))
 	}
 }
 
 func (r *renderer) list(key string, v []any, indent string) {
-	fmt.Fprintf(r.w, "\n%s%s\n", indent, words(key))
+	fmt.Fprintf(r.w, "\n%s%s\n", indent, r.words(key))
 	var records []Ordered
 	for _, x := range v {
 		switch x := x.(type) {
@@ -205,30 +272,45 @@ func (r *renderer) table(records []Ordered, indent string) {
 			}
 		}
 	}
+	row := make([]string, len(keys))
+	for i, k := range keys {
+		row[i] = r.words(k)
+	}
+	r.rows(row, records, func(o Ordered, i int) string { return r.cell(o, keys[i]) }, indent)
+}
+
+// grid writes records of the same length, under the names of the first one as they
+// are: they may be a user's labels, and duplicate.
+func (r *renderer) grid(records []Ordered, indent string) {
+	row := make([]string, len(records[0]))
+	for i, e := range records[0] {
+		row[i] = e.Key
+	}
+	r.rows(row, records, func(o Ordered, i int) string { return scalar(o[i].Value) }, indent)
+}
+
+func (r *renderer) rows(head []string, records []Ordered, cell func(o Ordered, i int) string, indent string) {
 	if len(records) > maxRows {
 		r.cut = true
 		records = records[:maxRows]
 	}
-	if len(keys) > maxEntries {
+	if len(head) > maxEntries {
 		r.cut = true
-		keys = keys[:maxEntries]
+		head = head[:maxEntries]
 	}
 	t := tabwriter.NewWriter(r.w, 0, 0, 2, ' ', 0)
-	row := make([]string, len(keys))
-	for i, k := range keys {
-		row[i] = words(k)
-	}
-	fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row, "\t"))
+	fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(head, "\t"))
+	row := make([]string, len(head))
 	for _, o := range records {
-		for i, k := range keys {
-			row[i] = cell(o, k)
+		for i := range row {
+			row[i] = cell(o, i)
 		}
 		fmt.Fprintf(t, "%s  %s\n", indent, strings.Join(row, "\t"))
 	}
 	t.Flush()
 }
 
-func cell(o Ordered, key string) string {
+func (r *renderer) cell(o Ordered, key string) string {
 	for _, e := range o {
 		if e.Key != key {
 			continue
@@ -242,24 +324,41 @@ func cell(o Ordered, key string) string {
 		if inner, ok := e.Value.(Ordered); ok {
 			var parts []string
 			for _, x := range inner {
-				parts = append(parts, words(x.Key)+" "+scalar(x.Value))
+				parts = append(parts, r.words(x.Key)+" "+scalar(x.Value))
 			}
 			return strings.Join(parts, ", ")
 		}
-		return labelled(key, e.Value)
+		return r.number(key, e.Value)
 	}
 	return ""
 }
 
-// labelled writes a value; a p-value too small for a float64 is not 0.
-func labelled(key string, v any) string {
-	if n, ok := v.(numeral); ok && (key == "p" || strings.HasPrefix(key, "p_")) && n == "0" {
+// number writes a value; a p-value too small for a float64 is not 0. A key with a
+// label of its own is no p-value.
+func (r *renderer) number(key string, v any) string {
+	if n, ok := v.(numeral); ok && n == "0" && pValue.MatchString(key) && r.labels[key] == "" {
 		return "< 1e-300"
 	}
 	return scalar(v)
 }
 
-var intervalKey = regexp.MustCompile(`(^|_)ci(\d*)($|_)|^(wilson|clopper_pearson|jeffreys|agresti_coull|percentile|basic|bca|normal_bias)`)
+// pValue matches the keys of p-values, but not p1, p10 or p_bar: those are
+// proportions and probabilities.
+var pValue = regexp.MustCompile(`^(p|p_(two_sided|greater|less|exact|mid|g|holm|bonferroni|fisher|continuity|normal|naive|chi2|yates|above|below).*|pratt_p_.*|pairwise_p_.*)$`)
+
+func listed(v any) string {
+	list, ok := v.([]any)
+	if !ok {
+		return scalar(v)
+	}
+	parts := make([]string, len(list))
+	for i, x := range list {
+		parts[i] = scalar(x)
+	}
+	return strings.Join(parts, ", ")
+}
+
+var intervalKey = regexp.MustCompile(`(^|_)ci([\d.]*)($|_)|^(wilson|clopper_pearson|jeffreys|agresti_coull|percentile|basic|bca|normal_bias)`)
 
 func isInterval(key string, v []any) bool {
 	if len(v) != 2 || !intervalKey.MatchString(key) {
@@ -270,14 +369,23 @@ func isInterval(key string, v []any) bool {
 
 func interval(v []any) string { return scalar(v[0]) + " to " + scalar(v[1]) }
 
-// words makes a label of a key: "p_two_sided" is "p two sided", "ci95" is
-// "95 % interval".
-func words(key string) string {
-	s := strings.ReplaceAll(key, "_", " ")
+// words makes a label of a key, unless the procedure has one: "p_two_sided" is "p
+// two sided", "ci95" is "95 % interval".
+func (r *renderer) words(key string) string {
+	if label := r.labels[key]; label != "" {
+		return label
+	}
+	if label := labels[key]; label != "" {
+		return label
+	}
+	s := strings.Map(printable, strings.ReplaceAll(key, "_", " "))
 	return percent.ReplaceAllString(s, "$1 % interval")
 }
 
-var percent = regexp.MustCompile(`\bci(\d+)\b`)
+// labels are of keys that many results have.
+var labels = map[string]string{"direction": "differences are", "conf": "confidence level"}
+
+var percent = regexp.MustCompile(`\bci(\d+(?:\.\d+)?)\b`)
 
 // scalar writes a number with five significant digits.
 func scalar(v any) string {

@@ -13,7 +13,7 @@ func sequences() []Procedure {
 		Source:  "Waudby-Smith & Ramdas (2023), hedged capital process",
 		Columns: []Role{{Name: "diff", Doc: "observations, such as paired differences", Optional: true},
 			{Name: "a", Doc: "instead of diff: scores of the first arm", Optional: true}, {Name: "b", Doc: "and of the second", Optional: true}},
-		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, {"conf", "0.95", "confidence level"}},
+		Params: []Param{{"low", "-1", "smallest possible observation"}, {"high", "1", "largest possible one"}, confParam},
 		method: typed[sequenceParams, differences]{defaults: sequenceParams{-1, 1, 0.95}, answer: sequence},
 	}}
 }
@@ -66,5 +66,8 @@ func sequence(p sequenceParams, in differences) (any, error) {
 	case r.Mean < r.CI.Low || r.Mean > r.CI.High:
 		r.Warnings = []string{"the mean of all observations is outside the interval: check that they are independent and in random order"}
 	}
-	return r, nil
+	if in.Diff != nil {
+		return at(p.Conf, r), nil
+	}
+	return at(p.Conf, extended{r, map[string]Ordered{"n": {aMinusB}}}), nil
 }

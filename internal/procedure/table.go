@@ -1,0 +1,45 @@
+package procedure
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// RunTable computes the result of params and the columns of a CSV table, as
+// [ReadTable] reads them. The result begins with the column of each role, so that
+// a reader need not guess which of two arms a difference is in favour of.
+func (p Procedure) RunTable(r io.Reader, file string, cols []string, params jsontext.Value) (jsontext.Value, error) {
+	columns, err := readTable(r, file, p.Columns, cols)
+	if err != nil {
+		return nil, err
+	}
+	input, err := asInput(columns, p.Columns)
+	if err != nil {
+		return nil, err
+	}
+	result, err := p.Run(params, input)
+	if err != nil {
+		return nil, fmt.Errorf("%s of %s: %w", p.Name, file, err)
+	}
+	o, err := members(result)
+	if err != nil {
+		return nil, err
+	}
+	roles := Ordered{}
+	for _, role := range p.Columns {
+		names := columnsOf(columns, role)
+		switch {
+		case role.Named || names == nil:
+		case role.Many:
+			roles = append(roles, Entry{role.Name, names})
+		default:
+			roles = append(roles, Entry{role.Name, names[0]})
+		}
+	}
+	if len(roles) == 0 { // columns that keep their names in the result
+		return result, nil
+	}
+	return encode(append(Ordered{{"roles", roles}}, o...))
+}

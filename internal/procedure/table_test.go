@@ -1,0 +1,247 @@
+package procedure
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"golang.org/x/text/encoding/unicode"
+)
+
+func find(t *testing.T, name string) Procedure {
+	t.Helper()
+	p, err := Find(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// TestTableFormats: what spreadsheets and programs write under the name of CSV
+// gives the same result.
+func TestTableFormats(t *testing.T) {
+	const plain = "document,ctn,plain\nd1,0.9,0.7\nd2,0.8,0.7\nd3,0.7,0.65\n"
+	p := find(t, "paired_t_test")
+	want, err := p.RunTable(strings.NewReader(plain), "t.csv", []string{"ctn", "plain"}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	utf16 := func(order unicode.Endianness) string {
+		s, err := unicode.UTF16(order, unicode.UseBOM).NewEncoder().String(plain)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	var packed bytes.Buffer
+	w := gzip.NewWriter(&packed)
+	w.Write([]byte("\ufeff" + plain))
+	w.Close()
+	semicolons := strings.ReplaceAll(plain, ",", ";")
+	for name, text := range map[string]string{
+		"byte order mark":              "\ufeff" + plain,
+		"byte order mark and quotes":   "\ufeff\"document\",\"ctn\",\"plain\"\n" + plain[strings.Index(plain, "\n")+1:],
+		"UTF-16, little-endian":        utf16(unicode.LittleEndian),
+		"UTF-16, big-endian":           utf16(unicode.BigEndian),
+		"gzip":                         packed.String(),
+		"semicolons":                   semicolons,
+		"tabs":                         strings.ReplaceAll(plain, ",", "\t"),
+		"a comma in a semicolon table": strings.Replace(semicolons, "document", "document, id", 1),
+		"Windows line ends":            strings.ReplaceAll(plain, "\n", "\r\n"),
+		"empty columns":                strings.ReplaceAll(plain, "\n", ",,\n"),
+	} {
+		got, err := p.RunTable(strings.NewReader(text), "t.csv", []string{"ctn", "plain"}, nil)
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
+// TestTableRemedies: what cannot be read as it stands is refused, with what to do.
+func TestTableRemedies(t *testing.T) {
+	for _, c := range []struct{ method, cols, text, reason string }{
+		{"paired_t_test", "a,b", "a;b\n0,9;0,7\n0,8;0,7\n", `t.csv:2: column "a" is "0,9", expected a number: write it with a decimal point`},
+		{"paired_t_test", "a,b", "a,b\n0,9,0,7\n", `t.csv:2: wrong number of fields: 4, the header has 2`},
+		{"paired_t_test", "a,b", "a,b\n\"1,234\",2\n", "without separators of thousands"},
+		{"paired_t_test", "a,b", "a;b;c\n1;2;3\n", ""},
+		{"paired_t_test", "a,x", "a;b;c\n1;2;3\n", `no column "x"; the columns are ["a" "b" "c"]`},
+		{"paired_t_test", "a,b", "PK\x03\x04\x14\x00", "save the sheet as CSV"},
+		{"paired_t_test", "a,b", "a\x00,\x00b\x00", "UTF-16 without a byte order mark"},
+		{"paired_t_test", "a,b", "\x1f\x8bxxxxxxxxxxxx", "t.csv: unpacking"},
+		{"paired_t_test", "a,b", "a,b,\xff\n1,2,3\n", "column 3 is not valid UTF-8"},
+		// Decimal commas do not make a column of numbers a factor.
+		{"lmm_random_intercepts", "score,doc", "score;doc\n0,5;x\n1;x\n2;y\n3;y\n", "decimal point"},
+	} {
+		p := find(t, c.method)
+		_, err := ReadTable(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
+		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%q: got %v, want %q", c.text, err, c.reason)
+		}
+	}
+}
+
+// TestOneLabel: 1 and 1.0 are one label in tables as in cases, and identifiers
+// keep their digits.
+func TestOneLabel(t *testing.T) {
+	p := find(t, "cohen_kappa")
+	got, err := p.RunTable(strings.NewReader("x,y\n1,1.0\n2,2.00\n3,3\n1.0,2\n"), "t.csv", []string{"x", "y"}, nil)
+	if err != nil || !strings.Contains(string(got), `"labels":["1","2","3"]`) || !strings.Contains(string(got), `"percent_agreement":0.75`) {
+		t.Errorf("%s, %v", got, err)
+	}
+	got, err = p.RunTable(strings.NewReader("x,y\n1.0,1\n0,0.0\n"), "t.csv", []string{"x", "y"}, []byte(`{"labels": ["0.0", "1.0"]}`))
+	if err != nil || !strings.Contains(string(got), `"percent_agreement":1`) {
+		t.Errorf("labels with a fraction: %s, %v", got, err)
+	}
+	for in, want := range map[string]string{"1.0": "1", "-0": "0", "0.50": "0.5", "1e3": "1000", "12345678901234567": "12345678901234567",
+		"1234567": "1234567", "1e300": "1e+300", "100": "100"} {
+		if l, ok := label([]byte(in)); !ok || l != want {
+			t.Errorf("the number %s is the label %s, want %s", in, l, want)
+		}
+	}
+	for in, want := range map[string]string{"1.0": "1", "-2.00": "-2", "-0.0": "0", "1.10": "1.10", "01": "01", "1.": "1.", "v1.0": "v1.0", "00.0": "00.0"} {
+		if got := textLabel(in); got != want {
+			t.Errorf("the text %s is the label %s, want %s", in, got, want)
+		}
+	}
+	m := find(t, "mcnemar")
+	if _, err := m.RunTable(strings.NewReader("a,b\n1.0,0.0\n0.0,1\n"), "t.csv", []string{"a", "b"}, nil); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestResultsNameColumns and groups, and say which way differences go.
+func TestResultsNameColumns(t *testing.T) {
+	const table = "id,ctn,plain,other,group,second\n1,1,0,0.9,new,yes\n2,0,0,0.3,old,no\n3,1,1,0.2,new,yes\n4,1,0,0.8,old,yes\n"
+	for _, c := range []struct{ method, cols, set, holds, shown string }{
+		{"paired_t_test", "ctn,other", `{}`, `"roles":{"a":"ctn","b":"other"},"n":4,"direction":"a - b"`, "differences are"},
+		{"wilcoxon_signed_rank", "b=ctn,a=other", `{}`, `"roles":{"a":"other","b":"ctn"},"n":4,"direction":"a - b"`, "column other"},
+		{"tost", "ctn,other", `{"margin": 1}`, `"roles":{"a":"ctn","b":"other"},"n":4,"direction":"a - b"`, "column other"},
+		{"correlation", "ctn,other", `{}`, `"roles":{"a":"ctn","b":"other"}`, "column other"},
+		{"two_proportion_z", "ctn,group", `{}`, `"group1":"new","group2":"old","x1":2,"n1":2,"x2":1,"n2":2,"direction":"group1 - group2"`, "difference, group 1 − group 2"},
+		{"two_proportion_z", "ctn,group", `{"first": "old"}`, `"group1":"old","group2":"new","x1":1,`, "proportion of group 1"},
+		{"mcnemar", "ctn,plain", `{}`, `"roles":{"a_pass":"ctn","b_pass":"plain"}`, "only the first passes (b)"},
+		{"mcnemar", "ctn,plain", `{}`, `"direction":"first - second"`, "column ctn"},
+		{"cochran_q", "ctn,plain", `{}`, `"arms":["ctn","plain"],"passes":[3,1]`, "ctn    3"},
+		{"chi2_independence", "group,second", `{}`, `"row_i":"new","row_j":"old"`, "new  0   2"},
+		{"fisher_exact", "group,second", `{}`, `"rows":["new","old"],"columns":["no","yes"],"table":[[0,2],[1,1]]`, "old  1   1"},
+		{"cohen_kappa", "plain,ctn", `{}`, `"roles":{"rater_a":"plain","rater_b":"ctn"}`, "rows: rater_a"},
+		{"auroc", "other,ctn,plain", `{}`, `"other":{"auroc":0.6666666666666666,"direction":"score - other"`, "column plain"},
+		{"ppi_difference", "ctn,plain,ctn,plain", `{}`, `"direction":"a - b"`, "column plain"},
+		{"confidence_sequence", "a=ctn,b=plain", `{}`, `"roles":{"a":"ctn","b":"plain"},"n":4,"direction":"a - b"`, "differences are"},
+		{"fleiss_kappa", "group,group", `{}`, `"categories":["new","old"]`, "column group, group"},
+	} {
+		p := find(t, c.method)
+		got, err := p.RunTable(strings.NewReader(table), "t.csv", strings.Split(c.cols, ","), []byte(c.set))
+		if err != nil {
+			t.Errorf("%s: %v", c.method, err)
+			continue
+		}
+		if !strings.Contains(string(got), c.holds) {
+			t.Errorf("%s: %s does not hold %s", c.method, got, c.holds)
+		}
+		var text strings.Builder
+		if err := Render(&text, p, got); err != nil || !strings.Contains(text.String(), c.shown) {
+			t.Errorf("%s: %s\ndoes not show %s, %v", c.method, text.String(), c.shown, err)
+		}
+	}
+	rows := "document,kernel,score\nd1,ctn,0.9\nd1,plain,0.7\nd2,ctn,0.8\nd2,plain,0.7\nd3,ctn,0.7\nd3,plain,0.65\n"
+	got, err := find(t, "lmm_random_intercepts").RunTable(strings.NewReader(rows), "t.csv", []string{"score", "kernel", "document"}, []byte(`{"formula": "score ~ kernel + (1|document)", "conf": 0.9}`))
+	for _, holds := range []string{`"reference_levels":{"kernel":"ctn"}`, `"emmeans_factor":"kernel"`, `"ci90":[`, `"ci90_unadjusted":[`} {
+		if err != nil || !strings.Contains(string(got), holds) || strings.Contains(string(got), "ci95") {
+			t.Errorf("%s does not hold %s, %v", got, holds, err)
+		}
+	}
+}
+
+// TestProportionsAreNotPValues: P̄ = 0, where nobody agrees, is shown as 0.
+func TestProportionsAreNotPValues(t *testing.T) {
+	for _, c := range []struct{ text, shown, not string }{
+		{`{"method": "fleiss_kappa", "input": {"counts": [[1, 1], [1, 1], [1, 1]]}}`, "observed agreement (mean P) 0 ", "1e-300"},
+		{`{"method": "two_proportion_z", "input": {"x": [0, 3], "n": [9, 9]}}`, "proportion of group 1 0 ", "1e-300"},
+		{`{"method": "power_mcnemar", "input": {"p10": 0.2, "p01": 0}}`, "p01 0 ", "1e-300"},
+		{`{"method": "distribution_tails", "input": {"quantiles": [{"dist": "beta", "params": [1, 1], "p": 0}]}}`, "probability", "1e-300"},
+		{`{"method": "distribution_tails", "input": {"cases": [{"dist": "normal", "params": [0, 1], "x": 50}]}}`, "P(X > x)", "1e-300"},
+		{`{"method": "chi2_independence", "input": {"table": [[90000, 10], [10, 90000]]}}`, " p < 1e-300 ", " p 0 "},
+	} {
+		of, err := ReadCase(strings.NewReader(c.text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text strings.Builder
+		if err := Render(&text, find(t, of.Method), []byte(answer(t, of))); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(strings.Fields(text.String()), " "); !strings.Contains(got, c.shown) || strings.Contains(got, c.not) {
+			t.Errorf("%s\ndoes not show %q, or shows %q", got, c.shown, c.not)
+		}
+	}
+}
+
+// TestLevels: an interval says its level in its key, and has that level.
+func TestLevels(t *testing.T) {
+	const pairs = `{"a": [1, 2, 3, 4, 6, 9, 8, 5, 7, 3, 6, 9], "b": [0, 1, 1, 5, 2, 4, 9, 1, 2, 4, 5, 8]}`
+	for _, c := range []struct{ method, input, key string }{
+		{"paired_t_test", pairs, "ci%"}, {"paired_t_test", pairs, "cohen_dz_ci%_noncentral_t"},
+		{"wilcoxon_signed_rank", pairs, "hodges_lehmann_ci%_normal"},
+		{"correlation", pairs, "pearson/ci%"},
+		{"two_proportion_z", `{"x": [15, 5], "n": [25, 20]}`, "diff_ci%_newcombe"},
+		{"mcnemar", `{"table": [[12, 7], [3, 8]]}`, "odds_ratio_ci%_exact"},
+		{"cohen_kappa", `{"rater_a": [1, 2, 2, 1, 1, 2], "rater_b": [1, 2, 1, 1, 2, 2]}`, "unweighted/ci%"},
+		{"fleiss_kappa", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci%"},
+		{"gwet_ac1", `{"counts": [[3, 0], [2, 1], [0, 3], [1, 2], [3, 0]]}`, "ci%"},
+		{"krippendorff_alpha", `{"ratings": [[1, 2, 2, 1, 1, 2], [1, 2, 1, 1, 2, 2]]}`, "bootstrap/ci%"},
+		{"calibration", `{"confidence": [0.9, 0.8, 0.3, 0.4, 0.7], "outcome": [1, 0, 0, 1, 1]}`, "bootstrap/ci%"},
+		{"auroc", `{"score": [1, 3, 2, 4, 6, 5], "positive": [0, 1, 0, 0, 1, 1]}`, "ci%"},
+		{"ppi_mean", `{"judge": [1, 0, 1, 1, 0, 1], "human": [1, 0, 0, 1, null, null]}`, "ci%"},
+		{"ir_metrics", `{"queries": [{"ranking": ["a", "b"], "gold": "a", "relevance": {"a": 1}}, {"ranking": ["b", "c"], "gold": "c", "relevance": {"c": 1}}, {"ranking": ["b", "a"], "gold": "z", "relevance": {"a": 1}}]}`, "bootstrap/mean_ndcg_linear@5/ci%"},
+	} {
+		width := map[string]float64{}
+		for conf, name := range map[string]string{"0.8": "80", "0.95": "95", "0.995": "99.5"} {
+			of, err := ReadCase(strings.NewReader(`{"method": "` + c.method + `", "params": {"conf": ` + conf + `}, "input": ` + c.input + `}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			result := answer(t, of)
+			var got any
+			if err := json.Unmarshal([]byte(result), &got); err != nil {
+				t.Fatal(err)
+			}
+			if stated := got.(map[string]any)["conf"]; jsonText(stated) != conf {
+				t.Errorf("%s at %s: conf is %v", c.method, conf, stated)
+			}
+			for _, key := range strings.Split(strings.Replace(c.key, "%", name, 1), "/") {
+				m, _ := got.(map[string]any)
+				got = m[key]
+			}
+			ci, ok := got.([]any)
+			if !ok {
+				t.Errorf("%s at %s: no %s in %s", c.method, conf, c.key, result)
+				continue
+			}
+			width[conf] = ci[1].(float64) - ci[0].(float64)
+			if conf != "0.95" && strings.Contains(result, "ci95") {
+				t.Errorf("%s at %s has a 95 %% interval: %s", c.method, conf, result)
+			}
+		}
+		if !(width["0.8"] <= width["0.95"] && width["0.95"] <= width["0.995"] && width["0.8"] < width["0.995"]) {
+			t.Errorf("%s: widths %v", c.method, width)
+		}
+	}
+	for _, p := range All() {
+		for _, o := range p.Params {
+			if o.Name != "conf" {
+				continue
+			}
+			if _, err := p.Run([]byte(`{"conf": 95}`), []byte(`{"a": [1, 2], "b": [2, 1], "x": 1, "n": 2}`)); err == nil {
+				t.Errorf("%s takes a level of 95", p.Name)
+			}
+		}
+	}
+}
+
+func jsonText(v any) string {
+	b, _ := json.Marshal(v)
+	return string(b)
+}
