@@ -135,6 +135,9 @@ func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 		if err != nil {
 			return err
 		}
+		if c.a == c.b && !f.p.Defined() {
+			f.p = 1 // ranks of no difference
+		}
 		*c.into = t.reading(f, Number(robust.Diff))
 		c.into.PAdjusted, c.into.Method = c.into.P, "" // the largest of a family is not corrected by Holm
 	}

@@ -1,0 +1,185 @@
+package power_test
+
+import (
+	"fmt"
+	"math"
+	"reflect"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/power"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+var suite = eval.Suite{Name: "toy", Metrics: []eval.Metric{
+	{Name: "passed", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
+	{Name: "score", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+	{Name: "rate", Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
+	{Name: "words", Max: math.Inf(1), HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+	{Name: "kappa", Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.ByEstimator, Estimate: func([]eval.Row) float64 { return 0 }},
+}}
+
+// design is a study of three arms with clusters of a size; 1 is no clusters.
+func design(t *testing.T, method string, clusters, size int, rules ...string) power.Design {
+	t.Helper()
+	d := power.Design{Suite: &suite, Arms: []eval.Arm{{ID: "a"}, {ID: "b", Levels: []eval.Level{{Name: "prompt", Value: "old"}}}, {ID: "c"}},
+		Question: analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: method, Correction: "none", Resamples: 2000}, Run: analyse.Run{Seed: 42},
+			Primary: []string{"passed"}, Secondary: []string{"score", "rate", "words", "kappa"}, Comparisons: []analyse.Pair{{A: "a", B: "b", Primary: true}, {A: "a", B: "c"}}}}
+	for i := range clusters * size {
+		it := eval.Item{ID: fmt.Sprint("i", i)}
+		if size > 1 {
+			it.Cluster = fmt.Sprint("c", i/size)
+		}
+		d.Items = append(d.Items, it)
+	}
+	var decide study.Decide
+	for i, that := range rules {
+		decide.Require = append(decide.Require, study.Condition{Name: fmt.Sprint("rule ", i), That: that})
+	}
+	var problems []*gate.RuleError
+	d.Rules, problems = gate.Compile(decide, gate.Names{Arms: []string{"a", "b", "c"}, Metrics: suite.Metrics, Compared: func(a, b, _ string) bool { return a != b }})
+	for _, p := range problems {
+		t.Fatal(p)
+	}
+	return d
+}
+
+func TestLimits(t *testing.T) {
+	for _, c := range []struct {
+		method         string
+		clusters, size int
+		rule           string
+		needs          int // items; that of the design if it is enough
+		why            string
+	}{
+		{"paired_ttest", 25, 1, "high('a','rate') < 0.02", 189, "Wilson: z²/(n + z²) < 0.02"},
+		{"paired_ttest", 189, 1, "high('a','rate') < 0.02", 189, "enough"},
+		{"paired_ttest", 25, 4, "high('a','rate') < 0.02", 753, "189 clusters: 188 of 4 and one item"},
+		{"paired_ttest", 20, 1, "low('a','passed') > 0.9", 35, "n/(n + z²) > 0.9"},
+		{"mcnemar", 60, 1, "diff_low('a','b','passed') > -0.01", 60, "a may be much better"},
+		{"mcnemar", 60, 1, "within('a','b','passed', 0.01)", 268, "Tango: z²/(n + z²) < 0.01 at 90 %"},
+		{"permutation", 5, 1, "p('a','b','score') < 0.05", 6, "2/2⁵ is above 0.05"},
+		{"permutation", 5, 4, "p('a','b','score') < 0.05", 21, "six clusters"},
+		{"wilcoxon", 5, 1, "p('a','b','score') < 0.05", 6, "2/2⁵ is above 0.05"},
+		{"paired_ttest", 5, 1, "p('a','b','score') < 0.05", 5, "t has no limit"},
+		{"mixed_effects", 5, 1, "diff_low('a','b','score') > 0.5", 5, "nor has the model"},
+		{"paired_ttest", 5, 1, "diff_low('a','b','passed') > 1.5", 0, "no number of items"},
+		{"mcnemar", 5, 1, "p('a','b','passed') < 0.05 || high('a','rate') < 0.02", 6, "either is enough"},
+		{"paired_ttest", 30, 1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, "trials may all succeed"},
+	} {
+		limits, err := design(t, c.method, c.clusters, c.size, c.rule).Limits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if l := limits[0]; l.Needs != c.needs || l.Reachable != (c.needs == c.clusters*c.size) {
+			t.Errorf("%s, %d×%d: %s: reachable %v, needs %d items, want %d: %s", c.method, c.clusters, c.size, c.rule, l.Reachable, l.Needs, c.needs, c.why)
+		}
+	}
+	if limits, err := design(t, "", 5, 1).Limits(); limits != nil || err != nil {
+		t.Errorf("no rules: %v, %v", limits, err)
+	}
+}
+
+func assume(a, b float64, metric string) study.Assumption {
+	return study.Assumption{Name: "it", Scores: []study.AssumedScore{{Arm: "a", Metric: metric, Value: a}, {Arm: "old", Metric: metric, Value: b}}}
+}
+
+func simulated(t *testing.T, d power.Design, a study.Assumption) power.Power {
+	t.Helper()
+	p, err := d.Simulate(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p[0].Missing != "" {
+		t.Fatal(p[0].Missing)
+	}
+	return p[0]
+}
+
+// TestPowerOfPairedT: with scores that are nearly normal the simulation gives the
+// power of the non-central t distribution, of items and of clusters.
+func TestPowerOfPairedT(t *testing.T) {
+	const rule, sd = "diff_low('a','b','words') > 0", 1.0
+	independent := 0.0
+	for _, c := range []struct {
+		clusters, size   int
+		icc, correlation float64
+		difference       float64
+	}{{30, 1, 0, 0.5, 0.5}, {30, 1, 0, 0, 0.5}, {12, 4, 0.3, 0.5, 0.5}, {30, 1, 0, 0.5, 0}} {
+		a := assume(10+c.difference, 10, "words")
+		a.SD, a.ICC, a.Correlation = sd, c.icc, &c.correlation
+		got := simulated(t, design(t, "paired_ttest", c.clusters, c.size, rule), a)
+		sdDiff := sd * math.Sqrt(2*(1-c.correlation))
+		ofMean := sdDiff * math.Sqrt((1+float64(c.size-1)*c.icc)/float64(c.size))
+		_, want, err := stats.PairedPower(float64(c.clusters), c.difference/ofMean, 0.05, stats.TwoSided)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.difference == 0 {
+			want = 0.025
+		}
+		n := float64(got.Pass + got.Fail + got.Undecided)
+		if share := float64(got.Pass) / n; math.Abs(share-want) > 3*math.Sqrt(want*(1-want)/n)+0.005 {
+			t.Errorf("%+v: power %.4f, want %.4f", c, share, want)
+		}
+		if c.correlation == 0 {
+			independent = float64(got.Pass) / n
+		}
+	}
+	if independent == 0 {
+		t.Error("no power without correlation")
+	}
+}
+
+// TestSimulatedScores: rules on single arms see the stated means, within
+// the standard error of the mean over studies.
+func TestSimulatedScores(t *testing.T) {
+	for metric, mean := range map[string]float64{"passed": 0.8, "score": 0.9, "rate": 0.05} {
+		a := assume(mean, 0.5, metric)
+		a.Scores[0].Outcomes, a.ICC = 3, 0.2
+		// The estimate is above the mean in about half of the studies, and above by 0.15 in few.
+		d := design(t, "paired_ttest", 40, 3, fmt.Sprintf("value('a','%s') > %v", metric, mean))
+		if p := simulated(t, d, a); p.Pass < 800 || p.Pass > 1200 {
+			t.Errorf("%s is above its mean in %d of 2000 studies", metric, p.Pass)
+		}
+	}
+}
+
+func TestSimulateIsReproducible(t *testing.T) {
+	run := func(workers int) []power.Power {
+		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
+		p, err := design(t, "permutation", 8, 3, "diff_low('a','b','passed') > 0").Simulate(assume(0.9, 0.6, "passed"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p[0].Rule = gate.Rule{}
+		return p
+	}
+	if a, b := run(1), run(3); !reflect.DeepEqual(a, b) {
+		t.Errorf("%+v with one worker, %+v with three", a, b)
+	}
+}
+
+func TestAssumptionsThatCannotBe(t *testing.T) {
+	d := design(t, "paired_ttest", 10, 1, "diff_low('a','b','score') > 0", "value('c','passed') > 0.5", "value('a','kappa') > 0.5")
+	p, err := d.Simulate(assume(0.6, 0.5, "score"))
+	if err != nil || p[0].Missing != "" || p[1].Missing != "no assumed passed of c" || p[2].Missing != "kappa cannot be simulated" {
+		t.Errorf("%+v, %v", p, err)
+	}
+	for want, a := range map[string]study.Assumption{
+		"outside of 0 to 1":    assume(1.5, 0.5, "score"),
+		"it must be below 0.4": {Name: "it", SD: 0.45, Scores: assume(0.8, 0.5, "score").Scores},
+	} {
+		if _, err := d.Simulate(a); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+	if _, err := design(t, "", 10, 1, "value('a','words') > 5").Simulate(assume(6, 5, "words")); err == nil || !strings.Contains(err.Error(), "state sd") {
+		t.Errorf("a metric without bounds: %v", err)
+	}
+}
