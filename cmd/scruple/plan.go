@@ -94,6 +94,9 @@ func (a *app) sayRules(p *experiment.Estimate) {
 			}
 			needs = fmt.Sprintf("cannot be met with %s, whatever the answers are: %s", text.Plural(p.Items, "item", "items"), experiment.Needed(n))
 		}
+		if r.Same != nil && *r.Same > p.Items {
+			needs += fmt.Sprintf(", but needs %d if its arms are equally perfect", *r.Same)
+		}
 		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, needs)
 		for _, w := range r.Power {
 			assumed = true

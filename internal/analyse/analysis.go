@@ -205,11 +205,13 @@ type Comparison struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// A Reach holds the results if every score of A were the best and of B the worst
-// possible (First), the other way round (Second), or all scores the same.
+// A Reach holds the results if every score of one arm were the best or the worst
+// possible and those of the other as they are, or if all scores were the same.
 type Reach struct {
-	First  Reading `json:"first"`
-	Second Reading `json:"second"`
+	BestA  Reading `json:"best_a"`
+	WorstA Reading `json:"worst_a"`
+	BestB  Reading `json:"best_b"`
+	WorstB Reading `json:"worst_b"`
 	Same   Reading `json:"same"`
 }
 
@@ -334,7 +336,8 @@ func (c Comparison) reversed() Comparison {
 		c.Planned = &p
 	}
 	if c.Reach != nil {
-		c.Reach = &Reach{First: c.Reach.Second.reversed(), Second: c.Reach.First.reversed(), Same: c.Reach.Same.reversed()}
+		r := *c.Reach
+		c.Reach = &Reach{r.BestB.reversed(), r.WorstB.reversed(), r.BestA.reversed(), r.WorstA.reversed(), r.Same.reversed()}
 	}
 	return c
 }

@@ -168,7 +168,7 @@ func (r *Comparison) within(most float64) {
 		others = append(others, r.Planned)
 	}
 	if r.Reach != nil {
-		others = append(others, &r.Reach.First, &r.Reach.Second, &r.Reach.Same)
+		others = append(others, &r.Reach.BestA, &r.Reach.WorstA, &r.Reach.BestB, &r.Reach.WorstB, &r.Reach.Same)
 	}
 	for _, p := range others {
 		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)

@@ -76,11 +76,15 @@ func (m matched) binary() bool {
 	return !slices.ContainsFunc(m.xs, other) && !slices.ContainsFunc(m.ys, other)
 }
 
-// constant gives every item the scores a and b.
-func (m matched) constant(a, b float64) matched {
-	m.xs, m.ys = slices.Repeat([]float64{a}, len(m.xs)), slices.Repeat([]float64{b}, len(m.ys))
-	m.numA, m.numB = scaled(m.denA, a), scaled(m.denB, b)
+// constantA gives the first arm the same score on every item.
+func (m matched) constantA(score float64) matched {
+	m.xs, m.numA = slices.Repeat([]float64{score}, len(m.xs)), scaled(m.denA, score)
 	return m
+}
+
+// reversed exchanges the arms.
+func (m matched) reversed() matched {
+	return matched{m.ys, m.xs, m.cluster, m.numB, m.denB, m.numA, m.denA}
 }
 
 func scaled(xs []float64, by float64) []float64 {

@@ -119,23 +119,23 @@ func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 	var out Reach
 	for _, c := range []struct {
 		into *Reading
-		a, b float64
-	}{{&out.First, best, worst}, {&out.Second, worst, best}, {&out.Same, best, best}} {
-		extreme := m.constant(c.a, c.b)
+		data matched
+	}{{&out.BestA, m.constantA(best)}, {&out.WorstA, m.constantA(worst)}, {&out.BestB, m.reversed().constantA(best).reversed()},
+		{&out.WorstB, m.reversed().constantA(worst).reversed()}, {&out.Same, m.constantA(best).reversed().constantA(best)}} {
 		var f reading
-		robust, err := stats.RatioDifference(extreme.numA, extreme.denA, extreme.numB, extreme.denB, t.level)
+		robust, err := stats.RatioDifference(c.data.numA, c.data.denA, c.data.numB, c.data.denB, t.level)
 		if err != nil {
 			return err
 		}
 		if pooled {
-			f, err = t.rate(r, extreme, robust, metric.Binary)
-		} else if f, err = t.method(r, extreme); err == nil && m.binary() {
-			f, err = t.scored(f, extreme)
+			f, err = t.rate(r, c.data, robust, metric.Binary)
+		} else if f, err = t.method(r, c.data); err == nil && c.data.binary() {
+			f, err = t.scored(f, c.data)
 		}
 		if err != nil {
 			return err
 		}
-		if c.a == c.b && !f.p.Defined() {
+		if robust.Diff == 0 && discrete && !f.p.Defined() {
 			f.p = 1 // ranks of no difference
 		}
 		*c.into = t.reading(f, Number(robust.Diff))

@@ -31,9 +31,11 @@ type RulePlan struct {
 	Kind string `json:"kind"` // "require" or "outcome"
 	That string `json:"that"`
 	// Reachable reports whether any scores of the study's items could meet the rule;
-	// Needs is the number of items for which some could, null if above 100,000.
+	// Needs is the number of items for which some could, Same that for which it holds
+	// if all arms have the best scores; null if neither was found up to 20,000.
 	Reachable bool    `json:"reachable"`
 	Needs     *int    `json:"items_needed"`
+	Same      *int    `json:"items_needed_if_all_are_perfect"`
 	Power     []Power `json:"power,omitempty"` // under each assumption of the study
 }
 
@@ -131,6 +133,9 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 		r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable}
 		if l.Needs > 0 {
 			r.Needs = &l.Needs
+		}
+		if l.Same > 0 {
+			r.Same = &l.Same
 		}
 		plans = append(plans, r)
 	}

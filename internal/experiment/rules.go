@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -24,7 +25,7 @@ func (x *Experiment) Unreachable() ([]string, error) {
 // Needed says how many items a rule needs.
 func Needed(items int) string {
 	if items == 0 {
-		return "no number of items up to 100,000 is enough"
+		return fmt.Sprintf("no number of items up to %d is enough", power.MostItems)
 	}
 	return fmt.Sprintf("it needs %d", items)
 }

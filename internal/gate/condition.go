@@ -60,17 +60,21 @@ func (v view) hopeful() view {
 	return v
 }
 
-// extreme returns the view of the best scores for some arms and the worst for
-// others. What has no limit is undefined.
-func (v view) extreme(best map[string]bool) view {
+// extreme returns the view if some arms had the best scores, or the worst, and the
+// others those they have. What has no limit is undefined.
+func (v view) extreme(changed map[string]bool, best bool) view {
 	estimate, comparison, arm := v.estimate, v.comparison, v.arm
+	u := analyse.Undefined()
 	v.estimate = func(id, metric string) (analyse.Estimate, bool) {
 		e, ok := estimate(id, metric)
+		if !changed[id] {
+			return e, ok
+		}
 		b := e.Worst
-		if best[id] {
+		if best {
 			b = e.Best
 		}
-		e.Value, e.Low, e.High, e.Warnings = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), nil
+		e.Value, e.Low, e.High, e.Warnings = u, u, u, nil
 		if b != nil {
 			e.Value, e.Low, e.High = b.Value, b.Low, b.High
 		}
@@ -78,16 +82,22 @@ func (v view) extreme(best map[string]bool) view {
 	}
 	v.comparison = func(a, b, metric string) (analyse.Comparison, bool) {
 		c, ok := comparison(a, b, metric)
-		u := analyse.Undefined()
+		if !changed[a] && !changed[b] {
+			return c, ok
+		}
 		r := analyse.Reading{Diff: u, Low: u, High: u, P: u, PAdjusted: u, EquivLow: u, EquivHigh: u}
 		switch {
 		case c.Reach == nil:
-		case best[a] == best[b]:
+		case changed[a] && changed[b]:
 			r = c.Reach.Same
-		case best[a]:
-			r = c.Reach.First
+		case changed[a] && best:
+			r = c.Reach.BestA
+		case changed[a]:
+			r = c.Reach.WorstA
+		case best:
+			r = c.Reach.BestB
 		default:
-			r = c.Reach.Second
+			r = c.Reach.WorstB
 		}
 		c = c.By(r)
 		c.D, c.DLow, c.DHigh, c.Warnings = u, u, u, nil
@@ -102,8 +112,8 @@ func (v view) extreme(best map[string]bool) view {
 }
 
 // apply evaluates a rule. It is undecided if a result it reads is undefined, if the
-// planned test by itself says otherwise, or if it does not hold and no scores could
-// have met it with these items.
+// planned test by itself says otherwise, or if it does not hold but no scores could
+// have met it with these items, unless the intervals contradict it.
 func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 	c := Condition{Name: r.name, Kind: kind, That: r.text, State: Pass}
 	if r.program == nil {
@@ -122,7 +132,7 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 	case c.State == Fail && !r.reachable(v):
 		if hopeful, _, _ := r.evaluate(v.hopeful()); hopeful != Fail {
 			c.State = Undecided
-			c.Reason = "with this number of items no result could meet the rule; `scruple plan` says how many it needs"
+			c.Reason = "no scores of its arms could meet the rule with this number of items; `scruple plan` says how many it needs"
 		}
 	}
 	return c
@@ -184,21 +194,24 @@ func joined(methods []string) string {
 	return strings.Join(slices.Compact(methods), " and ")
 }
 
-// mostArms bounds the combinations of best and worst scores that are tried.
+// mostArms bounds the combinations of arms that are tried.
 const mostArms = 8
 
-// reachable reports whether any scores with the same items could meet the rule.
+// reachable reports whether any scores of the arms that a rule names could meet it,
+// with the items and the scores of the others as they are.
 func (r rule) reachable(v view) bool {
 	if len(r.arms) > mostArms {
 		return true
 	}
 	for mask := range 1 << len(r.arms) {
-		best := map[string]bool{}
+		changed := map[string]bool{}
 		for i, arm := range r.arms {
-			best[arm] = mask>>i&1 == 1
+			changed[arm] = mask>>i&1 == 1
 		}
-		if state, _, _ := r.evaluate(v.extreme(best)); state != Fail {
-			return true
+		for _, best := range []bool{true, false} {
+			if state, _, _ := r.evaluate(v.extreme(changed, best)); state != Fail {
+				return true
+			}
 		}
 	}
 	return false

@@ -217,11 +217,11 @@ func TestTooFewItemsToDecide(t *testing.T) {
 		all := func(d analyse.Number) analyse.Reading {
 			return analyse.Reading{Diff: d, Low: -1, High: 1, P: 0.0625, PAdjusted: 0.0625, EquivLow: -1, EquivHigh: 1}
 		}
-		a.Comparisons[0].Reach = &analyse.Reach{First: all(1), Second: all(-1), Same: all(0)}
+		a.Comparisons[0].Reach = &analyse.Reach{BestA: all(0.3), WorstA: all(-0.7), BestB: all(-0.3), WorstB: all(0.7), Same: all(0)}
 		return a
 	}
 	p := "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0"
-	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no result could meet the rule") {
+	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no scores of its arms could meet the rule") {
 		t.Errorf("five clusters: %s, %v", v.State, v.Reasons)
 	}
 	if v := compile(t, rule(p)).Decide(few(-0.1)); v.State != gate.Fail {

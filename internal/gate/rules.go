@@ -125,9 +125,12 @@ func (r *Rules) All() []Rule {
 	return list
 }
 
-// Reachable reports whether any scores with the items of an analysis could meet the
-// rule.
+// Reachable reports whether any scores of the arms that the rule names could meet it,
+// with the items of an analysis and its scores of the other arms.
 func (r Rule) Reachable(a *analyse.Analysis) bool { return r.rule.reachable(viewOf(a)) }
+
+// Holds reports whether the rule holds by an analysis.
+func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).State == Pass }
 
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }

@@ -30,10 +30,14 @@ type Design struct {
 type Limit struct {
 	Rule      gate.Rule
 	Reachable bool // some scores would meet it with the items of the design
-	Needs     int  // items at which some would; 0 if not found up to 100,000
+	Needs     int  // items at which some would; 0 if not found up to [MostItems]
+	// Same is the number of items at which it is met if all arms have only the best
+	// scores, as non-inferiority and equivalence are; 0 if not found.
+	Same int
 }
 
-const mostItems = 100_000
+// MostItems is the number of items up to which limits are searched.
+const MostItems = 20_000
 
 // Limits returns what each rule needs. A design without rules has none.
 func (d Design) Limits() ([]Limit, error) {
@@ -48,27 +52,22 @@ func (d Design) Limits() ([]Limit, error) {
 	if d.Question.Study.Method == "mixed_effects" {
 		d.Question.Study.Method = "paired_ttest"
 	}
-	known := map[int]*analyse.Analysis{}
-	at := func(n int) (*analyse.Analysis, error) {
-		if a := known[n]; a != nil {
-			return a, nil
-		}
-		resized := d.resized(n)
-		a, err := resized.collect(newListed(resized.Items), d.anything(n))
-		known[n] = a
-		return a, err
-	}
+	worst, best := d.extremes(false), d.extremes(true)
 	var limits []Limit
 	for _, r := range rules {
-		a, err := at(len(d.Items))
-		if err != nil {
+		l := Limit{Rule: r}
+		var err error
+		if l.Needs, err = needed(len(d.Items), func(n int) (bool, error) {
+			a, err := worst(n)
+			return err == nil && r.Reachable(a), err
+		}); err != nil {
 			return nil, err
 		}
-		l := Limit{Rule: r, Reachable: r.Reachable(a), Needs: len(d.Items)}
-		if !l.Reachable {
-			if l.Needs, err = needed(len(d.Items), func(n int) (bool, error) {
-				a, err := at(n)
-				return err == nil && r.Reachable(a), err
+		l.Reachable = l.Needs == len(d.Items)
+		if l.Reachable && len(r.Pairs) > 0 {
+			if l.Same, err = needed(len(d.Items), func(n int) (bool, error) {
+				a, err := best(n)
+				return err == nil && r.Holds(a), err
 			}); err != nil {
 				return nil, err
 			}
@@ -78,14 +77,44 @@ func (d Design) Limits() ([]Limit, error) {
 	return limits, nil
 }
 
-// needed returns the smallest number of items above n at which a rule is reachable.
+// extremes analyses studies of n items in which every arm has the worst scores or the
+// best. Scores that are not outcomes vary a little, as t intervals need.
+func (d Design) extremes(best bool) func(n int) (*analyse.Analysis, error) {
+	known := map[int]*analyse.Analysis{}
+	return func(n int) (*analyse.Analysis, error) {
+		if a := known[n]; a != nil {
+			return a, nil
+		}
+		r := rand.New(rand.NewPCG(1, uint64(n)))
+		resized := d.resized(n)
+		a, err := resized.collect(newListed(resized.Items), func(metric, _, _ int) (num, den float64) {
+			m := d.Suite.Metrics[metric]
+			low, high := m.Min, min(m.Max, m.Min+1)
+			x := low
+			if m.HigherIsBetter == best {
+				x = high
+			}
+			if !m.Binary {
+				x += (0.5*(low+high) - x) * 0.01 * r.Float64()
+			}
+			return x, 1
+		})
+		known[n] = a
+		return a, err
+	}
+}
+
+// needed returns the smallest number of items from n at which a rule is reachable.
 func needed(n int, reachable func(n int) (bool, error)) (int, error) {
+	if ok, err := reachable(n); ok || err != nil {
+		return n, err
+	}
 	low, high := n, 2*n
 	for {
-		if low >= mostItems {
+		if low >= MostItems {
 			return 0, nil
 		}
-		ok, err := reachable(min(high, mostItems))
+		ok, err := reachable(min(high, MostItems))
 		if err != nil {
 			return 0, err
 		}
@@ -94,7 +123,7 @@ func needed(n int, reachable func(n int) (bool, error)) (int, error) {
 		}
 		low, high = high, 2*high
 	}
-	high = min(high, mostItems)
+	high = min(high, MostItems)
 	for high-low > 1 {
 		mid := (low + high) / 2
 		ok, err := reachable(mid)
@@ -170,18 +199,6 @@ func (d Design) resized(n int) Design {
 
 // A score returns the fraction of an arm's item.
 type score func(metric, arm, item int) (num, den float64)
-
-// anything returns arbitrary scores: 0 or 1 for metrics that count outcomes.
-func (d Design) anything(n int) score {
-	r := rand.New(rand.NewPCG(1, uint64(n)))
-	return func(metric, _, _ int) (num, den float64) {
-		m := d.Suite.Metrics[metric]
-		if m.Binary {
-			return float64(r.IntN(2)), 1
-		}
-		return r.Float64(), 1
-	}
-}
 
 // listed is the order of a list of items.
 type listed map[string]int

@@ -61,7 +61,6 @@ func TestLimits(t *testing.T) {
 		{"paired_ttest", 189, 1, "high('a','rate') < 0.02", 189, "enough"},
 		{"paired_ttest", 25, 4, "high('a','rate') < 0.02", 753, "189 clusters: 188 of 4 and one item"},
 		{"paired_ttest", 20, 1, "low('a','passed') > 0.9", 35, "n/(n + z²) > 0.9"},
-		{"mcnemar", 60, 1, "diff_low('a','b','passed') > -0.01", 60, "a may be much better"},
 		{"mcnemar", 60, 1, "within('a','b','passed', 0.01)", 268, "Tango: z²/(n + z²) < 0.01 at 90 %"},
 		{"permutation", 5, 1, "p('a','b','score') < 0.05", 6, "2/2⁵ is above 0.05"},
 		{"permutation", 5, 4, "p('a','b','score') < 0.05", 21, "six clusters"},
@@ -71,6 +70,7 @@ func TestLimits(t *testing.T) {
 		{"paired_ttest", 5, 1, "diff_low('a','b','passed') > 1.5", 0, "no number of items"},
 		{"mcnemar", 5, 1, "p('a','b','passed') < 0.05 || high('a','rate') < 0.02", 6, "either is enough"},
 		{"paired_ttest", 30, 1, "failed('a') < 0.01 && high('a','rate') < 0.1", 35, "trials may all succeed"},
+		{"mcnemar", 60, 1, "diff_low('a','b','passed') > -0.01", 60, "a may be much better"},
 	} {
 		limits, err := design(t, c.method, c.clusters, c.size, c.rule).Limits()
 		if err != nil {
@@ -78,6 +78,17 @@ func TestLimits(t *testing.T) {
 		}
 		if l := limits[0]; l.Needs != c.needs || l.Reachable != (c.needs == c.clusters*c.size) {
 			t.Errorf("%s, %d×%d: %s: reachable %v, needs %d items, want %d: %s", c.method, c.clusters, c.size, c.rule, l.Reachable, l.Needs, c.needs, c.why)
+		}
+	}
+	for rule, want := range map[string]int{"diff_low('a','b','passed') > -0.01": 381, "within('a','b','passed', 0.01)": 268,
+		"diff_low('a','b','passed') > 0": 0, "diff_low('a','b','passed') > -0.2": 60} {
+		limits, err := design(t, "mcnemar", 60, 1, rule).Limits()
+		if err != nil {
+			t.Fatal(err)
+		}
+		// An equivalence rule is out of reach of 60 items in any case.
+		if l := limits[0]; l.Reachable && l.Same != want || !l.Reachable && l.Needs != want {
+			t.Errorf("%s of perfect arms needs %d items, want %d", rule, l.Same, want)
 		}
 	}
 	if limits, err := design(t, "", 5, 1).Limits(); limits != nil || err != nil {
