@@ -52,8 +52,8 @@ func (d beta) draw(r *rand.Rand) float64 {
 	return (x.Rand() - x.Mean()) / x.StdDev() * d.sd
 }
 
-// The parts of a continuous score. All are bounded, so that a score of mean 0.35
-// to 0.5 stays within 0 and 1 and its mean is exact.
+// The parts of a continuous score. All are bounded, so that a score of mean 0.36
+// to 0.49 stays within 0 and 1 and its mean is exact.
 const (
 	sharedSD   = 0.03 // of clusters, the same for all arms, uniform
 	itemSD     = 0.03 // of items, the same for all arms
@@ -158,7 +158,7 @@ func orthant(p, q, correlation float64) float64 {
 		s := 1 - c*c
 		return math.Exp(-(h*h-2*c*h*k+k*k)/(2*s)) / (2 * math.Pi * math.Sqrt(s))
 	}
-	const steps = 200 // even
+	const steps = 400 // even
 	sum := density(0) + density(correlation)
 	for i := 1; i < steps; i++ {
 		sum += float64(2+2*(i%2)) * density(correlation*float64(i)/steps)

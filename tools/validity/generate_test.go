@@ -13,7 +13,7 @@ import (
 const standardErrors = 4
 
 // many is a design with the same size of clusters and more of them.
-func many(d design) design { return design{d.name, 120_000 / d.size, d.size} }
+func many(d design) design { return design{d.name, 60_000 / d.size, d.size} }
 
 // clusterwise checks that the ratio of the sums of two statistics of clusters is
 // the stated one.
@@ -52,7 +52,7 @@ func TestDifferences(t *testing.T) {
 				name := fmt.Sprintf("%s %s %v", m.name, d.name, diffs)
 				d := many(d)
 				data := m.draw(d, m.base, diffs, icc)(stream(1, name, 0))
-				if len(data) != d.items() {
+				if len(data) != d.clusters*d.size {
 					t.Fatalf("%s: %d items", name, len(data))
 				}
 				last := len(diffs)
