@@ -109,12 +109,7 @@ const (
 // intraclass correlation icc.
 func dichotomous(d design, base float64, diffs []float64, icc float64) source {
 	rates := means(base, diffs)
-	byArm := make([]float64, len(rates)) // variance of arm × cluster
-	last := len(rates) - 1
-	byArm[last] = solve(0, 1-sharedVariance-itemVariance, func(v float64) float64 { return differenceICC(base, v, base, v) - icc })
-	for a, rate := range rates[:last] {
-		byArm[a] = solve(0, 1-sharedVariance-itemVariance, func(v float64) float64 { return differenceICC(rate, v, base, byArm[last]) - icc })
-	}
+	byArm := armVariances(rates, icc)
 	thresholds := make([]float64, len(rates))
 	for a, rate := range rates {
 		thresholds[a] = distuv.UnitNormal.Quantile(rate)
@@ -139,6 +134,20 @@ func dichotomous(d design, base float64, diffs []float64, icc float64) source {
 		}
 		return list
 	}
+}
+
+// armVariances solves for the variances of arm × cluster: first that of the last
+// arm, as if compared with its like, then those of the others beside it.
+func armVariances(rates []float64, icc float64) []float64 {
+	const most = 1 - sharedVariance - itemVariance
+	last := len(rates) - 1
+	base := rates[last]
+	list := make([]float64, len(rates))
+	list[last] = solve(0, most, func(v float64) float64 { return differenceICC(base, v, base, v) - icc })
+	for a, rate := range rates[:last] {
+		list[a] = solve(0, most, func(v float64) float64 { return differenceICC(rate, v, base, list[last]) - icc })
+	}
+	return list
 }
 
 // differenceICC is the intraclass correlation of the difference of two binary

@@ -13,7 +13,7 @@ import (
 const standardErrors = 4
 
 // many is a design with the same size of clusters and more of them.
-func many(d design) design { return design{d.name, 60_000 / d.size, d.size} }
+func many(d design) design { return design{d.name, 50_000 / d.size, d.size} }
 
 // clusterwise checks that the ratio of the sums of two statistics of clusters is
 // the stated one.
@@ -92,6 +92,17 @@ func TestDifferences(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// TestArmVariances checks the solutions, more precisely than simulation can.
+func TestArmVariances(t *testing.T) {
+	rates := []float64{0.9, 0.8, 0.6, 0.5, 0.6}
+	v := armVariances(rates, icc)
+	for a, p := range rates {
+		if got := differenceICC(p, v[a], 0.6, v[4]); math.Abs(got-icc) > 1e-9 {
+			t.Errorf("rate %v: ICC of the difference %v, want %v", p, got, icc)
 		}
 	}
 }

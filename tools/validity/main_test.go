@@ -226,7 +226,7 @@ func TestSummary(t *testing.T) {
 	// Of two intervals, both must cover; an undefined one is not counted.
 	s := summarise(null, []result{
 		{gate.Pass, []interval{{0, 1, 0.5}, {0, 1, 0.5}}, 2, 0},
-		{gate.Fail, []interval{{0, 1, 0.5}, {0, 1, 2}}, 2, 0},
+		{gate.Fail, []interval{{0, 1, 2}, {0, 1, 0.5}}, 2, 0},
 		{gate.Undecided, []interval{{0, 4, 0.5}, {nan, nan, 2}}, 2, 1},
 	}, 0, false)
 	if s.Passes != 1 || s.Fails != 1 || s.Undecided != 1 || s.Coverage.Count != 1 || s.Coverage.Of != 2 || math.Abs(*s.MeanWidth-8.0/5) > 1e-12 || math.Abs(s.Undefined-1.0/6) > 1e-12 {
