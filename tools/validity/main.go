@@ -61,8 +61,11 @@ func execute(ctx context.Context, args []string, out, errs io.Writer) int {
 	if err == nil {
 		t, err = simulate(ctx, chosen, *reps, *seed, *workers, errs)
 	}
-	if err == nil {
-		err = write(t, out, *jsonFile, *mdFile)
+	if len(t.Cells) > 0 {
+		if err != nil {
+			err = fmt.Errorf("%w; the tables have the first %d of %d cells", err, len(t.Cells), len(chosen))
+		}
+		err = errors.Join(err, write(t, out, *jsonFile, *mdFile))
 	}
 	switch {
 	case err != nil:
@@ -109,7 +112,8 @@ func write(t table, out io.Writer, jsonFile, mdFile string) error {
 	return err
 }
 
-// simulate simulates the cells one after the other and reports their time.
+// simulate simulates the cells one after the other and reports their time. With
+// an error it returns the cells before it.
 func simulate(ctx context.Context, chosen []cell, reps int, seed uint64, workers int, progress io.Writer) (table, error) {
 	t := table{Seed: seed, Repetitions: reps}
 	// A repetition allocates much and keeps nothing.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"math"
 	"os"
@@ -133,6 +134,29 @@ func TestSimulate(t *testing.T) {
 	if p := tables["1"].Cells[0].Power; p.Count < 3 {
 		t.Errorf("power %v with an effect of about three standard errors", p)
 	}
+}
+
+// TestInterrupt: an interrupted simulation keeps the cells it has finished.
+func TestInterrupt(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var out strings.Builder
+	errs := &onWrite{do: cancel} // the first cell is reported
+	if code := execute(ctx, []string{"-reps", "2", "-cells", "^rate/8x5/"}, &out, errs); code != 2 ||
+		!strings.Contains(out.String(), "| rate/8x5/limit-0.02 |") || strings.Contains(out.String(), "limit-0.05 |") ||
+		!strings.Contains(errs.String(), "context canceled; the tables have the first 1 of 3 cells") {
+		t.Errorf("exit status %d\n%s%s", code, out.String(), errs.String())
+	}
+}
+
+// An onWrite does something when it is written to.
+type onWrite struct {
+	strings.Builder
+	do func()
+}
+
+func (w *onWrite) Write(b []byte) (int, error) {
+	w.do()
+	return w.Builder.Write(b)
 }
 
 // tablesOf counts the tables that the cells fill.
