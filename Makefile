@@ -3,6 +3,7 @@
 # make lint      staticcheck
 # make race      the concurrent packages under the race detector; installs gcc (Debian) where it is missing
 # make simulate  the simulations of coverage and power that make test leaves out
+# make validity  how often verdicts are wrong, by simulation of whole studies; REPS of each kind, CELLS by name
 # make cross     the program for every system that releases are made for
 # make bench     the benchmarks docs/performance.md speaks of
 # make fuzz      every fuzz target for a while
@@ -10,6 +11,8 @@
 
 GO ?= go
 FUZZTIME ?= 30s
+REPS ?= 1000
+CELLS ?=
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -21,7 +24,7 @@ SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
-.PHONY: build test vet lint race simulate cross bench fuzz update chromium gcc
+.PHONY: build test vet lint race simulate validity cross bench fuzz update chromium gcc
 
 build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
@@ -43,6 +46,9 @@ race: gcc
 
 simulate:
 	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...
+
+validity:
+	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'
 
 cross:
 	@for t in $(TARGETS); do \

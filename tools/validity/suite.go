@@ -1,0 +1,128 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// The metrics of the suite. A study uses one of them.
+const (
+	passed = "passed"
+	score  = "score"
+	rate   = "rate"
+)
+
+// A scoresStudy is a study file of the suite: a file of scores and its arms.
+type scoresStudy struct {
+	study.Study
+	Scores string   `json:"scores" jsonschema:"required,minLength=1,description=JSON Lines file with the scores of each item and arm"`
+	Metric string   `json:"metric" jsonschema:"required,enum=passed,enum=score,enum=rate,description=What the scores are"`
+	Arms   []string `json:"arms" jsonschema:"required,minItems=1,description=Names of the arms"`
+}
+
+// scoresSuite is a suite whose answers are scores from a file.
+func scoresSuite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{Name: "scores", Title: "Scores from a file", Primary: []string{passed}, Metrics: []eval.Metric{
+			{Name: passed, Title: "Passed", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true},
+			{Name: score, Title: "Score", Min: 0, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems},
+			{Name: rate, Title: "Rate", Min: 0, Max: 1, Kind: eval.Scoring, Pooling: eval.RatioOfSums, Binary: true},
+		}},
+		Study: func() study.Any { return new(scoresStudy) },
+		Open:  kit.Opener(openScores),
+	}
+}
+
+// A record is a line of the file of scores.
+type record struct {
+	ID      string               `json:"id"`
+	Cluster string               `json:"cluster,omitempty"`
+	Scores  map[string][]float64 `json:"scores"` // by arm, one value per opportunity
+}
+
+// A scoresBench answers with the scores of the file.
+type scoresBench struct {
+	metric string
+	arms   []eval.Arm
+	items  []eval.Item
+	scores map[string]map[string][]float64 // by item and arm
+}
+
+func openScores(f *study.File, own *scoresStudy) (*scoresBench, error) {
+	b := &scoresBench{metric: own.Metric, scores: map[string]map[string][]float64{}}
+	for _, id := range own.Arms {
+		b.arms = append(b.arms, eval.Arm{ID: id, Levels: []eval.Level{{Name: "arm", Value: id}}, Hash: id})
+	}
+	path := f.Resolve(own.Scores)
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, f.Errorf("scores", "%w", err)
+	}
+	defer file.Close()
+	lines := bufio.NewScanner(file)
+	for n := 1; lines.Scan(); n++ {
+		var r record
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		for _, arm := range b.arms {
+			if len(r.Scores[arm.ID]) == 0 {
+				return nil, fmt.Errorf("%s:%d: item %q has no score of arm %q", path, n, r.ID, arm.ID)
+			}
+		}
+		b.items = append(b.items, eval.Item{ID: r.ID, Cluster: r.Cluster, Input: eval.HashOf([]byte(r.ID)), Gold: eval.HashOf(nil)})
+		b.scores[r.ID] = r.Scores
+	}
+	return b, lines.Err()
+}
+
+func (b *scoresBench) Items() []eval.Item { return b.items }
+
+func (b *scoresBench) Arms() []eval.Arm { return b.arms }
+
+func (b *scoresBench) Pipelines() []eval.Pipeline { return nil }
+
+func (b *scoresBench) Close() error { return nil }
+
+// Perform answers with the scores as JSON.
+func (b *scoresBench) Perform(_ context.Context, t eval.Trial, _ eval.Asker) (eval.Outcome, error) {
+	data, err := json.Marshal(b.scores[t.Item][t.Arm])
+	return eval.Outcome{Kind: eval.OK, Data: data}, err
+}
+
+// Judge is never called: no arm has judges.
+func (b *scoresBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
+	return nil, nil
+}
+
+// Score reads the scores from the answer, not from the file, so that they have
+// been through the store.
+func (b *scoresBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	for t := range c.Answered() {
+		var values []float64
+		if err := json.Unmarshal(t.Outcome.Data, &values); err != nil {
+			dst = append(dst, eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Unscored: err.Error()})
+			continue
+		}
+		for i, x := range values {
+			s := eval.Score{Replicate: t.Trial.Replicate, Metric: b.metric, Num: x, Den: 1}
+			if len(values) > 1 {
+				s.Unit = strconv.Itoa(i + 1)
+			}
+			dst = append(dst, s)
+		}
+	}
+	return dst
+}
+
+func (b *scoresBench) Show(c eval.Case) (eval.Exhibit, error) {
+	return eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: c.Item}, nil
+}
