@@ -339,7 +339,7 @@ func ExamplePredictionPowered() {
 		log.Fatal(err)
 	}
 	fmt.Printf("judge %.3f, people %.3f, together %.3f\n", r.JudgeMean, r.HumanMean, r.Estimate)
-	// Output: judge 0.688, people 0.500, together 0.550
+	// Output: judge 0.688, people 0.500, together 0.531
 }
 
 // A run that is watched: the interval holds whenever one stops.
