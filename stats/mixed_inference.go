@@ -237,7 +237,20 @@ func pseudoInverse(h [][]float64) [][]float64 {
 }
 
 // Anova tests each fixed effect by F with denominator degrees of freedom after
-// Satterthwaite, each given all others (type III), as lmerTest's anova.
+// Satterthwaite, each given all others (type III), as lmerTest's anova with ddf =
+// "Satterthwaite" (its contestMD, the method of Fai & Cornelius 1996): the
+// covariance of the q columns of an effect is split into its eigenvectors, which
+// are uncorrelated contrasts, F is the mean of their squared t, and with their
+// degrees of freedom νₘ that of the denominator is
+//
+//	2E/(E − q),  E = Σ νₘ/(νₘ − 2),
+//
+// at which F has the mean that its parts give it. As there, it is the mean of the νₘ
+// where these are equal to within 1e-8, νₘ itself of a single column, and 2, the
+// limit, where some νₘ ≤ 2, for which a part has no mean. Eigenvectors whose
+// eigenvalue is below 1.5e-8 of the largest are left out of F and of q. The
+// eigenvectors, and so the degrees of freedom, depend slightly on which level of a
+// factor is the reference; F does not.
 func (m *Mixed) Anova() []TermTest {
 	var out []TermTest
 	for _, t := range m.design.Terms {
@@ -254,15 +267,11 @@ func (m *Mixed) Anova() []TermTest {
 	return out
 }
 
-// termTest splits the covariance of the columns into independent contrasts:
-// F is the mean of their squared t; their degrees of freedom are put together
-// so that the mean of F is right (Fai & Cornelius 1996).
 func (m *Mixed) termTest(name string, cols []int) TermTest {
-	q := len(cols)
-	r := TermTest{Term: name, NumDF: float64(q), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
-	sym := mat.NewSymDense(q, nil)
+	r := TermTest{Term: name, NumDF: float64(len(cols)), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
+	sym := mat.NewSymDense(len(cols), nil)
 	for a, c := range cols {
-		for b := a; b < q; b++ {
+		for b := a; b < len(cols); b++ {
 			sym.SetSym(a, b, m.Vcov[c][cols[b]])
 		}
 	}
@@ -273,34 +282,45 @@ func (m *Mixed) termTest(name string, cols []int) TermTest {
 	}
 	var vectors mat.Dense
 	eig.VectorsTo(&vectors)
-	dfs := make([]float64, q)
-	r.F = 0
-	for k, v := range eig.Values(nil) {
+	values := eig.Values(nil)
+	var f float64
+	var dfs []float64
+	for k, v := range values {
+		if v <= 0x1p-26*values[len(values)-1] {
+			continue
+		}
 		w := make([]float64, len(m.Beta))
 		var value float64
 		for a, c := range cols {
 			w[c] = vectors.At(a, k)
 			value += w[c] * m.Beta[c]
 		}
-		r.F += value * value / v / float64(q)
-		dfs[k] = m.satterthwaite(w, quadratic(w, m.Vcov))
+		f += value * value / v
+		dfs = append(dfs, m.satterthwaite(w, quadratic(w, m.Vcov)))
 	}
+	r.NumDF = float64(len(dfs))
+	r.F = f / r.NumDF
 	r.DenDF = jointDF(dfs)
 	r.P = dist.F{DF1: r.NumDF, DF2: r.DenDF}.Survival(r.F)
+	if math.IsNaN(r.P) {
+		r.Undefined = "the effect has no covariance or no degrees of freedom"
+	}
 	return r
 }
 
+// jointDF gives the degrees of freedom of the denominator from those of
+// uncorrelated contrasts, in the order of their variances; see [Mixed.Anova].
 func jointDF(dfs []float64) float64 {
-	low, high := slices.Min(dfs), slices.Max(dfs)
-	if high-low < 1e-8 {
-		return mean(dfs)
-	}
-	if low <= 2 {
-		return 2
-	}
-	var e float64
-	for _, v := range dfs {
+	same, e := true, 0.0
+	for k, v := range dfs {
+		same = same && (k == 0 || math.Abs(v-dfs[k-1]) < 1e-8)
 		e += v / (v - 2)
+	}
+	switch {
+	case same:
+		return mean(dfs)
+	case slices.Min(dfs) <= 2:
+		return 2
 	}
 	return 2 * e / (e - float64(len(dfs)))
 }

@@ -378,3 +378,79 @@ func TestLogisticSeparated(t *testing.T) {
 		t.Error("a mixed model without a random term was fitted")
 	}
 }
+
+// TestJointDF: the rules of lmerTest 3.1-3 (get_Fstat_ddf).
+func TestJointDF(t *testing.T) {
+	for _, c := range []struct {
+		dfs  []float64
+		want float64
+	}{
+		{[]float64{7.5}, 7.5},
+		{[]float64{1.5}, 1.5},
+		{[]float64{40, 40}, 40},
+		{[]float64{40, 40 + 6e-9, 40 + 12e-9}, 40 + 6e-9}, // each equal to the next
+		{[]float64{1.9, 10, 20}, 2},
+		{[]float64{10, 20, 2}, 2},
+		{[]float64{3, 10}, 2 * 4.25 / (4.25 - 2)},                        // 3/1 + 10/8
+		{[]float64{4, 6, 12}, 2 * (2 + 1.5 + 1.2) / (2 + 1.5 + 1.2 - 3)}, // 5.529…
+		{[]float64{30, 30 + 1e-6}, 30},                                   // by the formula
+		{[]float64{2.000001, 5000, 5000}, 2 * 1000003. / (1000003. - 3)}, // the limit is continuous
+		{[]float64{1e6, 2e6}, 2 * (1e6/999998. + 2e6/1999998.) / (3e-6)}, // large ones
+		{[]float64{math.NaN(), 3}, math.NaN()},                           // no degrees of freedom
+	} {
+		if got := jointDF(c.dfs); math.Abs(got-c.want) > 1e-5*c.want || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("%v: %v, want %v", c.dfs, got, c.want)
+		}
+	}
+}
+
+// TestAnovaOfUnbalancedLevels: an effect of four levels that very different numbers
+// of rows have, in documents of different sizes. The test is put together from
+// tests of single contrasts, the eigenvectors of the covariance, which by another
+// way have the degrees of freedom of [Mixed.Contrast].
+func TestAnovaOfUnbalancedLevels(t *testing.T) {
+	f := NewFrame(60)
+	r := rand.New(rand.NewPCG(41, 2))
+	var y []float64
+	var doc, kernel []string
+	for i := range f.n {
+		d := i * i % 23 % 7
+		k := d % 4
+		if i%9 == 0 {
+			k = r.IntN(4)
+		}
+		doc, kernel = append(doc, strconv.Itoa(d)), append(kernel, strconv.Itoa(k))
+		y = append(y, 0.4*float64(k)+2*math.Sin(float64(5*d))+r.NormFloat64())
+	}
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddFactor("doc", doc, nil))
+	check(t, f.AddFactor("kernel", kernel, nil))
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), true)
+	check(t, err)
+	test := m.Anova()[0]
+	cov := mat.NewSymDense(3, nil)
+	for a := range 3 {
+		for b := range 3 {
+			cov.SetSym(a, b, m.Vcov[a+1][b+1])
+		}
+	}
+	var eig mat.EigenSym
+	eig.Factorize(cov, true)
+	var vectors mat.Dense
+	eig.VectorsTo(&vectors)
+	var squares, e float64
+	lowest, highest := math.Inf(1), 0.0
+	for k := range 3 {
+		c, err := m.Contrast("", []float64{0, vectors.At(0, k), vectors.At(1, k), vectors.At(2, k)}, 0.95)
+		check(t, err)
+		squares += c.T * c.T
+		e += c.DF / (c.DF - 2)
+		lowest, highest = min(lowest, c.DF), max(highest, c.DF)
+	}
+	if highest-lowest < 5 {
+		t.Fatalf("degrees of freedom from %v to %v: the data are balanced", lowest, highest)
+	}
+	if want := 2 * e / (e - 3); test.NumDF != 3 || math.Abs(test.DenDF/want-1) > 1e-9 || math.Abs(test.F/(squares/3)-1) > 1e-9 {
+		t.Errorf("F(%v, %v) = %v, want F(3, %v) = %v", test.NumDF, test.DenDF, test.F, want, squares/3)
+	}
+}

@@ -17,7 +17,7 @@ func mixed() []Procedure {
 		Name:  "lmm_random_intercepts",
 		Title: "Linear mixed model with random intercepts",
 		Summary: "How a score depends on fixed effects when rows are grouped by document, type, annotator and so on, crossed or nested. " +
-			"REML and ML, tests with Satterthwaite's degrees of freedom, marginal means and all pairwise contrasts.",
+			"REML and ML, tests with Satterthwaite's degrees of freedom (for several columns combined as lmerTest's contestMD does), marginal means and all pairwise contrasts.",
 		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns: modelColumns,
 		Params:  modelParams,
