@@ -125,7 +125,7 @@ func TestMixedCriterion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
-		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		m, err := FitMixed(s.frame(t), f, MixedOptions{ML: rapid.Bool().Draw(t, "ml")})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -158,7 +158,7 @@ func TestMixedNextToNoResidual(t *testing.T) {
 		check(t, f.AddNumbers("y", y))
 		check(t, f.AddFactor("doc", doc, nil))
 		formula := parse(t, "y ~ 1 + (1|doc)")
-		m, err := FitMixed(f, formula, true)
+		m, err := FitMixed(f, formula, MixedOptions{})
 		check(t, err)
 		terms, _, err := groupings(f, formula.Random)
 		check(t, err)
@@ -177,7 +177,7 @@ func TestMixedGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
-		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		m, err := FitMixed(s.frame(t), f, MixedOptions{ML: rapid.Bool().Draw(t, "ml")})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -213,7 +213,7 @@ func TestMixedNestedStaysDiagonal(t *testing.T) {
 	check(t, f.AddNumbers("y", y))
 	check(t, f.AddFactor("doc", doc, nil))
 	check(t, f.AddFactor("kernel", kernel, nil))
-	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), MixedOptions{})
 	check(t, err)
 	if m.system.diag != 2 || m.system.m != 3 {
 		t.Errorf("%d diagonal blocks and %d dense columns, want 2 and 3", m.system.diag, m.system.m)
@@ -227,7 +227,7 @@ func TestMixedInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, "y ~ kernel + age + (1|doc) + (1|rater)")
-		a, err := FitMixed(s.frame(t), f, true)
+		a, err := FitMixed(s.frame(t), f, MixedOptions{})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -242,7 +242,7 @@ func TestMixedInvariance(t *testing.T) {
 			moved.age = append(moved.age, s.age[i])
 			moved.y = append(moved.y, shift+scale*s.y[i])
 		}
-		b, err := FitMixed(moved.frame(t), f, true)
+		b, err := FitMixed(moved.frame(t), f, MixedOptions{})
 		check(t, err)
 		for c := range a.Beta {
 			want := scale * a.Beta[c]
@@ -271,8 +271,8 @@ func TestMixedIsReproducible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, "y ~ kernel + (1|doc) + (1|rater)")
-		a, errA := FitMixed(s.frame(t), f, true)
-		b, errB := FitMixed(s.frame(t), f, true)
+		a, errA := FitMixed(s.frame(t), f, MixedOptions{})
+		b, errB := FitMixed(s.frame(t), f, MixedOptions{})
 		if (errA == nil) != (errB == nil) {
 			t.Fatal(errA, errB)
 		}
@@ -318,7 +318,7 @@ func TestMixedRefuses(t *testing.T) {
 		{"too few rows", frame(4, func(i int) string { return strconv.Itoa(i % 4) }, wave), "y ~ doc + (1|twin)", "4 rows for 4 fixed effects"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := FitMixed(c.frame, parse(t, c.formula), true)
+			_, err := FitMixed(c.frame, parse(t, c.formula), MixedOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("got %v, want %q", err, c.reason)
 			}
@@ -340,9 +340,9 @@ func TestMixedWarnsOfReplicates(t *testing.T) {
 	check(t, f.AddNumbers("y", y))
 	check(t, f.AddFactor("doc", doc, nil))
 	check(t, f.AddFactor("kernel", kernel, nil))
-	without, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), true)
+	without, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), MixedOptions{})
 	check(t, err)
-	with, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	with, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), MixedOptions{})
 	check(t, err)
 	if !strings.Contains(strings.Join(without.Warnings, "\n"), "(1|doc:kernel)") {
 		t.Errorf("no warning: %q", without.Warnings)
@@ -425,7 +425,7 @@ func TestAnovaOfUnbalancedLevels(t *testing.T) {
 	check(t, f.AddNumbers("y", y))
 	check(t, f.AddFactor("doc", doc, nil))
 	check(t, f.AddFactor("kernel", kernel, nil))
-	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), true)
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), MixedOptions{})
 	check(t, err)
 	test := m.Anova()[0]
 	cov := mat.NewSymDense(3, nil)

@@ -186,25 +186,6 @@ func newLabelled(judge, human []float64, cluster []int, size float64) labelled {
 	return s
 }
 
-// numbered counts clusters in order of appearance.
-func numbered(cluster []int, n int) (codes []int, clusters int) {
-	codes = make([]int, n)
-	if cluster == nil {
-		for i := range codes {
-			codes[i] = i
-		}
-		return codes, n
-	}
-	number := map[int]int{}
-	for i, c := range cluster {
-		if _, ok := number[c]; !ok {
-			number[c] = len(number)
-		}
-		codes[i] = number[c]
-	}
-	return codes, len(number)
-}
-
 func (s labelled) estimate(level float64) (PPI, error) {
 	nan, none := math.NaN(), undefinedInterval(level)
 	r := PPI{Labelled: len(s.y), Unlabelled: len(s.rest), Estimate: nan, SE: nan, T: nan, DF: nan, P: nan, CI: none,
@@ -356,11 +337,7 @@ func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 // ratio returns the mean of values with a cluster-robust interval, which is
 // undefined if they do not vary: labels need not be proportions.
 func (s labelled) ratio(values []float64, of []int, level float64) (Ratio, error) {
-	num, den := make([]float64, s.clusters), make([]float64, s.clusters)
-	for i, g := range of {
-		num[g] += values[i]
-		den[g]++
-	}
+	num, den := sumByCode(values, nil, of, s.clusters)
 	r, err := RatioOfSums(num, den, level)
 	if !(r.SE > 0) {
 		r.CI = undefinedInterval(level)

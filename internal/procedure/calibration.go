@@ -30,7 +30,7 @@ type confidences struct {
 }
 
 func calibrated(p calibrationParams, in confidences) (any, error) {
-	return stats.CalibrationCurve(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, 0.95)
+	return stats.CalibrationCurve(in.Confidence, in.Outcome, stats.CalibrationOptions{Bins: p.Bins, EqualCounts: p.EqualCounts, Level: 0.95})
 }
 
 type scores struct {

@@ -177,11 +177,11 @@ func runMixed(p modelOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reml, err := stats.FitMixed(frame, formula, true)
+	reml, err := stats.FitMixed(frame, formula, stats.MixedOptions{})
 	if err != nil {
 		return nil, err
 	}
-	ml, err := stats.FitMixed(frame, formula, false)
+	ml, err := stats.FitMixed(frame, formula, stats.MixedOptions{ML: true})
 	if err != nil {
 		return nil, err
 	}
