@@ -51,6 +51,39 @@ func TestResultsAreSafeForConcurrentUse(t *testing.T) {
 	}
 }
 
+// TestResultsWhileAFrameGrows: a model does not read the frame it was fitted to,
+// which may get more columns.
+func TestResultsWhileAFrameGrows(t *testing.T) {
+	frame := ratings(t)
+	m, err := stats.FitMixed(frame, formula(t, "y ~ kernel + (1|doc)"), stats.MixedOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := stats.FitLogistic(frame, formula(t, "pass ~ kernel + (1|doc)"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i := range 100 {
+			if err := frame.AddNumbers(strconv.Itoa(i), newColumns(180).age); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+	wait.Go(func() {
+		if _, err := m.WithoutFixed("kernel"); err != nil {
+			t.Error(err)
+		}
+	})
+	wait.Go(func() {
+		if _, err := l.WithoutFixed("kernel"); err != nil {
+			t.Error(err)
+		}
+	})
+	wait.Wait()
+}
+
 // bits prints numbers exactly.
 func bits(v any) string { return fmt.Sprintf("%x", v) }
 
@@ -201,8 +234,16 @@ func TestResultsKeepTheirOwnNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []any{&c, &model, levels, &factor} {
+	docs, err := frame.Factor("doc")
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups := bits(docs)
+	for _, v := range []any{c.y, c.age, c.kernel, c.doc, &model, levels, &factor, m} {
 		spoil(reflect.ValueOf(v))
+	}
+	if docs, err = frame.Factor("doc"); err != nil || bits(docs) != groups {
+		t.Errorf("a model's levels are those of its frame: %v, %v", docs, err)
 	}
 	if got := answers(m); got != want {
 		t.Errorf("after its input was overwritten: %s, before %s", got, want)
