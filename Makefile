@@ -42,7 +42,7 @@ lint:
 
 race: gcc
 	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m $(CONCURRENT)
-	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters' $(SUITES)
+	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
 
 simulate:
 	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...

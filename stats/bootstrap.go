@@ -32,8 +32,9 @@ type Bootstrap struct {
 
 	Replicates []float64 `json:"-"` // in the order they were drawn
 
-	level float64
-	jack  []float64
+	level  float64
+	jack   []float64
+	sorted []float64 // replicates that have a value
 }
 
 // BootstrapOptions say how to draw.
@@ -329,6 +330,7 @@ func conclude(c resampler, replicates []float64, level float64) Bootstrap {
 }
 
 func (b *Bootstrap) intervals(c resampler, sorted []float64) {
+	b.sorted = sorted
 	tail := (1 - b.level) / 2
 	b.Mean = mean(sorted)
 	if len(sorted) > 1 {
@@ -454,8 +456,7 @@ func (b *Bootstrap) BootCI() BootCI {
 	if b.Undefined != "" || b.Degenerate || b.jack == nil {
 		return r
 	}
-	sorted := slices.DeleteFunc(slices.Clone(b.Replicates), func(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) })
-	slices.Sort(sorted)
+	sorted := b.sorted
 	tail := (1 - b.level) / 2
 	half := zQuantile(tail) * b.SD
 	centre := 2*b.Estimate - b.Mean

@@ -40,8 +40,9 @@ func FleissBootstrap(counts [][]int, o BootstrapOptions) (Bootstrap, error) {
 // Use the percentile interval: in simulations it covers as stated where the true
 // error is well above 0, and BCa and the basic interval fall short. The estimate is
 // biased upwards, so that no interval reaches the error 0 of perfect calibration.
-func CalibrationBootstrap(confidence []float64, outcome []bool, bins int, equalCounts bool, o BootstrapOptions) (Bootstrap, error) {
-	c, err := CalibrationCurve(confidence, outcome, bins, equalCounts, o.Level)
+func CalibrationBootstrap(confidence []float64, outcome []bool, curve CalibrationOptions, o BootstrapOptions) (Bootstrap, error) {
+	curve.Level = o.Level
+	c, err := CalibrationCurve(confidence, outcome, curve)
 	if err != nil {
 		return Bootstrap{}, err
 	}

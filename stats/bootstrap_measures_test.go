@@ -90,20 +90,20 @@ func TestMeasureBootstrapsAreGeneral(t *testing.T) {
 		for i, row := range units {
 			confidence[i], outcome[i] = float64(row[0]*5+row[1])/25, row[2] > 1
 		}
-		got, err = stats.CalibrationBootstrap(confidence, outcome, 5, false, draws)
+		got, err = stats.CalibrationBootstrap(confidence, outcome, stats.CalibrationOptions{Bins: 5}, draws)
 		if err != nil {
 			t.Fatal(err)
 		}
 		want, _ = stats.BootstrapClusters(len(units), func(drawn []int) float64 {
-			c, err := stats.CalibrationCurve(pick(confidence, drawn), pick(outcome, drawn), 5, false, 0.9)
+			c, err := stats.CalibrationCurve(pick(confidence, drawn), pick(outcome, drawn), stats.CalibrationOptions{Bins: 5, Level: 0.9})
 			if err != nil {
 				return math.NaN()
 			}
 			return c.ECE
 		}, draws)
 		agree(t, "calibration error", got, want)
-		equal, err := stats.CalibrationBootstrap(confidence, outcome, 3, true, draws)
-		c, _ := stats.CalibrationCurve(confidence, outcome, 3, true, 0.9)
+		equal, err := stats.CalibrationBootstrap(confidence, outcome, stats.CalibrationOptions{Bins: 3, EqualCounts: true}, draws)
+		c, _ := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: 3, EqualCounts: true, Level: 0.9})
 		if err != nil || math.Abs(equal.Estimate-c.ECE) > 1e-12 {
 			t.Fatalf("bins of equal size: %v, the curve has %v, %v", equal.Estimate, c.ECE, err)
 		}
@@ -141,7 +141,7 @@ func TestMeasureBootstrapRefusals(t *testing.T) {
 		}, "take too long: draw at most"},
 		{func() error { _, err := stats.FleissBootstrap([][]int{{2, 0}, {0, 3}}, draws); return err }, "the same number for each"},
 		{func() error {
-			_, err := stats.CalibrationBootstrap([]float64{2}, []bool{true}, 5, false, draws)
+			_, err := stats.CalibrationBootstrap([]float64{2}, []bool{true}, stats.CalibrationOptions{Bins: 5}, draws)
 			return err
 		}, "expected 0 to 1"},
 	} {
@@ -208,7 +208,7 @@ func TestMeasureCoverage(t *testing.T) {
 		b, _ = stats.KrippendorffBootstrap(ratings, stats.Ordinal, o)
 		note("alpha, ordinal", b.BCa, ordinal.Alpha)
 		confidence, outcome := state(300)
-		b, _ = stats.CalibrationBootstrap(confidence, outcome, 10, false, o)
+		b, _ = stats.CalibrationBootstrap(confidence, outcome, stats.CalibrationOptions{Bins: 10}, o)
 		note("calibration error", b.Percentile, 0.15)
 	}
 	// 3 Monte Carlo standard errors are 0.028.

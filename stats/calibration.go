@@ -19,6 +19,13 @@ type Calibration struct {
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
+// CalibrationOptions say how confidences are sorted into bins.
+type CalibrationOptions struct {
+	Bins        int
+	EqualCounts bool    // bins hold equally many, instead of being equally wide
+	Level       float64 // of the intervals
+}
+
 // A CalibrationBin is one step of a reliability curve.
 type CalibrationBin struct {
 	Low        float64  `json:"low"` // of confidences in it
@@ -36,7 +43,8 @@ type CalibrationBin struct {
 // upwards in small samples.
 //
 // Source: Guo et al. (2017); Nixon et al. (2019) for equal counts.
-func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCounts bool, level float64) (Calibration, error) {
+func CalibrationCurve(confidence []float64, outcome []bool, o CalibrationOptions) (Calibration, error) {
+	bins, level := o.Bins, o.Level
 	if err := checkLevel(level); err != nil {
 		return Calibration{}, err
 	}
@@ -58,7 +66,7 @@ func CalibrationCurve(confidence []float64, outcome []bool, bins int, equalCount
 	r := Calibration{N: n}
 	for lo := 0; lo < n; {
 		hi := lo
-		if equalCounts {
+		if o.EqualCounts {
 			hi = nextBoundary(lo, n, bins)
 			for hi < n && confidence[order[hi]] == confidence[order[hi-1]] {
 				hi++

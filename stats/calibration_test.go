@@ -132,10 +132,10 @@ func TestROCAtTheEdge(t *testing.T) {
 		"NaN":                second(stats.ROC([]float64{math.NaN(), 1}, []bool{true, false}, 0.95)),
 		"a level of 95":      second(stats.ROC([]float64{1, 2}, []bool{true, false}, 95)),
 		"an unequal other":   second(stats.CompareROC([]float64{1, 2}, []float64{1}, []bool{true, false}, 0.95)),
-		"no bins":            second(stats.CalibrationCurve([]float64{1}, []bool{true}, 0, false, 0.95)),
-		"no confidences":     second(stats.CalibrationCurve(nil, nil, 5, false, 0.95)),
-		"confidence of NaN":  second(stats.CalibrationCurve([]float64{math.NaN()}, []bool{true}, 5, false, 0.95)),
-		"outcomes too short": second(stats.CalibrationCurve([]float64{0.5}, nil, 5, false, 0.95)),
+		"no bins":            second(stats.CalibrationCurve([]float64{1}, []bool{true}, stats.CalibrationOptions{Bins: 0, Level: 0.95})),
+		"no confidences":     second(stats.CalibrationCurve(nil, nil, stats.CalibrationOptions{Bins: 5, Level: 0.95})),
+		"confidence of NaN":  second(stats.CalibrationCurve([]float64{math.NaN()}, []bool{true}, stats.CalibrationOptions{Bins: 5, Level: 0.95})),
+		"outcomes too short": second(stats.CalibrationCurve([]float64{0.5}, nil, stats.CalibrationOptions{Bins: 5, Level: 0.95})),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", name)
@@ -151,7 +151,7 @@ func TestBinsAreWhereTheySay(t *testing.T) {
 		for k := range confidence {
 			confidence[k] = float64(k) / float64(bins)
 		}
-		c, err := stats.CalibrationCurve(confidence, outcome, bins, false, 0.95)
+		c, err := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: bins, Level: 0.95})
 		if err != nil || len(c.Bins) != bins {
 			t.Fatalf("%d bins: %d, %v", bins, len(c.Bins), err)
 		}
@@ -173,7 +173,7 @@ func TestEqualCountsWithTies(t *testing.T) {
 			confidence[i] += float64(i) / 10_000
 		}
 	}
-	c, err := stats.CalibrationCurve(confidence, outcome, 10, true, 0.95)
+	c, err := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: 10, EqualCounts: true, Level: 0.95})
 	if err != nil || len(c.Bins) != 6 || c.Bins[0].N != 50 {
 		t.Fatalf("%+v, %v", c.Bins, err)
 	}
@@ -197,7 +197,7 @@ func TestCalibrationProperties(t *testing.T) {
 			confidence[i], outcome[i] = float64(rapid.IntRange(0, 20).Draw(t, "confidence"))/20, rapid.Bool().Draw(t, "outcome")
 			back[n-1-i], outcomeBack[n-1-i] = confidence[i], outcome[i]
 		}
-		c, err := stats.CalibrationCurve(confidence, outcome, bins, equalCounts, 0.95)
+		c, err := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: bins, EqualCounts: equalCounts, Level: 0.95})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,7 +211,7 @@ func TestCalibrationProperties(t *testing.T) {
 		if total != n || len(c.Bins) > bins || c.ECE > c.MCE+1e-12 || c.MCE > 1 || c.Brier < c.ECE*c.ECE-1e-12 || c.Brier > 1 {
 			t.Fatalf("%d cases in %d bins: %+v", n, bins, c)
 		}
-		if d, _ := stats.CalibrationCurve(back, outcomeBack, bins, equalCounts, 0.95); !alike(c.ECE, d.ECE) || !alike(c.MCE, d.MCE) || !alike(c.Brier, d.Brier) {
+		if d, _ := stats.CalibrationCurve(back, outcomeBack, stats.CalibrationOptions{Bins: bins, EqualCounts: equalCounts, Level: 0.95}); !alike(c.ECE, d.ECE) || !alike(c.MCE, d.MCE) || !alike(c.Brier, d.Brier) {
 			t.Fatalf("%+v, in another order %+v", c, d)
 		}
 	})

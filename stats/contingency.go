@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 )
@@ -37,13 +38,17 @@ type RowPair struct {
 	PYatesBonferroni float64 `json:"-"`
 }
 
+// ChiSquaredOptions say how a table is tested.
+type ChiSquaredOptions struct {
+	Continuity bool // with Yates' correction, where the table is 2×2
+}
+
 // ChiSquared tests whether rows and columns are independent. Observations must be
 // independent; for several arms on the same items use [CochranQ]. An empty row or
-// column leaves the test undefined. With continuity, Yates' correction is applied
-// to 2×2 tables.
+// column leaves the test undefined.
 //
 // Reference: R chisq.test.
-func ChiSquared(table [][]int, continuity bool) (Independence, error) {
+func ChiSquared(table [][]int, o ChiSquaredOptions) (Independence, error) {
 	rows, cols, n, err := margins(table)
 	if err != nil {
 		return Independence{}, err
@@ -61,7 +66,7 @@ func ChiSquared(table [][]int, continuity bool) (Independence, error) {
 		}
 	}
 	yates := 0.0
-	if continuity && len(rows) == 2 && len(cols) == 2 {
+	if o.Continuity && len(rows) == 2 && len(cols) == 2 {
 		yates = math.Min(0.5, math.Abs(float64(table[0][0])-rows[0]*cols[0]/n))
 	}
 	plain := 0.0
@@ -115,6 +120,15 @@ func margins(table [][]int) (rows, cols []float64, n float64, err error) {
 	return rows, cols, n, nil
 }
 
+// copied is a table that shares nothing with its original.
+func copied(table [][]int) [][]int {
+	out := make([][]int, len(table))
+	for i, row := range table {
+		out[i] = slices.Clone(row)
+	}
+	return out
+}
+
 // RowPairs compares all pairs of rows, i < j. Corrections count every pair,
 // also those whose test is undefined. The exact tests of all pairs share the
 // tables that [Fisher] may look at for one.
@@ -124,11 +138,11 @@ func RowPairs(table [][]int) ([]RowPair, error) {
 	for i := range table {
 		for j := i + 1; j < len(table); j++ {
 			two := [][]int{table[i], table[j]}
-			plain, err := ChiSquared(two, false)
+			plain, err := ChiSquared(two, ChiSquaredOptions{})
 			if err != nil {
 				return nil, err
 			}
-			yates, err := ChiSquared(two, true)
+			yates, err := ChiSquared(two, ChiSquaredOptions{Continuity: true})
 			if err != nil {
 				return nil, err
 			}

@@ -106,8 +106,8 @@ func TestTwoProportionsIsChiSquared(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		plain, _ := stats.ChiSquared([][]int{{a, b}, {c, d}}, false)
-		yates, _ := stats.ChiSquared([][]int{{a, b}, {c, d}}, true)
+		plain, _ := stats.ChiSquared([][]int{{a, b}, {c, d}}, stats.ChiSquaredOptions{})
+		yates, _ := stats.ChiSquared([][]int{{a, b}, {c, d}}, stats.ChiSquaredOptions{Continuity: true})
 		if !alike(p.Z*p.Z, plain.Chi2) || !alike(p.P, plain.P) || !alike(p.PContinuity, yates.P) {
 			t.Fatalf("%+v, χ² %v (p %v), corrected p %v", p, plain.Chi2, plain.P, yates.P)
 		}
@@ -232,18 +232,18 @@ func TestFisherOfLargeCounts(t *testing.T) {
 
 func TestChiSquaredOfATable(t *testing.T) {
 	// R 4.2.2: chisq.test with and without correction; V is of the plain χ².
-	c, err := stats.ChiSquared([][]int{{12, 5}, {7, 9}}, true)
+	c, err := stats.ChiSquared([][]int{{12, 5}, {7, 9}}, stats.ChiSquaredOptions{Continuity: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	near(t, "corrected χ²", c.Chi2, 1.455996378815, 1e-11)
 	near(t, "p", c.P, 0.227568214576, 1e-11)
 	near(t, "V", c.CramersV, 0.27139234260884, 1e-13)
-	perfect, _ := stats.ChiSquared([][]int{{5, 0}, {0, 5}}, true)
+	perfect, _ := stats.ChiSquared([][]int{{5, 0}, {0, 5}}, stats.ChiSquaredOptions{Continuity: true})
 	if perfect.CramersV != 1 || len(perfect.Warnings) == 0 || perfect.Below5 != 4 {
 		t.Errorf("all on the diagonal: %+v", perfect)
 	}
-	empty, err := stats.ChiSquared([][]int{{5, 0}, {4, 0}}, false)
+	empty, err := stats.ChiSquared([][]int{{5, 0}, {4, 0}}, stats.ChiSquaredOptions{})
 	if err != nil || empty.Undefined == "" || !math.IsNaN(empty.P) || !math.IsNaN(empty.CramersV) {
 		t.Errorf("an empty column: %+v, %v", empty, err)
 	}
@@ -261,8 +261,8 @@ func TestChiSquaredInvariance(t *testing.T) {
 				turned[j] = append(turned[j], table[i][j])
 			}
 		}
-		a, err := stats.ChiSquared(table, false)
-		b, err2 := stats.ChiSquared(turned, false)
+		a, err := stats.ChiSquared(table, stats.ChiSquaredOptions{})
+		b, err2 := stats.ChiSquared(turned, stats.ChiSquaredOptions{})
 		if err != nil || err2 != nil || !alike(a.Chi2, b.Chi2) || !alike(a.G, b.G) || !alike(a.CramersV, b.CramersV) || a.Below5 != b.Below5 {
 			t.Fatalf("%+v (%v), turned %+v (%v)", a, err, b, err2)
 		}
@@ -284,10 +284,10 @@ func TestChiSquaredInvariance(t *testing.T) {
 
 func TestNoTables(t *testing.T) {
 	for name, err := range map[string]error{
-		"an empty table":          second(stats.ChiSquared(nil, false)),
-		"one row":                 second(stats.ChiSquared([][]int{{1, 2}}, false)),
-		"rows of unequal lengths": second(stats.ChiSquared([][]int{{1, 2}, {1}}, false)),
-		"a negative count":        second(stats.ChiSquared([][]int{{1, 2}, {1, -1}}, false)),
+		"an empty table":          second(stats.ChiSquared(nil, stats.ChiSquaredOptions{})),
+		"one row":                 second(stats.ChiSquared([][]int{{1, 2}}, stats.ChiSquaredOptions{})),
+		"rows of unequal lengths": second(stats.ChiSquared([][]int{{1, 2}, {1}}, stats.ChiSquaredOptions{})),
+		"a negative count":        second(stats.ChiSquared([][]int{{1, 2}, {1, -1}}, stats.ChiSquaredOptions{})),
 		"pairs of a bad table":    second(stats.RowPairs([][]int{{1, 2}, {1, -1}})),
 		"three rows for Fisher":   second(stats.Fisher([][]int{{1, 2}, {1, 2}, {1, 2}})),
 		"no items":                second(stats.McNemarTable([2][2]int{}, 0.95)),

@@ -39,7 +39,7 @@ func newDesignMatrix(f *Frame, fixed []string) (*designMatrix, error) {
 			t.Columns = []int{len(d.Names)}
 			d.Names = append(d.Names, name)
 		} else {
-			factor, err := f.Factor(name)
+			factor, err := f.factor(name)
 			if err != nil {
 				return nil, err
 			}

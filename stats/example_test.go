@@ -95,6 +95,38 @@ func ExampleRatioOfSums() {
 	// only 6 clusters: below 20, intervals are rough
 }
 
+// Fields of documents, one per row: whether each was found, and the document that it
+// is of. Their interval is that of three documents, not of seven fields.
+func ExampleSumByCluster() {
+	found := []float64{1, 1, 0, 1, 1, 1, 0}
+	document := []string{"lease", "lease", "will", "lease", "will", "deed", "deed"}
+	num, den, err := stats.SumByCluster(found, nil, document)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(num, den)
+	r, err := stats.RatioOfSums(num, den, 0.95)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%.3f, standard error %.3f\n", r.Value, r.SE)
+
+	// Differences of two arms in each field, for a test by document.
+	difference, _, err := stats.SumByCluster([]float64{1, 1, 0, 0, 1, 1, 0}, nil, document)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, err := stats.SignFlipExact(difference)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(difference, p.P)
+	// Output:
+	// [3 1 1] [3 2 2]
+	// 0.714, standard error 0.184
+	// [2 1 1] 0.25
+}
+
 func ExampleRatioDifference() {
 	expected := []float64{5, 10, 6, 7, 8, 10}
 	a, b := []float64{4, 9, 4, 7, 7, 10}, []float64{4, 7, 2, 6, 5, 8}
@@ -158,7 +190,7 @@ func ExampleFitMixed() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	m, err := stats.FitMixed(frame, formula, true)
+	m, err := stats.FitMixed(frame, formula, stats.MixedOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -238,7 +270,7 @@ func ExampleCochranQ() {
 
 // R: chisq.test(matrix(c(12, 7, 5, 9), 2), correct = FALSE).
 func ExampleChiSquared() {
-	r, err := stats.ChiSquared([][]int{{12, 5}, {7, 9}}, false)
+	r, err := stats.ChiSquared([][]int{{12, 5}, {7, 9}}, stats.ChiSquaredOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -347,7 +379,7 @@ func ExampleKrippendorffBootstrap() {
 }
 
 func ExampleCalibrationCurve() {
-	r, err := stats.CalibrationCurve([]float64{0.9, 0.9, 0.8, 0.8, 0.3, 0.2}, []bool{true, false, true, true, false, false}, 2, false, 0.95)
+	r, err := stats.CalibrationCurve([]float64{0.9, 0.9, 0.8, 0.8, 0.3, 0.2}, []bool{true, false, true, true, false, false}, stats.CalibrationOptions{Bins: 2, Level: 0.95})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -382,7 +414,7 @@ func ExamplePredictionPowered() {
 		log.Fatal(err)
 	}
 	fmt.Printf("judge %.3f, people %.3f, together %.3f\n", r.JudgeMean, r.HumanMean, r.Estimate)
-	// Output: judge 0.688, people 0.500, together 0.550
+	// Output: judge 0.688, people 0.500, together 0.531
 }
 
 // A run that is watched: the interval holds whenever one stops.

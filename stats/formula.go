@@ -15,6 +15,12 @@ type Formula struct {
 	Random   []string // grouping factors; "a:b" groups by combination
 }
 
+// clone copies the formula and its slices.
+func (f Formula) clone() Formula {
+	f.Fixed, f.Random = slices.Clone(f.Fixed), slices.Clone(f.Random)
+	return f
+}
+
 // String writes the formula as [ParseFormula] reads it.
 func (f Formula) String() string {
 	terms := []string{"1"}

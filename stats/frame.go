@@ -3,12 +3,15 @@ package stats
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// A Frame is a table of equally long columns that a model formula names.
+// A Frame is a table of equally long columns that a model formula names. It copies
+// the columns it is given. Models keep the columns a frame has when they are fitted;
+// a frame may be read from several goroutines while none adds to it.
 type Frame struct {
 	n       int
 	numbers map[string][]float64
@@ -34,7 +37,7 @@ func (f *Frame) AddNumbers(name string, xs []float64) error {
 	if err := checkFinite(name, xs); err != nil {
 		return err
 	}
-	f.numbers[name] = xs
+	f.numbers[name] = slices.Clone(xs)
 	return nil
 }
 
@@ -131,8 +134,19 @@ func (f *Frame) has(name string) bool {
 	return number || factor
 }
 
-// Factor gives a factor, also that of combined levels, "a:b".
+// snapshot is the frame with the columns that it has now.
+func (f *Frame) snapshot() *Frame {
+	return &Frame{n: f.n, numbers: maps.Clone(f.numbers), factors: maps.Clone(f.factors)}
+}
+
+// Factor gives a copy of a factor, also that of combined levels, "a:b".
 func (f *Frame) Factor(name string) (Factor, error) {
+	v, err := f.factor(name)
+	return Factor{slices.Clone(v.Levels), slices.Clone(v.Codes)}, err
+}
+
+// factor gives a factor that shares the frame's slices.
+func (f *Frame) factor(name string) (Factor, error) {
 	if v, ok := f.factors[name]; ok {
 		return v, nil
 	}
@@ -143,11 +157,11 @@ func (f *Frame) Factor(name string) (Factor, error) {
 		}
 		return Factor{}, fmt.Errorf("stats: no column %s", name)
 	}
-	v, err := f.Factor(parts[0])
+	v, err := f.factor(parts[0])
 	for _, p := range parts[1:] {
 		var w Factor
 		if err == nil {
-			w, err = f.Factor(p)
+			w, err = f.factor(p)
 		}
 		if err == nil {
 			v = crossed(v, w)

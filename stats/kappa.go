@@ -84,7 +84,7 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 		return Kappa{}, errEmpty
 	}
 	nan := math.NaN()
-	r := Kappa{N: int(n), Table: table, Kappa: nan, SE: nan, SENull: nan, Z: nan, P: nan, Max: nan, CI: undefinedInterval(level)}
+	r := Kappa{N: int(n), Table: copied(table), Kappa: nan, SE: nan, SENull: nan, Z: nan, P: nan, Max: nan, CI: undefinedInterval(level)}
 	// Everything is in terms of disagreement v = 1 − w, and variances are sums
 	// of squares about their means: with rare labels agreement and chance are
 	// both nearly 1, and their differences would have few digits left.

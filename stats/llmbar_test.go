@@ -184,7 +184,7 @@ func TestLLMBarPairs(t *testing.T) {
 		same(t, name+" exact", m.PExact, w.Exact)
 		same(t, name+" odds ratio", m.OddsRatio, w.Odds)
 	}
-	x, err := stats.ChiSquared(want.Chi2.Table, false)
+	x, err := stats.ChiSquared(want.Chi2.Table, stats.ChiSquaredOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

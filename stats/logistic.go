@@ -16,6 +16,9 @@ import (
 // Logistic is a fitted logistic mixed model with random intercepts,
 //
 //	logit P(yᵢ = 1) = (Xβ + Σ Zₖbₖ)ᵢ,  bₖ ~ N(0, θₖ²).
+//
+// Its methods may be called from several goroutines, and do not depend on what a
+// caller does to its slices or to the frame.
 type Logistic struct {
 	Formula   Formula
 	N         int
@@ -29,7 +32,8 @@ type Logistic struct {
 	Undefined string // why SE, Z and P are NaN
 	Warnings  []string
 
-	frame *Frame
+	frame   *Frame
+	formula Formula
 }
 
 // FitLogistic fits a logistic mixed model by maximum likelihood, the random
@@ -45,6 +49,7 @@ func FitLogistic(f *Frame, formula Formula) (*Logistic, error) {
 	if len(formula.Random) == 0 {
 		return nil, errors.New("stats: a mixed model needs a random term, such as (1|fragment)")
 	}
+	f, formula = f.snapshot(), formula.clone()
 	l, err := newLaplace(f, formula)
 	if err != nil {
 		return nil, err
@@ -254,7 +259,7 @@ const separated = 12
 
 func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Logistic {
 	k := len(l.terms)
-	r := &Logistic{Formula: formula, N: f.n, Names: l.design.Names, Beta: x[k:], LogLik: -v / 2, Dropped: l.design.Dropped, frame: f}
+	r := &Logistic{Formula: formula.clone(), N: f.n, Names: l.design.Names, Beta: slices.Clone(x[k:]), LogLik: -v / 2, Dropped: l.design.Dropped, frame: f, formula: formula}
 	modes := slices.Clone(l.u)
 	offset := make([]int, k+1)
 	for b, t := range l.terms {
@@ -262,7 +267,7 @@ func (l *laplace) result(x []float64, v float64, f *Frame, formula Formula) *Log
 	}
 	for t, name := range formula.Random {
 		b := l.order[t]
-		term := RandomTerm{Name: name, Levels: l.terms[b].Levels, Theta: x[b], SD: x[b], Variance: x[b] * x[b]}
+		term := RandomTerm{Name: name, Levels: slices.Clone(l.terms[b].Levels), Theta: x[b], SD: x[b], Variance: x[b] * x[b]}
 		for _, u := range modes[offset[b]:offset[b+1]] {
 			term.Modes = append(term.Modes, x[b]*u)
 		}
@@ -342,9 +347,9 @@ func (l *laplace) covariance(x []float64) (*mat.Dense, bool) {
 
 // WithoutFixed refits without a fixed effect and compares by likelihood ratio.
 func (l *Logistic) WithoutFixed(name string) (LikelihoodRatio, error) {
-	null := l.Formula
-	null.Fixed = slices.DeleteFunc(slices.Clone(null.Fixed), func(t string) bool { return t == name })
-	if len(null.Fixed) == len(l.Formula.Fixed) {
+	null := l.formula.clone()
+	null.Fixed = slices.DeleteFunc(null.Fixed, func(t string) bool { return t == name })
+	if len(null.Fixed) == len(l.formula.Fixed) {
 		return LikelihoodRatio{}, fmt.Errorf("stats: %s is not a fixed effect of the model", name)
 	}
 	less, err := FitLogistic(l.frame, null)

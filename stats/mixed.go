@@ -7,11 +7,15 @@ import (
 	"math"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Mixed is a fitted linear mixed model with random intercepts,
 //
 //	y = Xβ + Σ Zₖbₖ + ε,  bₖ ~ N(0, (θₖσ)²),  ε ~ N(0, σ²).
+//
+// Its methods may be called from several goroutines, and do not depend on what a
+// caller does to its slices or to the frame.
 type Mixed struct {
 	Formula     Formula
 	REML        bool // else maximum likelihood
@@ -30,14 +34,25 @@ type Mixed struct {
 	Evaluations int      // of the criterion
 	Warnings    []string
 
-	frame  *Frame
-	design *designMatrix
-	scaled *scaledDesign
-	system *system
-	theta  []float64 // by block of system
-	value  float64   // of the criterion at the θ last factored
-	order  []int     // block of each term of Formula.Random
-	joint  *jointCovariance
+	frame   *Frame
+	formula Formula // like beta and vcov, the methods' own
+	design  *designMatrix
+	scaled  *scaledDesign
+	system  *system
+	beta    []float64
+	vcov    [][]float64
+	theta   []float64 // by block of system
+	value   float64   // of the criterion at the θ last factored
+	order   []int     // block of each term of Formula.Random
+
+	// joint is computed when a test first needs it, which a likelihood ratio does
+	// not; it is the only thing that uses system after the fit.
+	joint func() *jointCovariance
+}
+
+// MixedOptions say how a mixed model is fitted.
+type MixedOptions struct {
+	ML bool // by maximum likelihood, not restricted maximum likelihood (REML)
 }
 
 // RandomTerm is one random intercept.
@@ -56,8 +71,8 @@ const singularTheta = 1e-5
 const maxDense = 6000
 
 // FitMixed fits a linear mixed model with random intercepts, crossed, nested
-// or both, by restricted maximum likelihood or, for comparing fixed effects by
-// likelihood ratio, by maximum likelihood.
+// or both, by restricted maximum likelihood (REML) or, for comparing fixed effects
+// by likelihood ratio, by maximum likelihood.
 //
 // It rejects models without a solution: a grouping factor with one level or as many
 // levels as rows, two identical groupings, a constant response, fewer rows than
@@ -68,13 +83,14 @@ const maxDense = 6000
 // MixedModels.jl for the blocked Cholesky factorisation, lmerTest for tests.
 // The profiled criterion is minimised in θ with its analytic gradient; only
 // cross-products are kept, nothing of the size of the data.
-func FitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
+func FitMixed(f *Frame, formula Formula, o MixedOptions) (*Mixed, error) {
 	if len(formula.Random) == 0 {
 		return nil, errors.New("stats: a mixed model needs a random term, such as (1|document)")
 	}
-	return fitMixed(f, formula, reml)
+	return fitMixed(f.snapshot(), formula.clone(), !o.ML)
 }
 
+// fitMixed keeps the frame and the formula.
 func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	y, ok := f.numbers[formula.Response]
 	if !ok {
@@ -95,8 +111,9 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 	if negligible(scaled.ySD, scaled.yMean) {
 		return nil, fmt.Errorf("stats: the response %s is constant", formula.Response)
 	}
-	m := &Mixed{Formula: formula, REML: reml, N: f.n, Names: design.Names, Dropped: design.Dropped,
-		frame: f, design: design, scaled: scaled, order: order}
+	m := &Mixed{Formula: formula.clone(), REML: reml, N: f.n, Names: slices.Clone(design.Names), Dropped: slices.Clone(design.Dropped),
+		frame: f, formula: formula, design: design, scaled: scaled, order: order}
+	m.joint = sync.OnceValue(m.jointCovariance)
 	m.system = newSystem(f.n, terms, scaled, func(int) float64 { return 1 }, scaled.response(y))
 	if m.system.m > maxDense {
 		return nil, fmt.Errorf("stats: crossed grouping factors make %d coupled equations, more than %d: aggregate, or remove the smaller one", m.system.m, maxDense)
@@ -116,7 +133,7 @@ func fitMixed(f *Frame, formula Formula, reml bool) (*Mixed, error) {
 func groupings(f *Frame, names []string) ([]Factor, []int, error) {
 	factors := make([]Factor, len(names))
 	for k, name := range names {
-		v, err := f.Factor(name)
+		v, err := f.factor(name)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -284,28 +301,30 @@ func (m *Mixed) finish(terms []Factor) {
 	m.AIC = m.Criterion + 2*float64(m.Parameters)
 	m.BIC = m.Criterion + math.Log(float64(m.N))*float64(m.Parameters)
 	back := m.scaled.back()
-	m.Beta = make([]float64, s.p)
+	m.beta = make([]float64, s.p)
 	for r := range back {
 		for c, b := range s.x[s.q:] {
-			m.Beta[r] += back[r][c] * b
+			m.beta[r] += back[r][c] * b
 		}
 	}
-	m.Beta[0] += m.scaled.yMean
+	m.beta[0] += m.scaled.yMean
+	m.Beta = slices.Clone(m.beta)
 	for k, name := range m.Formula.Random {
 		b := m.order[k]
 		theta := m.theta[b]
 		sd := theta * m.Sigma
-		t := RandomTerm{Name: name, Levels: terms[b].Levels, Theta: theta, SD: sd, Variance: sd * sd}
+		t := RandomTerm{Name: name, Levels: slices.Clone(terms[b].Levels), Theta: theta, SD: sd, Variance: sd * sd}
 		for _, u := range s.effects(b) {
 			t.Modes = append(t.Modes, theta*u*m.scaled.ySD)
 		}
 		m.Random = append(m.Random, t)
 		m.Singular = m.Singular || theta < singularTheta
 	}
-	m.Vcov = sandwich(back, m.fixedInverse(s.fixedColumns()), variance)
+	m.vcov = sandwich(back, m.fixedInverse(s.fixedColumns()), variance)
 	m.SE = make([]float64, s.p)
-	for c := range m.SE {
-		m.SE[c] = math.Sqrt(m.Vcov[c][c])
+	for c, row := range m.vcov {
+		m.SE[c] = math.Sqrt(row[c])
+		m.Vcov = append(m.Vcov, slices.Clone(row))
 	}
 }
 
@@ -382,7 +401,7 @@ func (m *Mixed) warnReplicated() {
 		return
 	}
 	group := m.Formula.Random[slices.Index(m.order, 0)]
-	g, err := m.frame.Factor(group)
+	g, err := m.frame.factor(group)
 	if err != nil {
 		return
 	}

@@ -39,7 +39,7 @@ func benchmarkMixed(b *testing.B, t shapes.Table, formula string) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		m, err := stats.FitMixed(frame, f, true)
+		m, err := stats.FitMixed(frame, f, stats.MixedOptions{})
 		if err != nil {
 			b.Fatal(err)
 		}

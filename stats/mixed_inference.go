@@ -70,9 +70,9 @@ type jointCovariance struct {
 
 // Coefficients tests each fixed effect.
 func (m *Mixed) Coefficients(level float64) ([]Estimate, error) {
-	out := make([]Estimate, len(m.Names))
-	for c, name := range m.Names {
-		w := make([]float64, len(m.Names))
+	out := make([]Estimate, len(m.beta))
+	for c, name := range m.design.Names {
+		w := make([]float64, len(m.beta))
 		w[c] = 1
 		var err error
 		if out[c], err = m.Contrast(name, w, level); err != nil {
@@ -91,14 +91,14 @@ func (m *Mixed) Contrast(name string, weights []float64, level float64) (Estimat
 	if err := checkLevel(level); err != nil {
 		return Estimate{}, err
 	}
-	if len(weights) != len(m.Beta) {
-		return Estimate{}, fmt.Errorf("stats: contrast %s has %d weights for %d fixed effects", name, len(weights), len(m.Beta))
+	if len(weights) != len(m.beta) {
+		return Estimate{}, fmt.Errorf("stats: contrast %s has %d weights for %d fixed effects", name, len(weights), len(m.beta))
 	}
 	e := Estimate{Name: name, DF: math.NaN(), T: math.NaN(), P: math.NaN(), CI: undefinedInterval(level)}
 	for c, w := range weights {
-		e.Value += w * m.Beta[c]
+		e.Value += w * m.beta[c]
 	}
-	variance := quadratic(weights, m.Vcov)
+	variance := quadratic(weights, m.vcov)
 	e.SE = math.Sqrt(variance)
 	e.DF = m.satterthwaite(weights, variance)
 	if !(e.SE > 0) || !(e.DF > 0) {
@@ -126,19 +126,17 @@ func quadratic(w []float64, m [][]float64) float64 {
 }
 
 func (m *Mixed) satterthwaite(weights []float64, variance float64) float64 {
-	if m.joint == nil {
-		m.joint = m.jointCovariance()
-	}
-	g := make([]float64, len(m.joint.jac))
-	for k, jac := range m.joint.jac {
+	joint := m.joint()
+	g := make([]float64, len(joint.jac))
+	for k, jac := range joint.jac {
 		g[k] = quadratic(weights, jac)
 	}
-	return 2 * variance * variance / quadratic(g, m.joint.cov)
+	return 2 * variance * variance / quadratic(g, joint.cov)
 }
 
 // jointCovariance takes the Hessian of the criterion in (θ, σ), σ not profiled
 // out, by central differences of its analytic gradient in θ and exactly in σ,
-// all in the units of the scaled problem.
+// all in the units of the scaled problem. It factors the system anew.
 func (m *Mixed) jointCovariance() *jointCovariance {
 	s := m.system
 	k := len(s.blocks)
@@ -169,7 +167,6 @@ func (m *Mixed) jointCovariance() *jointCovariance {
 		}
 	}
 	j.cov = pseudoInverse(hessian)
-	s.factor(m.theta)
 	return j
 }
 
@@ -237,7 +234,20 @@ func pseudoInverse(h [][]float64) [][]float64 {
 }
 
 // Anova tests each fixed effect by F with denominator degrees of freedom after
-// Satterthwaite, each given all others (type III), as lmerTest's anova.
+// Satterthwaite, each given all others (type III), as lmerTest's anova with ddf =
+// "Satterthwaite" (its contestMD, the method of Fai & Cornelius 1996): the
+// covariance of the q columns of an effect is split into its eigenvectors, which
+// are uncorrelated contrasts, F is the mean of their squared t, and with their
+// degrees of freedom νₘ that of the denominator is
+//
+//	2E/(E − q),  E = Σ νₘ/(νₘ − 2),
+//
+// at which F has the mean that its parts give it. As there, it is the mean of the νₘ
+// where these are equal to within 1e-8, νₘ itself of a single column, and 2, the
+// limit, where some νₘ ≤ 2, for which a part has no mean. Eigenvectors whose
+// eigenvalue is below 1.5e-8 of the largest are left out of F and of q. The
+// eigenvectors, and so the degrees of freedom, depend slightly on which level of a
+// factor is the reference; F does not.
 func (m *Mixed) Anova() []TermTest {
 	var out []TermTest
 	for _, t := range m.design.Terms {
@@ -254,16 +264,12 @@ func (m *Mixed) Anova() []TermTest {
 	return out
 }
 
-// termTest splits the covariance of the columns into independent contrasts:
-// F is the mean of their squared t; their degrees of freedom are put together
-// so that the mean of F is right (Fai & Cornelius 1996).
 func (m *Mixed) termTest(name string, cols []int) TermTest {
-	q := len(cols)
-	r := TermTest{Term: name, NumDF: float64(q), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
-	sym := mat.NewSymDense(q, nil)
+	r := TermTest{Term: name, NumDF: float64(len(cols)), F: math.NaN(), DenDF: math.NaN(), P: math.NaN()}
+	sym := mat.NewSymDense(len(cols), nil)
 	for a, c := range cols {
-		for b := a; b < q; b++ {
-			sym.SetSym(a, b, m.Vcov[c][cols[b]])
+		for b := a; b < len(cols); b++ {
+			sym.SetSym(a, b, m.vcov[c][cols[b]])
 		}
 	}
 	var eig mat.EigenSym
@@ -273,34 +279,45 @@ func (m *Mixed) termTest(name string, cols []int) TermTest {
 	}
 	var vectors mat.Dense
 	eig.VectorsTo(&vectors)
-	dfs := make([]float64, q)
-	r.F = 0
-	for k, v := range eig.Values(nil) {
-		w := make([]float64, len(m.Beta))
+	values := eig.Values(nil)
+	var f float64
+	var dfs []float64
+	for k, v := range values {
+		if v <= 0x1p-26*values[len(values)-1] {
+			continue
+		}
+		w := make([]float64, len(m.beta))
 		var value float64
 		for a, c := range cols {
 			w[c] = vectors.At(a, k)
-			value += w[c] * m.Beta[c]
+			value += w[c] * m.beta[c]
 		}
-		r.F += value * value / v / float64(q)
-		dfs[k] = m.satterthwaite(w, quadratic(w, m.Vcov))
+		f += value * value / v
+		dfs = append(dfs, m.satterthwaite(w, quadratic(w, m.vcov)))
 	}
+	r.NumDF = float64(len(dfs))
+	r.F = f / r.NumDF
 	r.DenDF = jointDF(dfs)
 	r.P = dist.F{DF1: r.NumDF, DF2: r.DenDF}.Survival(r.F)
+	if math.IsNaN(r.P) {
+		r.Undefined = "the effect has no covariance or no degrees of freedom"
+	}
 	return r
 }
 
+// jointDF gives the degrees of freedom of the denominator from those of
+// uncorrelated contrasts, in the order of their variances; see [Mixed.Anova].
 func jointDF(dfs []float64) float64 {
-	low, high := slices.Min(dfs), slices.Max(dfs)
-	if high-low < 1e-8 {
-		return mean(dfs)
-	}
-	if low <= 2 {
-		return 2
-	}
-	var e float64
-	for _, v := range dfs {
+	same, e := true, 0.0
+	for k, v := range dfs {
+		same = same && (k == 0 || math.Abs(v-dfs[k-1]) < 1e-8)
 		e += v / (v - 2)
+	}
+	switch {
+	case same:
+		return mean(dfs)
+	case slices.Min(dfs) <= 2:
+		return 2
 	}
 	return 2 * e / (e - float64(len(dfs)))
 }
@@ -333,7 +350,7 @@ func (m *Mixed) Pairwise(factor string, level float64) ([]PairEstimate, error) {
 	var ps []float64
 	for a, nameA := range t.Factor.Levels {
 		for b := a + 1; b < len(t.Factor.Levels); b++ {
-			w := make([]float64, len(m.Beta))
+			w := make([]float64, len(m.beta))
 			if a > 0 {
 				w[t.Columns[a-1]] = 1
 			}
@@ -364,15 +381,15 @@ func (m *Mixed) term(factor string) (*designTerm, error) {
 	if k < 0 || m.design.Terms[k].Factor == nil {
 		return nil, fmt.Errorf("stats: %s is not a factor among the fixed effects", factor)
 	}
-	if len(m.Dropped) > 0 {
-		return nil, fmt.Errorf("stats: means of %s cannot be estimated: %v linear combinations of other columns", factor, m.Dropped)
+	if dropped := m.design.Dropped; len(dropped) > 0 {
+		return nil, fmt.Errorf("stats: means of %s cannot be estimated: %v linear combinations of other columns", factor, dropped)
 	}
 	return &m.design.Terms[k], nil
 }
 
 // gridRow is the average row of the reference grid at a level of a factor.
 func (m *Mixed) gridRow(at *designTerm, level int) []float64 {
-	w := make([]float64, len(m.Beta))
+	w := make([]float64, len(m.beta))
 	w[0] = 1
 	for k := range m.design.Terms {
 		t := &m.design.Terms[k]
@@ -396,13 +413,13 @@ func (m *Mixed) gridRow(at *designTerm, level int) []float64 {
 // both by maximum likelihood: REML criteria of models with different fixed
 // effects are not comparable.
 func (m *Mixed) WithoutFixed(name string) (LikelihoodRatio, error) {
-	full, err := m.refit(m.Formula, false)
+	full, err := m.refit(m.formula, false)
 	if err != nil {
 		return LikelihoodRatio{}, err
 	}
-	null := m.Formula
-	null.Fixed = slices.DeleteFunc(slices.Clone(null.Fixed), func(t string) bool { return t == name })
-	if len(null.Fixed) == len(m.Formula.Fixed) {
+	null := m.formula.clone()
+	null.Fixed = slices.DeleteFunc(null.Fixed, func(t string) bool { return t == name })
+	if len(null.Fixed) == len(m.formula.Fixed) {
 		return LikelihoodRatio{}, fmt.Errorf("stats: %s is not a fixed effect of the model", name)
 	}
 	less, err := m.refit(null, false)
@@ -416,9 +433,9 @@ func (m *Mixed) WithoutFixed(name string) (LikelihoodRatio, error) {
 // The p-value is that of χ²(1) and too large by up to a factor of two, the
 // null lying on the boundary (Self & Liang 1987).
 func (m *Mixed) WithoutRandom(name string) (LikelihoodRatio, error) {
-	null := m.Formula
-	null.Random = slices.DeleteFunc(slices.Clone(null.Random), func(t string) bool { return t == name })
-	if len(null.Random) == len(m.Formula.Random) {
+	null := m.formula.clone()
+	null.Random = slices.DeleteFunc(null.Random, func(t string) bool { return t == name })
+	if len(null.Random) == len(m.formula.Random) {
 		return LikelihoodRatio{}, fmt.Errorf("stats: (1|%s) is not a random term of the model", name)
 	}
 	less, err := m.refit(null, m.REML)
@@ -429,7 +446,7 @@ func (m *Mixed) WithoutRandom(name string) (LikelihoodRatio, error) {
 }
 
 func (m *Mixed) refit(formula Formula, reml bool) (*Mixed, error) {
-	if reml == m.REML && len(formula.Fixed) == len(m.Formula.Fixed) && len(formula.Random) == len(m.Formula.Random) {
+	if reml == m.REML && len(formula.Fixed) == len(m.formula.Fixed) && len(formula.Random) == len(m.formula.Random) {
 		return m, nil
 	}
 	return fitMixed(m.frame, formula, reml)

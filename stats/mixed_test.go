@@ -125,7 +125,7 @@ func TestMixedCriterion(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
-		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		m, err := FitMixed(s.frame(t), f, MixedOptions{ML: rapid.Bool().Draw(t, "ml")})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -158,7 +158,7 @@ func TestMixedNextToNoResidual(t *testing.T) {
 		check(t, f.AddNumbers("y", y))
 		check(t, f.AddFactor("doc", doc, nil))
 		formula := parse(t, "y ~ 1 + (1|doc)")
-		m, err := FitMixed(f, formula, true)
+		m, err := FitMixed(f, formula, MixedOptions{})
 		check(t, err)
 		terms, _, err := groupings(f, formula.Random)
 		check(t, err)
@@ -177,7 +177,7 @@ func TestMixedGradient(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, rapid.SampledFrom(modelForms).Draw(t, "formula"))
-		m, err := FitMixed(s.frame(t), f, rapid.Bool().Draw(t, "reml"))
+		m, err := FitMixed(s.frame(t), f, MixedOptions{ML: rapid.Bool().Draw(t, "ml")})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -213,7 +213,7 @@ func TestMixedNestedStaysDiagonal(t *testing.T) {
 	check(t, f.AddNumbers("y", y))
 	check(t, f.AddFactor("doc", doc, nil))
 	check(t, f.AddFactor("kernel", kernel, nil))
-	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), MixedOptions{})
 	check(t, err)
 	if m.system.diag != 2 || m.system.m != 3 {
 		t.Errorf("%d diagonal blocks and %d dense columns, want 2 and 3", m.system.diag, m.system.m)
@@ -227,7 +227,7 @@ func TestMixedInvariance(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, "y ~ kernel + age + (1|doc) + (1|rater)")
-		a, err := FitMixed(s.frame(t), f, true)
+		a, err := FitMixed(s.frame(t), f, MixedOptions{})
 		if err != nil {
 			t.Skip(err)
 		}
@@ -242,7 +242,7 @@ func TestMixedInvariance(t *testing.T) {
 			moved.age = append(moved.age, s.age[i])
 			moved.y = append(moved.y, shift+scale*s.y[i])
 		}
-		b, err := FitMixed(moved.frame(t), f, true)
+		b, err := FitMixed(moved.frame(t), f, MixedOptions{})
 		check(t, err)
 		for c := range a.Beta {
 			want := scale * a.Beta[c]
@@ -271,8 +271,8 @@ func TestMixedIsReproducible(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSample(t)
 		f := parse(t, "y ~ kernel + (1|doc) + (1|rater)")
-		a, errA := FitMixed(s.frame(t), f, true)
-		b, errB := FitMixed(s.frame(t), f, true)
+		a, errA := FitMixed(s.frame(t), f, MixedOptions{})
+		b, errB := FitMixed(s.frame(t), f, MixedOptions{})
 		if (errA == nil) != (errB == nil) {
 			t.Fatal(errA, errB)
 		}
@@ -318,7 +318,7 @@ func TestMixedRefuses(t *testing.T) {
 		{"too few rows", frame(4, func(i int) string { return strconv.Itoa(i % 4) }, wave), "y ~ doc + (1|twin)", "4 rows for 4 fixed effects"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := FitMixed(c.frame, parse(t, c.formula), true)
+			_, err := FitMixed(c.frame, parse(t, c.formula), MixedOptions{})
 			if err == nil || !strings.Contains(err.Error(), c.reason) {
 				t.Errorf("got %v, want %q", err, c.reason)
 			}
@@ -340,9 +340,9 @@ func TestMixedWarnsOfReplicates(t *testing.T) {
 	check(t, f.AddNumbers("y", y))
 	check(t, f.AddFactor("doc", doc, nil))
 	check(t, f.AddFactor("kernel", kernel, nil))
-	without, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), true)
+	without, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), MixedOptions{})
 	check(t, err)
-	with, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), true)
+	with, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc) + (1|doc:kernel)"), MixedOptions{})
 	check(t, err)
 	if !strings.Contains(strings.Join(without.Warnings, "\n"), "(1|doc:kernel)") {
 		t.Errorf("no warning: %q", without.Warnings)
@@ -376,5 +376,81 @@ func TestLogisticSeparated(t *testing.T) {
 	}
 	if _, err := FitLogistic(f, parse(t, "y ~ 1")); err == nil {
 		t.Error("a mixed model without a random term was fitted")
+	}
+}
+
+// TestJointDF: the rules of lmerTest 3.1-3 (get_Fstat_ddf).
+func TestJointDF(t *testing.T) {
+	for _, c := range []struct {
+		dfs  []float64
+		want float64
+	}{
+		{[]float64{7.5}, 7.5},
+		{[]float64{1.5}, 1.5},
+		{[]float64{40, 40}, 40},
+		{[]float64{40, 40 + 6e-9, 40 + 12e-9}, 40 + 6e-9}, // each equal to the next
+		{[]float64{1.9, 10, 20}, 2},
+		{[]float64{10, 20, 2}, 2},
+		{[]float64{3, 10}, 2 * 4.25 / (4.25 - 2)},                        // 3/1 + 10/8
+		{[]float64{4, 6, 12}, 2 * (2 + 1.5 + 1.2) / (2 + 1.5 + 1.2 - 3)}, // 5.529…
+		{[]float64{30, 30 + 1e-6}, 30},                                   // by the formula
+		{[]float64{2.000001, 5000, 5000}, 2 * 1000003. / (1000003. - 3)}, // the limit is continuous
+		{[]float64{1e6, 2e6}, 2 * (1e6/999998. + 2e6/1999998.) / (3e-6)}, // large ones
+		{[]float64{math.NaN(), 3}, math.NaN()},                           // no degrees of freedom
+	} {
+		if got := jointDF(c.dfs); math.Abs(got-c.want) > 1e-5*c.want || math.IsNaN(got) != math.IsNaN(c.want) {
+			t.Errorf("%v: %v, want %v", c.dfs, got, c.want)
+		}
+	}
+}
+
+// TestAnovaOfUnbalancedLevels: an effect of four levels that very different numbers
+// of rows have, in documents of different sizes. The test is put together from
+// tests of single contrasts, the eigenvectors of the covariance, which by another
+// way have the degrees of freedom of [Mixed.Contrast].
+func TestAnovaOfUnbalancedLevels(t *testing.T) {
+	f := NewFrame(60)
+	r := rand.New(rand.NewPCG(41, 2))
+	var y []float64
+	var doc, kernel []string
+	for i := range f.n {
+		d := i * i % 23 % 7
+		k := d % 4
+		if i%9 == 0 {
+			k = r.IntN(4)
+		}
+		doc, kernel = append(doc, strconv.Itoa(d)), append(kernel, strconv.Itoa(k))
+		y = append(y, 0.4*float64(k)+2*math.Sin(float64(5*d))+r.NormFloat64())
+	}
+	check(t, f.AddNumbers("y", y))
+	check(t, f.AddFactor("doc", doc, nil))
+	check(t, f.AddFactor("kernel", kernel, nil))
+	m, err := FitMixed(f, parse(t, "y ~ kernel + (1|doc)"), MixedOptions{})
+	check(t, err)
+	test := m.Anova()[0]
+	cov := mat.NewSymDense(3, nil)
+	for a := range 3 {
+		for b := range 3 {
+			cov.SetSym(a, b, m.Vcov[a+1][b+1])
+		}
+	}
+	var eig mat.EigenSym
+	eig.Factorize(cov, true)
+	var vectors mat.Dense
+	eig.VectorsTo(&vectors)
+	var squares, e float64
+	lowest, highest := math.Inf(1), 0.0
+	for k := range 3 {
+		c, err := m.Contrast("", []float64{0, vectors.At(0, k), vectors.At(1, k), vectors.At(2, k)}, 0.95)
+		check(t, err)
+		squares += c.T * c.T
+		e += c.DF / (c.DF - 2)
+		lowest, highest = min(lowest, c.DF), max(highest, c.DF)
+	}
+	if highest-lowest < 5 {
+		t.Fatalf("degrees of freedom from %v to %v: the data are balanced", lowest, highest)
+	}
+	if want := 2 * e / (e - 3); test.NumDF != 3 || math.Abs(test.DenDF/want-1) > 1e-9 || math.Abs(test.F/(squares/3)-1) > 1e-9 {
+		t.Errorf("F(%v, %v) = %v, want F(3, %v) = %v", test.NumDF, test.DenDF, test.F, want, squares/3)
 	}
 }

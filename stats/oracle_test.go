@@ -150,17 +150,9 @@ func TestWilsonAgreesWithR(t *testing.T) {
 // counts as denominators: its linearised standard error is CR1.
 func TestRatioOfSumsAgreesWithClubSandwich(t *testing.T) {
 	o := load(t, "testdata/oracles/clustered_se_mean.json")
-	index := map[string]int{}
-	var num, den []float64
-	for i, doc := range o.Input.Document {
-		k, ok := index[doc]
-		if !ok {
-			k = len(num)
-			index[doc] = k
-			num, den = append(num, 0), append(den, 0)
-		}
-		num[k] += o.Input.Score[i]
-		den[k]++
+	num, den, err := stats.SumByCluster(o.Input.Score, nil, o.Input.Document)
+	if err != nil {
+		t.Fatal(err)
 	}
 	r, err := stats.RatioOfSums(num, den, 0.95)
 	if err != nil {

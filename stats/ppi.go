@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // PPI is a prediction-powered estimate of a mean: a judge's labels of all items,
@@ -32,9 +33,9 @@ type PPI struct {
 }
 
 // PredictionPowered estimates the mean human label of items; judge[i] is known for
-// all and human[i] for a random sample, else NaN. The estimate is consistent and
-// its interval valid for any judge; a good judge makes the interval shorter. The
-// items with human labels must be drawn at random.
+// all and human[i] for a random sample, else NaN. The estimate is consistent for any
+// judge, and a good judge makes the interval shorter. The items with human labels
+// must be drawn at random.
 //
 // With n labelled and N unlabelled items it is
 //
@@ -46,6 +47,24 @@ type PPI struct {
 // a sample: with 60 human labels and a perfect judge, its 90 % intervals cover the
 // truth in 87.7 %, here in 90.3 %. And the quantile is that of t, with one degree
 // of freedom less for the mean and one for the weight.
+//
+// The interval holds in large samples, and rare events make a sample small: a judge
+// that errs on 1 item in 50 agrees with 50 human labels in every third study, and
+// the variance of its observed errors is then 0. Where fewer than 20 labelled items
+// are exceptions, the variance is increased, with a warning, by
+//
+//	λ²·F where the exceptions are disagreements of judge and human, and
+//	(1−λ)²·F where they are human labels other than the most frequent,
+//	F = 3·(1 − k/20)·r²/n² for k exceptions,
+//
+// the variance of three more exceptions (the rule of three), each of size r, the
+// range of the labels; λ is then the weight that minimises the sum. The limit of 20
+// is lowered to half of the labelled items. With 20 or more of both kinds nothing
+// changes. In simulations of 0/1 labels (20 to 300 human ones, judges that err on 0
+// to 10 % of items, means of 0.5 to 0.95) intervals of 95 % cover the mean in at
+// least 94 % of the data sets that have one; without the increase in 60 % in the
+// worst case of 20 human labels, and in 76 % of 50. For other labels r bounds the
+// size of an error, and the interval is conservative.
 //
 // With fewer than two human labels, or constant labels, it is undefined. Values
 // that are not numbers, unequal lengths and empty input are errors.
@@ -59,20 +78,15 @@ func PredictionPowered(judge, human []float64, level float64) (PPI, error) {
 // PredictionPoweredClusters is [PredictionPowered] for clustered items, such as
 // fields of a document: items with the same cluster[i] may be correlated, and the
 // variance is that of the sums over clusters. Clusters should be labelled at
-// random, whole or in part; n and N in the weight remain numbers of items. A nil
-// cluster means independent items.
+// random, whole or in part; n and N in the weight remain numbers of items. How rare
+// errors correlate cannot be observed: F and its limit of 20 are multiplied by the
+// design effect of a correlation of 1/2. A nil cluster means independent items.
 func PredictionPoweredClusters(judge, human []float64, cluster []int, level float64) (PPI, error) {
-	if err := checkLevel(level); err != nil {
-		return PPI{}, err
-	}
 	if len(judge) != len(human) {
 		return PPI{}, fmt.Errorf("stats: judge and human labels need equal lengths (NaN where there is no human label), got %d and %d", len(judge), len(human))
 	}
-	if cluster != nil && len(cluster) != len(judge) {
-		return PPI{}, fmt.Errorf("stats: every item needs a cluster, got %d of %d", len(cluster), len(judge))
-	}
-	if len(judge) == 0 {
-		return PPI{}, errEmpty
+	if err := checkClusters(len(judge), cluster, level); err != nil {
+		return PPI{}, err
 	}
 	if err := checkFinite("judge", judge); err != nil {
 		return PPI{}, err
@@ -80,7 +94,36 @@ func PredictionPoweredClusters(judge, human []float64, cluster []int, level floa
 	if err := checkGapped("human", human); err != nil {
 		return PPI{}, err
 	}
-	return newLabelled(judge, human, cluster).estimate(level)
+	return newLabelled(judge, human, cluster, spreadOf(judge, human)).estimate(level)
+}
+
+func checkClusters(items int, cluster []int, level float64) error {
+	if err := checkLevel(level); err != nil {
+		return err
+	}
+	if cluster != nil && len(cluster) != items {
+		return fmt.Errorf("stats: every item needs a cluster, got %d of %d", len(cluster), items)
+	}
+	if items == 0 {
+		return errEmpty
+	}
+	return nil
+}
+
+// spreadOf is the larger range of the judge's labels and of the human ones, gaps
+// left out.
+func spreadOf(judge, human []float64) float64 {
+	var r float64
+	for _, xs := range [][]float64{judge, human} {
+		low, high := math.Inf(1), math.Inf(-1)
+		for _, x := range xs {
+			if !math.IsNaN(x) {
+				low, high = math.Min(low, x), math.Max(high, x)
+			}
+		}
+		r = math.Max(r, high-low)
+	}
+	return r
 }
 
 // checkGapped refuses infinities; NaN is a gap.
@@ -96,20 +139,28 @@ func checkGapped(name string, xs []float64) error {
 // PredictionPoweredDiff estimates the mean difference of two arms on the same
 // items, with the judge's labels of both arms on all items and human labels on
 // some. An item is labelled if both arms are. A nil cluster means independent
-// items.
+// items. Where judge and human rarely disagree, the size of an error is that of one
+// label: 1 for labels of 0 and 1, although their difference is from −1 to 1.
 func PredictionPoweredDiff(judgeA, judgeB, humanA, humanB []float64, cluster []int, level float64) (PPI, error) {
 	n := len(judgeA)
 	if len(judgeB) != n || len(humanA) != n || len(humanB) != n {
 		return PPI{}, errors.New("stats: both arms need the same items, one label each (NaN where there is no human label)")
 	}
-	if err := errors.Join(checkGapped("humanA", humanA), checkGapped("humanB", humanB)); err != nil {
+	if err := checkClusters(n, cluster, level); err != nil {
+		return PPI{}, err
+	}
+	if err := errors.Join(checkFinite("judgeA", judgeA), checkFinite("judgeB", judgeB), checkGapped("humanA", humanA), checkGapped("humanB", humanB)); err != nil {
 		return PPI{}, err
 	}
 	judge, human := make([]float64, n), make([]float64, n)
 	for i := range n {
 		judge[i], human[i] = judgeA[i]-judgeB[i], humanA[i]-humanB[i]
 	}
-	return PredictionPoweredClusters(judge, human, cluster, level)
+	if err := checkFinite("judge", judge); err != nil {
+		return PPI{}, err // a difference that overflows
+	}
+	size := math.Max(spreadOf(judgeA, humanA), spreadOf(judgeB, humanB))
+	return newLabelled(judge, human, cluster, size).estimate(level)
 }
 
 // labelled are items taken apart: y and f are people's and the judge's labels
@@ -119,10 +170,12 @@ type labelled struct {
 	// Clusters, numbered in order of appearance.
 	clusters            int
 	ofAll, ofY, ofOther []int
+
+	size float64 // of an error
 }
 
-func newLabelled(judge, human []float64, cluster []int) labelled {
-	s := labelled{all: judge}
+func newLabelled(judge, human []float64, cluster []int, size float64) labelled {
+	s := labelled{all: judge, size: size}
 	s.ofAll, s.clusters = numbered(cluster, len(judge))
 	for i, h := range human {
 		if g := s.ofAll[i]; math.IsNaN(h) {
@@ -132,25 +185,6 @@ func newLabelled(judge, human []float64, cluster []int) labelled {
 		}
 	}
 	return s
-}
-
-// numbered counts clusters in order of appearance.
-func numbered(cluster []int, n int) (codes []int, clusters int) {
-	codes = make([]int, n)
-	if cluster == nil {
-		for i := range codes {
-			codes[i] = i
-		}
-		return codes, n
-	}
-	number := map[int]int{}
-	for i, c := range cluster {
-		if _, ok := number[c]; !ok {
-			number[c] = len(number)
-		}
-		codes[i] = number[c]
-	}
-	return codes, len(number)
 }
 
 func (s labelled) estimate(level float64) (PPI, error) {
@@ -194,13 +228,78 @@ func (s labelled) estimate(level float64) (PPI, error) {
 		}
 		r.Warnings = append(r.Warnings, fmt.Sprintf("only %d %s: below %d, the correction is rough", r.Clusters, what, FewClusters))
 	}
-	r.Lambda = s.weight()
-	r.correct(s, own.SE, level)
+	rare := s.rare(off)
+	if r.Lambda = s.weight(rare); r.Lambda > 0 {
+		r.Warnings = append(r.Warnings, rare.warnings(len(s.y))...)
+		if rare.disagreement > 0 && r.Clusters > 1 {
+			half := tQuantile((1-level)/2, float64(r.Clusters-1)) * math.Sqrt(bias.SE*bias.SE+rare.disagreement)
+			r.BiasCI = Interval{r.Bias - half, r.Bias + half, level}
+		}
+	}
+	r.correct(s, rare, own.SE, level)
 	return r, nil
 }
 
+// rareEvents are what the variance of labelled items does not show: exceptions
+// that are too few among them to be measured.
+type rareEvents struct {
+	disagreements, labels int     // number of exceptions
+	disagreement, label   float64 // variance to be added for them
+}
+
+const (
+	fewExceptions    = 20 // below it their variance is increased
+	unseenExceptions = 3  // rule of three: 0 of n are observed in 5 % if 3 of n are expected
+)
+
+// rare counts the exceptions among the labelled items; off is judge minus human.
+func (s labelled) rare(off []float64) rareEvents {
+	n := float64(len(s.y))
+	var rows float64 // in the cluster of a labelled item, summed
+	size := make([]float64, s.clusters)
+	for _, g := range s.ofY {
+		size[g]++
+	}
+	for _, m := range size {
+		rows += m * m
+	}
+	design := (1 + rows/n) / 2
+	added := func(exceptions int) float64 {
+		few := math.Min(fewExceptions*design, n/2)
+		return unseenExceptions * design * math.Max(0, 1-float64(exceptions)/few) * (s.size / n) * (s.size / n)
+	}
+	e := rareEvents{disagreements: exceptions(off, s.size), labels: exceptions(s.y, s.size)}
+	e.disagreement, e.label = added(e.disagreements), added(e.labels)
+	return e
+}
+
+// exceptions counts the values other than the most frequent one. Values that
+// differ by rounding, relative to the size given, are equal.
+func exceptions(xs []float64, size float64) int {
+	sorted := slices.Sorted(slices.Values(xs))
+	most, start := 0, 0
+	for i, x := range sorted {
+		if x-sorted[start] > 1e-9*size {
+			start = i
+		}
+		most = max(most, i-start+1)
+	}
+	return len(xs) - most
+}
+
+func (e rareEvents) warnings(labels int) []string {
+	var out []string
+	if e.disagreement > 0 {
+		out = append(out, fmt.Sprintf("judge and human disagree on %d of %d items, too few to measure the judge's errors: the interval allows for more", e.disagreements, labels))
+	}
+	if e.label > 0 {
+		out = append(out, fmt.Sprintf("%d of %d human labels are not the most frequent one, too few for the variance of the sample: the interval allows for more", e.labels, labels))
+	}
+	return out
+}
+
 // correct fills in the estimate and what follows from it.
-func (r *PPI) correct(s labelled, alone, level float64) {
+func (r *PPI) correct(s labelled, rare rareEvents, alone, level float64) {
 	r.Estimate = mean(s.y)
 	r.DF = float64(r.Clusters - 1)
 	if r.Lambda > 0 {
@@ -223,6 +322,10 @@ func (r *PPI) correct(s labelled, alone, level float64) {
 		r.SE = 0
 		return
 	}
+	if r.Lambda > 0 {
+		w := r.Lambda
+		r.SE = math.Sqrt(r.SE*r.SE + w*w*rare.disagreement + (1-w)*(1-w)*rare.label)
+	}
 	half := tQuantile((1-level)/2, r.DF) * r.SE
 	r.CI = Interval{r.Estimate - half, r.Estimate + half, level}
 	r.T = r.Estimate / r.SE
@@ -235,11 +338,7 @@ func (r *PPI) correct(s labelled, alone, level float64) {
 // ratio returns the mean of values with a cluster-robust interval, which is
 // undefined if they do not vary: labels need not be proportions.
 func (s labelled) ratio(values []float64, of []int, level float64) (Ratio, error) {
-	num, den := make([]float64, s.clusters), make([]float64, s.clusters)
-	for i, g := range of {
-		num[g] += values[i]
-		den[g]++
-	}
+	num, den := sumByCode(values, nil, of, s.clusters)
 	r, err := RatioOfSums(num, den, level)
 	if !(r.SE > 0) {
 		r.CI = undefinedInterval(level)
@@ -248,19 +347,21 @@ func (s labelled) ratio(values []float64, of []int, level float64) (Ratio, error
 }
 
 // weight is the judge's λ that makes the variance smallest. With fewer than two
-// unlabelled items, or three labelled ones, there is nothing to gain.
-func (s labelled) weight() float64 {
+// unlabelled items, or three labelled ones, or constant labels, there is nothing to
+// gain.
+func (s labelled) weight(rare rareEvents) float64 {
 	n, rest := float64(len(s.y)), float64(len(s.rest))
 	if n < 3 || rest < 2 {
 		return 0
 	}
 	my, mf := mean(s.y), mean(s.f)
 	spread := sumSquares(s.f, mf)
-	if negligible(math.Sqrt(spread), mf) {
+	if negligible(math.Sqrt(spread), mf) || negligible(math.Sqrt(sumSquares(s.y, my)), my) {
 		return 0
 	}
 	slope := covariation(s.y, s.f, my, mf) / spread
-	return math.Max(0, math.Min(1, slope/(1+n/rest)))
+	disagreement, label := rare.disagreement*n*n/spread, rare.label*n*n/spread
+	return math.Max(0, math.Min(1, (slope+label)/(1+n/rest+disagreement+label)))
 }
 
 // variance returns the sum of the squared contributions of the clusters.

@@ -3,6 +3,7 @@ package stats_test
 import (
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -61,6 +62,204 @@ func TestPPICoverage(t *testing.T) {
 			t.Errorf("%s judge: intervals are %.2f as wide as without", c.name, width/alone)
 		}
 	}
+}
+
+// TestPPIRareErrors simulates judges that rarely or never err: on most samples of
+// human labels they make no error at all, which must not pass for certainty.
+func TestPPIRareErrors(t *testing.T) {
+	simulation(t)
+	const runs, unlabelled = 1500, 1000
+	// Three Monte Carlo standard errors of 1,500 runs are 0.018.
+	const least = 0.94 - 0.018
+	for _, fields := range []int{1, 5} {
+		for _, labelled := range []int{20, 50, 300} {
+			for _, truth := range []float64{0.5, 0.8, 0.95} {
+				for _, rate := range []float64{0, 0.02, 0.1} {
+					for _, misses := range []bool{false, true} {
+						r := rand.New(rand.NewPCG(29, uint64(labelled)))
+						covered, defined := 0, 0
+						for range runs {
+							n := labelled + unlabelled
+							human, wrong, cluster := clustered(r, n, fields, truth), clustered(r, n, fields, rate), make([]int, n)
+							judge := make([]float64, n)
+							for i, y := range human {
+								cluster[i] = i / fields
+								if judge[i] = y; wrong[i] == 1 && (y == 1 || !misses) {
+									judge[i] = 1 - y
+								}
+								if i >= labelled {
+									human[i] = math.NaN()
+								}
+							}
+							p, err := stats.PredictionPoweredClusters(judge, human, cluster, 0.95)
+							if err != nil {
+								t.Fatal(err)
+							}
+							if p.Undefined != "" {
+								continue // all human labels are the same
+							}
+							defined++
+							if p.CI.Low <= truth && truth <= p.CI.High {
+								covered++
+							}
+						}
+						if share := float64(covered) / float64(defined); share < least {
+							t.Errorf("%d labelled in clusters of %d, mean %v, errors %v, only misses: %v: coverage %.3f, stated 0.95", labelled, fields, truth, rate, misses, share)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// clustered draws 0 and 1 with a correlation of 0.3 within clusters.
+func clustered(r *rand.Rand, n, size int, rate float64) []float64 {
+	shared := math.Sqrt(0.3)
+	out := make([]float64, n)
+	var common float64
+	for i := range out {
+		if i%size == 0 {
+			common = flip(r, 0, rate)
+		}
+		if out[i] = common; size == 1 || r.Float64() >= shared {
+			out[i] = flip(r, 0, rate)
+		}
+	}
+	return out
+}
+
+// TestPPIDifferenceOfRareErrors: two arms whose judge errs on 2 % of the answers of
+// each, or only misses good ones of the second.
+func TestPPIDifferenceOfRareErrors(t *testing.T) {
+	simulation(t)
+	const runs, labelled, items, truth = 4000, 50, 1050, 0.85 - 0.8
+	for name, rates := range map[string][2][2]float64{ // by arm, of false alarms and misses
+		"both arms":        {{0.02, 0.02}, {0.02, 0.02}},
+		"misses of an arm": {{0, 0}, {0, 0.02}},
+		"no errors":        {},
+	} {
+		r := rand.New(rand.NewPCG(31, 5))
+		covered, defined, narrow := 0, 0, 0
+		for range runs {
+			var judge, human [2][]float64
+			for range items {
+				hard := r.Float64()
+				for arm, pass := range []float64{0.85, 0.8} {
+					y, u := 0.0, hard
+					if r.Float64() < 0.3 {
+						u = r.Float64()
+					}
+					if u < pass {
+						y = 1
+					}
+					judge[arm] = append(judge[arm], flip(r, y, rates[arm][int(y)]))
+					if len(human[arm]) >= labelled {
+						y = math.NaN()
+					}
+					human[arm] = append(human[arm], y)
+				}
+			}
+			p, err := stats.PredictionPoweredDiff(judge[0], judge[1], human[0], human[1], nil, 0.95)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Undefined != "" {
+				continue // all differences are the same
+			}
+			defined++
+			if p.CI.Low <= truth && truth <= p.CI.High {
+				covered++
+			}
+			if p.CI.High-p.CI.Low < p.Human.High-p.Human.Low {
+				narrow++
+			}
+		}
+		// Three Monte Carlo standard errors of 4,000 runs are 0.011.
+		if rate := float64(covered) / float64(defined); rate < 0.94-0.011 {
+			t.Errorf("%s: coverage %.3f, stated 0.95", name, rate)
+		}
+		if narrow < defined/2 {
+			t.Errorf("%s: the judge shortens %d of %d intervals", name, narrow, defined)
+		}
+	}
+}
+
+// TestPPIRareErrorsByHand: 50 human labels, 25 of them 1, and a judge of 1,000 more
+// items. What three unseen errors of 1 add to the variance is 3/50² and the weight
+// is the one that minimises the sum.
+func TestPPIRareErrorsByHand(t *testing.T) {
+	p := rarely(t, 50, 25, 0, 1)
+	const variance, labelled, rest = 0.5 * 0.5, 50.0, 1000.0
+	added := 3 / (labelled * labelled)
+	weight := variance / (variance*(1+labelled/rest) + labelled*added)
+	// λ² times the variance over clusters of the unlabelled items, (1 − λ)² that of
+	// the labelled, on 50 + 1,000 clusters of which 48 degrees of freedom remain.
+	observed := 50.0 / 48 * ((1-weight)*(1-weight)*variance/labelled + weight*weight*variance/rest)
+	if !alike(p.Lambda, weight) || !alike(p.SE, math.Sqrt(observed+weight*weight*added)) || p.DF != 48 {
+		t.Errorf("λ %v, standard error %v", p.Lambda, p.SE)
+	}
+	if len(p.Warnings) != 1 || !strings.Contains(p.Warnings[0], "disagree on 0 of 50") || !(p.BiasCI.High > 0.06) || p.Bias != 0 {
+		t.Errorf("warnings %q, bias %v %v", p.Warnings, p.Bias, p.BiasCI)
+	}
+	// Ratings from 1 to 3: an error may be of 2.
+	if wide := rarely(t, 50, 25, 0, 2); !alike(wide.Lambda, p.Lambda) || !alike(wide.SE, 2*p.SE) {
+		t.Errorf("labels of twice the range: λ %v, standard error %v", wide.Lambda, wide.SE)
+	}
+}
+
+// TestPPIErrorsDoNotPay: one more error of the judge never makes the interval
+// shorter, and from 20 errors on it is that of the plain formula, without warning.
+func TestPPIErrorsDoNotPay(t *testing.T) {
+	var last stats.PPI
+	for errors := range 40 {
+		p := rarely(t, 100, 50, errors, 1)
+		if width := p.CI.High - p.CI.Low; errors > 0 && width < last.CI.High-last.CI.Low {
+			t.Errorf("%d errors: width %v, one less %v", errors, width, last.CI.High-last.CI.Low)
+		}
+		if few := errors < 20; few != (len(p.Warnings) > 0) {
+			t.Errorf("%d errors: warnings %q", errors, p.Warnings)
+		}
+		last = p
+	}
+}
+
+// TestPPIRareLabels: with few failures among the human labels their variance is
+// increased too, and with none there is no estimate.
+func TestPPIRareLabels(t *testing.T) {
+	p := rarely(t, 100, 3, 0, 1)
+	if len(p.Warnings) != 2 || !strings.Contains(p.Warnings[1], "3 of 100 human labels") {
+		t.Errorf("warnings %q", p.Warnings)
+	}
+	if p := rarely(t, 100, 0, 5, 1); p.Undefined == "" {
+		t.Errorf("constant human labels: %+v", p)
+	}
+}
+
+// rarely labels items of which the first have 1, judged with the given number of
+// errors: half of them false alarms, half misses. 1,000 more items are judged, with
+// as large a share of 1. All labels are multiplied by the factor.
+func rarely(t *testing.T, labelled, ones, errors int, factor float64) stats.PPI {
+	t.Helper()
+	var judge, human []float64
+	for i := range labelled + 1000 {
+		y, j := 0.0, 0.0
+		if i%labelled < ones {
+			y, j = factor, factor
+		}
+		if i < errors/2 || i >= labelled-(errors+1)/2 && i < labelled {
+			j = factor - y
+		}
+		if i >= labelled {
+			y = math.NaN()
+		}
+		judge, human = append(judge, j), append(human, y)
+	}
+	p, err := stats.PredictionPowered(judge, human, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
 }
 
 func flip(r *rand.Rand, y, rate float64) float64 {

@@ -358,7 +358,7 @@ func TestROCByPairs(t *testing.T) {
 func TestCalibration(t *testing.T) {
 	confidence := []float64{0.2, 0.2, 0.2, 0.2, 0.9, 0.9, 0.9, 0.9, 1, 0}
 	outcome := []bool{true, false, false, false, true, true, true, false, true, false}
-	c, err := stats.CalibrationCurve(confidence, outcome, 5, false, 0.95)
+	c, err := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: 5, Level: 0.95})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -369,11 +369,11 @@ func TestCalibration(t *testing.T) {
 	if brier := (0.64 + 3*0.04 + 3*0.01 + 0.81) / 10; !alike(c.Brier, brier) {
 		t.Errorf("Brier %v, want %v", c.Brier, brier)
 	}
-	equal, err := stats.CalibrationCurve(confidence, outcome, 2, true, 0.95)
+	equal, err := stats.CalibrationCurve(confidence, outcome, stats.CalibrationOptions{Bins: 2, EqualCounts: true, Level: 0.95})
 	if err != nil || len(equal.Bins) != 2 || equal.Bins[0].N != 5 {
 		t.Errorf("equal counts: %+v, %v", equal.Bins, err)
 	}
-	if _, err := stats.CalibrationCurve([]float64{1.2}, []bool{true}, 5, false, 0.95); err == nil {
+	if _, err := stats.CalibrationCurve([]float64{1.2}, []bool{true}, stats.CalibrationOptions{Bins: 5, Level: 0.95}); err == nil {
 		t.Error("a confidence above 1 was accepted")
 	}
 }

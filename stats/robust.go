@@ -50,7 +50,7 @@ func FitRobust(f *Frame, formula Formula, cluster string) (*Robust, error) {
 	if err != nil {
 		return nil, err
 	}
-	groups, err := f.Factor(cluster)
+	groups, err := f.factor(cluster)
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,17 @@
 // tests with documented assumptions. Functions are pure; randomness comes from a
 // seed. The package imports nothing else of Scruple and can be used without it.
 //
+// Functions and results copy the slices that they keep. Methods of results may be
+// called from several goroutines, except those that add data ([Frame.AddNumbers],
+// [Frame.AddFactor], [Sequence.Add]).
+//
 // # Map
 //
-//	two arms, same items    PairedT, WilcoxonSignedRank, SignFlipExact and -Random, PairedTOST, TOST
-//	passes, same items      McNemarTable, McNemarOutcomes, CochranQ
+//	two arms, same items    PairedT, WilcoxonSignedRank, SignFlipExact, -Random and -Interval, PairedTOST, TOST
+//	passes, same items      McNemarTable, McNemarOutcomes, Tango, NewcombePaired, ComparePairedProportions
+//	                        (in clusters), CochranQ
 //	two series              Pearson, Spearman
-//	rates over clusters     RatioOfSums, ProportionOfSums, RatioDifference
+//	rates over clusters     SumByCluster; RatioOfSums, ProportionOfSums, RatioDifference, SquareAndAdd
 //	bootstrap of clusters   ClusterBootstrap, ClusterBootstrapDiff, ResampleClusters
 //	regression              ParseFormula, Frame; FitRobust (clustered standard errors),
 //	                        FitMixed, FitLogistic (random intercepts)

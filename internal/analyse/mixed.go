@@ -34,7 +34,7 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 	frame, formula, err := c.frame(q, metric, arms)
 	var m *stats.Mixed
 	if err == nil {
-		m, err = stats.FitMixed(frame, formula, true)
+		m, err = stats.FitMixed(frame, formula, stats.MixedOptions{})
 	}
 	f := &fit{model: m, pairs: map[[2]string]stats.PairEstimate{}}
 	if err == nil {

@@ -230,7 +230,7 @@ func TestMixedEffects(t *testing.T) {
 		}
 	}
 	formula, _ := stats.ParseFormula("score ~ arm + (1|item) + (1|cluster) + (1|cluster:arm) + (1|type)")
-	m, err := stats.FitMixed(f, formula, true)
+	m, err := stats.FitMixed(f, formula, stats.MixedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

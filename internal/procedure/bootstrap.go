@@ -3,7 +3,6 @@ package procedure
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/scruple-eval/scruple/stats"
 )
@@ -38,26 +37,13 @@ type clustered struct {
 
 // sums adds up rows by cluster, in order of first appearance.
 func (in clustered) sums() (num, den []float64, err error) {
-	weights := in.Den
-	if weights == nil {
-		weights = slices.Repeat([]float64{1}, len(in.Diff))
+	if in.Den != nil && len(in.Den) != len(in.Diff) {
+		return nil, nil, fmt.Errorf("input.diff and input.den have %d and %d rows", len(in.Diff), len(in.Den))
 	}
-	switch {
-	case len(weights) != len(in.Diff):
-		return nil, nil, fmt.Errorf("input.diff and input.den have %d and %d rows", len(in.Diff), len(weights))
-	case in.Cluster == nil:
-		return in.Diff, weights, nil
-	case len(in.Cluster) != len(in.Diff):
+	if in.Cluster != nil && len(in.Cluster) != len(in.Diff) {
 		return nil, nil, fmt.Errorf("input.diff and input.cluster have %d and %d rows", len(in.Diff), len(in.Cluster))
 	}
-	for i, k := range numbered(in.Cluster) {
-		if k == len(num) {
-			num, den = append(num, 0), append(den, 0)
-		}
-		num[k] += in.Diff[i]
-		den[k] += weights[i]
-	}
-	return num, den, nil
+	return stats.SumByCluster(in.Diff, in.Den, in.Cluster)
 }
 
 // numbered gives each label a number, in order of first appearance.

@@ -35,12 +35,12 @@ type confidences struct {
 }
 
 func calibrated(p calibrationParams, in confidences) (any, error) {
-	r, err := stats.CalibrationCurve(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, p.Conf)
+	r, err := stats.CalibrationCurve(in.Confidence, in.Outcome, stats.CalibrationOptions{Bins: p.Bins, EqualCounts: p.EqualCounts, Level: p.Conf})
 	if err != nil {
 		return nil, err
 	}
 	drawn, warnings, err := p.redraw.run(p.Conf, "ece", "cases", func(o stats.BootstrapOptions) (stats.Bootstrap, error) {
-		return stats.CalibrationBootstrap(in.Confidence, in.Outcome, p.Bins, p.EqualCounts, o)
+		return stats.CalibrationBootstrap(in.Confidence, in.Outcome, stats.CalibrationOptions{Bins: p.Bins, EqualCounts: p.EqualCounts}, o)
 	}, percentile)
 	if err != nil {
 		return nil, err

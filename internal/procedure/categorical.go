@@ -157,7 +157,7 @@ func chiSquared(p chiSquaredParams, in crossTable) (any, error) {
 	if err := in.count(); err != nil {
 		return nil, err
 	}
-	test, err := stats.ChiSquared(in.Table, p.Continuity)
+	test, err := stats.ChiSquared(in.Table, stats.ChiSquaredOptions{Continuity: p.Continuity})
 	if err != nil {
 		return nil, err
 	}

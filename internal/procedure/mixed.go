@@ -18,7 +18,7 @@ func mixed() []Procedure {
 		Name:  "lmm_random_intercepts",
 		Title: "Linear mixed model with random intercepts",
 		Summary: "How a score depends on fixed effects when rows are grouped by document, type, annotator and so on, crossed or nested. " +
-			"REML and ML, tests with Satterthwaite's degrees of freedom, marginal means and all pairwise contrasts.",
+			"REML and ML, tests with Satterthwaite's degrees of freedom (for several columns combined as lmerTest's contestMD does), marginal means and all pairwise contrasts.",
 		Source:  "R lme4 1.1-31, lmerTest 3.1-3, emmeans 1.8.4; Bates et al. (2015)",
 		Columns: modelColumns,
 		Params:  append(slices.Clone(modelParams), Param{"emmeans_factor", "first fixed factor", "the factor for marginal means and contrasts"}, confParam),
@@ -194,7 +194,7 @@ func runMixed(p mixedOptions, in modelData) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	reml, err := stats.FitMixed(frame, formula, true)
+	reml, err := stats.FitMixed(frame, formula, stats.MixedOptions{})
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +208,7 @@ func runMixed(p mixedOptions, in modelData) (any, error) {
 	if r.REML, err = fitted(reml, p.Conf); err != nil {
 		return nil, err
 	}
-	ml, err := stats.FitMixed(frame, formula, false)
+	ml, err := stats.FitMixed(frame, formula, stats.MixedOptions{ML: true})
 	if err == nil {
 		var fit mixedFit
 		fit, err = fitted(ml, p.Conf)

@@ -75,23 +75,25 @@ func TestByProductsFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reml, err := stats.FitMixed(frame, formula, true)
+	reml, err := stats.FitMixed(frame, formula, stats.MixedOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ml := *reml
-	ml.REML = false
-	// Refits with a column that does not exist cannot succeed.
+	ml, err := stats.FitMixed(frame, formula, stats.MixedOptions{ML: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The models without terms that they do not have cannot be fitted.
 	reml.Formula.Random = []string{"document", "nowhere"}
-	ml.Formula.Fixed = []string{"kernel", "nowhere"}
+	reml.Formula.Fixed = []string{"elsewhere"}
 	var r mixedResult
-	r.ratios(reml, &ml)
+	r.ratios(reml, ml)
 	b, err := encode(r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, holds := range []string{`"lrt_ml":null`, `{"term":"document","log_lik_without":null,"chi2":null,"df":null,"p_naive_chi2":null}`,
-		`no lrt_ml (without kernel): `, `no random_lrt_reml (without (1|document)): `, `"ml":null`} {
+	for _, holds := range []string{`"lrt_ml":null`, `{"term":"nowhere","log_lik_without":null,"chi2":null,"df":null,"p_naive_chi2":null}`,
+		`{"term":"document","log_lik_without":-`, `no lrt_ml (without elsewhere): `, `no random_lrt_reml (without (1|nowhere)): `, `"ml":null`} {
 		if !strings.Contains(string(b), holds) {
 			t.Errorf("%s does not hold %s", b, holds)
 		}

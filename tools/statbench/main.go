@@ -102,7 +102,7 @@ func compareMixed(m model, runs int, dir string) error {
 	}
 	var fit *stats.Mixed
 	ours, err := fastest(runs, func() (err error) {
-		fit, err = stats.FitMixed(frame, formula, true)
+		fit, err = stats.FitMixed(frame, formula, stats.MixedOptions{})
 		return err
 	})
 	if err != nil {
