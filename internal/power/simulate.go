@@ -39,14 +39,13 @@ const simulatedResamples = 2000
 // defaultCorrelation is that of two arms' scores on an item.
 const defaultCorrelation = 0.5
 
-// Simulate returns the power of each rule under an assumption. Scores have the
-// stated means exactly in expectation: 0/1 scores and the outcomes of rates are drawn
-// with a proportion for each arm and cluster from a beta distribution, other scores
-// from a beta distribution over the metric's range. Arms are correlated through
-// common normal variates of items and clusters, and the difference of two arms has
-// the intraclass correlation that the scores have. Replicates of an item are assumed
-// to agree. The result depends on the study's seed, the assumption's name and the
-// design only.
+// Simulate returns the power of each rule under an assumption. Scores have the stated
+// means, standard deviations and intraclass correlations, and two arms the stated
+// correlation, between clusters as within: so their difference has the same intraclass
+// correlation. 0/1 scores and outcomes of rates are drawn with a beta-distributed
+// proportion for each arm and cluster; other scores are beta-distributed over the
+// metric's range. Replicates of an item are assumed to agree. The result depends on
+// the study's seed, the assumption's name and the design only.
 func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 	limits, err := d.Limits()
 	if err != nil {
@@ -99,7 +98,7 @@ func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 }
 
 // verdicts simulates studies and returns the state of every rule in each.
-func (d Design) verdicts(a study.Assumption, models [][]model, studies int) ([][]gate.State, error) {
+func (d Design) verdicts(a study.Assumption, metrics []population, studies int) ([][]gate.State, error) {
 	name := fnv.New64a()
 	fmt.Fprintf(name, "%d %s", d.Question.Run.Seed, a.Name)
 	order := newListed(d.Items)
@@ -112,7 +111,7 @@ func (d Design) verdicts(a study.Assumption, models [][]model, studies int) ([][
 			for k := w; k < studies && errs[w] == nil; k += len(errs) {
 				one := d
 				one.Question.Run.Seed += int64(k) // resamples of studies are independent
-				s := draw(rand.New(rand.NewPCG(name.Sum64(), uint64(k))), a, models, clusters, len(d.Items))
+				s := draw(rand.New(rand.NewPCG(name.Sum64(), uint64(k))), a, metrics, clusters)
 				analysis, err := one.collect(order, s)
 				if err != nil {
 					errs[w] = err
@@ -182,10 +181,10 @@ type model struct {
 	quantile table
 }
 
-// models returns the models by metric and arm. An arm without an assumed score is
+// models returns the arms by metric. An arm without an assumed score is
 // drawn like the first that has one; it matters only for corrections.
-func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([][]model, error) {
-	out := make([][]model, len(d.Suite.Metrics))
+func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([]population, error) {
+	out := make([]population, len(d.Suite.Metrics))
 	for m, metric := range d.Suite.Metrics {
 		other := assumed{(metric.Min + metric.Max) / 2, 1}
 		for _, arm := range d.Arms {
@@ -203,7 +202,10 @@ func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([][]mod
 			if err != nil {
 				return nil, fmt.Errorf("assumption %q: %s of %s: %w", a.Name, metric.Name, arm.ID, err)
 			}
-			out[m] = append(out[m], q)
+			out[m].arms = append(out[m].arms, q)
+		}
+		if metric.Binary {
+			out[m].luck = commonLuck(correlationOf(a), a.ICC, out[m].arms)
 		}
 	}
 	return out, nil
@@ -279,60 +281,147 @@ func centred(quantile func(p float64) float64, mean float64) table {
 	return t
 }
 
-// draw draws the scores of one study. The returned function must be called in the
-// order of arms, items and metrics it was drawn for; it only looks them up.
-func draw(r *rand.Rand, a study.Assumption, models [][]model, cluster []int, items int) score {
-	common := defaultCorrelation
-	if a.Correlation != nil {
-		common = *a.Correlation
+// common is how often the arms of a study have their luck in common, so that their
+// outcomes have the assumed correlation: with whole clusters, and with single items.
+type common struct{ clusters, items float64 }
+
+// commonLuck solves for it. Two arms with the same draw have a covariance, of their
+// proportions in clusters and of outcomes in a cluster; drawing alike in a share of
+// cases gives that share of it. With several pairs of arms it is the mean share.
+func commonLuck(correlation, icc float64, arms []model) common {
+	var sum common
+	pairs := 0
+	for i, a := range arms {
+		for _, b := range arms[:i] {
+			const steps = 64
+			var ma, mb, together, alike, apart float64
+			at := func(t table, k int) float64 { return t.at((float64(k) + 0.5) / steps) }
+			for k := range steps {
+				p, q := at(a.quantile, k), at(b.quantile, k)
+				ma, mb, together = ma+p/steps, mb+q/steps, together+p*q/steps
+				alike += (min(p, q) - p*q) / steps
+				for l := range steps {
+					q := at(b.quantile, l)
+					apart += (min(p, q) - p*q) / (steps * steps)
+				}
+			}
+			want := correlation * math.Sqrt(ma*(1-ma)*mb*(1-mb))
+			var w common
+			if together -= ma * mb; together > 1e-12 {
+				w.clusters = min(1, icc*want/together)
+			}
+			if within := w.clusters*alike + (1-w.clusters)*apart; within > 1e-12 {
+				w.items = min(1, (1-icc)*want/within)
+			}
+			sum.clusters, sum.items = sum.clusters+w.clusters, sum.items+w.items
+			pairs++
+		}
 	}
-	shared, own := math.Sqrt(common), math.Sqrt(1-common)
-	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
+	if pairs == 0 {
+		return common{}
+	}
+	return common{sum.clusters / float64(pairs), sum.items / float64(pairs)}
+}
+
+// A population is the arms on one metric.
+type population struct {
+	arms []model
+	luck common // of outcomes
+}
+
+type fraction struct{ num, den float64 }
+
+// draw draws the scores of one study.
+func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int) score {
+	scores := make([][][]fraction, len(metrics)) // by metric, arm and item
 	clusters := slices.Max(cluster) + 1
-	normals := func(n int) []float64 {
-		list := make([]float64, n)
-		for i := range list {
-			list[i] = r.NormFloat64()
-		}
-		return list
-	}
-	type fraction struct{ num, den float64 }
-	scores := make([][][]fraction, len(models)) // by metric, arm and item
-	for m, arms := range models {
-		outcomes := 1
-		for _, x := range arms {
-			outcomes = max(outcomes, x.outcomes)
-		}
-		ofClusters, ofItems := normals(clusters), normals(items*outcomes)
-		scores[m] = make([][]fraction, len(arms))
-		for k, x := range arms {
-			list := make([]fraction, items)
-			mine := normals(clusters)
-			for c := range mine {
-				mine[c] = shared*ofClusters[c] + own*mine[c]
-			}
-			for i := range list {
-				z := mine[cluster[i]]
-				if x.outcomes == 0 {
-					item := shared*ofItems[i*outcomes] + own*r.NormFloat64()
-					list[i] = fraction{x.quantile.at(normalCDF(between*z + within*item)), 1}
-					continue
-				}
-				p := x.quantile.at(normalCDF(z))
-				for j := range x.outcomes {
-					if normalCDF(shared*ofItems[i*outcomes+j]+own*r.NormFloat64()) < p {
-						list[i].num++
-					}
-				}
-				list[i].den = float64(x.outcomes)
-			}
-			scores[m][k] = list
+	for m, p := range metrics {
+		if p.arms[0].outcomes > 0 {
+			scores[m] = p.outcomes(r, cluster, clusters)
+		} else {
+			scores[m] = p.numbers(r, a, cluster, clusters)
 		}
 	}
 	return func(metric, arm, item int) (num, den float64) {
 		f := scores[metric][arm][item]
 		return f.num, f.den
 	}
+}
+
+// outcomes draws yes-or-no outcomes.
+func (p population) outcomes(r *rand.Rand, cluster []int, clusters int) [][]fraction {
+	most := 0
+	for _, x := range p.arms {
+		most = max(most, x.outcomes)
+	}
+	uniform := func(n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = r.Float64()
+		}
+		return list
+	}
+	// Where luck is in common, all arms take the same draw.
+	commonCluster, drawCluster := uniform(clusters), uniform(clusters)
+	commonItem, drawItem := uniform(len(cluster)*most), uniform(len(cluster)*most)
+	out := make([][]fraction, len(p.arms))
+	for k, x := range p.arms {
+		rates := uniform(clusters)
+		for c := range rates {
+			if commonCluster[c] < p.luck.clusters {
+				rates[c] = drawCluster[c]
+			}
+			rates[c] = x.quantile.at(rates[c])
+		}
+		out[k] = make([]fraction, len(cluster))
+		for i, c := range cluster {
+			f := fraction{den: float64(x.outcomes)}
+			for j := range x.outcomes {
+				u := r.Float64()
+				if n := i*most + j; commonItem[n] < p.luck.items {
+					u = drawItem[n]
+				}
+				if u < rates[c] {
+					f.num++
+				}
+			}
+			out[k][i] = f
+		}
+	}
+	return out
+}
+
+// numbers draws scores that are not outcomes, by normal variates of clusters and
+// items of which the arms have a part in common.
+func (p population) numbers(r *rand.Rand, a study.Assumption, cluster []int, clusters int) [][]fraction {
+	correlation := correlationOf(a)
+	shared, own := math.Sqrt(correlation), math.Sqrt(1-correlation)
+	between, within := math.Sqrt(a.ICC), math.Sqrt(1-a.ICC)
+	normal := func(n int) []float64 {
+		list := make([]float64, n)
+		for i := range list {
+			list[i] = r.NormFloat64()
+		}
+		return list
+	}
+	ofClusters, ofItems := normal(clusters), normal(len(cluster))
+	out := make([][]fraction, len(p.arms))
+	for k, x := range p.arms {
+		mine := normal(clusters)
+		out[k] = make([]fraction, len(cluster))
+		for i, c := range cluster {
+			z := between*(shared*ofClusters[c]+own*mine[c]) + within*(shared*ofItems[i]+own*r.NormFloat64())
+			out[k][i] = fraction{x.quantile.at(normalCDF(z)), 1}
+		}
+	}
+	return out
+}
+
+func correlationOf(a study.Assumption) float64 {
+	if a.Correlation != nil {
+		return *a.Correlation
+	}
+	return defaultCorrelation
 }
 
 func normalCDF(z float64) float64 { return 0.5 * math.Erfc(-z/math.Sqrt2) }
