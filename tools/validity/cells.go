@@ -32,6 +32,7 @@ type cell struct {
 	margin  float64   // of the rule
 	rule    string
 	compare []string // arms compared with the base
+	assume  string   // what plan is told of the scores, in YAML; "" for no promise
 	source  func() source
 }
 
@@ -120,7 +121,24 @@ func (m measure) cell(method string, d design, t truth, diffs []float64) cell {
 		c.margin = m.margin
 	}
 	c.rule = better(c.compare, c.metric, c.margin)
+	if t == effect {
+		c.assume = m.assumption(d, c)
+	}
 	return c
+}
+
+// assumption states the moments of the scores for plan.
+func (m measure) assumption(d design, c cell) string {
+	sd, correlation := spread(m.metric, m.base, c.diffs[0])
+	between := icc
+	if d.size == 1 {
+		between = 0
+	}
+	scores := []string{fmt.Sprintf("{arm: %s, metric: %s, value: %v}", base, m.metric, m.base)}
+	for k, arm := range c.compare {
+		scores = append(scores, fmt.Sprintf("{arm: %s, metric: %s, value: %v}", arm, m.metric, m.base+c.diffs[k]))
+	}
+	return fmt.Sprintf("assume: [{name: truth, icc: %v, correlation: %v, sd: %v, scores: [%s]}]\n", between, correlation, sd, strings.Join(scores, ", "))
 }
 
 // better is the rule that any of the arms is better than the base, or worse by

@@ -175,6 +175,18 @@ func orthant(p, q, correlation float64) float64 {
 	return sum * correlation / steps / 3
 }
 
+// spread is the standard deviation of continuous scores (0: it follows from the
+// mean), and the correlation of two arms on an item.
+func spread(metric string, base, diff float64) (sd, correlation float64) {
+	if metric == passed {
+		p, q := base+diff, base
+		return 0, orthant(p, q, sharedVariance+itemVariance) / math.Sqrt(p*(1-p)*q*(1-q))
+	}
+	common := sharedSD*sharedSD + itemSD*itemSD
+	own := residualSD * residualSD / (1 - icc)
+	return math.Sqrt(common + own), common / (common + own)
+}
+
 // solve finds the root of an increasing function by bisection. It panics if
 // there is none: the cells are fixed, so that is a mistake in their list.
 func solve(low, high float64, f func(float64) float64) float64 {

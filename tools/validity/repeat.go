@@ -126,8 +126,7 @@ func (b *bench) promise(c cell, seed uint64) (power float64, ok bool, err error)
 		return 0, false, err
 	}
 	defer x.Close()
-	power, ok = promise(x, c)
-	return power, ok, nil
+	return promise(x)
 }
 
 // load writes a study and its data and loads them.
@@ -172,6 +171,6 @@ func studyOf(c cell, seed int) string {
 			fmt.Fprintf(&s, "  - {a: %s, b: %s, primary: true}\n", arm, base)
 		}
 	}
-	fmt.Fprintf(&s, "decide: {require: [{name: verdict, that: \"%s\"}]}\n", c.rule)
+	fmt.Fprintf(&s, "decide: {require: [{name: verdict, that: \"%s\"}]}\n%s", c.rule, c.assume)
 	return s.String()
 }
