@@ -12,7 +12,7 @@ type FlipInterval struct {
 	Estimate float64
 	Exact    bool // all patterns of signs were counted
 
-	low, high []float64 // the values of δ between which a pattern is as extreme as the data, sorted outwards
+	low, high []float64 // the values of δ between which each pattern is as extreme as the data
 }
 
 // mostEnumerated is the number of clusters up to which all patterns of signs are
@@ -22,7 +22,7 @@ const mostEnumerated = 16
 // SignFlipInterval prepares the interval of the mean difference of clusters with
 // these sums and sizes; sizes of 1 are differences without clusters. Up to 16
 // clusters all patterns count, otherwise the patterns that [SignFlipRandom] draws
-// with the same seed. Intervals of several levels cost little once prepared.
+// with the same seed. Intervals of several levels cost little.
 //
 // Under a pattern with signs s the statistic is |Σs·sum − δ·Σs·size|, which
 // reaches the observed |Σsum − δ·Σsize| between (Σsum − Σs·sum)/(Σsize − Σs·size)
@@ -81,9 +81,6 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64) (*FlipI
 			add(flipped(sums, g), flipped(sizes, g))
 		}
 	}
-	slices.Sort(f.low)
-	slices.Sort(f.high)
-	slices.Reverse(f.high)
 	return f, nil
 }
 
@@ -95,5 +92,43 @@ func (f *FlipInterval) Interval(level float64) Interval {
 	}
 	// More than a share 1 − level of the patterns is as extreme within the limits.
 	k := int(math.Floor((1-level)*float64(len(f.low)) + 1e-9))
-	return Interval{f.low[k], f.high[k], level}
+	return Interval{smallest(f.low, k), -smallest(negated(f.high), k), level}
+}
+
+func negated(xs []float64) []float64 {
+	out := make([]float64, len(xs))
+	for i, x := range xs {
+		out[i] = -x
+	}
+	return out
+}
+
+// smallest returns the k-th smallest value, from 0, by Hoare's selection.
+func smallest(xs []float64, k int) float64 {
+	xs = slices.Clone(xs)
+	for low, high := 0, len(xs)-1; low < high; {
+		pivot := xs[low+(high-low)/2]
+		i, j := low, high
+		for i <= j {
+			for xs[i] < pivot {
+				i++
+			}
+			for xs[j] > pivot {
+				j--
+			}
+			if i <= j {
+				xs[i], xs[j] = xs[j], xs[i]
+				i, j = i+1, j-1
+			}
+		}
+		switch {
+		case k <= j:
+			high = j
+		case k >= i:
+			low = i
+		default:
+			return xs[k]
+		}
+	}
+	return xs[k]
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"sync"
 )
 
@@ -79,17 +78,23 @@ func (r SignFlip) tie(diff []float64) float64 {
 	return flipTie * math.Max(1, size) * float64(r.N)
 }
 
-// flips lists the sums of all patterns of signs, sorted.
+// flips lists the sums of all patterns of signs, sorted: each difference, added and
+// subtracted, makes two sorted lists of one.
 func flips(diff []float64) []float64 {
 	sums := []float64{0}
 	for _, d := range diff {
+		d = math.Abs(d)
 		next := make([]float64, 0, 2*len(sums))
+		i := 0
 		for _, s := range sums {
-			next = append(next, s+d, s-d)
+			for i < len(sums) && sums[i]-d <= s+d {
+				next = append(next, sums[i]-d)
+				i++
+			}
+			next = append(next, s+d)
 		}
 		sums = next
 	}
-	slices.Sort(sums)
 	return sums
 }
 

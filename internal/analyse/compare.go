@@ -2,6 +2,7 @@ package analyse
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -28,31 +29,36 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 			}
 		}
 	}
-	whole := map[int]contest{} // by index of the comparison over all items
+	// The level of the family's intervals depends on its p-values: they come first.
+	draft := t
+	draft.q.NoEffect, draft.q.NoReach = true, true
+	family := map[int]contest{} // by index of the comparison
 	for _, k := range contests {
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 		for _, s := range selections {
 			if s.stratum != nil && (!k.first || k.pair.Contrast) {
 				continue
 			}
-			r, err := c.compare(k, s, t)
+			with := t
+			if s.stratum == nil && k.pair.Primary && slices.Contains(q.Primary, c.suite.Metrics[k.metric].Name) {
+				family[len(a.Comparisons)] = k
+				with = draft
+			}
+			r, err := c.compare(k, s, with)
 			if err != nil {
 				return err
-			}
-			if s.stratum == nil {
-				whole[len(a.Comparisons)] = k
 			}
 			if s.stratum == nil || r.Pairs > 0 {
 				a.Comparisons = append(a.Comparisons, r)
 			}
 		}
 	}
-	return adjust(a, q, func(index int, level float64) (Comparison, error) {
-		k := whole[index]
+	return adjust(a, q, slices.Sorted(maps.Keys(family)), func(index int, level float64) (Comparison, error) {
+		k := family[index]
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
-		simultaneous := t
-		simultaneous.level = level
-		return c.compare(k, selections[0], simultaneous)
+		final := t
+		final.level = level
+		return c.compare(k, selections[0], final)
 	})
 }
 
@@ -204,14 +210,10 @@ func (r *Comparison) count(x, y float64, higherIsBetter bool) {
 // adjust corrects the results of the primary family, the primary comparisons on
 // the primary metrics over all items, for their number: p-values, and intervals that
 // cover all differences at once, which again computes at their level.
-func adjust(a *Analysis, q Question, again func(index int, level float64) (Comparison, error)) error {
-	var family []int
+func adjust(a *Analysis, q Question, family []int, again func(index int, level float64) (Comparison, error)) error {
 	var p, planned []float64
-	for i, c := range a.Comparisons {
-		if c.Primary && c.Stratum == nil && slices.Contains(q.Primary, c.Metric) {
-			family = append(family, i)
-			p, planned = append(p, float64(c.P)), append(planned, float64(c.AsPlanned().P))
-		}
+	for _, i := range family {
+		p, planned = append(p, float64(a.Comparisons[i].P)), append(planned, float64(a.Comparisons[i].AsPlanned().P))
 	}
 	level, err := simultaneous(q.Study.Correction, q.Study.Alpha, p)
 	if err != nil {
@@ -224,16 +226,15 @@ func adjust(a *Analysis, q Question, again func(index int, level float64) (Compa
 		return err
 	}
 	for k, i := range family {
-		if level != 1-q.Study.Alpha {
-			if a.Comparisons[i], err = again(i, level); err != nil {
-				return err
-			}
+		c, err := again(i, level)
+		if err != nil {
+			return err
 		}
-		c := &a.Comparisons[i]
 		c.PAdjusted = Number(p[k])
 		if c.Planned != nil {
 			c.Planned.PAdjusted = Number(planned[k])
 		}
+		a.Comparisons[i] = c
 	}
 	return nil
 }
