@@ -108,18 +108,21 @@ func (r Paired) EffectInterval(level float64) Interval {
 // effectInterval is the interval of δ/scale, δ the non-centrality of t.
 func effectInterval(t, df, scale, level float64) Interval {
 	tail := (1 - level) / 2
-	spread := 40 + math.Abs(t) // far beyond both limits: sd of δ's pivot is about 1 + |t|/√(2df)
-	spread *= 1 + 10/math.Sqrt(df)
-	limit := func(f func(delta float64) float64) float64 {
+	// The limits are near those of the normal approximation to t.
+	sd := math.Sqrt(1 + t*t/(2*df))
+	limit := func(side float64, f func(delta float64) float64) float64 {
 		// Far away the tail underflows, and the search needs a number.
-		delta, ok := root.Find(func(delta float64) float64 { return math.Max(math.Log(f(delta)), -800) - math.Log(tail) }, t-spread, t+spread)
-		if !ok {
-			return math.NaN()
+		excess := func(delta float64) float64 { return math.Max(math.Log(f(delta)), -800) - math.Log(tail) }
+		centre := t + side*zQuantile(tail)*sd
+		for room := 0.25 * sd; room < 1e6*sd; room *= 4 {
+			if delta, ok := root.Find(excess, centre-room, centre+room); ok {
+				return delta / scale
+			}
 		}
-		return delta / scale
+		return math.NaN()
 	}
-	low := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.Survival(t) })
-	high := limit(func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.CDF(t) })
+	low := limit(-1, func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.Survival(t) })
+	high := limit(1, func(d float64) float64 { return dist.NoncentralT{DF: df, NCP: d}.CDF(t) })
 	return Interval{low, high, level}
 }
 
