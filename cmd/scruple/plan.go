@@ -86,18 +86,7 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	a.say("\nRules:")
 	assumed := false
 	for _, r := range p.Rules {
-		needs := "can be met with " + text.Plural(p.Items, "item", "items")
-		if !r.Reachable {
-			n := 0
-			if r.Needs != nil {
-				n = *r.Needs
-			}
-			needs = fmt.Sprintf("cannot be met with %s, whatever the answers are: %s", text.Plural(p.Items, "item", "items"), experiment.Needed(n))
-		}
-		if r.Same != nil && *r.Same > p.Items {
-			needs += fmt.Sprintf(", but needs %d if its arms are equally perfect", *r.Same)
-		}
-		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, needs)
+		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same)))
 		for _, w := range r.Power {
 			assumed = true
 			if w.Missing != "" {
@@ -111,6 +100,13 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	if !assumed {
 		a.say("State true scores under `assume:` in the study for the power of the rules.")
 	}
+}
+
+func orZero(n *int) int {
+	if n == nil {
+		return 0
+	}
+	return *n
 }
 
 // percentOf returns a margin in percent of its total.

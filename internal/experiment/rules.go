@@ -15,19 +15,30 @@ func (x *Experiment) Unreachable() ([]string, error) {
 	var list []string
 	for _, l := range limits {
 		if !l.Reachable && (l.Rule.Kind == "require" || l.Rule.Passes) {
-			list = append(list, fmt.Sprintf("%s (%q) cannot be met with %s, whatever the answers are: %s",
-				l.Rule.At, l.Rule.Name, text.Plural(len(x.Bench.Items()), "item", "items"), Needed(l.Needs)))
+			list = append(list, fmt.Sprintf("%s (%q) %s", l.Rule.At, l.Rule.Name, Needs(len(x.Bench.Items()), l.Reachable, l.Needs, l.Same)))
 		}
 	}
 	return list, err
 }
 
-// Needed says how many items a rule needs.
-func Needed(items int) string {
-	if items == 0 {
-		return fmt.Sprintf("no number of items up to %d is enough", power.MostItems)
+// Needs says what a rule needs: whether it can be met with the items, the number for
+// which it can, and that for which it is met if its arms are equally perfect, 0 if
+// there is none.
+func Needs(items int, reachable bool, needs, same int) string {
+	with := text.Plural(items, "item", "items")
+	var s string
+	switch {
+	case reachable:
+		s = "can be met with " + with
+	case needs == 0:
+		return fmt.Sprintf("cannot be met with %s, nor with any number up to %d", with, power.MostItems)
+	default:
+		s = fmt.Sprintf("cannot be met with %s, whatever the answers are: it needs %d", with, needs)
 	}
-	return fmt.Sprintf("it needs %d", items)
+	if same > max(items, needs) {
+		s += fmt.Sprintf("; if its arms are equally perfect it needs %d", same)
+	}
+	return s
 }
 
 // alternatives warns of rules that any of several comparisons or arms could meet

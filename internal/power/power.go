@@ -64,7 +64,7 @@ func (d Design) Limits() ([]Limit, error) {
 			return nil, err
 		}
 		l.Reachable = l.Needs == len(d.Items)
-		if l.Reachable && len(r.Pairs) > 0 {
+		if l.Needs > 0 && len(r.Pairs) > 0 {
 			if l.Same, err = needed(len(d.Items), func(n int) (bool, error) {
 				a, err := best(n)
 				return err == nil && r.Holds(a), err
