@@ -36,8 +36,12 @@ type Limit struct {
 	Same int
 }
 
-// MostItems is the number of items up to which limits are searched.
-const MostItems = 20_000
+// MostItems is the number of items up to which limits are searched, and mostSame that
+// for arms of equal scores, which no number of items shows to be different.
+const (
+	MostItems = 20_000
+	mostSame  = 4000
+)
 
 // Limits returns what each rule needs. A design without rules has none.
 func (d Design) Limits() ([]Limit, error) {
@@ -65,7 +69,7 @@ func (d Design) Limits() ([]Limit, error) {
 		}
 		l.Reachable = l.Needs == len(d.Items)
 		if l.Needs > 0 && len(r.Pairs) > 0 {
-			if l.Same, err = needed(len(d.Items), func(n int) (bool, error) {
+			if l.Same, err = least(len(d.Items), max(mostSame, len(d.Items)), func(n int) (bool, error) {
 				a, err := best(n)
 				return err == nil && r.Holds(a), err
 			}); err != nil {
@@ -87,6 +91,7 @@ func (d Design) extremes(best bool) func(n int) (*analyse.Analysis, error) {
 		}
 		r := rand.New(rand.NewPCG(1, uint64(n)))
 		resized := d.resized(n)
+		resized.Question.NoReach = best // whether a rule holds does not depend on it
 		a, err := resized.collect(newListed(resized.Items), func(metric, _, _ int) (num, den float64) {
 			m := d.Suite.Metrics[metric]
 			low, high := m.Min, min(m.Max, m.Min+1)
@@ -104,29 +109,39 @@ func (d Design) extremes(best bool) func(n int) (*analyse.Analysis, error) {
 	}
 }
 
-// needed returns the smallest number of items from n at which a rule is reachable.
+// needed returns the smallest number of items from n at which a rule is reachable, 0
+// if it is not up to MostItems.
 func needed(n int, reachable func(n int) (bool, error)) (int, error) {
-	if ok, err := reachable(n); ok || err != nil {
-		return n, err
-	}
-	low, high := n, 2*n
-	for {
-		if low >= MostItems {
+	for low, high := n, n; ; low, high = high, 2*high {
+		ok, err := reachable(min(high, MostItems))
+		switch {
+		case err != nil:
+			return 0, err
+		case ok:
+			return least(low, min(high, MostItems), reachable)
+		case high >= MostItems:
 			return 0, nil
 		}
-		ok, err := reachable(min(high, MostItems))
-		if err != nil {
-			return 0, err
-		}
-		if ok {
-			break
-		}
-		low, high = high, 2*high
 	}
-	high = min(high, MostItems)
+}
+
+// least returns the smallest number from low to high for which a property holds that
+// larger numbers have too, 0 if high has not.
+func least(low, high int, has func(n int) (bool, error)) (int, error) {
+	for _, n := range []int{low, high} {
+		ok, err := has(n)
+		switch {
+		case err != nil:
+			return 0, err
+		case ok && n == low:
+			return low, nil
+		case !ok && n == high:
+			return 0, nil
+		}
+	}
 	for high-low > 1 {
 		mid := (low + high) / 2
-		ok, err := reachable(mid)
+		ok, err := has(mid)
 		if err != nil {
 			return 0, err
 		}

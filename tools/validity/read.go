@@ -59,6 +59,9 @@ func read(c cell, r experiment.Result) (result, error) {
 // promise is the power of the rule that `scruple plan` promises for the assumption of
 // a cell. It reports false where the cell has none.
 func promise(x *experiment.Experiment) (float64, bool, error) {
+	if len(x.Study.Assume) == 0 {
+		return 0, false, nil
+	}
 	rules, err := x.RulePlans()
 	if err != nil || len(rules) == 0 || len(rules[0].Power) == 0 {
 		return 0, false, err
