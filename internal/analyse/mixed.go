@@ -144,25 +144,24 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 	return r, err
 }
 
-// mixed reads a comparison from the model. The difference is the model's estimate,
+// read reads the difference of two arms from the model. It is the model's estimate,
 // which includes items that only one of the arms has.
-func (r *Comparison) mixed(f *fit) reading {
-	u := Undefined()
-	out := reading{"linear mixed model, REML, Satterthwaite", u, u, u, func(level float64) stats.Interval {
-		return stats.Interval{Low: float64(u), High: float64(u), Level: level}
-	}, nil}
+func (f *fit) read(a, b string) reading {
 	sign := 1.0
-	p, ok := f.pairs[[2]string{r.A, r.B}]
+	p, ok := f.pairs[[2]string{a, b}]
 	if !ok {
 		sign = -1
-		p, ok = f.pairs[[2]string{r.B, r.A}]
+		p, ok = f.pairs[[2]string{b, a}]
 	}
+	u := Undefined()
+	out := reading{method: "linear mixed model, REML, Satterthwaite", diff: u, t: u, df: u, p: u, interval: func(level float64) stats.Interval {
+		return stats.Interval{Low: float64(u), High: float64(u), Level: level}
+	}}
 	if !ok {
 		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
 		return out
 	}
-	r.Diff = Number(sign * p.Value)
-	out.t, out.df, out.p = Number(sign*p.T), Number(p.DF), Number(p.P)
+	out.diff, out.t, out.df, out.p = Number(sign*p.Value), Number(sign*p.T), Number(p.DF), Number(p.P)
 	out.interval = func(level float64) stats.Interval {
 		ci := p.Interval(level)
 		if sign < 0 {

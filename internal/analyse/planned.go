@@ -31,10 +31,15 @@ func (t tester) equivalence() float64 { return 1 - 2*t.alpha() }
 
 // A reading is what one method says about a difference.
 type reading struct {
-	method   string
-	t, df, p Number
-	interval func(level float64) stats.Interval
-	warnings []string
+	method         string
+	diff, t, df, p Number
+	interval       func(level float64) stats.Interval
+	warnings       []string
+}
+
+// byT is the reading of a t-test.
+func byT(method string, d stats.RatioDiff) reading {
+	return reading{method, Number(d.Diff), Number(d.T), Number(d.DF), Number(d.P), d.Interval, nil}
 }
 
 // test compares two arms by the planned method. Its reading decides if it respects
@@ -63,20 +68,22 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	if err != nil {
 		return err
 	}
-	planned := deciding
-	if m.clustered() && slices.Contains([]string{"", "paired_ttest", "wilcoxon", "mcnemar"}, t.q.Study.Method) {
+	planned, alone := deciding, false
+	if m.clustered() && t.ignoresClusters() && r.Stratum == nil {
+		alone = true
 		if planned, err = t.method(r, m.unclustered()); err != nil {
 			return err
 		}
 	}
 	if m.binary() && t.q.Study.Method != "mcnemar" {
+		alone = true
 		if deciding, err = t.scored(deciding, m); err != nil {
 			return err
 		}
 	}
 	t.read(r, deciding)
-	if planned.method != deciding.method && r.Stratum == nil {
-		p := t.reading(planned, r.Diff)
+	if alone && r.Stratum == nil {
+		p := t.reading(planned)
 		r.Planned = &p
 	}
 	undefined := ""
@@ -87,10 +94,23 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	return t.reach(r, m, metric)
 }
 
+// ignoresClusters reports whether the planned method by itself has items as units.
+func (t tester) ignoresClusters() bool {
+	switch t.q.Study.Method {
+	case "permutation", "clustered", "mixed_effects":
+		return false
+	}
+	return true
+}
+
 // deciding is the planned method, from the mixed model if it is that of all items.
 func (t tester) deciding(r *Comparison, m matched, k contest) (reading, error) {
 	if f := t.fits[k.metric]; f != nil && r.Stratum == nil {
-		return r.mixed(f), nil
+		out := f.read(r.A, r.B)
+		if !out.diff.Defined() {
+			out.diff = r.Diff
+		}
+		return out, nil
 	}
 	return t.method(r, m)
 }
@@ -98,7 +118,7 @@ func (t tester) deciding(r *Comparison, m matched, k contest) (reading, error) {
 // scored replaces the interval by that of paired proportions.
 func (t tester) scored(f reading, m matched) (reading, error) {
 	pairs, err := m.proportions(t.level)
-	f.interval = pairs.Interval
+	f.diff, f.interval = Number(pairs.Diff), pairs.Interval
 	f.method += "; score interval of paired proportions (Tango)"
 	return f, err
 }
@@ -138,7 +158,7 @@ func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 		if robust.Diff == 0 && discrete && !f.p.Defined() {
 			f.p = 1 // ranks of no difference
 		}
-		*c.into = t.reading(f, Number(robust.Diff))
+		*c.into = t.reading(f)
 		c.into.PAdjusted, c.into.Method = c.into.P, "" // the largest of a family is not corrected by Holm
 	}
 	r.Reach = &out
@@ -151,7 +171,7 @@ func (t tester) method(r *Comparison, m matched) (reading, error) {
 	if err != nil {
 		return reading{}, err
 	}
-	ttest := reading{"paired t-test over items", Number(robust.T), Number(robust.DF), Number(robust.P), robust.Interval, nil}
+	ttest := byT("paired t-test over items", robust)
 	if m.clustered() {
 		ttest.method = "paired t-test, cluster-robust over " + text.Plural(robust.Clusters, "cluster", "clusters")
 	}
@@ -159,7 +179,7 @@ func (t tester) method(r *Comparison, m matched) (reading, error) {
 	case "wilcoxon":
 		return t.wilcoxon(m, robust)
 	case "permutation":
-		return t.signFlip(r, m)
+		return t.signFlip(r, m, robust)
 	case "clustered":
 		return t.bootstrap(r, m, robust)
 	case "mcnemar":
@@ -184,14 +204,14 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 
 // read fills in the results of the reading that decides.
 func (t tester) read(r *Comparison, f reading) {
-	*r = r.By(t.reading(f, r.Diff))
+	*r = r.By(t.reading(f))
 	r.T, r.DF = f.t, f.df
 	r.warn(f.warnings...)
 }
 
-// reading returns the results of a reading of a difference.
-func (t tester) reading(f reading, diff Number) Reading {
-	out := Reading{Diff: diff, P: f.p, PAdjusted: Undefined(), Method: f.method}
+// reading returns the results of a reading.
+func (t tester) reading(f reading) Reading {
+	out := Reading{Diff: f.diff, P: f.p, PAdjusted: Undefined(), Method: f.method}
 	out.Low, out.High, out.EquivLow, out.EquivHigh = t.limits(f)
 	return out
 }
@@ -208,7 +228,7 @@ func (t tester) limits(f reading) (low, high, equivLow, equivHigh Number) {
 
 // rate compares a metric that pools opportunities.
 func (t tester) rate(r *Comparison, m matched, robust stats.RatioDiff, binary bool) (reading, error) {
-	f := reading{"difference of ratios, cluster-robust t", Number(robust.T), Number(robust.DF), Number(robust.P), robust.Interval, nil}
+	f := byT("difference of ratios, cluster-robust t", robust)
 	if !binary {
 		if t.q.Study.Method == "clustered" {
 			return t.bootstrap(r, m, robust)
@@ -258,7 +278,7 @@ func (r *Comparison) warn(texts ...string) {
 // available. The interval is that of the mean difference, by t: ranks have one of
 // the median only.
 func (t tester) wilcoxon(m matched, robust stats.RatioDiff) (reading, error) {
-	f := reading{t: Undefined(), df: Undefined(), p: Undefined(), interval: robust.Interval}
+	f := reading{diff: Number(robust.Diff), t: Undefined(), df: Undefined(), p: Undefined(), interval: robust.Interval}
 	diff := m.differences()
 	w, err := stats.WilcoxonSignedRank(diff, make([]float64, len(diff)), stats.TwoSided, t.level)
 	if err != nil {
@@ -280,9 +300,9 @@ func (t tester) wilcoxon(m matched, robust stats.RatioDiff) (reading, error) {
 }
 
 // signFlip flips the signs of whole clusters; the interval is its inversion.
-func (t tester) signFlip(r *Comparison, m matched) (reading, error) {
+func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (reading, error) {
 	diff := m.differences()
-	f := reading{t: Undefined(), df: Undefined()}
+	f := reading{diff: Number(robust.Diff), t: Undefined(), df: Undefined()}
 	_, sizes := occupied(m.numA, m.denA)
 	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r))
 	if err != nil {
@@ -305,7 +325,7 @@ func (t tester) signFlip(r *Comparison, m matched) (reading, error) {
 // bootstrap computes the interval by resampling clusters; the p-value is the
 // cluster-robust one, and so is the interval of few clusters.
 func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading, error) {
-	f := reading{fmt.Sprintf("cluster-robust t over %s", text.Plural(d.Clusters, "cluster", "clusters")), Number(d.T), Number(d.DF), Number(d.P), d.Interval, nil}
+	f := byT("cluster-robust t over "+text.Plural(d.Clusters, "cluster", "clusters"), d)
 	if d.Clusters < fewForBootstrap {
 		f.method += fmt.Sprintf(", too few for a bootstrap (%d)", fewForBootstrap)
 		return f, nil
@@ -338,7 +358,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 // mcnemar compares scores that are 0 or 1: the exact test, which flips the signs of
 // items, with clusters that of whole clusters.
 func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error) {
-	f := reading{method: "McNemar's test", t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
+	f := reading{method: "McNemar's test", diff: ttest.diff, t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
 	if !m.binary() {
 		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric)}
 		return f, nil
