@@ -43,7 +43,8 @@ const (
 	mostSame  = 4000
 )
 
-// Limits returns what each rule needs. A design without rules has none.
+// Limits returns what each rule needs. A design without rules has none. Of more than
+// MostItems items the first ones stand for all.
 func (d Design) Limits() ([]Limit, error) {
 	rules := d.Rules.All()
 	if len(rules) == 0 || len(d.Items) == 0 {
@@ -57,19 +58,20 @@ func (d Design) Limits() ([]Limit, error) {
 		d.Question.Study.Method = "paired_ttest"
 	}
 	worst, best := d.extremes(false), d.extremes(true)
+	n := min(len(d.Items), MostItems)
 	var limits []Limit
 	for _, r := range rules {
 		l := Limit{Rule: r}
 		var err error
-		if l.Needs, err = needed(len(d.Items), func(n int) (bool, error) {
+		if l.Needs, err = needed(n, func(n int) (bool, error) {
 			a, err := worst(n)
 			return err == nil && r.Reachable(a), err
 		}); err != nil {
 			return nil, err
 		}
-		l.Reachable = l.Needs == len(d.Items)
+		l.Reachable = l.Needs == n || len(d.Items) > MostItems
 		if l.Needs > 0 && len(r.Pairs) > 0 {
-			if l.Same, err = least(len(d.Items), max(mostSame, len(d.Items)), func(n int) (bool, error) {
+			if l.Same, err = least(n, max(n, mostSame), func(n int) (bool, error) {
 				a, err := best(n)
 				return err == nil && r.Holds(a), err
 			}); err != nil {
