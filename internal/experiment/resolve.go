@@ -27,6 +27,7 @@ func (x *Experiment) resolve() error {
 		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
 	}
 	x.addContrasts()
+	problems = append(problems, x.checkAssumptions()...)
 	if len(problems) == 0 {
 		problems = x.compileRules()
 	}
@@ -66,19 +67,42 @@ func (x *Experiment) resolveMetrics() []error {
 	return problems
 }
 
+// checkAssumptions reports unknown arms and metrics of the assumptions for plan.
+func (x *Experiment) checkAssumptions() []error {
+	var problems []error
+	for i, a := range x.Study.Assume {
+		for k, s := range a.Scores {
+			at := fmt.Sprintf("assume[%d].scores[%d]", i, k)
+			problems = append(problems, x.checkMetric(at+".metric", s.Metric)...)
+			known := slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool {
+				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
+			})
+			if !known {
+				problems = append(problems, x.File.Errorf(at+".arm", "unknown arm %q; the arms are %s", s.Arm, strings.Join(x.contestants(), ", ")))
+			}
+		}
+	}
+	return problems
+}
+
 // checkMetrics reports unknown metrics in a list of the study.
 func (x *Experiment) checkMetrics(path string, names []string) []error {
+	var problems []error
+	for i, name := range names {
+		problems = append(problems, x.checkMetric(fmt.Sprintf("%s[%d]", path, i), name)...)
+	}
+	return problems
+}
+
+func (x *Experiment) checkMetric(path, name string) []error {
 	var known []string
 	for _, m := range x.Suite.Metrics {
 		known = append(known, m.Name)
 	}
-	var problems []error
-	for i, name := range names {
-		if !slices.Contains(known, name) {
-			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "unknown metric %q; the metrics are %s", name, strings.Join(known, ", ")))
-		}
+	if slices.Contains(known, name) {
+		return nil
 	}
-	return problems
+	return []error{x.File.Errorf(path, "unknown metric %q; the metrics are %s", name, strings.Join(known, ", "))}
 }
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
@@ -98,13 +122,19 @@ func samePair(p analyse.Pair, a, b string) bool {
 	return p.A == a && p.B == b || p.A == b && p.B == a
 }
 
-func (x *Experiment) compileRules() []error {
-	names := gate.Names{Metrics: x.Suite.Metrics, Compared: x.compared}
+// contestants returns the ids of the arms that rules may name.
+func (x *Experiment) contestants() []string {
+	var ids []string
 	for _, a := range x.Bench.Arms() {
 		if a.Role != eval.RoleCalibration {
-			names.Arms = append(names.Arms, a.ID)
+			ids = append(ids, a.ID)
 		}
 	}
+	return ids
+}
+
+func (x *Experiment) compileRules() []error {
+	names := gate.Names{Arms: x.contestants(), Metrics: x.Suite.Metrics, Compared: x.compared}
 	rules, wrong := gate.Compile(x.Study.Decide, names)
 	x.rules = rules
 	var problems []error

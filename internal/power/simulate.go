@@ -47,18 +47,9 @@ const defaultCorrelation = 0.5
 // metric's range. Replicates of an item are assumed to agree. The result depends on
 // the study's seed, the assumption's name and the design only.
 func (d Design) Simulate(a study.Assumption) ([]Power, error) {
-	limits, err := d.Limits()
-	if err != nil {
-		return nil, err
-	}
 	d = d.relevant()
-	// Whether a rule that fails was out of reach is known if all are within it.
-	d.Question.NoReach = !slices.ContainsFunc(limits, func(l Limit) bool { return !l.Reachable })
 	d.Question.Study.Resamples = min(d.Question.Study.Resamples, simulatedResamples)
-	means, err := d.means(a)
-	if err != nil {
-		return nil, err
-	}
+	means := d.means(a)
 	models, err := d.models(a, means)
 	if err != nil {
 		return nil, err
@@ -141,7 +132,7 @@ type assumed struct {
 }
 
 // means returns the assumed means by arm and metric.
-func (d Design) means(a study.Assumption) (map[[2]string]assumed, error) {
+func (d Design) means(a study.Assumption) map[[2]string]assumed {
 	means := map[[2]string]assumed{}
 	for _, s := range a.Scores {
 		for _, arm := range d.Arms {
@@ -155,7 +146,7 @@ func (d Design) means(a study.Assumption) (map[[2]string]assumed, error) {
 			means[key] = assumed{s.Value, max(1, s.Outcomes)}
 		}
 	}
-	return means, nil
+	return means
 }
 
 // missing says which score of a rule is not assumed.
