@@ -422,6 +422,19 @@ func adjusted(z0, acceleration, p float64) float64 {
 	return d.CDF(z0 + z/(1-acceleration*z))
 }
 
+// BCaAt is the BCa interval at another level, or the percentile interval where that
+// replaces it.
+func (b *Bootstrap) BCaAt(level float64) Interval {
+	if b.Undefined != "" || b.Degenerate || checkLevel(level) != nil {
+		return undefinedInterval(level)
+	}
+	low, high := (1-level)/2, (1+level)/2
+	if !math.IsNaN(b.Z0) {
+		low, high = adjusted(b.Z0, b.Acceleration, low), adjusted(b.Z0, b.Acceleration, high)
+	}
+	return Interval{quantile7(b.sorted, low), quantile7(b.sorted, high), level}
+}
+
 // StudentT is the interval of the replicates' standard deviation, which is taken
 // times √(k/(k − 1)), with the t quantile on k − 1 degrees of freedom. With fewer
 // than about 50 clusters it covers better than BCa.

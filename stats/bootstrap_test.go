@@ -214,3 +214,22 @@ func TestBootstrapCoverage(t *testing.T) {
 		t.Errorf("rows taken for independent cover %.3f: the simulation shows nothing", rate)
 	}
 }
+
+// The interval at another level is that of a bootstrap drawn for it.
+func TestBCaAt(t *testing.T) {
+	num, den := []float64{3, 1, 0, 2, 3, 3, 2, 0, 1, 3}, []float64{3, 3, 2, 3, 3, 4, 3, 1, 3, 3}
+	at := func(level float64) stats.Bootstrap {
+		b, err := stats.ClusterBootstrap(num, den, stats.BootstrapOptions{Resamples: 500, Level: level, Seed: 9})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	b := at(0.95)
+	if got, want := b.BCaAt(0.9), at(0.9).BCa; got != want || b.BCaAt(0.95) != b.BCa {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if iv := b.BCaAt(1); !math.IsNaN(iv.Low) {
+		t.Errorf("level 1: %v", iv)
+	}
+}

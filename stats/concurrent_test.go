@@ -108,14 +108,15 @@ func fits() map[string]func(t *testing.T) fitted {
 			if err != nil {
 				t.Fatal(err)
 			}
-			return fitted{&b, map[string]func() any{"BootCI": func() any { return b.BootCI() }, "StudentT": func() any { return b.StudentT(0.9) }}}
+			return fitted{&b, map[string]func() any{"BootCI": func() any { return b.BootCI() }, "StudentT": func() any { return b.StudentT(0.9) },
+				"BCaAt": func() any { return b.BCaAt(0.8) }}}
 		},
 		"sign flips": func(t *testing.T) fitted {
-			f, err := stats.SignFlipInterval([]float64{1, 0, 3, 2, 2, 5}, []float64{2, 2, 4, 3, 2, 7}, 100, 1)
+			f, err := stats.SignFlipInterval([]float64{1, 0, 3, 2, 2, 5}, []float64{2, 2, 4, 3, 2, 7}, 100, 1, 2)
 			if err != nil {
 				t.Fatal(err)
 			}
-			return fitted{f, map[string]func() any{"Interval": func() any { return f.Interval(0.9) }}}
+			return fitted{f, map[string]func() any{"Interval": func() any { return f.Interval(0.9) }, "P": func() any { return f.P(0) }}}
 		},
 		"sequence": func(t *testing.T) fitted {
 			s, err := stats.NewSequence(0, 1, 0.9)
@@ -343,7 +344,7 @@ func TestResultsCopyInput(t *testing.T) {
 		},
 		"SignFlipInterval": func() (any, []any) {
 			a, b := xs(), slices.Repeat([]float64{1}, len(xs()))
-			return both(stats.SignFlipInterval(a, b, 10, 1)), []any{a, b}
+			return both(stats.SignFlipInterval(a, b, 10, 1, 2)), []any{a, b}
 		},
 		"ComparePairedProportions": func() (any, []any) {
 			a, b, n := []int{1, 0, 2}, []int{0, 1, 0}, []int{2, 2, 3}

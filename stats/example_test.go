@@ -501,7 +501,7 @@ func ExampleComparePairedProportions() {
 		panic(err)
 	}
 	iv := r.Interval(0.95)
-	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f, as precise as %.0f of %d items\n", r.Diff, iv.Low, iv.High, r.P, r.Effective, r.N)
+	fmt.Printf("%.2f (%.2f to %.2f), p = %.3f, as precise as %.0f of %d items\n", r.Diff, iv.Low, iv.High, r.P(), r.Effective, r.N)
 	// Output: 0.35 (-0.34 to 0.77), p = 0.250, as precise as 4 of 20 items
 }
 
@@ -509,7 +509,7 @@ func ExampleComparePairedProportions() {
 func ExampleSignFlipInterval() {
 	diff := []float64{0.3, 0.1, 0.4, 0.1, 0.5, 0.2, 0.6}
 	size := []float64{1, 1, 1, 1, 1, 1, 1}
-	f, err := stats.SignFlipInterval(diff, size, 10000, 1)
+	f, err := stats.SignFlipInterval(diff, size, 10000, 1, 2)
 	if err != nil {
 		panic(err)
 	}

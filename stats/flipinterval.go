@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync"
 )
 
 // FlipInterval is the confidence interval of a mean difference by inversion of the
@@ -31,7 +32,7 @@ const mostEnumerated = 16
 //
 // Source: Tukey & McLaughlin (1963), Sankhyā A 25; Ernst (2004), Statistical
 // Science 19, for inversion of permutation tests.
-func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64) (*FlipInterval, error) {
+func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64, workers int) (*FlipInterval, error) {
 	if len(sums) != len(sizes) {
 		return nil, fmt.Errorf("stats: every cluster needs a sum and a size, got %d and %d", len(sums), len(sizes))
 	}
@@ -54,34 +55,60 @@ func SignFlipInterval(sums, sizes []float64, resamples int, seed uint64) (*FlipI
 	}
 	total, n := sum(sums), sum(sizes)
 	f := &FlipInterval{Estimate: total / n, Exact: len(sums) <= mostEnumerated}
-	add := func(flippedSum, flippedSize float64) {
-		x, y := math.Inf(-1), math.Inf(1) // the data themselves, or all signs reversed
-		if n-math.Abs(flippedSize) > 1e-9*n {
-			x, y = (total-flippedSum)/(n-flippedSize), (total+flippedSum)/(n+flippedSize)
-		}
-		f.low, f.high = append(f.low, math.Min(x, y)), append(f.high, math.Max(x, y))
-	}
+	patterns := resamples + 1
 	if f.Exact {
 		// A pattern and its reverse give the same values: the first sign is fixed.
-		for pattern := range 1 << (len(sums) - 1) {
-			a, b := sums[0], sizes[0]
-			for k := 1; k < len(sums); k++ {
-				if pattern>>(k-1)&1 == 0 {
-					a, b = a+sums[k], b+sizes[k]
-				} else {
-					a, b = a-sums[k], b-sizes[k]
+		patterns = 1 << (len(sums) - 1)
+	}
+	f.low, f.high = make([]float64, patterns), make([]float64, patterns)
+	var wait sync.WaitGroup
+	for w := range max(1, workers) {
+		wait.Go(func() {
+			for k := w; k < patterns; k += max(1, workers) {
+				a, b := total, n // the data themselves
+				switch {
+				case f.Exact:
+					a, b = pattern(sums, k), pattern(sizes, k)
+				case k > 0:
+					g := stream(seed, uint64(k-1))
+					a, b = flipped(sums, g), flipped(sizes, g)
 				}
+				x, y := math.Inf(-1), math.Inf(1) // all signs the same
+				if n-math.Abs(b) > 1e-9*n {
+					x, y = (total-a)/(n-b), (total+a)/(n+b)
+				}
+				f.low[k], f.high[k] = math.Min(x, y), math.Max(x, y)
 			}
-			add(a, b)
-		}
-	} else {
-		add(total, n)
-		for k := range resamples {
-			g := stream(seed, uint64(k))
-			add(flipped(sums, g), flipped(sizes, g))
+		})
+	}
+	wait.Wait()
+	return f, nil
+}
+
+// pattern sums numbers under the signs of the bits of a pattern, the first positive.
+func pattern(xs []float64, bits int) float64 {
+	s := xs[0]
+	for k := 1; k < len(xs); k++ {
+		if bits>>(k-1)&1 == 0 {
+			s += xs[k]
+		} else {
+			s -= xs[k]
 		}
 	}
-	return f, nil
+	return s
+}
+
+// P is the two-sided p-value of the test of a difference: the share of patterns that
+// are as extreme. Of 0 it is that of [SignFlipRandom] with the same draws.
+func (f *FlipInterval) P(difference float64) float64 {
+	tie := 1e-12 * math.Max(1, math.Abs(f.Estimate))
+	count := 0
+	for k := range f.low {
+		if f.low[k]-tie <= difference && difference <= f.high[k]+tie {
+			count++
+		}
+	}
+	return float64(count) / float64(len(f.low))
 }
 
 // Interval is the interval at a level. Its ends are infinite if even the most

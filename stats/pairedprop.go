@@ -100,10 +100,9 @@ type PairedProportions struct {
 	B, C        int // items that only the first, only the second passes
 	Diff        float64
 	Effective   float64 // number of independent items that give as precise a difference
-	P           float64 // two-sided; of flipping the signs of clusters
-	Undefined   string  // why CI is undefined
+	Undefined   string  // why the interval is undefined
 
-	level float64
+	diff []int // by cluster
 }
 
 // ComparePairedProportions compares two arms on the same items, of which only the
@@ -122,9 +121,8 @@ func ComparePairedProportions(b, c, n []int, level float64) (PairedProportions, 
 	if len(b) != len(n) || len(c) != len(n) {
 		return PairedProportions{}, fmt.Errorf("stats: every cluster needs its counts, got %d, %d and %d", len(b), len(c), len(n))
 	}
-	r := PairedProportions{level: level}
+	var r PairedProportions
 	diff, size := make([]float64, 0, len(n)), make([]float64, 0, len(n))
-	whole := make([]int, 0, len(n))
 	for k := range n {
 		if b[k] < 0 || c[k] < 0 || b[k]+c[k] > n[k] {
 			return PairedProportions{}, fmt.Errorf("stats: cluster %d has %d and %d discordant of %d items", k, b[k], c[k], n[k])
@@ -133,14 +131,13 @@ func ComparePairedProportions(b, c, n []int, level float64) (PairedProportions, 
 			continue
 		}
 		r.N, r.B, r.C = r.N+n[k], r.B+b[k], r.C+c[k]
-		diff, size, whole = append(diff, float64(b[k]-c[k])), append(size, float64(n[k])), append(whole, b[k]-c[k])
+		diff, size, r.diff = append(diff, float64(b[k]-c[k])), append(size, float64(n[k])), append(r.diff, b[k]-c[k])
 	}
 	if r.N == 0 {
 		return PairedProportions{}, errEmpty
 	}
 	r.Clusters = len(size)
 	r.Diff = float64(r.B-r.C) / float64(r.N)
-	r.P = flipWhole(whole)
 	switch {
 	case r.Clusters == r.N:
 		r.Effective = float64(r.N)
@@ -148,12 +145,18 @@ func ComparePairedProportions(b, c, n []int, level float64) (PairedProportions, 
 		r.Effective = math.NaN()
 		r.Undefined = "fewer than two clusters"
 	default:
-		r.Effective = r.effective(diff, size)
+		r.Effective = r.effective(diff, size, level)
 	}
 	return r, nil
 }
 
-func (r PairedProportions) effective(diff, size []float64) float64 {
+// P is the two-sided p-value of flipping the signs of the clusters' differences, that
+// of [SignFlipExact] for any number of them. With one item a cluster it is that of
+// McNemar's exact test. With thousands of clusters of several items it is the normal
+// approximation.
+func (r PairedProportions) P() float64 { return flipWhole(r.diff) }
+
+func (r PairedProportions) effective(diff, size []float64, level float64) float64 {
 	n, k := float64(r.N), float64(r.Clusters)
 	m := robustMean(diff, size)
 	discordant, net := float64(r.B+r.C), float64(r.B-r.C)
@@ -162,7 +165,7 @@ func (r PairedProportions) effective(diff, size []float64) float64 {
 		return k
 	}
 	df := math.Min(m.DF, varianceDF(diff, size, m.Value, k))
-	t := tQuantile((1-r.level)/2, n-1) / tQuantile((1-r.level)/2, df)
+	t := tQuantile((1-level)/2, n-1) / tQuantile((1-level)/2, df)
 	return math.Min(n, n*independent/(m.SE*m.SE)) * t * t
 }
 
@@ -178,11 +181,12 @@ func (r PairedProportions) Interval(level float64) Interval {
 // flipWhole is the two-sided p of flipping the signs of whole numbers, by the
 // distribution of their sum.
 func flipWhole(diff []int) float64 {
-	total, reach, largest := 0, 0, 0
+	total, reach, largest, squares := 0, 0, 0, 0.0
 	for _, d := range diff {
 		total += d
 		reach += abs(d)
 		largest = max(largest, abs(d))
+		squares += float64(d) * float64(d)
 	}
 	switch {
 	case total == 0:
@@ -190,6 +194,8 @@ func flipWhole(diff []int) float64 {
 	case largest == 1:
 		b := dist.Binomial{N: reach, P: 0.5}
 		return math.Min(1, 2*b.CDF(float64((reach-abs(total))/2)))
+	case float64(reach)*float64(len(diff)) > 5e7:
+		return 2 * dist.Normal{Mean: 0, SD: 1}.Survival(math.Abs(float64(total))/math.Sqrt(squares))
 	}
 	// chance[i] is the probability of the sum i − reach.
 	chance, next := make([]float64, 2*reach+1), make([]float64, 2*reach+1)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -109,16 +110,16 @@ func TestComparePairedProportions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if math.Abs(r.P-flips.P) > 1e-12 {
-			t.Fatalf("p = %v, by enumeration %v", r.P, flips.P)
+		if math.Abs(r.P()-flips.P) > 1e-12 {
+			t.Fatalf("p = %v, by enumeration %v", r.P(), flips.P)
 		}
 		m, err := stats.McNemarTable(table, 0.95)
 		if err != nil {
 			t.Fatal(err)
 		}
 		iv := r.Interval(0.95)
-		if single && (math.Abs(r.P-m.PExact) > 1e-12 || iv != m.Tango) {
-			t.Fatalf("p = %v, %v; McNemar's %v, %v", r.P, iv, m.PExact, m.Tango)
+		if single && (math.Abs(r.P()-m.PExact) > 1e-12 || iv != m.Tango) {
+			t.Fatalf("p = %v, %v; McNemar's %v, %v", r.P(), iv, m.PExact, m.Tango)
 		}
 		if iv.Low > m.Tango.Low+1e-9 || iv.High < m.Tango.High-1e-9 || r.Effective > float64(r.N) {
 			t.Fatalf("%v at %v effective items is shorter than %v of %d items", iv, r.Effective, m.Tango, r.N)
@@ -139,7 +140,7 @@ func TestPairedProportionsWithoutSpread(t *testing.T) {
 	two := []int{2, 2, 2, 2, 2}
 	none := make([]int, 5)
 	r, err := stats.ComparePairedProportions(none, none, two, 0.95)
-	if want := stats.Tango(0, 0, 5, 0.95); err != nil || r.Interval(0.95) != want || r.P != 1 {
+	if want := stats.Tango(0, 0, 5, 0.95); err != nil || r.Interval(0.95) != want || r.P() != 1 {
 		t.Errorf("%+v, %v, %v; want %v", r, r.Interval(0.95), err, want)
 	}
 }
@@ -191,7 +192,7 @@ func TestSignFlipInterval(t *testing.T) {
 			sums[i] = rapid.Float64Range(-3, 5).Draw(t, "sum")
 		}
 		level := rapid.SampledFrom([]float64{0.8, 0.9, 0.95}).Draw(t, "level")
-		f, err := stats.SignFlipInterval(sums, sizes, 1000, 1)
+		f, err := stats.SignFlipInterval(sums, sizes, 1000, 1, 2)
 		if err != nil || !f.Exact {
 			t.Fatal(f, err)
 		}
@@ -222,7 +223,7 @@ func TestSignFlipInterval(t *testing.T) {
 		}
 	})
 	// Four clusters have 8 patterns, none of them a twentieth.
-	f, err := stats.SignFlipInterval([]float64{1, 2, 3, 4}, []float64{1, 1, 1, 1}, 1000, 1)
+	f, err := stats.SignFlipInterval([]float64{1, 2, 3, 4}, []float64{1, 1, 1, 1}, 1000, 1, 2)
 	if err != nil || !math.IsInf(f.Interval(0.95).Low, -1) || !math.IsInf(f.Interval(0.95).High, 1) || math.IsInf(f.Interval(0.8).Low, -1) {
 		t.Errorf("%v, %v", f.Interval(0.95), err)
 	}
@@ -232,13 +233,22 @@ func TestSignFlipInterval(t *testing.T) {
 	for i := range sums {
 		sums[i], sizes[i] = random.NormFloat64(), 1
 	}
-	exact, _ := stats.SignFlipInterval(sums, sizes, 1, 1)
-	drawn, _ := stats.SignFlipInterval(append(sums, 0), append(sizes, 1e-9), 40000, 1) // a cluster of no weight
+	exact, _ := stats.SignFlipInterval(sums, sizes, 1, 1, 2)
+	drawn, _ := stats.SignFlipInterval(append(sums, 0), append(sizes, 1e-9), 40000, 1, 2) // a cluster of no weight
 	if a, b := exact.Interval(0.95), drawn.Interval(0.95); drawn.Exact || math.Abs(a.Low-b.Low) > 0.02 || math.Abs(a.High-b.High) > 0.02 {
 		t.Errorf("all patterns %v, drawn %v", a, b)
 	}
+	// The p-value of drawn patterns is that of the sampled test.
+	for i := range sums {
+		sums[i] += 0.4
+	}
+	more, ones := append(slices.Clone(sums), sums...), slices.Repeat([]float64{1}, 32)
+	inverted, _ := stats.SignFlipInterval(more, ones, 3000, 7, 3)
+	if flips, err := stats.SignFlipRandom(more, 3000, 7, 1); err != nil || inverted.P(0) != flips.P {
+		t.Errorf("p = %v by inversion, %v by draws", inverted.P(0), flips.P)
+	}
 	for name, c := range map[string][2][]float64{"lengths": {{1}, {1, 1}}, "nothing": {}, "size": {{1}, {0}}, "NaN": {{math.NaN()}, {1}}} {
-		if f, err := stats.SignFlipInterval(c[0], c[1], 10, 1); err == nil {
+		if f, err := stats.SignFlipInterval(c[0], c[1], 10, 1, 2); err == nil {
 			t.Errorf("%s: %+v", name, f)
 		}
 	}

@@ -172,7 +172,11 @@ func varianceDF(num, den []float64, ratio, k float64) float64 {
 		squares += e * e
 		fourths += e * e * e * e
 	}
-	return math.Max(1, math.Min(k-1, 2*squares*squares/(fourths-squares*squares/k)))
+	excess := fourths - squares*squares/k
+	if !(excess > 1e-12*fourths) {
+		return k - 1 // residuals of one size, but for rounding
+	}
+	return math.Max(1, math.Min(k-1, 2*squares*squares/excess))
 }
 
 func fewClusters(n int) string {

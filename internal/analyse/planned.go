@@ -304,7 +304,7 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 	diff := m.differences()
 	f := reading{diff: Number(robust.Diff), t: Undefined(), df: Undefined()}
 	_, sizes := occupied(m.numA, m.denA)
-	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r))
+	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r), 2)
 	if err != nil {
 		return f, err
 	}

@@ -86,7 +86,7 @@ func TestPlannedTests(t *testing.T) {
 	ranks, _ := stats.WilcoxonSignedRank(s.x, s.y, stats.TwoSided, 0.95)
 	clusterRanks, _ := stats.WilcoxonSignedRank(sums, none, stats.TwoSided, 0.95)
 	flips, _ := stats.SignFlipExact(sums)
-	inverted, _ := stats.SignFlipInterval(sums, sizes, 2000, 1)
+	inverted, _ := stats.SignFlipInterval(sums, sizes, 2000, 1, 2)
 	robust, _ := stats.RatioDifference(sums, sizes, none, sizes, 0.95)
 	if robust.DF != 9 {
 		t.Fatalf("%v degrees of freedom of ten equal clusters", robust.DF)
