@@ -59,6 +59,24 @@ func TestProportionOfSumsIsWilson(t *testing.T) {
 	})
 }
 
+// Residuals of one size have the degrees of freedom of the clusters, however they are
+// rounded: the interval gets shorter with every pair of clusters.
+func TestProportionOfSumsWithEqualResiduals(t *testing.T) {
+	last := 1.0
+	for k := 10; k <= 60; k += 2 {
+		num, den := make([]float64, k), make([]float64, k)
+		for i := range num {
+			num[i], den[i] = 1./3+float64(i%2)/3, 1
+		}
+		r, err := stats.ProportionOfSums(num, den, float64(3*k), 0.95)
+		if width := r.CI.High - r.CI.Low; err != nil || width >= last {
+			t.Errorf("%d clusters: %v, %v", k, r.CI, err)
+		} else {
+			last = width
+		}
+	}
+}
+
 // Clusters that are all alike tell no more than one outcome each.
 func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	twos := []float64{2, 2, 2, 2}

@@ -19,7 +19,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	if err != nil {
 		return err
 	}
-	t := tester{q: q, level: level, fits: map[int]*fit{}}
+	t := tester{q: q, level: level, fits: map[int]*fit{}, family: 1}
 	if q.Study.Method == "mixed_effects" {
 		for metric := range c.suite.Metrics {
 			if arms := compared(a.Arms, contests, metric); len(arms) > 0 && c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
@@ -31,7 +31,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	}
 	// The level of the family's intervals depends on its p-values: they come first.
 	draft := t
-	draft.q.NoEffect, draft.q.NoReach = true, true
+	draft.draft = true
 	family := map[int]contest{} // by index of the comparison
 	for _, k := range contests {
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
@@ -57,7 +57,7 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 		k := family[index]
 		k.a, k.b = c.values(&c.a, c.armIdx[k.pair.A], k.metric), c.values(&c.b, c.armIdx[k.pair.B], k.metric)
 		final := t
-		final.level = level
+		final.level, final.family = level, len(family)
 		return c.compare(k, selections[0], final)
 	})
 }
@@ -180,7 +180,7 @@ func (r *Comparison) within(most float64) {
 		ends = append(ends, &p.Low, &p.High, &p.EquivLow, &p.EquivHigh)
 	}
 	for _, end := range ends {
-		if !end.Defined() {
+		if math.IsNaN(float64(*end)) {
 			continue
 		}
 		if *end = Number(max(-most, min(most, float64(*end)))); math.IsInf(float64(*end), 0) {
@@ -219,10 +219,10 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 	if err != nil {
 		return err
 	}
-	if p, err = stats.Adjust(q.Study.Correction, p); err != nil {
+	if p, err = corrected(q.Study.Correction, p); err != nil {
 		return err
 	}
-	if planned, err = stats.Adjust(q.Study.Correction, planned); err != nil {
+	if planned, err = corrected(q.Study.Correction, planned); err != nil {
 		return err
 	}
 	for k, i := range family {
@@ -239,23 +239,36 @@ func adjust(a *Analysis, q Question, family []int, again func(index int, level f
 	return nil
 }
 
+// corrected adjusts p-values. An undefined one stays so, and counts as 1: a family is
+// no smaller because a test of it could not be made.
+func corrected(correction string, p []float64) ([]float64, error) {
+	filled := slices.Clone(p)
+	for i, x := range p {
+		if math.IsNaN(x) {
+			filled[i] = 1
+		}
+	}
+	adjusted, err := stats.Adjust(correction, filled)
+	for i, x := range p {
+		if err == nil && math.IsNaN(x) {
+			adjusted[i] = x
+		}
+	}
+	return adjusted, err
+}
+
 // simultaneous returns the level of each interval of a family. For corrections of
 // the family-wise error it is Bonferroni's, 1 − α/m: intervals that belong to the
 // step-wise tests say no more than that about a rejected difference (Strassburger &
 // Bretz 2008). For corrections of the false discovery rate it is that of R selected
 // of m, 1 − αR/m (Benjamini & Yekutieli 2005).
 func simultaneous(correction string, alpha float64, p []float64) (float64, error) {
-	m := 0
-	for _, x := range p {
-		if !math.IsNaN(x) {
-			m++
-		}
-	}
+	m := len(p)
 	share := 1.0
 	switch {
 	case m < 2 || correction == "" || correction == "none":
 	case correction == "bh" || correction == "by":
-		adjusted, err := stats.Adjust(correction, p)
+		adjusted, err := corrected(correction, p)
 		if err != nil {
 			return 0, err
 		}

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// The columns of a mixed model's frame. Strata keep their names, which cannot
-// collide with these: a study's names have no spaces.
+// The columns of a mixed model's frame.
 const (
 	scoreColumn   = "score"
 	armColumn     = "arm"
@@ -58,7 +58,7 @@ func (c *Collector) fitMixed(q Question, metric int, arms []string, level float6
 // frame builds one row per arm and item.
 func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, stats.Formula, error) {
 	formula := stats.Formula{Response: scoreColumn, Fixed: []string{armColumn}, Random: []string{itemColumn}}
-	strata := c.randomStrata(q)
+	strata := slices.Clone(c.randomStrata(q))
 	var scores []float64
 	columns := map[string][]string{}
 	var rows []int // item of each row
@@ -76,6 +76,11 @@ func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, 
 		// What an arm does to a whole cluster is not evidence from each of its items.
 		formula.Random = append(formula.Random, clusterColumn, clusterColumn+":"+armColumn)
 	}
+	for i, s := range strata {
+		if slices.Contains([]string{scoreColumn, armColumn, itemColumn, clusterColumn}, s) {
+			strata[i] = "stratum " + s
+		}
+	}
 	for _, i := range rows {
 		it := c.items[i]
 		columns[itemColumn] = append(columns[itemColumn], it.ID)
@@ -83,7 +88,7 @@ func (c *Collector) frame(q Question, metric int, arms []string) (*stats.Frame, 
 		for _, s := range strata {
 			value := ""
 			for _, l := range it.Strata {
-				if l.Name == s {
+				if l.Name == strings.TrimPrefix(s, "stratum ") {
 					value = l.Value
 				}
 			}
@@ -145,8 +150,8 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 }
 
 // read reads the difference of two arms from the model. It is the model's estimate,
-// which includes items that only one of the arms has.
-func (f *fit) read(a, b string) reading {
+// which includes items that only one of the arms has. It is not ok if there is none.
+func (f *fit) read(a, b string) (_ reading, ok bool) {
 	sign := 1.0
 	p, ok := f.pairs[[2]string{a, b}]
 	if !ok {
@@ -159,7 +164,7 @@ func (f *fit) read(a, b string) reading {
 	}}
 	if !ok {
 		out.warnings = []string{"no test: " + cmp.Or(f.reason, "one of the arms has no scores")}
-		return out
+		return out, false
 	}
 	out.diff, out.t, out.df, out.p = Number(sign*p.Value), Number(sign*p.T), Number(p.DF), Number(p.P)
 	out.interval = func(level float64) stats.Interval {
@@ -169,5 +174,5 @@ func (f *fit) read(a, b string) reading {
 		}
 		return ci
 	}
-	return out
+	return out, true
 }

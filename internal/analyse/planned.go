@@ -21,6 +21,10 @@ type tester struct {
 	q     Question
 	level float64      // of the interval of the difference
 	fits  map[int]*fit // mixed models by metric
+	// family is the number of comparisons that are corrected together, 1 outside of
+	// it. A draft computes only p-values.
+	family int
+	draft  bool
 }
 
 // alpha is the level of significance that belongs to the interval.
@@ -58,13 +62,13 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			return err
 		}
 		t.read(r, deciding)
-		r.note(robust.Undefined, robust.Clusters)
+		r.note(robust.Undefined, robust.Clusters, m.units(robust.Clusters))
 		return t.reach(r, m, metric)
 	}
 	if err := t.effect(r, m, robust); err != nil {
 		return err
 	}
-	deciding, err := t.deciding(r, m, k)
+	deciding, failed, err := t.deciding(r, m, k)
 	if err != nil {
 		return err
 	}
@@ -75,7 +79,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 			return err
 		}
 	}
-	if m.binary() && t.q.Study.Method != "mcnemar" {
+	if m.binary() && t.q.Study.Method != "mcnemar" && !failed {
 		alone = true
 		if deciding, err = t.scored(deciding, m); err != nil {
 			return err
@@ -90,7 +94,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	if !r.P.Defined() {
 		undefined = robust.Undefined
 	}
-	r.note(undefined, r.Pairs)
+	r.note(undefined, robust.Clusters, m.units(robust.Clusters))
 	return t.reach(r, m, metric)
 }
 
@@ -104,65 +108,127 @@ func (t tester) ignoresClusters() bool {
 }
 
 // deciding is the planned method, from the mixed model if it is that of all items.
-func (t tester) deciding(r *Comparison, m matched, k contest) (reading, error) {
-	if f := t.fits[k.metric]; f != nil && r.Stratum == nil {
-		out := f.read(r.A, r.B)
-		if !out.diff.Defined() {
-			out.diff = r.Diff
+// A model that cannot be fitted has failed: nothing else decides in its place.
+func (t tester) deciding(r *Comparison, m matched, k contest) (f reading, failed bool, err error) {
+	if model := t.fits[k.metric]; model != nil && r.Stratum == nil {
+		f, ok := model.read(r.A, r.B)
+		if !ok {
+			f.diff = r.Diff
 		}
-		return out, nil
+		return f, !ok, nil
 	}
-	return t.method(r, m)
+	f, err = t.method(r, m)
+	return f, false, err
 }
 
-// scored replaces the interval by that of paired proportions.
+// scored replaces the interval by that of paired proportions. Without a p-value, as of
+// a t-test of equal differences, it is that of exact sign flips: a score interval of
+// very few items can exclude 0 where no test does.
 func (t tester) scored(f reading, m matched) (reading, error) {
 	pairs, err := m.proportions(t.level)
+	if err != nil {
+		return f, err
+	}
 	f.diff, f.interval = Number(pairs.Diff), pairs.Interval
 	f.method += "; score interval of paired proportions (Tango)"
-	return f, err
+	if !f.p.Defined() {
+		f.p = Number(pairs.P())
+		f.method += ", p of exact sign flips"
+	}
+	if pairs.Undefined != "" {
+		f.warnings = append(slices.Clip(f.warnings), "no interval: "+pairs.Undefined)
+	}
+	return f, nil
 }
 
-// reach computes the most that the items of a comparison can show. A t interval
-// has no limit: it is as short as the scores are alike.
+// mostReach is the number of items above which the reach of a comparison is not
+// computed: it limits no rule of interest.
+const mostReach = 5000
+
+// reach computes the most that the items of a comparison can show. A t interval has
+// no limit: it is as short as the scores are alike.
 func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
-	discrete := slices.Contains([]string{"permutation", "wilcoxon", "mcnemar"}, t.q.Study.Method)
 	pooled := metric.Pooling == eval.RatioOfSums
-	if t.q.NoReach || r.Stratum != nil || math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
-		!(pooled && metric.Binary || !pooled && (discrete || m.binary())) {
+	if t.draft || t.q.NoReach || r.Stratum != nil || len(m.xs) > mostReach ||
+		math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
+		!(pooled && metric.Binary || !pooled && (t.discrete() || m.binary())) {
 		return nil
 	}
 	best, worst := metric.Max, metric.Min
 	if !metric.HigherIsBetter {
 		best, worst = worst, best
 	}
+	back := m.reversed()
 	var out Reach
 	for _, c := range []struct {
 		into *Reading
 		data matched
-	}{{&out.BestA, m.constantA(best)}, {&out.WorstA, m.constantA(worst)}, {&out.BestB, m.reversed().constantA(best).reversed()},
-		{&out.WorstB, m.reversed().constantA(worst).reversed()}, {&out.Same, m.constantA(best).reversed().constantA(best)}} {
-		var f reading
-		robust, err := stats.RatioDifference(c.data.numA, c.data.denA, c.data.numB, c.data.denB, t.level)
+	}{{&out.BestA, m.constantA(best)}, {&out.WorstA, m.constantA(worst)}, {&out.BestB, back.constantA(best).reversed()},
+		{&out.WorstB, back.constantA(worst).reversed()}, {&out.Same, m.constantA(best).reversed().constantA(best)}} {
+		f, err := t.extreme(r, c.data, m.binary(), pooled)
 		if err != nil {
 			return err
-		}
-		if pooled {
-			f, err = t.rate(r, c.data, robust, metric.Binary)
-		} else if f, err = t.method(r, c.data); err == nil && c.data.binary() {
-			f, err = t.scored(f, c.data)
-		}
-		if err != nil {
-			return err
-		}
-		if robust.Diff == 0 && discrete && !f.p.Defined() {
-			f.p = 1 // ranks of no difference
 		}
 		*c.into = t.reading(f)
-		c.into.PAdjusted, c.into.Method = c.into.P, "" // the largest of a family is not corrected by Holm
+		c.into.Method = ""
+		// No comparison of a family can have a smaller p-value at these items.
+		adjusted, err := stats.Adjust(t.q.Study.Correction, slices.Repeat([]float64{float64(f.p)}, max(1, t.family)))
+		if err != nil {
+			return err
+		}
+		c.into.PAdjusted = Number(adjusted[0])
 	}
 	r.Reach = &out
 	return nil
+}
+
+// discrete reports whether the p-value of the planned method has a smallest value.
+func (t tester) discrete() bool {
+	switch t.q.Study.Method {
+	case "permutation", "wilcoxon", "mcnemar":
+		return true
+	}
+	return false
+}
+
+// extreme reads data in which an arm has only one score. What has no limit is NaN.
+func (t tester) extreme(r *Comparison, m matched, binary, pooled bool) (reading, error) {
+	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
+	if err != nil {
+		return reading{}, err
+	}
+	if pooled {
+		return t.rate(r, m, robust, true)
+	}
+	u := Undefined()
+	f := reading{diff: Number(robust.Diff), t: u, df: u, p: u}
+	if binary {
+		f, err = t.scored(f, m)
+		if !t.discrete() {
+			f.p = u
+		}
+		return f, err
+	}
+	if f, err = t.method(r, m); err != nil {
+		return f, err
+	}
+	if !f.p.Defined() {
+		f.p = 1 // ranks of no difference
+	}
+	p, own := float64(f.p), f.interval
+	f.interval = func(level float64) stats.Interval {
+		ci := stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}
+		switch {
+		case p >= 1-level:
+			ci.Low, ci.High = 0, 0 // it includes 0, at best at an end
+		case t.q.Study.Method == "permutation":
+			if w := own(level); math.IsInf(w.Low, 0) {
+				return w
+			}
+		}
+		return ci
+	}
+	return f, nil
 }
 
 // method performs the planned method with clusters as units.
@@ -195,7 +261,7 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 		return err
 	}
 	r.D = Number(items.DZ)
-	if !t.q.NoEffect {
+	if !t.q.NoEffect && !t.draft {
 		ci := robust.EffectInterval(items.SDDiff, t.level)
 		r.DLow, r.DHigh = Number(ci.Low), Number(ci.High)
 	}
@@ -217,12 +283,21 @@ func (t tester) reading(f reading) Reading {
 }
 
 // limits returns the ends of the interval and of that for equivalence. The former
-// includes 0 unless the test rejects 0: the two must not contradict each other.
+// includes 0 unless the test rejects 0. An interval for equivalence needs an alpha
+// below one half.
 func (t tester) limits(f reading) (low, high, equivLow, equivHigh Number) {
-	ci, wide := f.interval(t.level), f.interval(t.equivalence())
+	u := Undefined()
+	if t.draft {
+		return u, u, u, u
+	}
+	ci := f.interval(t.level)
 	if float64(f.p) >= t.alpha() {
 		ci.Low, ci.High = min(ci.Low, 0), max(ci.High, 0)
 	}
+	if t.equivalence() <= 0 {
+		return Number(ci.Low), Number(ci.High), u, u
+	}
+	wide := f.interval(t.equivalence())
 	return Number(ci.Low), Number(ci.High), Number(wide.Low), Number(wide.High)
 }
 
@@ -235,33 +310,67 @@ func (t tester) rate(r *Comparison, m matched, robust stats.RatioDiff, binary bo
 		}
 		return f, nil
 	}
-	nA, nB := total(m.denA), total(m.denB)
-	a, err := stats.ProportionOfSums(m.numA, m.denA, nA, t.level)
-	if err != nil {
-		return f, err
+	if slices.Equal(m.denA, m.denB) {
+		return t.sameOpportunities(f, m)
 	}
-	b, err := stats.ProportionOfSums(m.numB, m.denB, nB, t.level)
-	if err != nil {
+	nA, nB := total(m.denA), total(m.denB)
+	of := func(level float64) (a, b stats.Ratio, err error) {
+		if a, err = stats.ProportionOfSums(m.numA, m.denA, nA, level); err == nil {
+			b, err = stats.ProportionOfSums(m.numB, m.denB, nB, level)
+		}
+		return a, b, err
+	}
+	a, b, err := of(t.level)
+	if err != nil || a.Clusters < 2 || b.Clusters < 2 {
 		return f, err
 	}
 	f.method = "difference of rates: cluster-robust t; interval of Wilson's for both (Newcombe)"
 	f.interval = func(level float64) stats.Interval {
-		a, _ := stats.ProportionOfSums(m.numA, m.denA, nA, level) // another level cannot fail
-		b, _ := stats.ProportionOfSums(m.numB, m.denB, nB, level)
-		return stats.SquareAndAdd(a.Value, b.Value, a.CI, b.CI, robust.Correlation)
-	}
-	if a.Clusters < 2 || b.Clusters < 2 {
-		f.interval = robust.Interval
+		a, b, err := of(level)
+		if err != nil {
+			return robust.Interval(level)
+		}
+		ci := stats.SquareAndAdd(a.Value, b.Value, a.CI, b.CI, shrunk(a, b, robust.Correlation))
+		// The correlation is that of the data: where it is nearly 1, t may be wider.
+		if byT := robust.Interval(level); byT.Low < byT.High {
+			ci.Low, ci.High = min(ci.Low, byT.Low), max(ci.High, byT.High)
+		}
+		return ci
 	}
 	return f, nil
 }
 
-func (r *Comparison) note(undefined string, n int) {
+// shrunk is Newcombe's correction of the correlation of two proportions on as many
+// items as there are clusters: that of identical outcomes is not 1.
+func shrunk(a, b stats.Ratio, correlation float64) float64 {
+	spread := math.Sqrt(a.Value * (1 - a.Value) * b.Value * (1 - b.Value))
+	if correlation <= 0 || spread == 0 {
+		return min(correlation, 0)
+	}
+	return max(0, correlation-1/(2*float64(min(a.Clusters, b.Clusters))*spread))
+}
+
+// sameOpportunities compares rates of the same opportunities as paired proportions,
+// of which the net differences of clusters are known.
+func (t tester) sameOpportunities(f reading, m matched) (reading, error) {
+	only, other, n := make([]int, len(m.numA)), make([]int, len(m.numA)), make([]int, len(m.numA))
+	for k := range n {
+		n[k] = int(m.denA[k])
+		only[k], other[k] = int(max(0, m.numA[k]-m.numB[k])), int(max(0, m.numB[k]-m.numA[k]))
+	}
+	pairs, err := stats.ComparePairedProportions(only, other, n, t.level)
+	f.method = "difference of rates: cluster-robust t; score interval of paired proportions (Tango)"
+	f.interval = pairs.Interval
+	return f, err
+}
+
+// note warns of a missing test, and of few units: clusters or items.
+func (r *Comparison) note(undefined string, n int, units string) {
 	if undefined != "" {
 		r.warn("no test: " + undefined)
 	}
 	if n < stats.FewClusters {
-		r.warn(fmt.Sprintf("only %s: below %d, only large differences are detectable", text.Plural(n, "pair", "pairs"), stats.FewClusters))
+		r.warn(fmt.Sprintf("only %s: below %d, only large differences are detectable", units, stats.FewClusters))
 	}
 }
 
@@ -304,22 +413,26 @@ func (t tester) signFlip(r *Comparison, m matched, robust stats.RatioDiff) (read
 	diff := m.differences()
 	f := reading{diff: Number(robust.Diff), t: Undefined(), df: Undefined()}
 	_, sizes := occupied(m.numA, m.denA)
-	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r), 2)
+	inverted, err := stats.SignFlipInterval(diff, sizes, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
 	if err != nil {
 		return f, err
 	}
-	f.interval = inverted.Interval
-	var flips stats.SignFlip
+	f.interval, f.p = inverted.Interval, Number(inverted.P(0))
 	how := "exact"
-	if len(diff) <= stats.MaxExactFlips {
-		flips, err = stats.SignFlipExact(diff)
-	} else {
+	if len(diff) > stats.MaxExactFlips {
 		how = fmt.Sprintf("%d drawn", t.q.Study.Resamples)
-		flips, err = stats.SignFlipRandom(diff, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0))
+	} else if !inverted.Exact {
+		flips, err := stats.SignFlipExact(diff)
+		if err != nil {
+			return f, err
+		}
+		f.p = Number(flips.P)
+	}
+	if ci := inverted.Interval(t.level); math.IsInf(ci.Low, 0) {
+		f.warnings = []string{fmt.Sprintf("no interval: no pattern of the signs of %s is significant", m.units(len(diff)))}
 	}
 	f.method = fmt.Sprintf("sign-flip permutation test over %s, %s; interval by inversion", m.units(len(diff)), how)
-	f.p = Number(flips.P)
-	return f, err
+	return f, nil
 }
 
 // bootstrap computes the interval by resampling clusters; the p-value is the
@@ -330,13 +443,13 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 		f.method += fmt.Sprintf(", too few for a bootstrap (%d)", fewForBootstrap)
 		return f, nil
 	}
+	if t.draft {
+		return f, nil
+	}
 	numA, denA := occupied(m.numA, m.denA)
 	numB, denB := occupied(m.numB, m.denB)
-	draw := func(level float64) (stats.Bootstrap, error) {
-		return stats.ClusterBootstrapDiff(numA, denA, numB, denB,
-			stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
-	}
-	b, err := draw(t.level)
+	b, err := stats.ClusterBootstrapDiff(numA, denA, numB, denB,
+		stats.BootstrapOptions{Resamples: t.q.Study.Resamples, Level: t.level, Seed: t.seed(r), Workers: runtime.GOMAXPROCS(0)})
 	switch {
 	case err != nil:
 		return f, err
@@ -347,10 +460,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 	default:
 		f.method = fmt.Sprintf("cluster bootstrap, BCa of %d resamples; p by cluster-robust t", t.q.Study.Resamples)
 		f.warnings = b.Warnings
-		f.interval = func(level float64) stats.Interval {
-			b, _ := draw(level) // another level cannot fail
-			return b.BCa
-		}
+		f.interval = b.BCaAt
 	}
 	return f, nil
 }
@@ -367,7 +477,10 @@ func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error
 	if err != nil {
 		return f, err
 	}
-	f.p, f.interval = Number(x.P), x.Interval
+	f.p, f.interval = Number(x.P()), x.Interval
+	if x.Undefined != "" {
+		f.warnings = []string{"no interval: " + x.Undefined}
+	}
 	f.method = fmt.Sprintf("McNemar's test, exact (%s passed only by the first arm, %d only by the second)", text.Plural(x.B, "item", "items"), x.C)
 	if m.clustered() {
 		f.method += fmt.Sprintf(", by flips of %s", m.units(x.Clusters))

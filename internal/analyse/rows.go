@@ -106,7 +106,7 @@ func resampled(b stats.Bootstrap, level float64) stats.Interval {
 	if b.Clusters < fewForBootstrap {
 		return b.StudentT(level)
 	}
-	return b.BCa
+	return b.BCaAt(level)
 }
 
 // resampling names the method of [resampled].
@@ -160,7 +160,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	r.Method = fmt.Sprintf("%s; p by exchanging arms within %s", resampling(boot), text.Plural(len(a), "cluster", "clusters"))
 	r.warn(boot.Warnings...)
 	if boot.Undefined != "" || boot.Degenerate {
-		r.note(boot.Undefined, len(a))
+		r.note(boot.Undefined, len(a), text.Plural(len(a), "cluster", "clusters"))
 		return nil
 	}
 	r.P = Number(stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
@@ -174,18 +174,8 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		}
 		return m.Estimate(x) - m.Estimate(y)
 	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0)))
-	o.Level = t.equivalence()
-	wide, err := stats.BootstrapClusters(len(a), difference, o)
-	if err != nil {
-		return err
-	}
-	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(reading{p: r.P, interval: func(level float64) stats.Interval {
-		if level == t.level {
-			return resampled(boot, level)
-		}
-		return resampled(wide, level)
-	}})
+	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(reading{p: r.P, interval: func(level float64) stats.Interval { return resampled(boot, level) }})
 	r.within(m.Max - m.Min)
-	r.note("", len(a))
+	r.note("", len(a), text.Plural(len(a), "cluster", "clusters"))
 	return nil
 }

@@ -119,7 +119,7 @@ type Metrics struct {
 // Statistics configures estimates and comparisons.
 type Statistics struct {
 	Method     string   `json:"method,omitempty" jsonschema:"enum=paired_ttest,enum=wilcoxon,enum=permutation,enum=clustered,enum=mixed_effects,enum=mcnemar,default=paired_ttest,description=Planned test of a comparison (default paired_ttest)"`
-	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=1,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
+	Alpha      float64  `json:"alpha,omitempty" jsonschema:"exclusiveMinimum=0,exclusiveMaximum=0.5,default=0.05,description=Significance level; intervals cover 1−alpha (default 0.05)"`
 	Correction string   `json:"correction,omitempty" jsonschema:"enum=none,enum=bonferroni,enum=holm,enum=hochberg,enum=bh,enum=by,default=none,description=Correction over the primary comparisons (default none)"`
 	Resamples  int      `json:"resamples,omitempty" jsonschema:"minimum=1000,maximum=1000000,default=10000,description=Resamples of bootstraps\\, and of permutation tests that cannot enumerate (default 10000)"`
 	Intervals  string   `json:"intervals,omitempty" jsonschema:"enum=analytic,enum=bootstrap,default=analytic,description=Intervals of single arms: Wilson's for binary metrics and the cluster-robust t for others (default)\\, or a bootstrap over clusters\\, BCa"`
