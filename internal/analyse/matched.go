@@ -36,7 +36,7 @@ func (m matched) unclustered() matched {
 	return matched{m.xs, m.ys, own, m.xs, one, m.ys, one}
 }
 
-// units names what a method over n differences has them of.
+// units counts the units of a test: clusters or items.
 func (m matched) units(n int) string {
 	if m.clustered() {
 		return text.Plural(n, "cluster", "clusters")

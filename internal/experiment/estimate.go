@@ -31,8 +31,9 @@ type RulePlan struct {
 	Kind string `json:"kind"` // "require" or "outcome"
 	That string `json:"that"`
 	// Reachable reports whether any scores of the study's items could meet the rule;
-	// Needs is the number of items for which some could, Same that for which it holds
-	// if all arms have the best scores; null if neither was found up to 20,000.
+	// Needs is the number of items for which some could, from that of the study on; Same
+	// that for which it holds if all arms have the best scores. Null if there is none up
+	// to 5,000.
 	Reachable bool    `json:"reachable"`
 	Needs     *int    `json:"items_needed"`
 	Same      *int    `json:"items_needed_if_all_are_perfect"`

@@ -28,8 +28,7 @@ func viewOf(a *analyse.Analysis) view {
 	}}
 }
 
-// planned returns the view of the planned tests by themselves. Undefined ones
-// object to nothing.
+// planned returns the view of the planned tests by themselves.
 func (v view) planned() view {
 	comparison := v.comparison
 	v.comparison = func(a, b, metric string) (analyse.Comparison, bool) {
@@ -39,7 +38,8 @@ func (v view) planned() view {
 	return v
 }
 
-// hopeful returns the view at the most favourable ends of all intervals.
+// hopeful returns the view with the ends of intervals exchanged and p-values of 0: a
+// rule that asks for evidence and does not hold here either is contradicted.
 func (v view) hopeful() view {
 	estimate, comparison := v.estimate, v.comparison
 	v.estimate = func(arm, metric string) (analyse.Estimate, bool) {
@@ -60,8 +60,8 @@ func (v view) hopeful() view {
 	return v
 }
 
-// extreme returns the view if some arms had the best scores, or the worst, and the
-// others those they have. What has no limit is undefined.
+// extreme returns the view if some arms had the best scores, or the worst, and no
+// failures, and the others what they have. Results without a limit are undefined.
 func (v view) extreme(changed map[string]bool, best bool) view {
 	estimate, comparison, arm := v.estimate, v.comparison, v.arm
 	u := analyse.Undefined()
@@ -87,6 +87,8 @@ func (v view) extreme(changed map[string]bool, best bool) view {
 		}
 		r := analyse.Reading{Diff: u, Low: u, High: u, P: u, PAdjusted: u, EquivLow: u, EquivHigh: u}
 		switch {
+		case c.Clusters < 2: // nothing can be shown
+			r = analyse.Reading{Diff: c.Diff, Low: -math.MaxFloat64, High: math.MaxFloat64, P: 1, PAdjusted: 1, EquivLow: -math.MaxFloat64, EquivHigh: math.MaxFloat64}
 		case c.Reach == nil:
 		case changed[a] && changed[b]:
 			r = c.Reach.Same
@@ -105,7 +107,9 @@ func (v view) extreme(changed map[string]bool, best bool) view {
 	}
 	v.arm = func(id string) (analyse.Arm, bool) {
 		a, ok := arm(id)
-		a.Failed, a.Malformed, a.Refused = 0, 0, 0
+		if changed[id] {
+			a.Failed, a.Malformed, a.Refused = 0, 0, 0
+		}
 		return a, ok
 	}
 	return v
@@ -132,7 +136,7 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 	case c.State == Fail && !r.reachable(v):
 		if hopeful, _, _ := r.evaluate(v.hopeful()); hopeful != Fail {
 			c.State = Undecided
-			c.Reason = "no scores of its arms could meet the rule with this number of items; `scruple plan` says how many it needs"
+			c.Reason = "with this number of items no scores of one of its arms could meet the rule, the others being as they are"
 		}
 	}
 	return c
@@ -197,16 +201,18 @@ func joined(methods []string) string {
 // mostArms bounds the combinations of arms that are tried.
 const mostArms = 8
 
-// reachable reports whether any scores of the arms that a rule names could meet it,
-// with the items and the scores of the others as they are.
+// reachable reports whether any scores of some of the arms that a rule names could
+// meet it, with the items and the other arms as they are.
 func (r rule) reachable(v view) bool {
 	if len(r.arms) > mostArms {
 		return true
 	}
-	for mask := range 1 << len(r.arms) {
+	for mask := 1; mask < 1<<len(r.arms); mask++ {
 		changed := map[string]bool{}
 		for i, arm := range r.arms {
-			changed[arm] = mask>>i&1 == 1
+			if mask>>i&1 == 1 {
+				changed[arm] = true
+			}
 		}
 		for _, best := range []bool{true, false} {
 			if state, _, _ := r.evaluate(v.extreme(changed, best)); state != Fail {

@@ -22,7 +22,7 @@ func analysis(diff, p, d float64) *analyse.Analysis {
 		Arms: []analyse.Arm{{ID: "ctn", Planned: 100, OK: 100}, {ID: "plain", Planned: 100, OK: 96, Failed: 4}},
 		Estimates: []analyse.Estimate{{Arm: "ctn", Metric: "composite", Value: 0.8, Low: 0.75, High: 0.85, Items: 100},
 			{Arm: "plain", Metric: "composite", Value: analyse.Number(0.8 - diff), Low: 0.65, High: 0.75, Items: 100}},
-		Comparisons: []analyse.Comparison{{A: "ctn", B: "plain", Metric: "composite", Pairs: 100, Diff: analyse.Number(diff),
+		Comparisons: []analyse.Comparison{{A: "ctn", B: "plain", Metric: "composite", Pairs: 100, Clusters: 100, Diff: analyse.Number(diff),
 			Low: analyse.Number(diff - 0.02), High: analyse.Number(diff + 0.02), P: analyse.Number(p), PAdjusted: analyse.Number(p), D: analyse.Number(d)}},
 	}
 }
@@ -221,7 +221,7 @@ func TestTooFewItemsToDecide(t *testing.T) {
 		return a
 	}
 	p := "p('ctn','plain','composite') < 0.05 && diff('ctn','plain','composite') > 0"
-	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no scores of its arms could meet the rule") {
+	if v := compile(t, rule(p)).Decide(few(0.1)); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, " "), "no scores of one of its arms could meet the rule") {
 		t.Errorf("five clusters: %s, %v", v.State, v.Reasons)
 	}
 	if v := compile(t, rule(p)).Decide(few(-0.1)); v.State != gate.Fail {

@@ -34,6 +34,7 @@ type reads struct {
 	pairs     [][3]string // two arms and a metric
 	either    bool        // it can hold in more than one way: or, not, any, a choice
 	effect    bool        // it reads the interval of d
+	trials    bool        // it reads shares of trials: failed, malformed, refused
 }
 
 type class struct {
@@ -98,12 +99,14 @@ type Rule struct {
 	Kind      string // "require" or "outcome"
 	That      string
 	Passes    bool // it can make the gate pass
+	Arms      []string
 	Estimates [][2]string
 	Pairs     [][3]string
 	// Either reports whether it can hold in more than one way: by or, not, any or a
 	// choice.
 	Either bool
 	Effect bool // it reads the interval of d, which takes long to compute
+	Trials bool // it reads how many trials fail
 
 	rule rule
 }
@@ -113,7 +116,8 @@ func (r *Rules) All() []Rule {
 	var list []Rule
 	add := func(at, kind string, passes bool, x rule) {
 		if x.program != nil {
-			list = append(list, Rule{at, x.name, kind, x.text, passes, x.estimates, x.pairs, x.either, x.effect, x})
+			list = append(list, Rule{At: at, Name: x.name, Kind: kind, That: x.text, Passes: passes, Arms: x.arms, Estimates: x.estimates, Pairs: x.pairs,
+				Either: x.either, Effect: x.effect, Trials: x.trials, rule: x})
 		}
 	}
 	for i, x := range r.require {
@@ -210,6 +214,7 @@ func (c *checker) Visit(node *ast.Node) {
 			c.arms = append(c.arms, arm)
 		}
 	}
+	c.trials = c.trials || f.metrics == 0
 	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
 	switch {
 	case f.arms == 2 && !slices.Contains(c.pairs, [3]string(args)):

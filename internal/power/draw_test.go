@@ -30,7 +30,7 @@ func TestDrawnScores(t *testing.T) {
 			p.arms = append(p.arms, m)
 		}
 		if c.binary {
-			p.luck = commonLuck(c.correlation, c.icc, p.arms)
+			p.shared = sharedDraws(c.correlation, c.icc, p.arms)
 		}
 		const studies, clusters, size = 4000, 40, 4
 		cluster := make([]int, clusters*size)

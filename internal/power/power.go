@@ -36,12 +36,9 @@ type Limit struct {
 	Same int
 }
 
-// MostItems is the number of items up to which limits are searched, and mostSame that
-// for arms of equal scores, which no number of items shows to be different.
-const (
-	MostItems = 20_000
-	mostSame  = 4000
-)
+// MostItems is the number of items up to which limits are searched. Rules that need
+// more ask for margins of less than a thousandth.
+const MostItems = 5000
 
 // Limits returns what each rule needs. A design without rules has none. Of more than
 // MostItems items the first ones stand for all.
@@ -71,7 +68,7 @@ func (d Design) Limits() ([]Limit, error) {
 		}
 		l.Reachable = l.Needs == n || len(d.Items) > MostItems
 		if l.Needs > 0 && len(r.Pairs) > 0 {
-			if l.Same, err = least(n, max(n, mostSame), func(n int) (bool, error) {
+			if l.Same, err = least(n, MostItems, func(n int) (bool, error) {
 				a, err := best(n)
 				return err == nil && r.Holds(a), err
 			}); err != nil {
@@ -96,7 +93,8 @@ func (d Design) extremes(best bool) func(n int) (*analyse.Analysis, error) {
 		resized.Question.NoReach = best // whether a rule holds does not depend on it
 		a, err := resized.collect(newListed(resized.Items), func(metric, _, _ int) (num, den float64) {
 			m := d.Suite.Metrics[metric]
-			low, high := m.Min, min(m.Max, m.Min+1)
+			low := max(m.Min, -1e9) // a metric may have no bounds
+			high := min(m.Max, low+1)
 			x := low
 			if m.HigherIsBetter == best {
 				x = high
@@ -127,8 +125,8 @@ func needed(n int, reachable func(n int) (bool, error)) (int, error) {
 	}
 }
 
-// least returns the smallest number from low to high for which a property holds that
-// larger numbers have too, 0 if high has not.
+// least returns the smallest number from low to high that has a property, if larger
+// numbers have it too, and 0 if high has not.
 func least(low, high int, has func(n int) (bool, error)) (int, error) {
 	for _, n := range []int{low, high} {
 		ok, err := has(n)
@@ -169,8 +167,9 @@ func (d Design) relevant() Design {
 		}
 	}
 	for _, r := range d.Rules.All() {
+		arms = append(arms, r.Arms...)
 		for _, e := range r.Estimates {
-			arms, metrics = append(arms, e[0]), append(metrics, e[1])
+			metrics = append(metrics, e[1])
 		}
 		for _, p := range r.Pairs {
 			metrics = append(metrics, p[2])

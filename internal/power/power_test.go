@@ -91,6 +91,10 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s of perfect arms needs %d items, want %d", rule, l.Same, want)
 		}
 	}
+	one := design(t, "paired_ttest", 1, 12, "diff_low('a','b','passed') > 0")
+	if l, err := one.Limits(); err != nil || l[0].Reachable || l[0].Needs != 37 {
+		t.Errorf("one cluster of 12: needs %d items, %v; Tango of 4 clusters excludes 0", l[0].Needs, err)
+	}
 	if limits, err := design(t, "", 5, 1).Limits(); limits != nil || err != nil {
 		t.Errorf("no rules: %v, %v", limits, err)
 	}
@@ -181,6 +185,19 @@ func TestAssumptionsThatCannotBe(t *testing.T) {
 	p, err := d.Simulate(assume(0.6, 0.5, "score"))
 	if err != nil || p[0].Missing != "" || p[1].Missing != "no assumed passed of c" || p[2].Missing != "kappa cannot be simulated" {
 		t.Errorf("%+v, %v", p, err)
+	}
+	// Rules on trials alone, or on nothing, read no scores.
+	for rule, want := range map[string]string{"failed('a') < 0.05": "failures of trials are not simulated", "1 < 2": ""} {
+		d := design(t, "paired_ttest", 10, 1, rule)
+		d.Question.Comparisons = nil
+		if p, err := d.Simulate(assume(0.6, 0.5, "score")); err != nil || p[0].Missing != want {
+			t.Errorf("%s: %+v, %v", rule, p, err)
+		}
+	}
+	// A primary metric without bounds that no rule reads is no obstacle.
+	d.Question.Primary = []string{"words", "passed"}
+	if _, err := d.Simulate(assume(0.6, 0.5, "score")); err != nil {
+		t.Error(err)
 	}
 	for want, a := range map[string]study.Assumption{
 		"outside of 0 to 1":    assume(1.5, 0.5, "score"),

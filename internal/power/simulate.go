@@ -25,16 +25,21 @@ type Power struct {
 	CI stats.Interval
 }
 
-// Studies is how many studies Simulate simulates at most; large ones are fewer, so
-// that at most mostScores scores are drawn.
+// Studies is how many studies Simulate simulates at most. Large ones are fewer, so
+// that it takes seconds: at most mostScores scores in all, but fewestStudies.
 const (
-	Studies    = 2000
-	mostScores = 40_000_000
+	Studies       = 2000
+	fewestStudies = 200
+	mostScores    = 10_000_000
 )
 
-// simulatedResamples bounds the resamples of each simulated study. Fewer make single
-// limits vary more, and the share of studies that pass hardly.
-const simulatedResamples = 2000
+// Each simulated study has fewer resamples than a run: single limits vary more, and
+// the share of studies that pass hardly. mostDraws bounds those of large studies.
+const (
+	simulatedResamples = 2000
+	fewestResamples    = 400
+	mostDraws          = 2_000_000
+)
 
 // defaultCorrelation is that of two arms' scores on an item.
 const defaultCorrelation = 0.5
@@ -48,7 +53,7 @@ const defaultCorrelation = 0.5
 // the study's seed, the assumption's name and the design only.
 func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 	d = d.relevant()
-	d.Question.Study.Resamples = min(d.Question.Study.Resamples, simulatedResamples)
+	d.Question.Study.Resamples = min(d.Question.Study.Resamples, simulatedResamples, max(fewestResamples, mostDraws/max(1, len(d.Items))))
 	means := d.means(a)
 	models, err := d.models(a, means)
 	if err != nil {
@@ -63,7 +68,7 @@ func (d Design) Simulate(a study.Assumption) ([]Power, error) {
 		return powers, nil
 	}
 	perStudy := len(d.Items) * len(d.Arms) * max(1, len(d.Suite.Metrics))
-	studies := max(200, min(Studies, mostScores/max(1, perStudy)))
+	studies := max(fewestStudies, min(Studies, mostScores/max(1, perStudy)))
 	verdicts, err := d.verdicts(a, models, studies)
 	if err != nil {
 		return nil, err
@@ -151,6 +156,9 @@ func (d Design) means(a study.Assumption) map[[2]string]assumed {
 
 // missing says which score of a rule is not assumed.
 func (d Design) missing(r gate.Rule, means map[[2]string]assumed) string {
+	if r.Trials {
+		return "failures of trials are not simulated"
+	}
 	need := slices.Clone(r.Estimates)
 	for _, p := range r.Pairs {
 		need = append(need, [2]string{p[0], p[2]}, [2]string{p[1], p[2]})
@@ -172,16 +180,30 @@ type model struct {
 	quantile table
 }
 
-// models returns the arms by metric. An arm without an assumed score is
-// drawn like the first that has one; it matters only for corrections.
+// models returns the arms by metric. An arm without an assumed score is drawn like the
+// first that has one: rules do not read it, but a correction counts its comparisons.
 func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([]population, error) {
 	out := make([]population, len(d.Suite.Metrics))
 	for m, metric := range d.Suite.Metrics {
+		stated := a
 		other := assumed{(metric.Min + metric.Max) / 2, 1}
+		if math.IsInf(metric.Max-metric.Min, 0) {
+			other.value = max(metric.Min, -1e9)
+			if metric.Min < 0 {
+				other.value = 0
+			}
+		}
+		known := false
 		for _, arm := range d.Arms {
 			if x, ok := means[[2]string{arm.ID, metric.Name}]; ok {
-				other = x
+				other, known = x, true
 				break
+			}
+		}
+		if !known { // no rule reads it: any spread will do
+			stated.SD = 0
+			if math.IsInf(metric.Max-metric.Min, 0) {
+				stated.SD = 1
 			}
 		}
 		for _, arm := range d.Arms {
@@ -189,14 +211,14 @@ func (d Design) models(a study.Assumption, means map[[2]string]assumed) ([]popul
 			if !ok {
 				x = other
 			}
-			q, err := newModel(metric, x, a)
+			q, err := newModel(metric, x, stated)
 			if err != nil {
 				return nil, fmt.Errorf("assumption %q: %s of %s: %w", a.Name, metric.Name, arm.ID, err)
 			}
 			out[m].arms = append(out[m].arms, q)
 		}
 		if metric.Binary {
-			out[m].luck = commonLuck(correlationOf(a), a.ICC, out[m].arms)
+			out[m].shared = sharedDraws(correlationOf(a), a.ICC, out[m].arms)
 		}
 	}
 	return out, nil
@@ -255,8 +277,7 @@ func normalTable(mean, sd float64) table {
 	return centred(n.Quantile, mean)
 }
 
-// centred tabulates quantiles and shifts those that can move until the mean is
-// exact.
+// centred tabulates quantiles, in proportion to what makes their mean exact.
 func centred(quantile func(p float64) float64, mean float64) table {
 	t := make(table, tableSize)
 	var sum float64
@@ -272,15 +293,15 @@ func centred(quantile func(p float64) float64, mean float64) table {
 	return t
 }
 
-// common is how often the arms of a study have their luck in common, so that their
-// outcomes have the assumed correlation: with whole clusters, and with single items.
-type common struct{ clusters, items float64 }
+// shares are how often all arms take the same random draw, for whole clusters and for
+// single items, so that their outcomes have the assumed correlation.
+type shares struct{ clusters, items float64 }
 
-// commonLuck solves for it. Two arms with the same draw have a covariance, of their
-// proportions in clusters and of outcomes in a cluster; drawing alike in a share of
+// sharedDraws solves for them. Two arms with the same draw have a covariance, of their
+// proportions in clusters and of outcomes in a cluster; the same draw in a share of
 // cases gives that share of it. With several pairs of arms it is the mean share.
-func commonLuck(correlation, icc float64, arms []model) common {
-	var sum common
+func sharedDraws(correlation, icc float64, arms []model) shares {
+	var sum shares
 	pairs := 0
 	for i, a := range arms {
 		for _, b := range arms[:i] {
@@ -297,7 +318,7 @@ func commonLuck(correlation, icc float64, arms []model) common {
 				}
 			}
 			want := correlation * math.Sqrt(ma*(1-ma)*mb*(1-mb))
-			var w common
+			var w shares
 			if together -= ma * mb; together > 1e-12 {
 				w.clusters = min(1, icc*want/together)
 			}
@@ -309,15 +330,15 @@ func commonLuck(correlation, icc float64, arms []model) common {
 		}
 	}
 	if pairs == 0 {
-		return common{}
+		return shares{}
 	}
-	return common{sum.clusters / float64(pairs), sum.items / float64(pairs)}
+	return shares{sum.clusters / float64(pairs), sum.items / float64(pairs)}
 }
 
 // A population is the arms on one metric.
 type population struct {
-	arms []model
-	luck common // of outcomes
+	arms   []model
+	shared shares // of outcomes
 }
 
 type fraction struct{ num, den float64 }
@@ -327,6 +348,9 @@ func draw(r *rand.Rand, a study.Assumption, metrics []population, cluster []int)
 	scores := make([][][]fraction, len(metrics)) // by metric, arm and item
 	clusters := slices.Max(cluster) + 1
 	for m, p := range metrics {
+		if len(p.arms) == 0 {
+			continue
+		}
 		if p.arms[0].outcomes > 0 {
 			scores[m] = p.outcomes(r, cluster, clusters)
 		} else {
@@ -352,14 +376,13 @@ func (p population) outcomes(r *rand.Rand, cluster []int, clusters int) [][]frac
 		}
 		return list
 	}
-	// Where luck is in common, all arms take the same draw.
 	commonCluster, drawCluster := uniform(clusters), uniform(clusters)
 	commonItem, drawItem := uniform(len(cluster)*most), uniform(len(cluster)*most)
 	out := make([][]fraction, len(p.arms))
 	for k, x := range p.arms {
 		rates := uniform(clusters)
 		for c := range rates {
-			if commonCluster[c] < p.luck.clusters {
+			if commonCluster[c] < p.shared.clusters {
 				rates[c] = drawCluster[c]
 			}
 			rates[c] = x.quantile.at(rates[c])
@@ -369,7 +392,7 @@ func (p population) outcomes(r *rand.Rand, cluster []int, clusters int) [][]frac
 			f := fraction{den: float64(x.outcomes)}
 			for j := range x.outcomes {
 				u := r.Float64()
-				if n := i*most + j; commonItem[n] < p.luck.items {
+				if n := i*most + j; commonItem[n] < p.shared.items {
 					u = drawItem[n]
 				}
 				if u < rates[c] {

@@ -163,14 +163,14 @@ func comparisonReasons(c analyse.Comparison) []string {
 // itself if items are clustered or it disagrees.
 func (b *builder) remarks(c analyse.Comparison) []string {
 	list := slices.Clone(c.Warnings)
-	if p := c.Planned; p != nil {
-		disagree := b.decides(c) != b.decides(c.AsPlanned())
+	if p := c.Planned; p != nil && p.Low.Defined() {
+		disagree := excludes0(c) != excludes0(c.AsPlanned())
 		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + pSentence(p.P, b.a.Study.Alpha)
 		if c.Clusters < c.Pairs {
 			text += "; it ignores that the " + plural(c.Pairs, "item is", "items are") + " in " + plural(c.Clusters, "cluster", "clusters")
 		}
 		if disagree {
-			text += "; the two disagree, so rules that depend on it are undecided"
+			text += "; the two disagree, so rules that depend on it may be undecided"
 		}
 		if disagree || c.Clusters < c.Pairs {
 			list = append(list, text)
@@ -179,8 +179,8 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 	return list
 }
 
-// decides returns the sign of a difference whose interval excludes 0, else 0.
-func (b *builder) decides(c analyse.Comparison) int {
+// excludes0 returns the sign of a difference whose interval excludes 0, else 0.
+func excludes0(c analyse.Comparison) int {
 	switch {
 	case c.Low > 0:
 		return 1
