@@ -73,7 +73,7 @@ func all[T any](t *testing.T, rows iter.Seq2[T, error]) (list []T) {
 
 func call(trial eval.Trial, text string) *eval.Call {
 	return &eval.Call{Trial: trial, Stage: eval.StageRun, Step: "ask", Key: "k", Parts: []eval.Part{{Name: "model", Value: "m"}},
-		Provider: "openai", Model: "gpt", Attempts: 1, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
+		Provider: "openai", Model: "gpt", Attempts: 1, Sent: []eval.Attempt{{At: 1_790_000_000_123_456, Ended: true}}, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
 			Text: text, Stop: eval.StopEnd, StopReason: "stop", ModelVersion: "gpt-1", RequestID: "r1", Adapted: []string{"temperature dropped"},
 			ToolCalls: []eval.ToolCall{{ID: "1", Name: "f", Arguments: []byte(`{"not json`)}},
 			Usage:     eval.Usage{Input: 10, Output: 5, Cached: 4, Reasoning: 2, CachedInInput: true},
