@@ -231,6 +231,9 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		return nil, ErrStopped
 	}
 	defer func() { <-e.calls }()
+	if e.stopped() {
+		return nil, ErrStopped
+	}
 	if !e.budget.reserve() {
 		e.Stop(fmt.Errorf("the budget is exhausted: %v", e.budget))
 		return nil, ErrStopped

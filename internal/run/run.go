@@ -146,7 +146,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 	return e
 }
 
-// Stop makes the engine start no new trials and wait for calls in flight. The
+// Stop makes the engine send no new requests and wait for calls in flight. The
 // error of the run wraps why. To cancel the calls too, cancel the context.
 func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
