@@ -180,8 +180,8 @@ func TestARejectedStudyEndsEarly(t *testing.T) {
 	if code != exitInfrastructure || !strings.Contains(out, "no request of arm k was accepted") || !strings.Contains(out, "not to our liking") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
-	// Five, and those that may have been in flight when they began and ended.
-	if n := p.requests.Load(); n > 5+4+4 {
+	// Five, those in flight when they began, and the trials begun when they ended.
+	if n := p.requests.Load(); n > 5+4+(4+8) {
 		t.Errorf("%d requests before the run ended", n)
 	}
 	bad.Store(false)

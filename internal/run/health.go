@@ -20,7 +20,7 @@ const (
 // A health is what the trials of one arm say about the arm in one stage: whether
 // a failure concerns its item or every request. Trials that ran at the same time
 // end in any order, and rejections come back fastest, so each limit is raised by
-// the number of trials that were open when the series began.
+// the number of other trials that are open during the series.
 type health struct {
 	mu       sync.Mutex
 	arm      string
@@ -112,8 +112,9 @@ func (e *Engine) settle(h *health, t eval.Trial, r result) error {
 			return err
 		}
 		if h.failed == 0 {
-			h.mostFailed = max(leastFailed+others, int(e.settings.MaxFailed*float64(h.planned))+1)
+			h.mostFailed = int(e.settings.MaxFailed*float64(h.planned)) + 1
 		}
+		h.mostFailed = max(h.mostFailed, leastFailed+others)
 		if h.failed++; h.failed < h.mostFailed {
 			return nil
 		}
@@ -129,8 +130,9 @@ func (e *Engine) settle(h *health, t eval.Trial, r result) error {
 		}
 	}
 	if len(h.rejected) == 0 {
-		h.rejected, h.mostRejected = map[string]bool{}, inARow+others
+		h.rejected, h.mostRejected = map[string]bool{}, 0
 	}
+	h.mostRejected = max(h.mostRejected, inARow+others)
 	h.rejected[t.Item] = true
 	switch {
 	case len(h.rejected) < h.mostRejected:
