@@ -282,3 +282,35 @@ func TestMissingUsage(t *testing.T) {
 		}
 	}
 }
+
+// A judged is a bench whose judge asks once a trial and keeps the error.
+type judged struct{ eval.Bench }
+
+func (judged) Arms() []eval.Arm { return []eval.Arm{{ID: "a", Judges: []string{"m"}}} }
+
+func (judged) Judge(ctx context.Context, t eval.Trial, _ eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+	_, err := ask.Ask(ctx, "judge", eval.Request{Model: "m", Item: t.Item})
+	var call *run.CallError
+	if errors.As(err, &call) && !call.Fatal() {
+		return []eval.Verdict{{Step: "judge", Err: err.Error()}}, nil
+	}
+	return []eval.Verdict{{Step: "judge", Data: []byte("yes")}}, err
+}
+
+// A judge that rejects an item leaves its verdict out, and one that rejects all ends
+// the run without verdicts.
+func TestRejectionsOfAJudge(t *testing.T) {
+	for rejected, want := range map[int]int{1: 40, 40: 0} {
+		c := series(func(item int) error {
+			if item < rejected {
+				return rejection
+			}
+			return nil
+		})
+		j := newMemory()
+		err := run.New(quick, j, models(c), run.Spent{}, nil).Judge(t.Context(), judged{}, nil, trials(40, false))
+		if (err != nil) != (want == 0) || j.judged != want {
+			t.Errorf("%d rejected: %d judged, %v", rejected, j.judged, err)
+		}
+	}
+}

@@ -24,6 +24,7 @@ type memory struct {
 	outcomes map[eval.Trial]eval.Outcome
 	full     bool
 	sent     int // attempts recorded
+	judged   int // trials
 }
 
 func newMemory() *memory {
@@ -66,7 +67,12 @@ func (m *memory) Outcome(t eval.Trial, o eval.Outcome) error {
 	return nil
 }
 
-func (m *memory) Judged(eval.Trial, []eval.Verdict) error { return nil }
+func (m *memory) Judged(eval.Trial, []eval.Verdict) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.judged++
+	return nil
+}
 
 // steps is a bench whose trials ask a number of steps, one after the other.
 type steps struct {

@@ -97,8 +97,7 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 			return nil, explain(db.path, err)
 		}
 	}
-	if err := conn.QueryRowContext(ctx, `INSERT INTO sessions (run, process, version) VALUES (?, ?, ?) RETURNING id`,
-		run.N, j.process, run.Version).Scan(&j.session); err != nil {
+	if err := conn.QueryRowContext(ctx, `INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, run.N, j.process).Scan(&j.session); err != nil {
 		conn.Close()
 		return nil, explain(db.path, err)
 	}

@@ -3,8 +3,7 @@
 CREATE TABLE sessions (
   id      INTEGER PRIMARY KEY,
   run     INTEGER NOT NULL REFERENCES runs (n),
-  process TEXT NOT NULL,              -- host:process id
-  version TEXT NOT NULL               -- of the program
+  process TEXT NOT NULL               -- host:process id
 );
 
 -- One row a request that was sent, written before it is sent, so that a crash
