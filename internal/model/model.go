@@ -120,7 +120,7 @@ func unreachable(err error) (remedy string, ok bool) {
 		return "check that the server is running and that its URL (base_url) is correct", true
 	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
 		return "check the network and the URL (base_url)", true
-	case errors.As(err, &lookup) && lookup.IsNotFound:
+	case errors.As(err, &lookup):
 		return "check the host in the URL (base_url) and the network", true
 	case errors.As(err, &certificate):
 		return "check the host in the URL (base_url) and the server's certificate, or add its authority to those of the system (SSL_CERT_FILE)", true
