@@ -156,7 +156,7 @@ type exported struct {
 
 var tables = map[string]exported{
 	"calls": {strings.Fields(`item arm replicate step provider model model_version request_id text tool_calls stop_reason input_tokens
-		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key`), callRows},
+		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key sent_at process usage_estimated sent`), callRows},
 	"outcomes": {strings.Fields(`item arm replicate outcome reason notes detail output`), outcomeRows},
 	"scores":   {strings.Fields(`item arm replicate unit metric num den unscored`), scoreRows},
 	"summary":  {strings.Fields(`arm metric stratum value low high items clusters num den unscored method`), summaryRows},
@@ -195,10 +195,27 @@ func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, er
 			kind = eval.ErrRefused
 		}
 		p := &c.Response
+		var sentAt, process any // unknown in stores of earlier formats
+		if n := len(c.Sent); n > 0 {
+			sentAt, process = timestamp(c.Sent[n-1].At), c.Sent[n-1].Process
+		}
 		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
 			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, orNil(eval.Number(c.CostUSD)), c.LatencyMS,
-			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key}
+			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent)}
 	})
+}
+
+func timestamp(micros int64) string {
+	return time.UnixMicro(micros).UTC().Format("2006-01-02T15:04:05.000000Z")
+}
+
+// requests lists the requests that were sent for a call.
+func requests(sent []eval.Attempt) []map[string]any {
+	shown := make([]map[string]any, 0, len(sent))
+	for _, s := range sent {
+		shown = append(shown, map[string]any{"at": timestamp(s.At), "process": s.Process, "ended": s.Ended, "error_kind": string(s.Err)})
+	}
+	return shown
 }
 
 // toolCalls shows arguments as JSON if they are valid, else as text.

@@ -43,6 +43,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
 	a.say("spent    %s, %s, $%.4f", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), s.CostUSD)
+	if s.Estimated > 0 {
+		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))
+	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}

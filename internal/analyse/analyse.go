@@ -164,6 +164,7 @@ func (a *Analysis) addTo(arm string, add func(*Arm)) {
 
 func (a *Arm) addCalls(n eval.ArmCalls) {
 	cost := Number(n.CostUSD)
+	a.Estimated += n.Estimated
 	if n.Unpriced > 0 {
 		cost = Undefined()
 	}
@@ -407,6 +408,9 @@ func warnings(a *Analysis) []string {
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
 			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials")))
+		}
+		if arm.Estimated > 0 {
+			w = append(w, fmt.Sprintf("%s: the provider did not count the tokens of %s; tokens and costs are estimated, on the high side", arm.ID, text.Plural(arm.Estimated, "answer", "answers")))
 		}
 		if len(arm.Versions) > 1 {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))

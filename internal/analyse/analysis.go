@@ -119,7 +119,8 @@ type Arm struct {
 	OutputTokens int    `json:"output_tokens"`
 	CachedTokens int    `json:"cached_tokens"`
 	Reasoning    int    `json:"reasoning_tokens"`
-	CostUSD      Number `json:"cost_usd"` // undefined if a price is unknown
+	CostUSD      Number `json:"cost_usd"`                  // undefined if a price is unknown
+	Estimated    int    `json:"estimated_calls,omitempty"` // answers, judges' included, whose usage is estimated
 	// LatencyMS is the latency of answered calls, if the study reports it.
 	LatencyMS    *Latency `json:"latency_ms,omitempty"`
 	JudgeCalls   int      `json:"judge_calls,omitempty"`

@@ -269,6 +269,7 @@ type Usage struct {
 
 	CachedInInput     bool // Input already counts Cached (OpenAI, Gemini)
 	ReasoningInOutput bool // Output already counts Reasoning (OpenAI, Anthropic)
+	Estimated         bool // counts that the provider did not send were estimated
 }
 
 // TotalInput returns all input tokens, independent of the provider's counting.
@@ -332,7 +333,7 @@ const (
 	ErrOverloaded  ErrorKind = "overloaded"   // 529, or 503 with this reason
 	ErrUnavailable ErrorKind = "unavailable"  // other 5xx, connection lost
 	ErrTimeout     ErrorKind = "timeout"      // no answer in time
-	ErrAuth        ErrorKind = "auth"         // 401, 403: no retry helps
+	ErrAuth        ErrorKind = "auth"         // 401, 402, 403: no retry helps
 	ErrBadRequest  ErrorKind = "bad_request"  // 400, 404, 413, 422: no retry helps
 	ErrRefused     ErrorKind = "refused"      // a safety system refused; an outcome, not a failure
 	ErrMalformed   ErrorKind = "malformed"    // the server's answer could not be parsed
@@ -351,9 +352,22 @@ type Call struct {
 	Response  Response
 	ErrKind   ErrorKind
 	Err       string
-	Attempts  int     // requests sent for this answer, the first included
-	CostUSD   float64 // NaN if the price is unknown
-	LatencyMS float64 // of the last attempt
+	Attempts  int       // requests sent for this answer, the first included
+	Sent      []Attempt // the requests, oldest first; earlier formats of stores have none
+	CostUSD   float64   // NaN if the price is unknown
+	LatencyMS float64   // of the last attempt
+}
+
+// An Attempt is one request sent for a call.
+type Attempt struct {
+	N       int    // number of the request in its session, from 1; set by the journal
+	At      int64  // when it was sent: microseconds since 1970, UTC
+	Process string // the process that sent it, as host:id; set by the journal
+	Ended   bool   // an answer or an error came back
+	Err     ErrorKind
+	// Tokens and CostUSD are estimates, for a request whose end is unknown.
+	Tokens  int
+	CostUSD float64
 }
 
 // Stage distinguishes calls of arms from calls of judges.

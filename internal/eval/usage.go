@@ -12,6 +12,7 @@ type ArmCalls struct {
 	Reasoning int
 	CostUSD   float64
 	Unpriced  int // answered calls with unknown cost
+	Estimated int // answered calls whose usage is estimated
 }
 
 // An ArmLatency is the median and the 95th percentile, by nearest rank, of the

@@ -81,7 +81,7 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	}
 	x, spent := r.Study.Execution, left.progress
 	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
-		Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
+		MaxFailed: *x.MaxFailed, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
 		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost}, a.Observer)
 	defer stopOn(a.Stop, engine)()
 
@@ -160,9 +160,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		index[id] = len(plans)
 		plans = append(plans, run.ArmPlan{Arm: id})
 	}
-	done := left.progress.Done
+	done, failed := left.progress.Done, left.progress.Failed
 	if stage == eval.StageJudge {
-		done = left.progress.Judged
+		done, failed = left.progress.Judged, left.progress.Unjudged
 	}
 	for seq := range r.Plan.Len() {
 		p := &plans[index[r.Plan.Trial(seq).Arm]]
@@ -170,7 +170,7 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		if done[seq] {
 			p.Done++
 		}
-		if stage == eval.StageRun && left.progress.Failed[seq] {
+		if failed[seq] {
 			p.Failed++
 		}
 	}

@@ -24,6 +24,7 @@ type Status struct {
 	Calls       int           `json:"calls"`
 	Tokens      int           `json:"tokens"`
 	CostUSD     float64       `json:"cost_usd"`
+	Estimated   int           `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
 	Events      []store.Event `json:"events,omitempty"`
 }
 
@@ -35,7 +36,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		return Status{}, err
 	}
 	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
-		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost}
+		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Estimated: p.Estimated}
 	if wasJudged(r) {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
 	}

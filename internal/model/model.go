@@ -9,12 +9,14 @@ package model
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -37,10 +39,13 @@ type Error struct {
 	RequestID  string
 	Message    string // from the server, without keys
 	Remedy     string // what the user can do, or ""
-	// TooLong: the input exceeds the model's context. The one bad request that
-	// is about the item and not about the study.
-	TooLong bool
-	Err     error
+	// Unreachable means that nobody received the request, and nobody will receive
+	// another one before someone acts: connection refused, unknown host, invalid
+	// certificate.
+	Unreachable bool
+	// Exited means that the process of a pipeline exited before its first answer.
+	Exited bool
+	Err    error
 }
 
 func (e *Error) Error() string {
@@ -58,6 +63,13 @@ func (e *Error) Error() string {
 }
 
 func (e *Error) Unwrap() error { return e.Err }
+
+// Rejected reports whether the provider read the request and rejected it, for
+// what the study asks or for what the item contains. Gateways send a 403 for the
+// latter, too.
+func (e *Error) Rejected() bool {
+	return e.Kind == eval.ErrBadRequest || e.Status == http.StatusForbidden
+}
 
 // KindOfStatus classes an HTTP status that is not a success.
 func KindOfStatus(status int) eval.ErrorKind {
@@ -93,7 +105,29 @@ func FromTransport(ctx context.Context, err error) *Error {
 	case ctx.Err() != nil:
 		return &Error{Kind: eval.ErrUnavailable, Err: context.Cause(ctx)}
 	}
-	return &Error{Kind: eval.ErrUnavailable, Err: err}
+	remedy, unreachable := unreachable(err)
+	return &Error{Kind: eval.ErrUnavailable, Err: err, Unreachable: unreachable, Remedy: remedy}
+}
+
+// unreachable reports whether an error means that nobody receives requests, and
+// what the user can do.
+func unreachable(err error) (remedy string, ok bool) {
+	var lookup *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var header tls.RecordHeaderError
+	switch {
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "check that the server is running and that its URL (base_url) is correct", true
+	case errors.Is(err, syscall.EHOSTUNREACH), errors.Is(err, syscall.ENETUNREACH):
+		return "check the network and the URL (base_url)", true
+	case errors.As(err, &lookup):
+		return "check the host in the URL (base_url) and the network", true
+	case errors.As(err, &certificate):
+		return "check the host in the URL (base_url) and the server's certificate, or add its authority to those of the system (SSL_CERT_FILE)", true
+	case errors.As(err, &header), errors.Is(err, http.ErrSchemeMismatch):
+		return "the server does not use TLS: write http:// instead of https:// in the URL (base_url)", true
+	}
+	return "", false
 }
 
 // RetryAfter reads how long a server asks to wait: retry-after-ms, or

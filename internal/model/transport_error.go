@@ -6,12 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -151,25 +149,6 @@ func containsAny(text string, phrases ...string) bool {
 	return false
 }
 
-// tooLong reports whether the input exceeds the model's context, in the words
-// of each provider.
-func (c *complaint) tooLong() bool {
-	return c.says(
-		"context_length_exceeded", "exceed_context_size", "request_too_large", "string_above_max_length",
-		"maximum context length", "exceeds the context window", "context window exceeds", // OpenAI, DeepSeek, vLLM, OpenRouter
-		"prompt is too long", "exceed context limit", // Anthropic
-		"input token count", "exceeds the maximum number of tokens", // Gemini
-		"exceeds the available context size", "exceeds the context length", // llama.cpp, Ollama
-		"longer than the maximum model length", "maximum model length of", // vLLM
-		"maximum prompt length",                           // xAI
-		"too large for model with",                        // Mistral
-		"reduce the length of the messages",               // Groq
-		"exceeded model token limit",                      // Moonshot
-		"prompt exceeds max length",                       // Z.AI
-		"input is too long", "max_new_tokens` must be <=", // Bedrock, Together
-	)
-}
-
 // unpaid reports whether the account has no money left. Gemini's "exceeded
 // your current quota" is a rate limit that passes, so the codes decide.
 func (c *complaint) unpaid() bool {
@@ -201,8 +180,6 @@ func (c *complaint) classify(status int) eval.ErrorKind {
 		}
 	}
 	switch {
-	case c.tooLong() && status != http.StatusTooManyRequests, status == http.StatusRequestEntityTooLarge:
-		return eval.ErrBadRequest
 	case status == http.StatusPaymentRequired, c.unpaid(), c.says("api_key_invalid", "api key not valid", "api key expired"):
 		return eval.ErrAuth
 	case (status >= 500 || status == http.StatusTooManyRequests) && c.says("overloaded_error", "engine_overloaded"),
@@ -217,8 +194,6 @@ func (c *complaint) classify(status int) eval.ErrorKind {
 func (c *complaint) classifyWords() eval.ErrorKind {
 	words := strings.ToLower(c.code + " " + c.kind)
 	switch {
-	case c.tooLong():
-		return eval.ErrBadRequest
 	case c.unpaid(), containsAny(words, "auth", "permission", "api_key"):
 		return eval.ErrAuth
 	case containsAny(words, "rate_limit", "resource_exhausted", "too_many"):
@@ -227,7 +202,7 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 		return eval.ErrOverloaded
 	case containsAny(words, "timeout", "deadline_exceeded"):
 		return eval.ErrTimeout
-	case containsAny(words, "invalid", "not_found", "unsupported", "bad_request"):
+	case containsAny(words, "invalid", "not_found", "unsupported", "bad_request", "context_length"):
 		return eval.ErrBadRequest
 	}
 	return eval.ErrUnavailable
@@ -236,7 +211,6 @@ func (c *complaint) classifyWords() eval.ErrorKind {
 // failure makes an [*Error] of an error answer.
 func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
 	e := &Error{Kind: c.classify(x.Status), Status: x.Status, Message: c.message, RequestID: firstOf(x.RequestID(), c.id)}
-	e.TooLong = e.Kind == eval.ErrBadRequest && (c.tooLong() || x.Status == http.StatusRequestEntityTooLarge)
 	if e.RetryAfter = RetryAfter(x.Header, time.Now()); e.RetryAfter == 0 {
 		e.RetryAfter = c.wait
 	}
@@ -249,7 +223,7 @@ func (c *complaint) failure(x *Exchange, keyEnv, name string) *Error {
 
 func (c *complaint) remedy(e *Error, x *Exchange, keyEnv, name string) string {
 	switch {
-	case e.TooLong:
+	case x.Status == http.StatusRequestEntityTooLarge, c.says("context_length_exceeded", "prompt is too long"):
 		return "shorten the item, or use a model with a larger context"
 	case e.Kind == eval.ErrAuth && (c.unpaid() || x.Status == http.StatusPaymentRequired):
 		return "add credit to the provider's account, or raise its spending limit"
@@ -289,14 +263,6 @@ func incomplete(ctx context.Context, x *Exchange) *Error {
 	}
 	e := FromTransport(ctx, err)
 	e.Status = x.Status
-	var lookup *net.DNSError
-	switch {
-	case e.Remedy != "":
-	case errors.Is(err, syscall.ECONNREFUSED):
-		e.Remedy = "check that the server is running and that base_url is correct"
-	case errors.As(err, &lookup) && lookup.IsNotFound:
-		e.Remedy = "check the host in base_url and the network"
-	}
 	return e
 }
 

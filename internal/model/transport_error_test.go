@@ -20,46 +20,6 @@ func failed(status int, body, keyEnv string) *Error {
 	return c.failure(&Exchange{Status: status, Header: http.Header{}}, keyEnv, "m")
 }
 
-// Each provider's own words for an input that exceeds the context, from their
-// documentation and from bug reports.
-func TestTooLong(t *testing.T) {
-	tests := []struct {
-		who    string
-		status int
-		body   string
-	}{
-		{"OpenAI", 400, `{"error":{"message":"This model's maximum context length is 128000 tokens. However, your messages resulted in 150000 tokens. Please reduce the length of the messages.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		{"OpenAI Responses", 400, `{"error":{"message":"Your input exceeds the context window of this model. Please adjust your input and try again.","code":"context_length_exceeded","param":"input"}}`},
-		{"Anthropic", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`},
-		{"Anthropic, both limits", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"input length and ` + "`max_tokens`" + ` exceed context limit: 199000 + 8192 > 200000"}}`},
-		{"Anthropic, bytes", 413, `{"type":"error","error":{"type":"request_too_large","message":"Request exceeds the maximum size"}}`},
-		{"Gemini", 400, `{"error":{"code":400,"message":"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).","status":"INVALID_ARGUMENT"}}`},
-		{"DeepSeek", 400, `{"error":{"message":"This model's maximum context length is 131072 tokens. However, you requested 140000 tokens","type":"invalid_request_error"}}`},
-		{"vLLM", 400, `{"object":"error","message":"This model's maximum context length is 4096 tokens.","type":"BadRequestError","param":null,"code":400}`},
-		{"llama.cpp", 400, `{"error":{"code":400,"message":"the request exceeds the available context size, try increasing it","type":"exceed_context_size_error"}}`},
-		{"Mistral", 400, `{"object":"error","message":"Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length","type":"invalid_request_prompt"}`},
-		{"xAI", 400, `{"code":"Client specified an invalid argument","error":"This model's maximum prompt length is 131072 but the request contains 200000 tokens."}`},
-		{"Groq", 400, `{"error":{"message":"Please reduce the length of the messages or completion.","type":"invalid_request_error","param":"messages","code":"context_length_exceeded"}}`},
-		{"Moonshot", 400, `{"error":{"message":"Invalid request: Your request exceeded model token limit: 8192","type":"invalid_request_error"}}`},
-		{"Z.AI", 400, `{"error":{"code":"1261","message":"Prompt exceeds max length"}}`},
-		{"a proxy", 413, `<html>413 Request Entity Too Large</html>`},
-	}
-	for _, test := range tests {
-		e := failed(test.status, test.body, "KEY")
-		if e.Kind != eval.ErrBadRequest || !e.TooLong || e.Remedy == "" {
-			t.Errorf("%s: got %s, too long %v, remedy %q; want a bad request that is too long", test.who, e.Kind, e.TooLong, e.Remedy)
-		}
-	}
-	for _, body := range []string{
-		`{"error":{"message":"max_tokens: 64001 > 64000, which is the maximum allowed number of output tokens for this model"}}`,
-		`{"error":{"message":"max_tokens is too large: 5000. This model supports at most 4096 completion tokens"}}`,
-	} {
-		if e := failed(400, body, "KEY"); e.TooLong {
-			t.Errorf("%s: is about the study, not about the item", body)
-		}
-	}
-}
-
 // An empty account stops a run as a wrong key does, whatever the status; a
 // limit that passes does not.
 func TestBilling(t *testing.T) {

@@ -273,7 +273,11 @@ func (b *builder) usageTable() *table {
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Legend = []string{"Tokens are as counted by the provider; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
+	source := "Tokens are as counted by the provider"
+	if slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Estimated > 0 }) {
+		source += ", or estimated from the request and the answer where it sent no counts"
+	}
+	t.Legend = []string{source + "; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
 	return t
 }
 

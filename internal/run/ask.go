@@ -21,6 +21,8 @@ type CallError struct {
 	Model string
 	Tries int
 	Err   *model.Error
+
+	dead bool // nobody answers at all
 }
 
 func (e *CallError) Error() string {
@@ -37,16 +39,11 @@ func (e *CallError) Error() string {
 
 func (e *CallError) Unwrap() error { return e.Err }
 
-// Fatal reports whether the error concerns the study and not this call. Every
-// other call would fail too, so the run ends.
+// Fatal reports whether every other call would fail too, so that the run ends: the
+// key is wrong, or nobody answers. Whether a rejected request is the fault of its
+// item or of the study is decided by the trials of its arm.
 func (e *CallError) Fatal() bool {
-	switch e.Err.Kind {
-	case eval.ErrAuth:
-		return true
-	case eval.ErrBadRequest:
-		return !e.Err.TooLong
-	}
-	return false
+	return e.dead || e.Err.Kind == eval.ErrAuth && !e.Err.Rejected()
 }
 
 // retryable reports whether a retry can succeed.
@@ -66,9 +63,13 @@ type asker struct {
 	trial  eval.Trial
 	stage  eval.Stage
 	lookup bool // the journal may hold calls of this trial
+	health *health
 
-	mu    sync.Mutex
-	steps map[string]bool
+	mu       sync.Mutex
+	steps    map[string]bool
+	answered bool       // a request was answered
+	failure  *CallError // of the last request without an answer
+	known    bool       // a request was rejected before, in another session
 }
 
 func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Response, error) {
@@ -90,28 +91,52 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		case ok && c.Key != key:
 			return eval.Response{}, changed(a.trial, step, c.Parts, parts)
 		case ok && c.ErrKind == "":
+			a.note(nil, false)
 			return c.Response, nil
-		case ok && r.Optional && a.engine.final(&c):
+		case ok && r.Optional && a.final(&c):
 			return eval.Response{}, &eval.NoAnswer{Kind: c.ErrKind}
+		case ok && (c.ErrKind == eval.ErrBadRequest || c.ErrKind == eval.ErrAuth):
+			a.note(nil, true)
 		}
 	}
 	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
 	err := a.send(ctx, m, &r, call)
-	if failed, ok := err.(*CallError); ok && r.Optional && (failed.Err.TooLong || a.engine.final(call)) {
-		err = &eval.NoAnswer{Kind: failed.Err.Kind}
+	failed, ok := err.(*CallError)
+	switch {
+	case ok && r.Optional && !failed.Fatal() && a.final(call):
+		return call.Response, &eval.NoAnswer{Kind: failed.Err.Kind}
+	case ok, err == nil:
+		a.note(failed, false)
 	}
 	return call.Response, err
 }
 
+// note keeps how a request ended: in an answer if failed is nil. known means that
+// the journal has a rejection of the same request.
+func (a *asker) note(failed *CallError, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	switch {
+	case known:
+		a.known = true
+	case failed == nil:
+		a.answered = true
+	default:
+		a.failure = failed
+	}
+}
+
 // final reports whether a failed call used all its retries. A canceled call, one
 // that the provider delays for too long, and one that may be the study's fault
-// are not final.
-func (e *Engine) final(c *eval.Call) bool {
+// are not final: a rejection is while no trial of the arm has succeeded.
+func (a *asker) final(c *eval.Call) bool {
 	switch c.ErrKind {
-	case eval.ErrAuth, eval.ErrBadRequest:
+	case eval.ErrAuth:
 		return false
+	case eval.ErrBadRequest:
+		return a.health.isProven()
 	}
-	return !retryable(c.ErrKind) || c.Attempts > len(e.settings.Retries)
+	return !retryable(c.ErrKind) || c.Attempts > len(a.engine.settings.Retries)
 }
 
 func (a *asker) claim(step string) error {
@@ -136,33 +161,62 @@ func changed(t eval.Trial, step string, was, now []eval.Part) error {
 // fails and can be retried later.
 const longestWait = 10 * time.Minute
 
+// soon is the longest delay before a request to a provider that nobody has
+// reached yet is repeated.
+const soon = time.Second
+
 // send sends the request until it has an answer, no retry is left, or the run
 // stops. It records the result before it returns.
 func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.Call) error {
 	e := a.engine
+	estimate := estimateOf(r)
+	answered := e.lines[m.Group].count()
 	for try := 0; ; try++ {
-		failure, err := a.attempt(ctx, m, r, call, try)
+		failure, err := a.attempt(ctx, m, r, call, estimate)
 		if failure == nil || err != nil {
 			return err
 		}
+		fresh, dead := a.unheard(m, failure)
+		last := try >= len(e.settings.Retries)
+		switch {
+		case dead, last && failure.Unreachable && e.lines[m.Group].count() == answered:
+			return e.lost(call, r.Model, failure)
+		case !fresh && (last || !retryable(failure.Kind)):
+			return e.giveUp(call, r.Model, failure)
+		}
 		wait := failure.RetryAfter
-		if wait <= 0 {
+		if wait <= 0 && !last {
 			wait = e.settings.Retries[try]
+		}
+		if fresh {
+			wait = min(wait, soon)
 		}
 		if wait > longestWait {
 			return e.giveUp(call, r.Model, failure)
 		}
 		e.watch.event(Event{Kind: "retry", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: failure.Error(), Wait: wait})
 		if !a.seat.park(func() bool { return e.sleep(ctx, wait) }) {
-			// Requests sent count even if the run is resumed.
-			return errors.Join(ErrStopped, e.journal.Append(asFailed(call, failure)))
+			return ErrStopped
 		}
 	}
 }
 
-// attempt sends the request once. It returns a failure to retry, or a final
-// result: a nil error means the answer is on disk.
-func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, try int) (*model.Error, error) {
+// unheard reports whether nobody has answered in this session, and whether nobody
+// is going to. An item may crash a pipeline, but not one that answered before.
+func (a *asker) unheard(m *Model, failure *model.Error) (fresh, dead bool) {
+	l := a.engine.lines[m.Group]
+	if failure.Unreachable || failure.Exited && !a.health.isProven() {
+		return l.miss()
+	}
+	if !failure.Exited {
+		l.heard()
+	}
+	return false, false
+}
+
+// attempt sends the request once. It returns a failure that may be retried, or a
+// final result: a nil error means the answer is on disk.
+func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *eval.Call, estimate eval.Usage) (*model.Error, error) {
 	e := a.engine
 	g := e.gates[m.Group]
 	generation, ok := a.admit(ctx, g, e.paces[r.Model])
@@ -177,15 +231,30 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		return nil, ErrStopped
 	}
 	defer func() { <-e.calls }()
+	if e.stopped() {
+		return nil, ErrStopped
+	}
 	if !e.budget.reserve() {
 		e.Stop(fmt.Errorf("the budget is exhausted: %v", e.budget))
 		return nil, ErrStopped
 	}
 	call.Attempts++
+	call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: orZero(costOf(m, estimate))})
+	sent := &call.Sent[len(call.Sent)-1]
+	if err := e.journal.Attempt(call, e.budget.limited()); err != nil {
+		return nil, err
+	}
 	response, latency, err := e.complete(ctx, m, r)
+	call.LatencyMS = latency
 	if err == nil {
 		ended = took
-		call.Response, call.LatencyMS, call.CostUSD = response, latency, costOf(m, response.Usage)
+		response.Usage = credible(response.Usage)
+		if m.Cost != nil {
+			countMissing(&response, estimate)
+		}
+		sent.Ended = true
+		call.Response, call.CostUSD = response, costOf(m, response.Usage)
+		e.lines[m.Group].heard()
 		e.paces[r.Model].used(response.Usage)
 		e.budget.add(response.Usage, call.CostUSD)
 		e.watch.answered(call)
@@ -198,11 +267,16 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
 	}
-	if retryable(failure.Kind) && try < len(e.settings.Retries) {
-		return failure, nil
-	}
-	call.LatencyMS = latency
-	return failure, e.giveUp(call, r.Model, failure)
+	sent.Ended, sent.Err = true, failure.Kind
+	return failure, e.journal.Attempt(call, false)
+}
+
+// lost returns the error of a call that nobody received. The call is not recorded:
+// it is asked when the run is resumed.
+func (e *Engine) lost(call *eval.Call, modelID string, failure *model.Error) error {
+	final := &CallError{Trial: call.Trial, Step: call.Step, Model: modelID, Tries: call.Attempts, Err: failure, dead: true}
+	e.watch.event(Event{Kind: "failed", Trial: call.Trial, Step: call.Step, Error: failure.Kind, Note: final.Error()})
+	return final
 }
 
 // giveUp records a call as finally failed and returns its error.
@@ -247,6 +321,14 @@ func (e *Engine) complete(ctx context.Context, m *Model, r *eval.Request) (eval.
 	begun := time.Now()
 	response, err := m.Client.Complete(ctx, r)
 	return response, float64(time.Since(begun).Microseconds()) / 1000, err
+}
+
+// orZero returns a cost, or 0 if it is unknown.
+func orZero(cost float64) float64 {
+	if math.IsNaN(cost) {
+		return 0
+	}
+	return cost
 }
 
 func costOf(m *Model, u eval.Usage) float64 {

@@ -2,7 +2,6 @@ package run
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"sync"
 
@@ -22,6 +21,7 @@ type Spent Budget
 
 // A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
 // are known only afterwards, so calls in flight can exceed those two limits.
+// Requests of an earlier session whose end is unknown count as estimated.
 type ledger struct {
 	mu     sync.Mutex
 	budget Budget
@@ -40,13 +40,14 @@ func (l *ledger) reserve() bool {
 	return true
 }
 
+// limited reports whether there is a budget.
+func (l *ledger) limited() bool { return l.budget != Budget{} }
+
 func (l *ledger) add(u eval.Usage, cost float64) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.spent.Tokens += u.TotalInput() + u.TotalOutput()
-	if !math.IsNaN(cost) {
-		l.spent.Cost += cost
-	}
+	l.spent.Cost += orZero(cost)
 }
 
 func (l *ledger) total() Spent {

@@ -12,6 +12,29 @@
 // At most Concurrency calls are in flight. A call counts until its answer is on
 // disk, so a crash repeats no more calls than that. Trials that wait for a retry
 // or a limit hold no place, so a failing provider does not block the others.
+//
+// # Failures
+//
+// A call that fails is retried by the schedule of the study, unless no retry helps.
+// What then fails is the trial, which is counted, or the run:
+//
+//   - A wrong key, or an account without credit, ends the run.
+//   - A rejected request (HTTP 400, 403, 404, 413, 422 …) is the failure of its trial
+//     once a trial of the same arm has succeeded. Until then, rejected trials are
+//     held and not recorded. Five items of one arm in a row end the run, and so does
+//     an arm whose every trial was rejected.
+//   - A provider that nobody runs (connection refused, unknown host, invalid
+//     certificate) ends the run at the third request if it has not answered in this
+//     session, else when a call has used its retries and no other was answered
+//     meanwhile. So does a pipeline that exits before its first answer.
+//   - Ten trials of one arm that fail in a row, begun after its last success, end the
+//     run if they are more than the study's share of failed trials.
+//
+// # Budget
+//
+// Every request is in the journal with its time. With a budget it is there before it
+// is sent, with an estimate of its tokens, so after a crash no request is forgotten. If
+// a provider does not count the tokens of an answer, they are estimated.
 package run
 
 import (
@@ -28,8 +51,11 @@ import (
 
 // A Journal records calls, outcomes and verdicts. It is safe for concurrent use.
 type Journal interface {
-	// Append returns when the call is durable.
+	// Append returns when the call and its last attempt are durable.
 	Append(*eval.Call) error
+	// Attempt records the last attempt of a call, before it is sent or after it
+	// failed. With wait, it returns when the attempt is durable.
+	Attempt(c *eval.Call, wait bool) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
 	// Outcome and Judged need not wait for the disk: their records can be
 	// recomputed from the calls.
@@ -59,6 +85,7 @@ type Settings struct {
 	Timeout     time.Duration   // of one attempt
 	Delay       time.Duration   // between replicates of one item and arm
 	Budget      Budget
+	MaxFailed   float64 // share of the trials of an arm that may fail in a row
 }
 
 // A Task is one trial to do. Called means that the journal may have calls of the
@@ -79,12 +106,16 @@ type Engine struct {
 	journal  Journal
 	models   map[string]*Model
 	gates    map[string]*gate
+	lines    map[string]*line // by group, as the gates
 	paces    map[string]*pace
 	calls    chan struct{} // places for calls, until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
 	budget   *ledger
 	watch    *watch
+
+	healthMu sync.Mutex
+	health   map[string]*health // by arm, in the current stage
 
 	stopping chan struct{}
 	stopOnce sync.Once
@@ -94,7 +125,7 @@ type Engine struct {
 // New makes an engine. spent is the previous usage of the run.
 func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observer) *Engine {
 	s.Concurrency = max(1, s.Concurrency)
-	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, paces: map[string]*pace{},
+	e := &Engine{settings: s, journal: j, models: models, gates: map[string]*gate{}, lines: map[string]*line{}, paces: map[string]*pace{},
 		calls:    make(chan struct{}, s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
@@ -109,12 +140,13 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		if g := e.gates[m.Group]; g == nil || ceiling < g.ceiling {
 			e.gates[m.Group] = newGate(ceiling)
 		}
+		e.lines[m.Group] = &line{}
 		e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
 	}
 	return e
 }
 
-// Stop makes the engine start no new trials and wait for calls in flight. The
+// Stop makes the engine send no new requests and wait for calls in flight. The
 // error of the run wraps why. To cancel the calls too, cancel the context.
 func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
@@ -135,15 +167,18 @@ func (e *Engine) stopped() bool {
 
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
-	return e.each(ctx, eval.StageRun, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
+	return e.each(ctx, eval.StageRun, planned, tasks, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		outcome, err := bench.Perform(ctx, t.Trial, ask)
+		var call *CallError
 		if err != nil {
-			var failed bool
-			if outcome, failed = asFailure(err); !failed {
-				return false, err
+			if !errors.As(err, &call) || call.Fatal() {
+				return result{}, err
 			}
+			outcome = eval.Outcome{Kind: eval.Failed, Reason: string(call.Err.Kind), Detail: call.Error()}
 		}
-		return outcome.Kind == eval.Failed, e.journal.Outcome(t.Trial, outcome)
+		failed := outcome.Kind == eval.Failed
+		return result{succeeded: !failed, failed: failed, why: call,
+			record: func() error { return e.journal.Outcome(t.Trial, outcome) }}, nil
 	})
 }
 
@@ -154,33 +189,27 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 	for _, arm := range bench.Arms() {
 		judged[arm.ID] = len(arm.Judges) > 0
 	}
-	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask eval.Asker) (bool, error) {
-		if !judged[t.Trial.Arm] {
-			return false, e.journal.Judged(t.Trial, nil)
+	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask *asker) (result, error) {
+		var verdicts []eval.Verdict
+		if judged[t.Trial.Arm] {
+			var err error
+			if verdicts, err = bench.Judge(ctx, t.Trial, t.Outcome, ask); err != nil {
+				return result{}, err
+			}
 		}
-		verdicts, err := bench.Judge(ctx, t.Trial, t.Outcome, ask)
-		if err != nil {
-			return false, err
-		}
-		failed := false
+		r := result{record: func() error { return e.journal.Judged(t.Trial, verdicts) }}
 		for _, v := range verdicts {
-			failed = failed || v.Err != ""
+			r.failed = r.failed || v.Err != ""
 		}
-		return failed, e.journal.Judged(t.Trial, verdicts)
+		// A verdict keeps only the text of its error.
+		if r.succeeded = ask.answered; !r.succeeded {
+			r.why = ask.failure
+		}
+		return r, nil
 	})
 }
 
-// asFailure turns an error that ended a trial into the outcome failed, unless
-// it must end the run.
-func asFailure(err error) (eval.Outcome, bool) {
-	var call *CallError
-	if !errors.As(err, &call) || call.Fatal() {
-		return eval.Outcome{}, false
-	}
-	return eval.Outcome{Kind: eval.Failed, Reason: string(call.Err.Kind), Detail: call.Error()}, true
-}
-
-type doFunc func(context.Context, Task, eval.Asker) (failed bool, err error)
+type doFunc func(context.Context, Task, *asker) (result, error)
 
 // each executes tasks concurrently until all are done, one of them ends the run,
 // or the engine is stopped.
@@ -189,6 +218,9 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	defer cancel(nil)
 	stopWatch := e.watch.begin(stage, planned, e.budget)
 	defer stopWatch()
+	e.healthMu.Lock()
+	e.health = healths(planned)
+	e.healthMu.Unlock()
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var first error
@@ -228,8 +260,10 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 		return first
 	case e.stopped():
 		return fmt.Errorf("%w: %w", ErrStopped, e.stopWhy)
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
 	}
-	return context.Cause(ctx)
+	return e.unsettled(planned)
 }
 
 // one executes one task and updates the watch.
@@ -237,12 +271,24 @@ func (e *Engine) one(ctx context.Context, stage eval.Stage, t Task, place *seat,
 	if e.stopped() {
 		return ErrStopped
 	}
-	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called}
-	failed, err := do(ctx, t, ask)
-	if err == nil {
-		e.watch.done(t.Trial.Arm, failed)
+	h := e.healthOf(t.Trial.Arm)
+	before := h.begin()
+	defer h.end()
+	ask := &asker{engine: e, seat: place, trial: t.Trial, stage: stage, lookup: t.Called, health: h}
+	r, err := do(ctx, t, ask)
+	if err != nil {
+		return err
 	}
-	return err
+	record := r.record
+	r.record = func() error {
+		err := record()
+		if err == nil {
+			e.watch.done(t.Trial.Arm, r.failed)
+		}
+		return err
+	}
+	r.before, r.known = before, ask.known
+	return e.settle(h, t.Trial, r)
 }
 
 // cells groups tasks that must run in sequence: with a delay between replicates,

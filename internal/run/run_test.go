@@ -23,6 +23,8 @@ type memory struct {
 	calls    map[string]eval.Call
 	outcomes map[eval.Trial]eval.Outcome
 	full     bool
+	sent     int // attempts recorded
+	judged   int // trials
 }
 
 func newMemory() *memory {
@@ -41,6 +43,16 @@ func (m *memory) Append(c *eval.Call) error {
 	return nil
 }
 
+func (m *memory) Attempt(*eval.Call, bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.full {
+		return errors.New("disk full")
+	}
+	m.sent++
+	return nil
+}
+
 func (m *memory) Lookup(_ context.Context, t eval.Trial, s eval.Stage, step string) (eval.Call, bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -55,7 +67,12 @@ func (m *memory) Outcome(t eval.Trial, o eval.Outcome) error {
 	return nil
 }
 
-func (m *memory) Judged(eval.Trial, []eval.Verdict) error { return nil }
+func (m *memory) Judged(eval.Trial, []eval.Verdict) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.judged++
+	return nil
+}
 
 // steps is a bench whose trials ask a number of steps, one after the other.
 type steps struct {
@@ -201,7 +218,6 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 			{"two failures", failing(2, model.Error{Kind: eval.ErrUnavailable}), 40 * time.Second, eval.OK, "", 3},
 			{"retry-after", failing(1, model.Error{Kind: eval.ErrRateLimited, RetryAfter: 7 * time.Second}), 7 * time.Second, eval.OK, "", 2},
 			{"never", failing(99, model.Error{Kind: eval.ErrMalformed}), 40 * time.Second, eval.Failed, "malformed", 3},
-			{"too long an input", failing(99, model.Error{Kind: eval.ErrBadRequest, TooLong: true}), 0, eval.Failed, "bad_request", 1},
 		} {
 			j := newMemory()
 			begun := time.Now()
@@ -451,6 +467,8 @@ func TestReplicatesNeverShareAKey(t *testing.T) {
 	}
 }
 
+var errKilled = errors.New("killed")
+
 // TestAnOptionalStepMayFail: the trial continues without the answer. When it is
 // performed again, the failure is the same and no request is repeated. An error in
 // the study still ends the run.
@@ -470,7 +488,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 				return eval.Outcome{}, err
 			}
 			if died {
-				return eval.Outcome{}, errors.New("killed")
+				return eval.Outcome{}, errKilled
 			}
 			return eval.Outcome{Kind: eval.OK, Data: []byte(said)}, nil
 		}}
@@ -482,8 +500,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 		}{
 			{model.Error{Kind: eval.ErrUnavailable}, 4, "no answer: unavailable", false},
 			{model.Error{Kind: eval.ErrRefused}, 2, "no answer: refused", false},
-			{model.Error{Kind: eval.ErrBadRequest, TooLong: true}, 2, "no answer: bad_request", false},
-			{model.Error{Kind: eval.ErrBadRequest}, 1, "", true},
+			{model.Error{Kind: eval.ErrBadRequest}, 1, "", true}, // of the only trial
 			{model.Error{Kind: eval.ErrAuth}, 1, "", true},
 			{model.Error{Kind: eval.ErrRateLimited, RetryAfter: time.Hour}, 1, "", false}, // the trial failed, to be retried later
 		} {
@@ -499,8 +516,7 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 			if failing.n.Load() != c.requests {
 				t.Errorf("%v: %d requests, want %d", c.failure.Kind, failing.n.Load(), c.requests)
 			}
-			var call *run.CallError
-			if fatal := errors.As(err, &call) && call.Fatal(); fatal != c.fatal {
+			if fatal := err != nil && !errors.Is(err, errKilled); fatal != c.fatal {
 				t.Errorf("%v: ends the run: %v (%v)", c.failure.Kind, fatal, err)
 			}
 			if c.want == "" {
@@ -510,14 +526,11 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 				continue
 			}
 			died = false
-			healthy, asked := replying(nil), int64(0)
-			if c.failure.TooLong { // may be the study's fault, so the request is repeated and is still too long
-				healthy, asked = &client{complete: failing.complete}, 1
-			}
+			healthy := replying(nil)
 			if err := run.New(quick, j, models(healthy), run.Spent{}, nil).Perform(t.Context(), bench, nil, trials(1, true)); err != nil {
 				t.Fatalf("%v: %v", c.failure.Kind, err)
 			}
-			if o := j.outcomes[trial]; o.Kind != eval.OK || string(o.Data) != c.want || healthy.n.Load() != asked {
+			if o := j.outcomes[trial]; o.Kind != eval.OK || string(o.Data) != c.want || healthy.n.Load() != 0 {
 				t.Errorf("%v: continued as %s %q with %d requests", c.failure.Kind, o.Kind, o.Data, healthy.n.Load())
 			}
 		}

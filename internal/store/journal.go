@@ -6,8 +6,11 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -18,7 +21,11 @@ type Journal struct {
 	db   *DB
 	run  *Run
 	conn *sql.Conn
-	stmt struct{ call, calls, outcome, outcomes, verdict, judged *sql.Stmt }
+	stmt struct{ call, calls, attempt, attempts, outcome, outcomes, verdict, judged *sql.Stmt }
+
+	session int64
+	process string
+	sent    atomic.Int64 // requests of the session
 
 	mu      sync.Mutex
 	next    *group // entries of the next commit
@@ -37,10 +44,18 @@ const maxQueued = 2048
 // group is the entries of one transaction.
 type group struct {
 	calls    []*eval.Call
+	attempts []attempt
 	outcomes []stored
 	verdicts []judgedEntry
 	done     chan struct{}
 	err      error
+}
+
+type attempt struct {
+	trial int64
+	stage eval.Stage
+	step  string
+	eval.Attempt
 }
 
 type stored struct {
@@ -56,7 +71,7 @@ type judgedEntry struct {
 
 func newGroup() *group { return &group{done: make(chan struct{})} }
 
-func (g *group) size() int { return len(g.calls) + len(g.outcomes) + len(g.verdicts) }
+func (g *group) size() int { return len(g.calls) + len(g.attempts) + len(g.outcomes) + len(g.verdicts) }
 
 // Journal opens the journal of a run for writing. Close it before the store.
 func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
@@ -67,13 +82,14 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 	if err != nil {
 		return nil, explain(db.path, err)
 	}
-	j := &Journal{db: db, run: run, conn: conn, next: newGroup(), done: make(chan struct{})}
+	j := &Journal{db: db, run: run, conn: conn, process: process(), next: newGroup(), done: make(chan struct{})}
 	j.queued, j.room = sync.NewCond(&j.mu), sync.NewCond(&j.mu)
 	for _, p := range []struct {
 		stmt **sql.Stmt
 		text string
 	}{
 		{&j.stmt.call, upsertCall(1)}, {&j.stmt.calls, upsertCall(atOnce)},
+		{&j.stmt.attempt, upsertAttempt(1)}, {&j.stmt.attempts, upsertAttempt(atOnce)},
 		{&j.stmt.outcome, upsertOutcome(1)}, {&j.stmt.outcomes, upsertOutcome(atOnce)}, {&j.stmt.verdict, insertVerdict}, {&j.stmt.judged, `INSERT OR IGNORE INTO judged (trial) VALUES (?)`},
 	} {
 		if *p.stmt, err = conn.PrepareContext(ctx, p.text); err != nil {
@@ -81,8 +97,21 @@ func (db *DB) Journal(ctx context.Context, run *Run) (*Journal, error) {
 			return nil, explain(db.path, err)
 		}
 	}
+	if err := conn.QueryRowContext(ctx, `INSERT INTO sessions (run, process) VALUES (?, ?) RETURNING id`, run.N, j.process).Scan(&j.session); err != nil {
+		conn.Close()
+		return nil, explain(db.path, err)
+	}
 	go j.write()
 	return j, nil
+}
+
+// process names this process.
+func process() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	return host + ":" + strconv.Itoa(os.Getpid())
 }
 
 // atOnce is the number of rows per statement if that many are queued, at half the
@@ -113,6 +142,13 @@ ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, mod
 WHERE calls.error_kind <> ''`
 }
 
+const attemptColumnCount = 10
+
+func upsertAttempt(rows int) string {
+	return `INSERT INTO attempts (trial, session, n, stage, step, sent_at, ended, error_kind, tokens, cost_usd) VALUES ` + placeholders(rows, attemptColumnCount) + `
+ON CONFLICT (trial, session, n) DO UPDATE SET (ended, error_kind) = (excluded.ended, excluded.error_kind)`
+}
+
 const outcomeColumnCount = 6
 
 func upsertOutcome(rows int) string {
@@ -123,15 +159,53 @@ ON CONFLICT (trial) DO UPDATE SET (kind, reason, notes, detail, data) =
 
 const insertVerdict = `INSERT INTO verdicts (run, item, trial, unit, step, source, judge, round, at, data, error) VALUES (?,?,?,?,?,?,?,?,?,?,?)`
 
-// Append records a call and returns when it is on disk. It never overwrites a call
-// that has an answer.
+// Append records a call with its last attempt and returns when it is on disk. It
+// never overwrites a call that has an answer.
 func (j *Journal) Append(c *eval.Call) error {
-	g, err := j.enqueue(func(g *group) { g.calls = append(g.calls, c) })
+	last, err := j.last(c)
+	if err != nil {
+		return err
+	}
+	g, err := j.enqueue(func(g *group) {
+		g.calls = append(g.calls, c)
+		g.attempts = append(g.attempts, last...)
+	})
 	if err != nil {
 		return err
 	}
 	<-g.done
 	return g.err
+}
+
+// Attempt records the last attempt of a call, before it is sent or after it failed.
+// With wait, it returns when the attempt is on disk.
+func (j *Journal) Attempt(c *eval.Call, wait bool) error {
+	last, err := j.last(c)
+	if err != nil {
+		return err
+	}
+	g, err := j.enqueue(func(g *group) { g.attempts = append(g.attempts, last...) })
+	if err != nil || !wait {
+		return err
+	}
+	<-g.done
+	return g.err
+}
+
+// last returns the last attempt of a call, if it has any, and numbers it.
+func (j *Journal) last(c *eval.Call) ([]attempt, error) {
+	if len(c.Sent) == 0 {
+		return nil, nil
+	}
+	id, err := j.run.id(c.Trial)
+	if err != nil {
+		return nil, err
+	}
+	a := &c.Sent[len(c.Sent)-1]
+	if a.N == 0 {
+		a.N, a.Process = int(j.sent.Add(1)), j.process
+	}
+	return []attempt{{id, c.Stage, c.Step, *a}}, nil
 }
 
 // Outcome records the outcome of a trial. It does not wait for the disk.
@@ -218,6 +292,9 @@ func (j *Journal) commit(g *group) error {
 func (j *Journal) insert(ctx context.Context, g *group) error {
 	err := inRows(ctx, j.stmt.call, j.stmt.calls, g.calls, j.callRow)
 	if err == nil {
+		err = inRows(ctx, j.stmt.attempt, j.stmt.attempts, g.attempts, j.attemptRow)
+	}
+	if err == nil {
 		err = inRows(ctx, j.stmt.outcome, j.stmt.outcomes, g.outcomes, outcomeRow)
 	}
 	if err != nil {
@@ -275,6 +352,10 @@ func (db *DB) AddVerdict(ctx context.Context, run *Run, t eval.Trial, v eval.Ver
 	}
 	_, err := db.sql.ExecContext(ctx, insertVerdict, verdictRow(run, t.Item, id, &v)...)
 	return explain(db.path, err)
+}
+
+func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
+	return append(args, a.trial, j.session, a.N, string(a.stage), a.step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD), nil
 }
 
 func outcomeRow(args []any, o stored) ([]any, error) {
@@ -339,6 +420,9 @@ func usageFlags(u eval.Usage) int {
 	if u.ReasoningInOutput {
 		flags |= 2
 	}
+	if u.Estimated {
+		flags |= 4
+	}
 	return flags
 }
 
@@ -355,7 +439,7 @@ func (j *Journal) Close() error {
 	j.room.Broadcast()
 	j.mu.Unlock()
 	<-j.done
-	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged} {
+	for _, s := range []*sql.Stmt{j.stmt.call, j.stmt.calls, j.stmt.attempt, j.stmt.attempts, j.stmt.outcome, j.stmt.outcomes, j.stmt.verdict, j.stmt.judged} {
 		s.Close()
 	}
 	j.mu.Lock()

@@ -31,7 +31,44 @@ const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, 
 
 // Calls yields all calls of a run in plan order, then by stage and step.
 func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
-	return db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`, run.span()...)
+	return func(yield func(eval.Call, error) bool) {
+		attempts, stop := iter.Pull2(db.attempts(ctx, run))
+		defer stop()
+		next, attemptErr, more := attempts()
+		for c, err := range db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`, run.span()...) {
+			for err == nil && attemptErr == nil && more && next.trial == c.Trial && next.stage == c.Stage && next.step == c.Step {
+				c.Sent = append(c.Sent, next.Attempt)
+				next, attemptErr, more = attempts()
+			}
+			if err := errors.Join(err, attemptErr); err != nil {
+				yield(eval.Call{}, err)
+				return
+			}
+			c.Attempts = max(c.Attempts, len(c.Sent)) // with those that a crash interrupted
+			if !yield(c, nil) {
+				return
+			}
+		}
+	}
+}
+
+// sent is an attempt of a call.
+type sent struct {
+	trial eval.Trial
+	stage eval.Stage
+	step  string
+	eval.Attempt
+}
+
+// attempts yields the attempts of journalled calls in the order of [DB.Calls].
+func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
+	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
+		FROM attempts a JOIN trials t ON t.id = a.trial JOIN sessions s ON s.id = a.session
+		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
+		WHERE a.trial >= ? AND a.trial < ? ORDER BY a.trial, a.stage DESC, a.step, a.session, a.n`, run.span(), func(rows *sql.Rows) (s sent, err error) {
+		err = rows.Scan(&s.trial.Item, &s.trial.Arm, &s.trial.Replicate, &s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err, &s.Tokens, &s.CostUSD)
+		return s, err
+	})
 }
 
 func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[eval.Call, error] {
@@ -49,7 +86,7 @@ func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[ev
 			return c, err
 		}
 		c.Parts = eval.DecodeParts(parts)
-		r.Usage.CachedInInput, r.Usage.ReasoningInOutput = flags&1 != 0, flags&2 != 0
+		r.Usage.CachedInInput, r.Usage.ReasoningInOutput, r.Usage.Estimated = flags&1 != 0, flags&2 != 0, flags&4 != 0
 		c.CostUSD = math.NaN()
 		if cost.Valid {
 			c.CostUSD = cost.Float64
@@ -259,9 +296,12 @@ type Progress struct {
 	Judged   []bool
 	Unjudged []bool // a judge call failed
 	Called   []bool // has journalled calls to look up
-	Calls    int    // requests sent, retries included
-	Tokens   int
-	Cost     float64
+	// Usage of the run. Requests in flight, or interrupted by a crash, count as
+	// estimated.
+	Calls     int // requests sent, retries included
+	Tokens    int
+	Cost      float64
+	Estimated int // answers whose usage is estimated
 }
 
 // ToJudge counts the trials whose judging is pending.
@@ -312,12 +352,17 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tokens, calls sql.NullInt64
-	var cost sql.NullFloat64
-	err = db.sql.QueryRowContext(ctx, `SELECT sum(attempts), sum(cost_usd), sum(input_tokens + output_tokens
+	var tokens, estimated, open sql.NullInt64
+	var cost, openCost sql.NullFloat64
+	err = db.sql.QueryRowContext(ctx, `SELECT sum(cost_usd), sum(usage_flags & 4 <> 0), sum(input_tokens + output_tokens
 		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
 		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
-		FROM calls WHERE trial >= ? AND trial < ?`, run.span()...).Scan(&calls, &cost, &tokens)
-	p.Calls, p.Tokens, p.Cost = int(calls.Int64), int(tokens.Int64), cost.Float64
+		FROM calls WHERE trial >= ? AND trial < ?`, run.span()...).Scan(&cost, &estimated, &tokens)
+	if err == nil {
+		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), sum(CASE WHEN ended THEN 0 ELSE tokens END),
+			sum(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM attempts WHERE trial >= ? AND trial < ?`,
+			append([]any{run.N}, run.span()...)...).Scan(&p.Calls, &open, &openCost)
+	}
+	p.Tokens, p.Cost, p.Estimated = int(tokens.Int64+open.Int64), cost.Float64+openCost.Float64, int(estimated.Int64)
 	return p, explain(db.path, err)
 }

@@ -235,11 +235,12 @@ func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error
 
 // ArmCalls sums calls by arm and stage, ordered by both.
 func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
-	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(c.attempts), sum(c.input_tokens), sum(c.output_tokens),
-		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = '')
+	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(max(c.attempts,
+			(SELECT count(*) FROM attempts a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step))), sum(c.input_tokens), sum(c.output_tokens),
+		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0)
 		FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? GROUP BY 1, 2 ORDER BY 1, 2`,
 		run.span(), func(rows *sql.Rows) (a eval.ArmCalls, err error) {
-			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced)
+			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced, &a.Estimated)
 		}))
 }
 

@@ -7,8 +7,9 @@
 // The file is an ordinary SQLite 3 database in WAL mode that other programs
 // may read at any time; the tables are described in migrations/*.sql. One
 // process at a time may write. A run's trials have consecutive ids in plan
-// order. A call is one row, written before its answer is used, and replaced only
-// when a failed call is retried. Data derived from calls (outcomes, verdicts,
+// order. A request is one row of attempts, written before it is sent, with its
+// time and process. A call is one row, written before its answer is used, and
+// replaced only when a failed call is retried. Data derived from calls (outcomes, verdicts,
 // scores, analyses) can be recomputed at no cost.
 //
 // # Durability
@@ -16,7 +17,8 @@
 // The journal commits in groups with synchronous=FULL: entries queued during a
 // commit form the next group, and [Journal.Append] returns when its row is on
 // disk. Writing an outcome does not block, because a lost outcome can be recomputed
-// from the calls.
+// from the calls. [Journal.Attempt] returns when the row is on disk if asked to,
+// which a run with a budget does before it sends.
 package store
 
 import (
@@ -246,7 +248,7 @@ func steps() ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows; a test compares it with the
 // files.
-const format = 2
+const format = 3
 
 // version returns the format of the file, which this program must know. It is 0
 // for a new file, which is an error for readers.

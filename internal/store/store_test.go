@@ -73,7 +73,7 @@ func all[T any](t *testing.T, rows iter.Seq2[T, error]) (list []T) {
 
 func call(trial eval.Trial, text string) *eval.Call {
 	return &eval.Call{Trial: trial, Stage: eval.StageRun, Step: "ask", Key: "k", Parts: []eval.Part{{Name: "model", Value: "m"}},
-		Provider: "openai", Model: "gpt", Attempts: 1, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
+		Provider: "openai", Model: "gpt", Attempts: 1, Sent: []eval.Attempt{{At: 1_790_000_000_123_456, Ended: true}}, CostUSD: 0.25, LatencyMS: 12.5, Response: eval.Response{
 			Text: text, Stop: eval.StopEnd, StopReason: "stop", ModelVersion: "gpt-1", RequestID: "r1", Adapted: []string{"temperature dropped"},
 			ToolCalls: []eval.ToolCall{{ID: "1", Name: "f", Arguments: []byte(`{"not json`)}},
 			Usage:     eval.Usage{Input: 10, Output: 5, Cached: 4, Reasoning: 2, CachedInInput: true},
@@ -410,12 +410,76 @@ func TestMigrate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []int{trials, verdicts, len(all(t, db.Scores(t.Context(), r))), len(all(t, db.Calls(t.Context(), r))), progress.ToJudge()}
-	if want := []int{6, 8, 6, 10, 0}; !slices.Equal(got, want) {
-		t.Errorf("trials, verdicts, scored trials, calls, trials to judge: %v, want %v", got, want)
+	// Requests of format 1 have no time, but they count.
+	got := []int{trials, verdicts, len(all(t, db.Scores(t.Context(), r))), len(all(t, db.Calls(t.Context(), r))), progress.ToJudge(), progress.Calls}
+	if want := []int{6, 8, 6, 10, 0, 10}; !slices.Equal(got, want) {
+		t.Errorf("trials, verdicts, scored trials, calls, trials to judge, requests: %v, want %v", got, want)
 	}
 	if _, _, _, err := db.Analysis(t.Context(), r); err != nil {
 		t.Error(err)
+	}
+}
+
+// TestAttempts: a request counts from the moment it is recorded, as estimated until
+// its end is known, over all sessions; calls list theirs, oldest first.
+func TestAttempts(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	r, p := newRun(t, db, 1, 1)
+	trial := p.Trial(0)
+	c := call(trial, "answer")
+	c.Sent = nil
+	session := func(ended bool, at int64) {
+		t.Helper()
+		j := journal(t, db, r)
+		c.Sent = append(c.Sent, eval.Attempt{At: at, Tokens: 100, CostUSD: 2})
+		if err := j.Attempt(c, true); err != nil {
+			t.Fatal(err)
+		}
+		if ended {
+			c.Sent[len(c.Sent)-1].Ended, c.Sent[len(c.Sent)-1].Err = true, eval.ErrTimeout
+			if err := j.Attempt(c, false); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil { // without the call itself, as after a crash
+			t.Fatal(err)
+		}
+	}
+	check := func(calls, tokens int, cost float64) {
+		t.Helper()
+		got, err := db.Progress(t.Context(), r)
+		if err != nil || got.Calls != calls || got.Tokens != tokens || got.Cost != cost {
+			t.Errorf("%d calls, %d tokens, $%v (%v); want %d, %d, $%v", got.Calls, got.Tokens, got.Cost, err, calls, tokens, cost)
+		}
+	}
+	session(false, 1)
+	check(1, 100, 2)
+	session(true, 2)
+	check(2, 100, 2)
+	if n := len(all(t, db.Calls(t.Context(), r))); n != 0 {
+		t.Errorf("%d calls before there is an answer", n)
+	}
+	j := journal(t, db, r)
+	defer j.Close()
+	c.Sent = []eval.Attempt{{At: 3, Ended: true, Tokens: 100, CostUSD: 2}}
+	c.Response.Usage.Estimated = true
+	if err := j.Append(c); err != nil {
+		t.Fatal(err)
+	}
+	check(3, 117, 2.25) // the answer has its own usage
+	got := all(t, db.Calls(t.Context(), r))
+	if len(got) != 1 || got[0].Attempts != 3 || len(got[0].Sent) != 3 || !got[0].Response.Usage.Estimated {
+		t.Fatalf("%+v", got)
+	}
+	for i, s := range got[0].Sent {
+		if s.At != int64(i+1) || s.N != 1 || s.Ended != (i > 0) || (s.Err != "") != (i == 1) || s.Process == "" {
+			t.Errorf("request %d: %+v", i, s)
+		}
+	}
+	arms, err := db.ArmCalls(t.Context(), r)
+	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 {
+		t.Errorf("%+v, %v", arms, err)
 	}
 }
 

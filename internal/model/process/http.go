@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -130,9 +129,6 @@ func unanswered(ctx context.Context, address string, err error) *model.Error {
 	if failure.Message == "" && failure.Err != nil {
 		failure.Message = fmt.Sprintf("asking %s: %v", host, failure.Err)
 	}
-	if errors.Is(err, syscall.ECONNREFUSED) {
-		failure.Remedy = "check that the service is running and that the URL is correct"
-	}
 	return failure
 }
 
@@ -150,8 +146,7 @@ func rejected(x *model.Exchange) *model.Error {
 	case status >= 300 && status < 400: // waiting does not mend a wrong address
 		failure.Kind = eval.ErrBadRequest
 		failure.Remedy = "the service redirects to " + strconv.Quote(x.Header.Get("Location")) + ": use the final URL"
-	case status == http.StatusRequestEntityTooLarge: // about this item, not about the study
-		failure.TooLong = true
+	case status == http.StatusRequestEntityTooLarge:
 		failure.Remedy = "raise the service's limit on request size"
 	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		failure.Remedy = "check the URL: it must accept POST"

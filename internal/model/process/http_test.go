@@ -74,7 +74,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"server error", 500, nil, "<html>\n<b>Traceback</b>", model.Error{Kind: eval.ErrUnavailable, Message: "<html> | <b>Traceback</b>"}, nil},
 		{"gateway time-out", 504, nil, "", model.Error{Kind: eval.ErrTimeout, Message: "gateway timeout"}, nil},
 		{"bad request", 422, nil, `{"detail":"no text"}`, model.Error{Kind: eval.ErrBadRequest, Message: `{"detail":"no text"}`}, nil},
-		{"too large", 413, nil, "", model.Error{Kind: eval.ErrBadRequest, TooLong: true, Message: "request entity too large"}, []string{"limit on request size"}},
+		{"too large", 413, nil, "", model.Error{Kind: eval.ErrBadRequest, Message: "request entity too large"}, []string{"limit on request size"}},
 		{"not found", 404, nil, "404 page not found", model.Error{Kind: eval.ErrBadRequest, Message: "404 page not found"}, []string{"must accept POST"}},
 		{"credentials", 401, nil, "", model.Error{Kind: eval.ErrAuth, Message: "unauthorized"}, []string{"credentials"}},
 		{"moved", 307, http.Header{"Location": {"/elsewhere"}}, "", model.Error{Kind: eval.ErrBadRequest, Message: "temporary redirect"}, []string{`"/elsewhere"`}},
@@ -183,7 +183,7 @@ func TestHTTPNamesAServiceThatIsNotThere(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = h.Complete(t.Context(), ask("doc"))
-	failure(t, err, eval.ErrUnavailable, "asking "+address, "connection refused", "check that the service is running")
+	failure(t, err, eval.ErrUnavailable, "asking "+address, "connection refused", "check that the server is running")
 }
 
 func TestNewHTTPChecksTheAddress(t *testing.T) {

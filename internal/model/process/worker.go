@@ -212,7 +212,7 @@ func (w *worker) death(rest []byte, ended bool) error {
 	if !blank {
 		message = fmt.Sprintf("the process exited in the middle of its answer (%v): %s", w.state, shorten(rest))
 	}
-	return &model.Error{Kind: eval.ErrUnavailable, Message: message}
+	return &model.Error{Kind: eval.ErrUnavailable, Message: message, Exited: w.served == 0}
 }
 
 // overdue is the error of a context that ended first.
