@@ -276,7 +276,7 @@ func TestScoresByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]eval.Score{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, id) {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, false) {
 			got[s.Metric] = s
 		}
 		for _, third := range thirds {

@@ -24,6 +24,8 @@ type Asked struct {
 	Text      string `json:"text"`
 	Shorthand string `json:"shorthand"`
 	Gold      string `json:"gold"`
+	// Right holds all right items with their grades, if there are several.
+	Right []request.Graded `json:"right,omitempty"`
 }
 
 func (a Asked) String() string {
@@ -69,7 +71,7 @@ func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 		return nil, study.Errors(append(d.faults, fmt.Errorf("no valid request %q in %s", id, f.Resolve(s.Data.Requests)))).Err()
 	}
 	r, evaluator := &d.requests[i], evidence.New(d.catalog.Graph)
-	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
+	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold, Right: r.Right}
 	if item == "" {
 		return truthTable(asked, r.Structure, evaluator, d.catalog.Items), nil
 	}
@@ -121,7 +123,7 @@ func (t TruthTable) String() string {
 			fmt.Fprintf(&s, "  %s", evidence.Mark(c))
 		}
 		fmt.Fprintf(&s, "    %s", evidence.Mark(row.Truth))
-		if row.Item == t.Gold {
+		if row.Item == t.Gold || slices.ContainsFunc(t.Right, func(g request.Graded) bool { return g.ID == row.Item }) {
 			s.WriteString("  (gold)")
 		}
 		s.WriteByte('\n')

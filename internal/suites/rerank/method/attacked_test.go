@@ -17,7 +17,7 @@ func attacked(task method.Task, a *attack.Attack) method.Task {
 	for i, c := range task.Candidates {
 		items[i], reviews[i] = c.Item, c.Reviews
 	}
-	after, report := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Gold: items[gold-1].ID, Options: attack.Options{Strength: 2}}.Run(items, reviews)
+	after, report := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Right: func(id string) bool { return id == items[gold-1].ID }, Options: attack.Options{Strength: 2}}.Run(items, reviews)
 	out := task
 	out.Candidates, out.Promoted = nil, report.Promoted+1
 	for i := range items {

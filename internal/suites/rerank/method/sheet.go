@@ -50,14 +50,24 @@ func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 func (h *sheet) best(shown []int) []int {
 	truth := h.truths()
 	order := slices.Clone(shown)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(truth[b-1], truth[a-1]) })
+	slices.SortStableFunc(order, func(a, b int) int { return h.compare(truth, a, b) })
 	return order
 }
 
-// worst is best with the first candidate moved to the end.
+// compare sorts the candidate that is right, or graded higher, first.
+func (h *sheet) compare(truth []evidence.Truth, a, b int) int {
+	grade := func(i int) int { return h.task.Candidates[i-1].Grade }
+	return cmp.Or(cmp.Compare(truth[b-1], truth[a-1]), cmp.Compare(grade(b), grade(a)))
+}
+
+// worst is best with the right candidates, or else the first, moved to the end.
 func (h *sheet) worst(shown []int) []int {
-	order := h.best(shown)
-	return append(order[1:len(order):len(order)], order[0])
+	order, truth := h.best(shown), h.truths()
+	right := 1
+	for right < len(order)-1 && truth[order[right]-1] == evidence.True {
+		right++
+	}
+	return slices.Concat(order[right:], order[:right])
 }
 
 // lured is the ranking that an injection asks for: the promoted candidate first.
