@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 // A listener records requests and always gives the same answer.

@@ -2,11 +2,13 @@ package rerank
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -135,8 +137,45 @@ func (t TruthTable) String() string {
 	return s.String()
 }
 
-// Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
+// Warnings are about data that look wrong but are legal, and about attacks that
+// find nothing to change.
+func (b *Bench) Warnings() []string { return append(slices.Clone(b.warnings), b.idleAttacks()...) }
+
+// idleAttacks has a line for every attack and size at which the attack finds
+// nothing to change in some requests.
+func (b *Bench) idleAttacks() []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, a := range b.arms {
+		if a.attack == nil || seen[fmt.Sprint(a.attack.Name, a.size)] {
+			continue
+		}
+		seen[fmt.Sprint(a.attack.Name, a.size)] = true
+		finds := map[string]bool{}
+		for _, item := range b.catalog.Items {
+			reviews, _ := candidates.Budget(b.study.Budget).Apply(item.Reviews)
+			finds[item.ID] = a.attack.Finds(item, reviews)
+		}
+		if len(finds) == 0 || !slices.Contains(slices.Collect(maps.Values(finds)), false) {
+			continue
+		}
+		idle := 0
+		for i := range b.requests {
+			r := &b.requests[i]
+			if !slices.ContainsFunc(b.shown(r, a), func(id string) bool { return r.IsRight(id) == a.attack.Blames && finds[id] }) {
+				idle++
+			}
+		}
+		switch {
+		case idle == 0:
+		case idle == len(b.requests):
+			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change: its arms will not be asked", a.attack.Name, a.size))
+		default:
+			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change in %d of %s, which will not be asked again", a.attack.Name, a.size, idle, text.Plural(len(b.requests), "request", "requests")))
+		}
+	}
+	return list
+}
 
 // Facts count requests by validation status, and rivals by request. For an
 // unknown rival the data do not say whether it satisfies the request; it counts

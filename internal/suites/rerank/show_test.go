@@ -138,11 +138,11 @@ func TestWithoutPrediction(t *testing.T) {
 		t.Fatal(err)
 	}
 	if ids, gold, ok := b.ranking(trial, o); !ok || len(ids) == 0 || !cmp.Equal(gold, b.requests[0].Answers()) {
-		t.Errorf("%v %s %v", ids, gold, ok)
+		t.Errorf("%v %v %v", ids, gold, ok)
 	}
 	o.Kind = eval.Malformed
 	if ids, gold, ok := b.ranking(trial, o); ok || len(ids) > 0 || !cmp.Equal(gold, b.requests[0].Answers()) {
-		t.Errorf("a malformed answer is exported as %v (gold %s)", ids, gold)
+		t.Errorf("a malformed answer is exported as %v (gold %v)", ids, gold)
 	}
 	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
 		p, err := b.placement(trial, o)

@@ -83,9 +83,15 @@ func TestEveryAttackChangesItsCandidates(t *testing.T) {
 		if !reflect.DeepEqual(after, again) {
 			t.Errorf("%s does something else the second time", a.Name)
 		}
-		p.Seed++
-		if other, _ := p.Run(items, clean); reflect.DeepEqual(after, other) {
-			t.Errorf("%s does the same for another seed", a.Name)
+		same := 0
+		for range 5 { // one review of four texts may repeat
+			p.Seed++
+			if other, _ := p.Run(items, clean); reflect.DeepEqual(after, other) {
+				same++
+			}
+		}
+		if same == 5 || same > 0 && !a.Blames {
+			t.Errorf("%s does the same for %d of 5 other seeds", a.Name, same)
 		}
 	}
 }

@@ -45,13 +45,13 @@ func sections(t *testing.T, task method.Task) []string {
 }
 
 // What an attack claims to change is changed in the bytes of the prompt, for
-// every candidate but gold, whose section stays as it is.
+// every candidate but gold, whose section stays as it is, or of gold alone.
 func TestAttacksChangeThePrompt(t *testing.T) {
 	clean := sections(t, scene(10))
 	for _, a := range attack.All() {
 		after := sections(t, attacked(scene(10), &a))
 		for i := range clean {
-			if changed := clean[i] != after[i]; changed == (i+1 == gold) {
+			if changed := clean[i] != after[i]; changed == ((i+1 == gold) != a.Blames) {
 				t.Errorf("%s: section of candidate %d (gold is %d) changed: %v", a.Name, i+1, gold, changed)
 			}
 			if a.Name == "inject_fake_sys" && strings.Count(after[i], "</review>") != strings.Count(after[i], "<review ") {
