@@ -32,6 +32,7 @@ type Bench struct {
 	requests  []request.Request
 	evaluator *evidence.Evaluator
 	society   *method.Society
+	deck      *method.Deck
 	arranger  *candidates.Arranger
 	itemIDs   []string
 	items     []eval.Item
@@ -122,7 +123,7 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 			rec.Hidden = rec.Hidden || !b.shows(items[i], reviews[i], r)
 		}
 	}
-	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph, Several: b.several}
+	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph, Several: b.several, Deck: b.deck, Evaluator: b.evaluator}
 	if a.defended {
 		t.Defence = attack.Defence()
 	}

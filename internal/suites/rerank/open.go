@@ -48,7 +48,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		asked = append(asked, candidates.Request{ID: b.requests[i].ID, Group: b.requests[i].Group})
 	}
 	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced), asked)
-	b.society = method.NewSociety(b.catalog.Graph)
+	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
 	}

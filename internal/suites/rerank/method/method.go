@@ -32,6 +32,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -40,14 +41,16 @@ type Task struct {
 	ID         string // of the request
 	Text       string // what is asked for, in words
 	Candidates []Candidate
-	K          int            // places to rank; at least 1
-	Seed       uint64         // of the run
-	Society    *Society       // friendships; may be nil
-	Defence    string         // preamble of every system prompt, "" for none
-	Structure  *request.Node  // only for the oracle and the simulated provider
-	Graph      *catalog.Graph // goes with Structure
-	Several    bool           // more than one candidate may satisfy a request of the study
-	Promoted   int            // index of the candidate that injections promote, 0 for none
+	K          int                 // places to rank; at least 1
+	Seed       uint64              // of the run
+	Society    *Society            // friendships; may be nil
+	Defence    string              // preamble of every system prompt, "" for none
+	Structure  *request.Node       // only for the oracle and the simulated provider
+	Graph      *catalog.Graph      // goes with Structure
+	Deck       *Deck               // rendered items, shared by tasks; may be nil
+	Evaluator  *evidence.Evaluator // for Graph, shared by tasks; may be nil
+	Several    bool                // more than one candidate may satisfy a request of the study
+	Promoted   int                 // index of the candidate that injections promote, 0 for none
 }
 
 // A Candidate is an item as shown to the method.
@@ -158,7 +161,7 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
 		s := &session{Task: t, ask: ask}
-		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{&s.Task}
+		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{task: &s.Task}
 		var ranking []int
 		err := error(fault(InvalidNone, "the task has no candidates"))
 		if len(t.Candidates) > 0 {
