@@ -33,6 +33,7 @@ type Bench struct {
 	evaluator *evidence.Evaluator
 	society   *method.Society
 	deck      *method.Deck
+	itemBytes int // of an item in a prompt, on average
 	arranger  *candidates.Arranger
 	itemIDs   []string
 	items     []eval.Item
@@ -220,6 +221,20 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		o.Notes = append(o.Notes, "an attack that would have changed the truth of a candidate was refused")
 	}
 	return o, nil
+}
+
+// Weight estimates what a trial holds: prompts that show all candidates, and with
+// weaver also a database of them.
+func (b *Bench) Weight(t eval.Trial) int {
+	a := b.byArm[t.Arm]
+	if a == nil {
+		return 0
+	}
+	shown := a.size * b.itemBytes
+	if a.method != nil && a.method.Name == "weaver" {
+		return 8 * shown
+	}
+	return 3 * shown
 }
 
 func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {

@@ -51,7 +51,11 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
+		const facts, head = 1000, 200 // bytes, about
+		_, c := candidates.Budget(s.Budget).Apply(it.Reviews)
+		b.itemBytes += facts + c.Kept*head + c.KeptChars
 	}
+	b.itemBytes /= len(b.itemIDs)
 	b.settle()
 	return b, nil
 }
