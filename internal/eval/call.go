@@ -160,15 +160,18 @@ func (r *Request) Parts() []Part {
 // digest hashes length-delimited strings and returns 16 hexadecimal digits, enough
 // to tell parts apart.
 func digest(texts ...string) string {
-	size := 0
+	h := sha256.New()
+	var buffer [4096]byte // texts are long: no copy of the whole
 	for _, t := range texts {
-		size += 8 + len(t)
+		h.Write(binary.BigEndian.AppendUint64(buffer[:0], uint64(len(t))))
+		for len(t) > 0 {
+			n := copy(buffer[:], t)
+			h.Write(buffer[:n])
+			t = t[n:]
+		}
 	}
-	b := make([]byte, 0, size)
-	for _, t := range texts {
-		b = appendDelimited(b, t)
-	}
-	return HashOf(b).String()
+	var sum [sha256.Size]byte
+	return Hash(binary.BigEndian.Uint64(h.Sum(sum[:0]))).String()
 }
 
 func appendDelimited(b []byte, s string) []byte {

@@ -41,6 +41,13 @@ type Bench interface {
 	Scorer
 }
 
+// A Weigher is a bench whose trials may hold much memory while they are open:
+// prompts, tables. The engine opens fewer of them at a time.
+type Weigher interface {
+	// Weight estimates the bytes that a trial holds.
+	Weight(t Trial) int
+}
+
 // A Scorer turns stored outcomes into scores and exhibits.
 type Scorer interface {
 	// Score appends the scores of a case to dst in the order described at [Scored].

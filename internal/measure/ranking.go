@@ -49,7 +49,7 @@ func NDCG(ranking []string, relevance map[string]float64, k int, gain Gain) floa
 		ideal = append(ideal, rel)
 	}
 	slices.SortFunc(ideal, func(a, b float64) int { return cmp.Compare(b, a) })
-	best := dcg(ideal, k, gain)
+	best := DCG(ideal, k, gain)
 	if !(best > 0) {
 		return math.NaN()
 	}
@@ -57,10 +57,11 @@ func NDCG(ranking []string, relevance map[string]float64, k int, gain Gain) floa
 	for i, id := range ranking {
 		found[i] = relevance[id]
 	}
-	return dcg(found, k, gain) / best
+	return DCG(found, k, gain) / best
 }
 
-func dcg(relevance []float64, k int, gain Gain) float64 {
+// DCG is the discounted cumulative gain of the first k of a ranking's relevances.
+func DCG(relevance []float64, k int, gain Gain) float64 {
 	var sum float64
 	for i, rel := range relevance[:min(max(k, 0), len(relevance))] {
 		if rel > 0 {

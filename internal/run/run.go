@@ -111,6 +111,7 @@ type Engine struct {
 	calls    chan struct{} // places for calls, until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
+	held     load          // by trials begun
 	budget   *ledger
 	watch    *watch
 
@@ -129,6 +130,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		calls:    make(chan struct{}, s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
+		held:     load{freed: make(chan struct{}, 1)},
 		budget:   &ledger{budget: s.Budget, spent: spent},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
@@ -167,7 +169,11 @@ func (e *Engine) stopped() bool {
 
 // Perform performs trials and records their outcomes.
 func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPlan, tasks iter.Seq2[Task, error]) error {
-	return e.each(ctx, eval.StageRun, planned, tasks, func(ctx context.Context, t Task, ask *asker) (result, error) {
+	weight := func(eval.Trial) int { return 0 }
+	if w, ok := bench.(eval.Weigher); ok {
+		weight = w.Weight
+	}
+	return e.each(ctx, eval.StageRun, planned, tasks, weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		outcome, err := bench.Perform(ctx, t.Trial, ask)
 		var call *CallError
 		if err != nil {
@@ -189,7 +195,7 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 	for _, arm := range bench.Arms() {
 		judged[arm.ID] = len(arm.Judges) > 0
 	}
-	return e.each(ctx, eval.StageJudge, planned, tasks, func(ctx context.Context, t Task, ask *asker) (result, error) {
+	return e.each(ctx, eval.StageJudge, planned, tasks, func(eval.Trial) int { return 0 }, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		var verdicts []eval.Verdict
 		if judged[t.Trial.Arm] {
 			var err error
@@ -213,7 +219,7 @@ type doFunc func(context.Context, Task, *asker) (result, error)
 
 // each executes tasks concurrently until all are done, one of them ends the run,
 // or the engine is stopped.
-func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, tasks iter.Seq2[Task, error], do doFunc) error {
+func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, tasks iter.Seq2[Task, error], weight func(eval.Trial) int, do doFunc) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	stopWatch := e.watch.begin(stage, planned, e.budget)
@@ -237,11 +243,16 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 			fail(err)
 			break
 		}
+		bytes := weight(group[0].Trial)
+		if !e.hold(ctx, bytes) {
+			break
+		}
 		if !e.begin(ctx) {
+			e.held.release(bytes)
 			break
 		}
 		wg.Go(func() {
-			defer func() { <-e.started; <-e.open }()
+			defer func() { <-e.started; <-e.open; e.held.release(bytes) }()
 			place := &seat{places: e.started}
 			for i, t := range group {
 				if i > 0 && !place.park(func() bool { return e.sleep(ctx, e.settings.Delay) }) {

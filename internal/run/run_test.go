@@ -536,3 +536,33 @@ func TestAnOptionalStepMayFail(t *testing.T) {
 		}
 	})
 }
+
+// heavy is a bench whose trials hold 20 MB each and last.
+type heavy struct {
+	performer
+	bytes int
+}
+
+func (h heavy) Weight(eval.Trial) int { return h.bytes }
+
+// Trials are begun as far as what they hold fits; one alone always is.
+func TestTrialsInProgressAreBoundedByWhatTheyHold(t *testing.T) {
+	for bytes, want := range map[int]int64{20 << 20: 2, 1 << 30: 1, 0: 16} {
+		synctest.Test(t, func(t *testing.T) {
+			var inside, peak atomic.Int64
+			b := heavy{performer{f: func(context.Context, eval.Trial, eval.Asker) (eval.Outcome, error) {
+				if n := inside.Add(1); n > peak.Load() {
+					peak.Store(n)
+				}
+				time.Sleep(time.Second)
+				inside.Add(-1)
+				return eval.Outcome{Kind: eval.OK}, nil
+			}}, bytes}
+			j := newMemory()
+			perform(t, run.Settings{Concurrency: 8}, j, nil, b, trials(40, false))
+			if len(j.outcomes) != 40 || peak.Load() != want {
+				t.Errorf("%d MB each: %d trials at a time, want %d; %d of 40 done", bytes>>20, peak.Load(), want, len(j.outcomes))
+			}
+		})
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 // A listener records requests and always gives the same answer.
@@ -276,7 +277,7 @@ func TestScoresByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]eval.Score{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, id) {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, false) {
 			got[s.Metric] = s
 		}
 		for _, third := range thirds {

@@ -32,6 +32,8 @@ type Bench struct {
 	requests  []request.Request
 	evaluator *evidence.Evaluator
 	society   *method.Society
+	deck      *method.Deck
+	itemBytes int // of an item in a prompt, on average
 	arranger  *candidates.Arranger
 	itemIDs   []string
 	items     []eval.Item
@@ -40,6 +42,7 @@ type Bench struct {
 	warnings  []string
 	statuses  map[string]int // number of requests by validation status
 	rivals    int            // number of rivals that may satisfy a request
+	several   bool           // some request has several right items
 
 	arms  []*arm
 	byArm map[string]*arm
@@ -69,13 +72,25 @@ type record struct {
 	Hidden     bool                `json:"gold_hidden,omitempty"`  // the budget removed the evidence for gold
 	Attack     string              `json:"attack,omitempty"`
 	Changed    int                 `json:"attacked_candidates,omitempty"` // candidates whose reviews the attack changed
+	Refused    []int               `json:"refused_attacks,omitempty"`     // positions of candidates left unattacked: the change would have made them right or wrong
 	Promoted   int                 `json:"promoted,omitempty"`            // position of the candidate that the injection promotes
 	Trace      []method.Event      `json:"trace,omitempty"`
+	Parallel   [][]string          `json:"parallel,omitempty"` // groups of steps that ran in parallel
+
+	changed []bool // by candidate
 }
+
+// untouched reports that an attack changed nothing: the trial asks nothing, since
+// its prompts are those of the clean arm.
+func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 
 // shown lists the candidates of a request in the order shown to an arm.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
-	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, r.Gold, b.itemIDs, a.size))
+	var right []string
+	for _, g := range r.Answers() {
+		right = append(right, g.ID)
+	}
+	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, right, b.itemIDs, a.size))
 }
 
 // shows reports whether the item satisfies a request according to these reviews.
@@ -104,34 +119,58 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 		}
 		if id == r.Gold {
 			rec.Gold = i + 1
-			rec.Hidden = c.Lost() > 0 && !b.shows(items[i], reviews[i], r)
+		}
+		if c.Lost() > 0 && r.IsRight(id) {
+			rec.Hidden = rec.Hidden || !b.shows(items[i], reviews[i], r)
 		}
 	}
-	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph}
+	t := method.Task{ID: r.ID, Text: r.Text, K: b.k, Seed: b.seed, Society: b.society, Structure: r.Structure, Graph: b.catalog.Graph, Several: b.several, Deck: b.deck, Evaluator: b.evaluator}
 	if a.defended {
 		t.Defence = attack.Defence()
 	}
 	injected := make([]bool, len(shown))
 	if a.attack != nil {
-		rec.Attack = a.attack.Name
-		attacked, report := attack.Plan{Attack: a.attack, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.ID, Gold: r.Gold}.Run(items, reviews)
-		for i := range attacked {
-			attacked[i] = b.study.Budget.within(attacked[i], reviews[i])
-		}
-		reviews = attacked
-		rec.Promoted = report.Promoted + 1
+		reviews = b.attacked(r, a.attack, items, reviews, &rec)
 		t.Promoted = rec.Promoted
-		for i, c := range report.Changes {
-			if c.Any() {
-				rec.Changed++
-				injected[i] = a.attack.Category == attack.Injection
-			}
+		for i := range rec.changed {
+			injected[i] = rec.changed[i] && a.attack.Category == attack.Injection
 		}
 	}
 	for i := range items {
-		t.Candidates = append(t.Candidates, method.Candidate{Item: items[i], Reviews: reviews[i], Injected: injected[i]})
+		t.Candidates = append(t.Candidates, method.Candidate{Item: items[i], Reviews: reviews[i], Injected: injected[i], Grade: r.Grade(items[i].ID)})
 	}
 	return t, rec
+}
+
+// attacked returns the reviews under an attack, within the budget, and completes
+// the record. A change that makes a rival satisfy the request, or a right candidate
+// fail it, is refused: the candidate keeps its reviews.
+func (b *Bench) attacked(r *request.Request, a *attack.Attack, items []*catalog.Item, reviews [][]catalog.Review, rec *record) [][]catalog.Review {
+	attacked, report := attack.Plan{Attack: a, Options: b.study.Attacks.options(), Seed: b.seed, Request: r.ID, Right: r.IsRight}.Run(items, reviews)
+	rec.Attack, rec.Promoted, rec.changed = a.Name, report.Promoted+1, make([]bool, len(items))
+	read := slices.ContainsFunc(r.Structure.Leaves(), func(n *request.Node) bool { return readsReviews(n.Evidence) })
+	for i, item := range items {
+		changed := false
+		if report.Changes[i].Any() {
+			attacked[i], changed = b.study.Budget.within(attacked[i], reviews[i], report.Changes[i].From)
+		}
+		if right := r.IsRight(item.ID); changed && read && b.shows(item, attacked[i], r) != right && b.shows(item, reviews[i], r) == right {
+			rec.Refused = append(rec.Refused, i+1)
+			changed = false
+		}
+		if !changed {
+			attacked[i] = reviews[i]
+			continue
+		}
+		rec.changed[i] = true
+		rec.Changed++
+	}
+	return attacked
+}
+
+// readsReviews reports whether a condition depends on reviews.
+func readsReviews(e *request.Evidence) bool {
+	return e.Kind != request.ItemMeta && e.Kind != request.ItemMetaHours
 }
 
 // Perform ranks the candidates of a request.
@@ -143,7 +182,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	task, rec := b.scene(r, a)
 	var result method.Result
 	var failed atomic.Int64
-	if a.Pipeline != nil {
+	if rec.untouched() {
+		// The clean arm's answer is this one's.
+	} else if a.Pipeline != nil {
 		result, err = b.askPipeline(ctx, a, r, task, ask)
 	} else {
 		result, err = a.method.Rank(ctx, task, b.asker(a, r, ask, &failed))
@@ -151,7 +192,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
-	rec.Ranking, rec.Detail, rec.Trace = result.Ranking, result.Detail, result.Trace
+	rec.Ranking, rec.Detail, rec.Trace, rec.Parallel = result.Ranking, result.Detail, result.Trace, result.Parallel
 	data, err := json.Marshal(rec)
 	if err != nil {
 		return eval.Outcome{}, fmt.Errorf("rerank: encoding the record of %v: %w", t, err)
@@ -173,10 +214,27 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if rec.Hidden {
 		o.Notes = append(o.Notes, "review budget removed the evidence for gold")
 	}
-	if a.attack != nil && rec.Changed == 0 {
+	if rec.untouched() {
 		o.Notes = append(o.Notes, "the attack found nothing to change")
 	}
+	if len(rec.Refused) > 0 {
+		o.Notes = append(o.Notes, "an attack that would have changed the truth of a candidate was refused")
+	}
 	return o, nil
+}
+
+// Weight estimates what a trial holds: prompts that show all candidates, and with
+// weaver also a database of them.
+func (b *Bench) Weight(t eval.Trial) int {
+	a := b.byArm[t.Arm]
+	if a == nil {
+		return 0
+	}
+	shown := a.size * b.itemBytes
+	if a.method != nil && a.method.Name == "weaver" {
+		return 8 * shown
+	}
+	return 3 * shown
 }
 
 func (b *Bench) find(t eval.Trial) (*arm, *request.Request, error) {
@@ -238,6 +296,7 @@ type payload struct {
 	Text       string             `json:"text"`
 	K          int                `json:"k"`
 	Defence    string             `json:"defence,omitempty"` // how to treat reviews, for defended arms
+	Several    bool               `json:"several,omitempty"` // more than one candidate may satisfy a request of this study
 	Candidates []payloadCandidate `json:"candidates"`        // positions in this order, from 1, are the answer
 	// People are the writers of these reviews, their friends, and the friends'
 	// friends.
@@ -271,7 +330,7 @@ type payloadReview struct {
 
 func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t method.Task, ask eval.Asker) (method.Result, error) {
 	q, err := a.RequestOutside(r.ID, func() any {
-		p := payload{RequestID: r.ID, Text: r.Text, K: t.K, Defence: t.Defence, People: b.people(t)}
+		p := payload{RequestID: r.ID, Text: r.Text, K: t.K, Defence: t.Defence, Several: t.Several, People: b.people(t)}
 		for _, c := range t.Candidates {
 			p.Candidates = append(p.Candidates, shown(c))
 		}

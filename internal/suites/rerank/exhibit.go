@@ -28,16 +28,22 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	}
 	fact("group", r.Group)
 	fact("candidates", fmt.Sprint(len(rec.Candidates)))
-	gold := rec.placeOf(r.Gold)
-	if gold == 0 && len(rec.Candidates) > 0 {
+	var right []int
+	for _, g := range r.Answers() {
+		right = append(right, rec.placeOf(g.ID))
+	}
+	if slices.Contains(right, 0) && len(rec.Candidates) > 0 {
 		fact("gold", goldIsNew)
 	} else {
-		fact("gold position", fmt.Sprint(gold))
+		fact("gold position", joined(right))
 	}
-	fact("gold rank", rankWords(&rec, gold, o.Kind))
+	fact("gold rank", rankWords(&rec, right, o.Kind))
 	fact("attack", rec.Attack)
 	if rec.Promoted > 0 {
 		fact("injection promotes position", fmt.Sprint(rec.Promoted))
+	}
+	if len(rec.Refused) > 0 {
+		fact("attack refused at positions", joined(rec.Refused))
 	}
 	if o.Reason != "" {
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
@@ -53,14 +59,32 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	return x, nil
 }
 
-func rankWords(rec *record, gold int, kind eval.OutcomeKind) string {
-	if kind != eval.OK {
+func rankWords(rec *record, right []int, kind eval.OutcomeKind) string {
+	switch {
+	case rec.untouched():
+		return "not asked: the attack changed nothing"
+	case kind != eval.OK:
 		return "no prediction"
 	}
-	if p := rec.rankOf(gold); p > 0 {
-		return fmt.Sprint(p)
+	var ranks []int
+	for _, place := range right {
+		if p := rec.rankOf(place); p > 0 {
+			ranks = append(ranks, p)
+		}
 	}
-	return "not ranked"
+	if len(ranks) == 0 {
+		return "not ranked"
+	}
+	slices.Sort(ranks)
+	return joined(ranks)
+}
+
+func joined(list []int) string {
+	texts := make([]string, len(list))
+	for i, n := range list {
+		texts[i] = fmt.Sprint(n)
+	}
+	return strings.Join(texts, ", ")
 }
 
 func traceText(rec *record) string {
@@ -111,7 +135,7 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 	if rec.Lost != nil {
 		t.Note += " Lost: reviews removed by the budget."
 	}
-	truth, gold := b.evaluator.Table(r.Structure, items), rec.placeOf(r.Gold)
+	truth := b.evaluator.Table(r.Structure, items)
 	for at, place := range order {
 		rank := "–"
 		if at < ranked {
@@ -122,8 +146,10 @@ func (b *Bench) truths(rec *record, r *request.Request) *eval.Table {
 			row = append(row, evidence.Mark(condition))
 		}
 		var notes []string
-		if place == gold {
+		if grade := r.Grade(rec.Candidates[place-1]); grade == 1 {
 			notes = append(notes, "gold")
+		} else if grade > 1 {
+			notes = append(notes, fmt.Sprintf("gold, grade %d", grade))
 		}
 		if place == rec.Promoted {
 			notes = append(notes, "promoted by the injection")

@@ -74,6 +74,9 @@ func (k lineKey) title() string {
 // Hits@1 by position of gold, and quality against effort.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	var blocks []eval.Block
+	if t := b.attackTable(r); t != nil {
+		blocks = append(blocks, eval.Block{Table: t})
+	}
 	for _, f := range b.figures(r) {
 		blocks = append(blocks, eval.Block{Figure: &f})
 	}
@@ -195,8 +198,44 @@ func (b *Bench) attackCost(r eval.Results) eval.Figure {
 	})
 	f.Name, f.Title = "attacks", "Attack cost: change in Hits@1 from clean data"
 	f.Differences, f.Bad, f.Good, f.Words = true, -brokenDrop, -robustDrop, [3]string{"broken", "between", "robust"}
-	f.Note = fmt.Sprintf("Paired differences on the same requests. Robust: Hits@1 drops by less than %.2f. Broken: it drops by more than %.2f. Question mark: the interval includes the limit. No number: the attack changed nothing. The metric Attack applied is the share of requests that it changed.", robustDrop, brokenDrop)
+	f.Note = fmt.Sprintf("Paired differences on the requests that the attack changed. Robust: Hits@1 drops by less than %.2f. Broken: it drops by more than %.2f. Question mark: the interval includes the limit. No number: the attack changed nothing. The table Attack cost also has the change over all requests.", robustDrop, brokenDrop)
 	return f
+}
+
+// attackTable has the cost of every attack over the requests that it changed and
+// over all. A request that it did not change has the clean arm's answer and a
+// difference of 0, so the second is the first times the share of changed requests.
+func (b *Bench) attackTable(r eval.Results) *eval.Table {
+	t := &eval.Table{Name: "attack_cost", Title: "Attack cost over changed and over all requests",
+		Note:    "Change in Hits@1 from clean data, with its interval. A request that the attack does not change is not asked again: its change is 0.",
+		Columns: []string{"arm", "changed requests", "over changed", "over all"}}
+	clean := b.cleanArms()
+	for _, a := range b.arms {
+		applied, ok := r.Estimate(a.ID, metricApplied)
+		if a.attack == nil || !ok {
+			continue
+		}
+		share := float64(applied.Value)
+		row := []string{a.ID, fmt.Sprintf("%.0f of %d", math.Round(share*float64(applied.N)), applied.N), "–", "0"}
+		if d, ok := r.Difference(a.ID, clean[a.cleanKey()], hits(1)); ok && share > 0 {
+			row[2], row[3] = interval(d, 1), interval(d, share)
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	if len(t.Rows) == 0 {
+		return nil
+	}
+	return t
+}
+
+// interval formats a difference times a share.
+func interval(d eval.Measured, share float64) string {
+	at := func(n eval.Number) float64 { return share * float64(n) }
+	s := fmt.Sprintf("%+.3f", at(d.Value))
+	if !math.IsNaN(float64(d.Low)) && !math.IsNaN(float64(d.High)) {
+		s += fmt.Sprintf(" [%+.3f, %+.3f]", at(d.Low), at(d.High))
+	}
+	return s
 }
 
 // attackSuccess is the success rate of injections.

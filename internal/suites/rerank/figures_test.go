@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 // asAsked returns values that identify the query: the size of the arm, and for a
@@ -122,12 +123,12 @@ func TestAttackSuccess(t *testing.T) {
 		{"no prediction", nil, eval.Malformed, 3, 0},
 		{"nobody promoted", []int{3}, eval.OK, 0, -1},
 	} {
-		data, err := json.Marshal(record{Ranking: c.ranking, Candidates: []string{"a", "b", "c"}, Promoted: c.promo})
+		data, err := json.Marshal(record{Ranking: c.ranking, Candidates: []string{"a", "b", "c"}, Attack: "inject_hidden", Changed: 2, Promoted: c.promo})
 		if err != nil {
 			t.Fatal(err)
 		}
 		got := -1.0
-		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, "a") {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}, false) {
 			if s.Metric == metricPromoted {
 				got = s.Num / s.Den
 			}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -23,13 +24,14 @@ type resultLine struct {
 	Levels     []eval.Level `json:"levels"`
 	Candidates int          `json:"n_candidates"`
 	Gold       int          `json:"gold_idx"`
-	Prediction *int         `json:"prediction"` // null: no prediction
-	Rank       int          `json:"rank"`       // N + 1 if gold was not ranked
+	Right      []int        `json:"right_idx,omitempty"` // all right positions, if there are several
+	Prediction *int         `json:"prediction"`          // null: no prediction
+	Rank       int          `json:"rank"`                // of the first right candidate; N + 1 if none was ranked; 0 if the trial was not asked
 	Hit1       bool         `json:"hit_at_1"`
 	Hit5       bool         `json:"hit_at_5"`
 	Outcome    string       `json:"outcome"`
 	Reason     string       `json:"reason,omitempty"`
-	LatencyMS  float64      `json:"latency_ms"` // sum over all steps
+	LatencyMS  float64      `json:"latency_ms"` // steps in parallel count as the longest of them
 	TokensIn   int          `json:"tokens_in"`
 	TokensOut  int          `json:"tokens_out"`
 }
@@ -41,8 +43,10 @@ type usageLine struct {
 	Calls     int      `json:"calls"`
 	TokensIn  int      `json:"total_tokens_in"`
 	TokensOut int      `json:"total_tokens_out"`
-	LatencyMS float64  `json:"total_latency_ms"`
-	CostUSD   *float64 `json:"cost_usd"` // null if a price is unknown
+	LatencyMS float64  `json:"total_latency_ms"` // of all calls
+	CostUSD   *float64 `json:"cost_usd"`         // null if a price is unknown
+
+	steps map[string]float64 // latency by step, of a trial
 }
 
 // filesExport writes a run to a numbered folder below dir.
@@ -72,13 +76,16 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 		if err != nil {
 			return "", errors.Join(err, w.close())
 		}
-		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: b.byArm[t.Arm].Levels, Candidates: p.N, Gold: p.Gold, Rank: p.Rank,
-			Hit1: p.Rank == 1, Hit5: p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
+		line := resultLine{RequestID: t.Item, Arm: t.Arm, Levels: b.byArm[t.Arm].Levels, Candidates: p.N, Gold: p.Gold, Right: p.Right, Rank: p.Rank,
+			Hit1: p.Rank == 1, Hit5: p.Rank >= 1 && p.Rank <= min(5, p.N), Outcome: string(j.Outcome.Kind), Reason: j.Outcome.Reason}
+		if p.Untouched {
+			line.Outcome, line.Reason = "untouched", untouchedTrial
+		}
 		if p.Prediction > 0 {
 			line.Prediction = &p.Prediction
 		}
 		if u := trials[t]; u != nil {
-			line.LatencyMS, line.TokensIn, line.TokensOut = u.LatencyMS, u.TokensIn, u.TokensOut
+			line.LatencyMS, line.TokensIn, line.TokensOut = wallTime(u.steps, p.Parallel), u.TokensIn, u.TokensOut
 		}
 		w.json(fmt.Sprintf("results_%d.jsonl", t.Replicate), line)
 		w.text("debug.log", fmt.Sprintf("== %v\n%s\n", t, p.Trace))
@@ -98,10 +105,13 @@ func writeRun(b *Bench, k kit.Kept, dir string) (string, error) {
 // A placement is the result of a trial, in positions from 1.
 type placement struct {
 	Gold       int    // position of gold among the candidates
+	Right      []int  // all right positions, nil if gold is the only one
 	Prediction int    // the position ranked first; 0 for no prediction
-	Rank       int    // of gold; N+1 if it was not ranked
+	Rank       int    // of the first right candidate; N+1 if none was ranked
 	N          int    // candidates
 	Trace      string // of the method
+	Parallel   [][]string
+	Untouched  bool // the attack changed nothing, so the trial was not asked
 }
 
 // placement reads the result of a trial. For a failed trial it computes the
@@ -116,14 +126,47 @@ func (b *Bench) placement(t eval.Trial, o eval.Outcome) (placement, error) {
 		rec = record{Candidates: b.shown(r, a)}
 	}
 	gold := rec.placeOf(r.Gold)
-	p := placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec)}
-	if o.Kind == eval.OK && len(rec.Ranking) > 0 {
+	p := placement{Gold: gold, N: len(rec.Candidates), Rank: len(rec.Candidates) + 1, Trace: traceText(&rec), Parallel: rec.Parallel}
+	if r.Right != nil {
+		for _, g := range r.Right {
+			p.Right = append(p.Right, rec.placeOf(g.ID))
+		}
+	}
+	switch {
+	case rec.untouched():
+		p.Rank, p.Untouched = 0, true
+	case o.Kind == eval.OK && len(rec.Ranking) > 0:
 		p.Prediction = rec.Ranking[0]
-		if at := rec.rankOf(gold); at > 0 {
-			p.Rank = at
+		if at := slices.IndexFunc(rec.grades(rec.Ranking, r), func(g float64) bool { return g > 0 }); at >= 0 {
+			p.Rank = at + 1
 		}
 	}
 	return p, nil
+}
+
+// wallTime is the latency of a request through the graph of its steps: steps in
+// sequence add up, and of steps in parallel, each with its retries, the longest
+// counts.
+func wallTime(steps map[string]float64, parallel [][]string) float64 {
+	total, left := 0.0, maps.Clone(steps)
+	for _, group := range parallel {
+		longest := 0.0
+		for _, name := range group {
+			branch := 0.0
+			for step, ms := range left {
+				if step == name || strings.HasPrefix(step, name+"/") {
+					branch += ms
+					delete(left, step)
+				}
+			}
+			longest = max(longest, branch)
+		}
+		total += longest
+	}
+	for _, step := range slices.Sorted(maps.Keys(left)) {
+		total += left[step]
+	}
+	return total
 }
 
 // summaries writes config.json and scaling_summary.json.
@@ -171,8 +214,9 @@ func tally(k kit.Kept) (map[eval.Trial]*usageLine, []*usageLine, error) {
 			list = append(list, byArm[of])
 		}
 		if trials[c.Trial] == nil {
-			trials[c.Trial] = &usageLine{}
+			trials[c.Trial] = &usageLine{steps: map[string]float64{}}
 		}
+		trials[c.Trial].steps[c.Step] += c.LatencyMS
 		cost, known := c.KnownCost()
 		for _, u := range []*usageLine{byArm[of], trials[c.Trial]} {
 			u.Calls++

@@ -39,11 +39,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	errs = append(errs, d.faults...)
 	b.catalog, b.requests, b.evaluator, b.warnings, b.hashes = d.catalog, d.requests, evidence.New(d.catalog.Graph), d.warnings, d.hashes
 	b.check(f, &errs, len(d.faults) > 0)
-	for _, n := range b.sizes {
-		if n > len(b.catalog.Items) {
-			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, text.Plural(len(b.catalog.Items), "item", "items")))
-		}
-	}
+	b.checkSizes(f, &errs)
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}
@@ -52,10 +48,14 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		asked = append(asked, candidates.Request{ID: b.requests[i].ID, Group: b.requests[i].Group})
 	}
 	b.arranger = candidates.NewArranger(b.seed, cmp.Or(candidates.Shuffle(s.Candidates.Shuffle), candidates.Balanced), asked)
-	b.society = method.NewSociety(b.catalog.Graph)
+	b.society, b.deck = method.NewSociety(b.catalog.Graph), method.NewDeck()
 	for _, it := range b.catalog.Items {
 		b.itemIDs = append(b.itemIDs, it.ID)
+		const facts, head = 1000, 200 // bytes, about
+		_, c := candidates.Budget(s.Budget).Apply(it.Reviews)
+		b.itemBytes += facts + c.Kept*head + c.KeptChars
 	}
+	b.itemBytes /= len(b.itemIDs)
 	b.settle()
 	return b, nil
 }
@@ -115,6 +115,25 @@ func (b *Bench) check(f *study.File, errs *study.Errors, partial bool) {
 	}
 }
 
+// checkSizes checks that there are enough items for every size, and that every
+// request has a candidate that is not right.
+func (b *Bench) checkSizes(f *study.File, errs *study.Errors) {
+	for _, n := range b.sizes {
+		if n > len(b.catalog.Items) {
+			errs.Add(f.Errorf("candidates.sizes", "size is %d, but the data have %s", n, text.Plural(len(b.catalog.Items), "item", "items")))
+		}
+	}
+	least := slices.Min(b.sizes)
+	for i := range b.requests {
+		r := &b.requests[i]
+		right := len(r.Answers())
+		b.several = b.several || right > 1
+		if right > 1 && right >= least {
+			errs.Add(f.Errorf("candidates.sizes", "size is %d, but request %s has %d right items: want a size with room for others", least, r.ID, right))
+		}
+	}
+}
+
 func statusText(s evidence.Status) string {
 	const few = 5
 	matches := strings.Join(s.Matches[:min(few, len(s.Matches))], ", ")
@@ -125,16 +144,26 @@ func statusText(s evidence.Status) string {
 	case evidence.NoMatch:
 		return fmt.Sprintf("request %s (%s): no item satisfies it, gold is %s; `scruple explain` shows the truth table", s.Request, s.Status, s.Gold)
 	case evidence.MultiMatch:
-		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only gold", s.Request, s.Status, len(s.Matches), matches)
+		if s.Right > 1 {
+			return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only the %d in gold", s.Request, s.Status, len(s.Matches), matches, s.Right)
+		}
+		return fmt.Sprintf("request %s (%s): %d items satisfy it (%s), want only gold; list all of them in gold if several are right", s.Request, s.Status, len(s.Matches), matches)
+	}
+	if len(s.Missed) > 0 {
+		return fmt.Sprintf("request %s (%s): %s in gold: does not satisfy it; `scruple explain` shows the truth table", s.Request, s.Status, strings.Join(s.Missed, ", "))
 	}
 	return fmt.Sprintf("request %s (%s): gold is %s, but other items satisfy it: %s", s.Request, s.Status, s.Gold, matches)
 }
+
+// noGroup is the level of requests without a group in a study with groups.
+const noGroup = "none"
 
 // settle makes the items and the hashes of the arms.
 func (b *Bench) settle() {
 	strip := slices.Sorted(slices.Values(b.study.Data.Strip))
 	data := strings.Join(append([]string{b.hashes.Data}, strip...), "\x00")
 	var truths []string
+	grouped := slices.ContainsFunc(b.requests, func(r request.Request) bool { return r.Group != "" })
 	for i := range b.requests {
 		r := &b.requests[i]
 		b.byID[r.ID] = i
@@ -142,9 +171,19 @@ func (b *Bench) settle() {
 		if err != nil {
 			panic("rerank: " + err.Error()) // trees of texts and numbers always marshal
 		}
-		truths = append(truths, r.ID, r.Gold, string(structure))
-		b.items = append(b.items, eval.Item{ID: r.ID, Strata: []eval.Level{{Name: "group", Value: r.Group}},
-			Input: hashed(data, r.ID, r.Text), Gold: hashed(r.Gold, string(structure))})
+		input, gold := []string{data, r.ID, r.Text}, []string{r.Gold, string(structure)}
+		if b.several {
+			input = append(input, "several") // prompts say so
+		}
+		if r.Right != nil {
+			gold = append(gold, fmt.Sprint(r.Right))
+		}
+		truths = append(append(truths, r.ID), gold...)
+		item := eval.Item{ID: r.ID, Input: hashed(input...), Gold: hashed(gold...)}
+		if grouped {
+			item.Strata = []eval.Level{{Name: "group", Value: cmp.Or(r.Group, noGroup)}}
+		}
+		b.items = append(b.items, item)
 	}
 	truth := fmt.Sprint(hashed(truths...))
 	for _, a := range b.arms {

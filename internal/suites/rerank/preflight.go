@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
 //go:embed preflight/*.json
@@ -55,7 +56,7 @@ func (c *preflightCase) check() []string {
 		return []string{err.Error()}
 	}
 	got := map[string]float64{}
-	for _, s := range appendScores(nil, o, strconv.Itoa(c.Gold)) {
+	for _, s := range appendScores(nil, o, &request.Request{Gold: strconv.Itoa(c.Gold)}, false) {
 		got[s.Metric] = s.Num / s.Den
 	}
 	var wrong []string

@@ -1,12 +1,17 @@
 package rerank
 
 import (
-	"math"
+	"cmp"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
+
+// untouchedTrial is why a trial under an attack that changed nothing is unscored.
+const untouchedTrial = "the attack changed nothing: the clean arm has the answer"
 
 // goldIsNew is why a ranking is unscored after gold has changed.
 const goldIsNew = "gold was not among the candidates that were ranked"
@@ -15,24 +20,33 @@ const goldIsNew = "gold was not among the candidates that were ranked"
 // has no rank: it is a miss with reciprocal rank 0.
 func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
-		id := ""
-		if _, r, err := b.find(t.Trial); err == nil {
-			id = r.Gold
+		_, r, err := b.find(t.Trial)
+		if err != nil {
+			r = new(request.Request)
 		}
-		return appendScores(dst, t.Outcome, id)
+		return appendScores(dst, t.Outcome, r, b.several)
 	})
 }
 
-func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score {
+// appendScores scores a trial. Recall is scored in studies with several right
+// items; with one it equals Hits.
+func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, several bool) []eval.Score {
 	rec, _ := read(&o)
-	gold, unscored := rec.placeOf(goldID), ""
-	if gold == 0 && len(rec.Candidates) > 0 {
-		unscored = goldIsNew
+	unscored := ""
+	if rec.untouched() {
+		unscored = untouchedTrial
 	}
-	rank := 0
+	for _, g := range r.Answers() {
+		if rec.placeOf(g.ID) == 0 && len(rec.Candidates) > 0 {
+			unscored = goldIsNew
+		}
+	}
+	var ranking []int
 	if o.Kind == eval.OK {
-		rank = rec.rankOf(gold)
+		ranking = rec.Ranking
 	}
+	grades := rec.grades(ranking, r)
+	rank := slices.IndexFunc(grades, func(g float64) bool { return g > 0 }) + 1
 	one := func(metric string, num float64) {
 		if unscored != "" {
 			dst = append(dst, eval.Score{Metric: metric, Unscored: unscored})
@@ -44,16 +58,25 @@ func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score 
 		one(hits(k), measure.Hit(rank, k))
 	}
 	one(metricMRR, measure.ReciprocalRank(rank, 0))
-	one(metricNDCG5, gain(rank, 5))
-	one(metricNDCG10, gain(rank, 10))
+	one(metricNDCG5, ndcg(grades, r, 5))
+	one(metricNDCG10, ndcg(grades, r, 10))
+	if several {
+		for _, k := range recallAt {
+			found := 0.0
+			for _, g := range grades[:min(k, len(grades))] {
+				found += truth(g > 0)
+			}
+			one(recall(k), found/float64(len(r.Answers())))
+		}
+	}
 	one(metricInvalid, truth(o.Kind != eval.OK))
 	if rec.Attack != "" {
-		one(metricApplied, truth(rec.Changed > 0))
+		dst = append(dst, eval.Score{Metric: metricApplied, Num: truth(rec.Changed > 0), Den: 1})
 	}
-	if rec.Promoted > 0 {
+	if rec.Promoted > 0 && !rec.untouched() {
 		one(metricPromoted, truth(o.Kind == eval.OK && len(rec.Ranking) > 0 && rec.Ranking[0] == rec.Promoted))
 	}
-	if n := len(rec.Candidates); gold > 0 {
+	if n, gold := len(rec.Candidates), rec.placeOf(r.Gold); gold > 0 && r.Right == nil && !rec.untouched() {
 		one(hitsIn(thirds[min((gold-1)*len(thirds)/n, len(thirds)-1)]), measure.Hit(rank, 1))
 	}
 	if rec.Coverage.Reviews > 0 {
@@ -62,12 +85,26 @@ func appendScores(dst []eval.Score, o eval.Outcome, goldID string) []eval.Score 
 	return dst
 }
 
-// gain is nDCG@K with one relevant candidate.
-func gain(rank, k int) float64 {
-	if measure.Hit(rank, k) == 0 {
-		return 0
+// grades are the grades of the ranked candidates, best first; 0 is not right.
+func (r *record) grades(ranking []int, q *request.Request) []float64 {
+	grades := make([]float64, len(ranking))
+	for i, place := range ranking {
+		if place >= 1 && place <= len(r.Candidates) {
+			grades[i] = float64(q.Grade(r.Candidates[place-1]))
+		}
 	}
-	return 1 / math.Log2(float64(rank)+1)
+	return grades
+}
+
+// ndcg is nDCG@K of a ranking's grades: all right items are candidates, so the
+// best ranking has them first.
+func ndcg(grades []float64, r *request.Request, k int) float64 {
+	var best []float64
+	for _, g := range r.Answers() {
+		best = append(best, float64(g.Grade))
+	}
+	slices.SortFunc(best, func(a, b float64) int { return cmp.Compare(b, a) })
+	return measure.DCG(grades, k, measure.Linear) / measure.DCG(best, k, measure.Linear)
 }
 
 func truth(b bool) float64 {

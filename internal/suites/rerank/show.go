@@ -2,11 +2,13 @@ package rerank
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -24,6 +26,8 @@ type Asked struct {
 	Text      string `json:"text"`
 	Shorthand string `json:"shorthand"`
 	Gold      string `json:"gold"`
+	// Right holds all right items with their grades, if there are several.
+	Right []request.Graded `json:"right,omitempty"`
 }
 
 func (a Asked) String() string {
@@ -69,7 +73,7 @@ func Explain(f *study.File, s *Study, id, item string) (fmt.Stringer, error) {
 		return nil, study.Errors(append(d.faults, fmt.Errorf("no valid request %q in %s", id, f.Resolve(s.Data.Requests)))).Err()
 	}
 	r, evaluator := &d.requests[i], evidence.New(d.catalog.Graph)
-	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
+	asked := Asked{Request: r.ID, Group: r.Group, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold, Right: r.Right}
 	if item == "" {
 		return truthTable(asked, r.Structure, evaluator, d.catalog.Items), nil
 	}
@@ -121,7 +125,7 @@ func (t TruthTable) String() string {
 			fmt.Fprintf(&s, "  %s", evidence.Mark(c))
 		}
 		fmt.Fprintf(&s, "    %s", evidence.Mark(row.Truth))
-		if row.Item == t.Gold {
+		if row.Item == t.Gold || slices.ContainsFunc(t.Right, func(g request.Graded) bool { return g.ID == row.Item }) {
 			s.WriteString("  (gold)")
 		}
 		s.WriteByte('\n')
@@ -133,8 +137,45 @@ func (t TruthTable) String() string {
 	return s.String()
 }
 
-// Warnings are about data that look wrong but are legal.
-func (b *Bench) Warnings() []string { return slices.Clone(b.warnings) }
+// Warnings are about data that look wrong but are legal, and about attacks that
+// find nothing to change.
+func (b *Bench) Warnings() []string { return append(slices.Clone(b.warnings), b.idleAttacks()...) }
+
+// idleAttacks has a line for every attack and size at which the attack finds
+// nothing to change in some requests.
+func (b *Bench) idleAttacks() []string {
+	var list []string
+	seen := map[string]bool{}
+	for _, a := range b.arms {
+		if a.attack == nil || seen[fmt.Sprint(a.attack.Name, a.size)] {
+			continue
+		}
+		seen[fmt.Sprint(a.attack.Name, a.size)] = true
+		finds := map[string]bool{}
+		for _, item := range b.catalog.Items {
+			reviews, _ := candidates.Budget(b.study.Budget).Apply(item.Reviews)
+			finds[item.ID] = a.attack.Finds(item, reviews)
+		}
+		if len(finds) == 0 || !slices.Contains(slices.Collect(maps.Values(finds)), false) {
+			continue
+		}
+		idle := 0
+		for i := range b.requests {
+			r := &b.requests[i]
+			if !slices.ContainsFunc(b.shown(r, a), func(id string) bool { return r.IsRight(id) == a.attack.Blames && finds[id] }) {
+				idle++
+			}
+		}
+		switch {
+		case idle == 0:
+		case idle == len(b.requests):
+			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change: its arms will not be asked", a.attack.Name, a.size))
+		default:
+			list = append(list, fmt.Sprintf("attack %s at %d candidates finds nothing to change in %d of %s, which will not be asked again", a.attack.Name, a.size, idle, text.Plural(len(b.requests), "request", "requests")))
+		}
+	}
+	return list
+}
 
 // Facts count requests by validation status, and rivals by request. For an
 // unknown rival the data do not say whether it satisfies the request; it counts

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
@@ -135,12 +137,12 @@ func TestWithoutPrediction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ids, gold, ok := b.ranking(trial, o); !ok || len(ids) == 0 || gold != b.requests[0].Gold {
-		t.Errorf("%v %s %v", ids, gold, ok)
+	if ids, gold, ok := b.ranking(trial, o); !ok || len(ids) == 0 || !cmp.Equal(gold, b.requests[0].Answers()) {
+		t.Errorf("%v %v %v", ids, gold, ok)
 	}
 	o.Kind = eval.Malformed
-	if ids, gold, ok := b.ranking(trial, o); ok || len(ids) > 0 || gold != b.requests[0].Gold {
-		t.Errorf("a malformed answer is exported as %v (gold %s)", ids, gold)
+	if ids, gold, ok := b.ranking(trial, o); ok || len(ids) > 0 || !cmp.Equal(gold, b.requests[0].Answers()) {
+		t.Errorf("a malformed answer is exported as %v (gold %v)", ids, gold)
 	}
 	for _, o := range []eval.Outcome{o, {Kind: eval.Failed}} {
 		p, err := b.placement(trial, o)

@@ -6,6 +6,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/attack"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/candidates"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 )
 
@@ -16,7 +17,7 @@ type Study struct {
 	Candidates Candidates `json:"candidates,omitempty" jsonschema:"description=Number and order of candidates"`
 	Budget     Budget     `json:"budget,omitempty" jsonschema:"description=How much of each item's reviews a method is shown\\, the same at every size"`
 	Methods    []Method   `json:"methods" jsonschema:"required,minItems=1,description=What is compared"`
-	Attacks    Attacks    `json:"attacks,omitempty" jsonschema:"description=Changes to the reviews of candidates other than gold"`
+	Attacks    Attacks    `json:"attacks,omitempty" jsonschema:"description=Changes to the reviews of candidates"`
 }
 
 // Data names the data files.
@@ -59,25 +60,40 @@ type Attacks struct {
 	Defence  string   `json:"defence,omitempty" jsonschema:"enum=off,enum=on,enum=both,default=off,description=Whether prompts begin with a preamble on how to treat reviews; both runs every arm with and without it"`
 }
 
-// within removes the last of an item's own reviews if an attack added reviews
-// beyond the budget.
-func (b Budget) within(reviews, own []catalog.Review) []catalog.Review {
-	excess := len(reviews) - b.Reviews
-	if b.Reviews == 0 || excess <= 0 {
-		return reviews
-	}
-	mine := map[string]bool{}
-	for i := range own {
-		mine[own[i].ID] = true
-	}
-	kept := slices.Clone(reviews)
-	for i := len(kept) - 1; i >= 0 && excess > 0; i-- {
-		if mine[kept[i].ID] {
-			kept = slices.Delete(kept, i, i+1)
-			excess--
+// within removes reviews until an item's reviews under an attack fit the budget,
+// and reports whether what is left differs from its own. From has, for each review,
+// its index in own, or -1. It removes first reviews that the attack did not change,
+// then those it changed, then those it added; the last of each first.
+func (b Budget) within(reviews, own []catalog.Review, from []int) (kept []catalog.Review, changed bool) {
+	kept, from = slices.Clone(reviews), slices.Clone(from)
+	class := func(i int) int {
+		switch {
+		case from[i] < 0:
+			return 2
+		case kept[i].Text != own[from[i]].Text:
+			return 1
 		}
+		return 0
 	}
-	return kept
+	for b.exceeded(kept) {
+		last := len(kept) - 1
+		for i := last; i >= 0; i-- {
+			if class(i) < class(last) {
+				last = i
+			}
+		}
+		kept, from = slices.Delete(kept, last, last+1), slices.Delete(from, last, last+1)
+	}
+	for i := range kept {
+		changed = changed || class(i) > 0
+	}
+	return kept, changed
+}
+
+// exceeded reports whether reviews exceed the budget.
+func (b Budget) exceeded(reviews []catalog.Review) bool {
+	_, c := candidates.Budget(b).Apply(reviews)
+	return c.Lost() > 0
 }
 
 func (a Attacks) options() attack.Options {

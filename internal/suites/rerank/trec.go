@@ -9,6 +9,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -17,7 +18,7 @@ import (
 const noPrediction = "NO_PREDICTION"
 
 // trecExport writes rankings for trec_eval: one run file for each arm and
-// replicate, and judgements in which only the right item is relevant.
+// replicate, and judgements in which only right items are relevant, by their grade.
 func trecExport() kit.Export {
 	return kit.Export{Name: "trec", Doc: "rankings for trec_eval: one run file per arm and replicate, and the judgements",
 		Write: func(bench kit.Bench, k kit.Kept, dir string) (string, error) {
@@ -39,11 +40,16 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 		if err != nil {
 			return "", errors.Join(err, w.close())
 		}
-		ids, gold, ranked := b.ranking(j.Trial, j.Outcome)
+		ids, right, ranked := b.ranking(j.Trial, j.Outcome)
 		query := trecID(j.Trial.Item)
-		if gold != "" && !judged[query] {
+		if !judged[query] {
 			judged[query] = true
-			w.text("qrels.txt", fmt.Sprintf("%s 0 %s 1\n", query, trecID(gold)))
+			for _, g := range right {
+				w.text("qrels.txt", fmt.Sprintf("%s 0 %s %d\n", query, trecID(g.ID), g.Grade))
+			}
+		}
+		if rec, _ := read(&j.Outcome); rec.untouched() {
+			continue // not asked
 		}
 		if !ranked || len(ids) == 0 {
 			ids = []string{noPrediction}
@@ -59,24 +65,24 @@ func writeTREC(b *Bench, k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%s to %s", text.Plural(len(w.files), "file", "files"), dir), nil
 }
 
-// ranking is a trial's ranking as ids, and the id of gold. It reports false
+// ranking is a trial's ranking as ids, and the right items. It reports false
 // without a prediction.
-func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, gold string, ok bool) {
+func (b *Bench) ranking(t eval.Trial, o eval.Outcome) (ids []string, right []request.Graded, ok bool) {
 	_, r, err := b.find(t)
 	if err != nil {
-		return nil, "", false
+		return nil, nil, false
 	}
 	rec, found := read(&o)
 	if !found || o.Kind != eval.OK {
-		return nil, r.Gold, false
+		return nil, r.Answers(), false
 	}
 	for _, place := range rec.Ranking {
 		if place < 1 || place > len(rec.Candidates) {
-			return nil, r.Gold, false
+			return nil, r.Answers(), false
 		}
 		ids = append(ids, rec.Candidates[place-1])
 	}
-	return ids, r.Gold, true
+	return ids, r.Answers(), true
 }
 
 type replicateOf struct {

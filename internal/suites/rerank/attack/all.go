@@ -19,7 +19,7 @@ func All() []Attack {
 		inject("inject_fake_sys", t.InjectFakeSys),
 		inject("inject_hidden", t.InjectHidden),
 		fake("fake_positive", 5, t.FakePositive),
-		fake("fake_negative", 1, t.FakeNegative),
+		blame(fake("fake_negative", 1, t.FakeNegative)),
 		sarcastic("sarcastic_wifi", t.Sarcastic, "wifi"),
 		sarcastic("sarcastic_noise", t.Sarcastic, "noise"),
 		sarcastic("sarcastic_outdoor", t.Sarcastic, "outdoor"),
@@ -61,12 +61,14 @@ func Parse(s string) ([]Attack, error) {
 // typo swaps two neighbouring letters, with probability p, in each word of
 // more than three letters.
 func typo(name string, p float64) Attack {
-	return Attack{Name: name, Category: Noise, apply: func(w *work) {
+	return Attack{Name: name, Category: Noise, finds: hasReviews, apply: func(w *work) {
 		for _, at := range w.some(w.count(len(w.reviews))) {
 			w.edit(at, w.misspell(w.reviews[at].Text, min(1, p*w.options.strength())))
 		}
 	}}
 }
+
+func hasReviews(_ *catalog.Item, reviews []catalog.Review) bool { return len(reviews) > 0 }
 
 func (w *work) misspell(text string, p float64) string {
 	letters := []rune(text)
@@ -121,10 +123,22 @@ func fake(name string, stars float64, variants []string) Attack {
 	}}
 }
 
+// blame turns an attack on the right candidates.
+func blame(a Attack) Attack {
+	a.Blames = true
+	return a
+}
+
 // sarcastic adds reviews that state facts of the item in an inverted tone. It
 // does not change an item without these attributes.
 func sarcastic(name string, all map[string]twisted, facts ...string) Attack {
-	return Attack{Name: name, Category: Deception, apply: func(w *work) {
+	finds := func(item *catalog.Item, _ []catalog.Review) bool {
+		return slices.ContainsFunc(facts, func(fact string) bool {
+			_, _, ok := all[fact].of(item)
+			return ok
+		})
+	}
+	return Attack{Name: name, Category: Deception, finds: finds, apply: func(w *work) {
 		for _, fact := range facts {
 			to, value, ok := all[fact].of(w.item)
 			if !ok {
@@ -159,7 +173,7 @@ func (t twisted) of(item *catalog.Item) (to twistedTo, value string, ok bool) {
 // 15 × strength filler sentences. Squaring the drawn number makes most texts
 // short and a few very long.
 func heterogeneity(fillers []string) Attack {
-	return Attack{Name: "heterogeneity", Category: Heterogeneity, apply: func(w *work) {
+	return Attack{Name: "heterogeneity", Category: Heterogeneity, finds: hasReviews, apply: func(w *work) {
 		most := 15 * w.options.strength()
 		for _, at := range w.some(w.count(len(w.reviews))) {
 			u := w.draws.Float64()

@@ -1,6 +1,7 @@
 // Package attack adds noise, injected instructions and deception to the reviews
-// of all candidates except gold. Truth is computed from the unmodified data, so
-// an attack changes what a method reads but not the right answer.
+// of the candidates that do not satisfy the request; fake_negative blames those
+// that do. Truth is computed from the unmodified data, so an attack changes what a
+// method reads but not the right answer.
 //
 // An attack is a pure function of reviews, item, options and a seed. It counts
 // its changes, so that an attack that changed nothing (such as a sarcastic review
@@ -57,6 +58,9 @@ func (o Options) Check() error {
 type Change struct {
 	Edited int // reviews with a changed text
 	Added  int // new reviews
+	// From is, for each attacked review, its index before the attack, or -1 for a
+	// new one.
+	From []int
 }
 
 // Any reports whether anything changed.
@@ -77,14 +81,33 @@ const (
 type Attack struct {
 	Name     string
 	Category Category
-	apply    func(w *work)
+	// Blames means that the attack is on the right candidates, not on the others.
+	Blames bool
+	apply  func(w *work)
+	// finds reports whether an item has something to change; nil means always.
+	finds func(item *catalog.Item, reviews []catalog.Review) bool
+}
+
+// Finds reports whether the attack has something to change in an item with these
+// reviews. By chance, such as that of a typo, it may still change nothing.
+func (a *Attack) Finds(item *catalog.Item, reviews []catalog.Review) bool {
+	return a.finds == nil || a.finds(item, reviews)
 }
 
 // Apply returns the attacked reviews and does not modify its arguments. Others
 // are reviews of other items, in any order; added reviews imitate them.
 func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others ...catalog.Review) ([]catalog.Review, Change) {
+	return a.run(reviews, item, o, seed, func() []catalog.Review { return others })
+}
+
+// run is Apply with other reviews that are collected only if needed.
+func (a *Attack) run(reviews []catalog.Review, item *catalog.Item, o Options, seed uint64, others func() []catalog.Review) ([]catalog.Review, Change) {
 	w := &work{reviews: slices.Clone(reviews), others: others, item: item, options: o,
 		draws: stable.NewStream(seed, "attack", a.Name, item.ID)}
+	w.change.From = make([]int, len(reviews))
+	for i := range reviews {
+		w.change.From[i] = i
+	}
 	a.apply(w)
 	return w.reviews, w.change
 }
@@ -93,9 +116,9 @@ func (a *Attack) Apply(reviews []catalog.Review, item *catalog.Item, o Options, 
 type Plan struct {
 	Attack  *Attack
 	Options Options
-	Seed    uint64 // of the run
-	Request string // the request's id
-	Gold    string // the id of the item that is not attacked
+	Seed    uint64                 // of the run
+	Request string                 // the request's id
+	Right   func(item string) bool // reports whether an item satisfies the request
 }
 
 // A Report counts the changes of a plan.
@@ -104,15 +127,16 @@ type Report struct {
 	Changes  []Change // of each candidate
 }
 
-// Run attacks the reviews of every candidate except gold. All injections promote
-// the same candidate, drawn by the seed from those that neither are gold nor
-// have its name; by chance it comes first in 1 of N-1 wrong answers. Without
-// such a candidate Run changes nothing.
+// Run attacks the reviews of every candidate that is not right, or with an attack
+// that blames of those that are. All injections promote the same candidate, drawn
+// by the seed from those that neither are right nor have the name of one that is;
+// by chance it comes first in 1 of N-1 wrong answers. Without such a candidate Run
+// changes nothing.
 func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalog.Review, Report) {
 	seed := stable.Seed(p.Seed, "attack", p.Request)
 	o, report := p.Options, Report{Promoted: -1, Changes: make([]Change, len(items))}
 	if p.Attack.Category == Injection {
-		report.Promoted = promoted(seed, p.Gold, items)
+		report.Promoted = promoted(seed, p.Right, items)
 		if report.Promoted < 0 {
 			return slices.Clone(reviews), report
 		}
@@ -121,26 +145,27 @@ func (p Plan) Run(items []*catalog.Item, reviews [][]catalog.Review) ([][]catalo
 	attacked := make([][]catalog.Review, len(items))
 	for i, item := range items {
 		attacked[i] = reviews[i]
-		if item.ID != p.Gold {
-			others := slices.Concat(slices.Concat(reviews[:i]...), slices.Concat(reviews[i+1:]...))
-			attacked[i], report.Changes[i] = p.Attack.Apply(reviews[i], item, o, seed, others...)
+		if p.Right(item.ID) == p.Attack.Blames {
+			attacked[i], report.Changes[i] = p.Attack.run(reviews[i], item, o, seed, func() []catalog.Review {
+				return slices.Concat(slices.Concat(reviews[:i]...), slices.Concat(reviews[i+1:]...))
+			})
 		}
 	}
 	return attacked, report
 }
 
-// promoted draws a candidate that neither is gold nor has its name: the one with
-// the smallest hash; -1 if there is none.
-func promoted(seed uint64, gold string, items []*catalog.Item) int {
-	golden := ""
+// promoted draws a candidate that neither is right nor has the name of one that
+// is: the one with the smallest hash; -1 if there is none.
+func promoted(seed uint64, right func(string) bool, items []*catalog.Item) int {
+	var names []string
 	for _, item := range items {
-		if item.ID == gold {
-			golden = strings.TrimSpace(item.Name)
+		if right(item.ID) {
+			names = append(names, strings.TrimSpace(item.Name))
 		}
 	}
 	at, least := -1, uint64(0)
 	for i, item := range items {
-		if item.ID == gold || strings.EqualFold(golden, strings.TrimSpace(item.Name)) {
+		if slices.ContainsFunc(names, func(name string) bool { return strings.EqualFold(name, strings.TrimSpace(item.Name)) }) {
 			continue
 		}
 		if h := stable.Seed(seed, "promote", item.ID); at < 0 || h < least {
@@ -153,7 +178,7 @@ func promoted(seed uint64, gold string, items []*catalog.Item) int {
 // work is one application of an attack.
 type work struct {
 	reviews []catalog.Review
-	others  []catalog.Review // of other items
+	others  func() []catalog.Review // of other items
 	item    *catalog.Item
 	options Options
 	draws   *stable.Stream
@@ -195,6 +220,7 @@ func (w *work) add(text string, stars float64) {
 	r := w.stranger(stars)
 	r.Text = text
 	w.reviews = slices.Insert(w.reviews, at, r)
+	w.change.From = slices.Insert(w.change.From, at, -1)
 	w.change.Added++
 }
 

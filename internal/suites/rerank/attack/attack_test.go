@@ -54,8 +54,9 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Every attack changes the text of every candidate but gold, and says so.
-func TestEveryAttackChangesAllButGold(t *testing.T) {
+// Every attack changes the text of every candidate but gold, or with fake_negative
+// of gold alone, and says so.
+func TestEveryAttackChangesItsCandidates(t *testing.T) {
 	var items []*catalog.Item
 	var clean [][]catalog.Review
 	for i := range 10 {
@@ -63,11 +64,12 @@ func TestEveryAttackChangesAllButGold(t *testing.T) {
 	}
 	before := fmt.Sprint(clean)
 	for _, a := range attack.All() {
-		p := attack.Plan{Attack: &a, Seed: 42, Request: "R1", Gold: "4"}
+		p := attack.Plan{Attack: &a, Seed: 42, Request: "R1", Right: only("4")}
 		after, report := p.Run(items, clean)
 		for i := range items {
 			changed := !reflect.DeepEqual(clean[i], after[i])
-			if isGold := items[i].ID == "4"; changed == isGold || report.Changes[i].Any() == isGold {
+			want := (items[i].ID == "4") == (a.Name == "fake_negative")
+			if changed != want || report.Changes[i].Any() != want {
 				t.Errorf("%s: candidate %d (gold is 4): changed %v, reported %+v", a.Name, i, changed, report.Changes[i])
 			}
 		}
@@ -81,9 +83,15 @@ func TestEveryAttackChangesAllButGold(t *testing.T) {
 		if !reflect.DeepEqual(after, again) {
 			t.Errorf("%s does something else the second time", a.Name)
 		}
-		p.Seed++
-		if other, _ := p.Run(items, clean); reflect.DeepEqual(after, other) {
-			t.Errorf("%s does the same for another seed", a.Name)
+		same := 0
+		for range 5 { // one review of four texts may repeat
+			p.Seed++
+			if other, _ := p.Run(items, clean); reflect.DeepEqual(after, other) {
+				same++
+			}
+		}
+		if same == 5 || same > 0 && !a.Blames {
+			t.Errorf("%s does the same for %d of 5 other seeds", a.Name, same)
 		}
 	}
 }
@@ -93,7 +101,7 @@ func TestAttacksDoNotDependOnTheOrder(t *testing.T) {
 	items := []*catalog.Item{item("a"), item("b"), item("c")}
 	clean := [][]catalog.Review{reviews(2), reviews(3), reviews(4)}
 	for _, a := range attack.All() {
-		p := attack.Plan{Attack: &a, Seed: 1, Request: "R", Gold: "a"}
+		p := attack.Plan{Attack: &a, Seed: 1, Request: "R", Right: only("a")}
 		after, report := p.Run(items, clean)
 		turned, other := p.Run([]*catalog.Item{items[2], items[0], items[1]}, [][]catalog.Review{clean[2], clean[0], clean[1]})
 		if !reflect.DeepEqual(after, [][]catalog.Review{turned[1], turned[2], turned[0]}) {
@@ -104,6 +112,8 @@ func TestAttacksDoNotDependOnTheOrder(t *testing.T) {
 		}
 	}
 }
+
+func only(gold string) func(string) bool { return func(id string) bool { return id == gold } }
 
 func find(t *testing.T, name string) attack.Attack {
 	t.Helper()
@@ -173,7 +183,7 @@ func TestInjectionsSpeakForThePromoted(t *testing.T) {
 			if strings.Count(all, "Café Ultra") < 2 || strings.Contains(all, "{name}") {
 				t.Errorf("%s with %d reviews writes %s", name, n, all)
 			}
-			if want := (attack.Change{Edited: 1}); n > 0 && change != want {
+			if n > 0 && (change.Edited != 1 || change.Added != 0) {
 				t.Errorf("%s reports %+v", name, change)
 			}
 			if n == 0 && (change.Added != 1 || len(after) != 1) {

@@ -17,9 +17,10 @@ import (
 // have at each position.
 func (w *work) stranger(stars float64) catalog.Review {
 	seed := w.draws.Uint64()
-	known := slices.Concat(w.reviews, w.item.Reviews, w.others)
+	others := w.others()
+	known := slices.Concat(w.reviews, w.item.Reviews, others)
 	r := catalog.Review{ItemID: w.item.ID, Stars: nearest(stars, known)}
-	lender, ok := w.lender(seed)
+	lender, ok := w.lender(seed, others)
 	if ok {
 		r.UserID = lender.UserID
 	} else {
@@ -36,13 +37,13 @@ func (w *work) stranger(stars float64) catalog.Review {
 // lender draws a review of another item by a person who did not review this
 // one, preferably with a date that no review of this item has: the one with the
 // smallest hash.
-func (w *work) lender(seed uint64) (lender catalog.Review, ok bool) {
+func (w *work) lender(seed uint64, others []catalog.Review) (lender catalog.Review, ok bool) {
 	wrote, dated := map[string]bool{}, map[string]bool{}
 	for _, r := range slices.Concat(w.reviews, w.item.Reviews) {
 		wrote[r.UserID], dated[r.Date] = true, true
 	}
 	least, leastDated := uint64(0), false
-	for _, r := range w.others {
+	for _, r := range others {
 		if wrote[r.UserID] {
 			continue
 		}

@@ -47,7 +47,7 @@ func TestAddedReviewsLookLikeTheDatas(t *testing.T) {
 			for _, it := range items {
 				clean = append(clean, it.Reviews[:min(4, len(it.Reviews))])
 			}
-			after, _ := attack.Plan{Attack: &a, Seed: 42, Request: fmt.Sprint(start), Gold: items[3].ID, Options: attack.Options{Reviews: 2}}.Run(items, clean)
+			after, _ := attack.Plan{Attack: &a, Seed: 42, Request: fmt.Sprint(start), Right: only(items[3].ID), Options: attack.Options{Reviews: 2}}.Run(items, clean)
 			for i, list := range after {
 				writers, ids := map[string]int{}, map[string]int{}
 				for _, r := range slices.Concat(list, items[i].Reviews[len(clean[i]):]) {
@@ -72,7 +72,7 @@ func TestAddedReviewsLookLikeTheDatas(t *testing.T) {
 				}
 			}
 		}
-		if added < 50 {
+		if want := map[bool]int{false: 50, true: 12}[a.Blames]; added < want { // on gold alone: 2 in each of 6 sets
 			t.Errorf("%s added %d reviews", name, added)
 		}
 	}
@@ -109,13 +109,13 @@ func TestGoldIsNeverPromoted(t *testing.T) {
 	clean := [][]catalog.Review{reviews(2), reviews(2), reviews(2), reviews(2)}
 	times := map[int]int{}
 	for seed := range uint64(400) {
-		_, report := attack.Plan{Attack: &a, Seed: seed, Request: "R", Gold: "1"}.Run(items, clean)
+		_, report := attack.Plan{Attack: &a, Seed: seed, Request: "R", Right: only("1")}.Run(items, clean)
 		times[report.Promoted]++
 	}
 	if len(times) != 2 || times[2] < 140 || times[3] < 140 { // 6 SD
 		t.Errorf("promoted are %v", times)
 	}
-	after, report := attack.Plan{Attack: &a, Seed: 1, Request: "R", Gold: "1", Options: attack.Options{Promote: "Starbucks"}}.Run(items[:2], clean[:2])
+	after, report := attack.Plan{Attack: &a, Seed: 1, Request: "R", Right: only("1"), Options: attack.Options{Promote: "Starbucks"}}.Run(items[:2], clean[:2])
 	if report.Promoted != -1 || report.Changes[0].Any() || report.Changes[1].Any() || len(report.Changes) != 2 || !reflect.DeepEqual(after, clean[:2]) {
 		t.Errorf("with nobody to promote: %+v, %v", report, after)
 	}
@@ -129,7 +129,7 @@ func TestInjectionsNeverSpeakForTheirOwnItem(t *testing.T) {
 		items := []*catalog.Item{item("A"), item("B"), item("C"), item("D")}
 		clean := [][]catalog.Review{reviews(2), reviews(0), reviews(2), reviews(1)}
 		for seed := range uint64(50) {
-			after, report := attack.Plan{Attack: &a, Seed: seed, Request: "R", Gold: "A"}.Run(items, clean)
+			after, report := attack.Plan{Attack: &a, Seed: seed, Request: "R", Right: only("A")}.Run(items, clean)
 			for i := range items {
 				for k := range items {
 					says := strings.Contains(fmt.Sprint(after[i]), items[k].Name)
@@ -154,7 +154,7 @@ func TestWhatDrawsDependOn(t *testing.T) {
 				items, clean = append(items, it), append(clean, reviews(4))
 			}
 			items[0].Name = "Gold"
-			after, _ := attack.Plan{Attack: &a, Seed: seed, Request: request, Gold: "0"}.Run(items, clean)
+			after, _ := attack.Plan{Attack: &a, Seed: seed, Request: request, Right: func(id string) bool { return (id == "0") != a.Blames }}.Run(items, clean)
 			var texts []string
 			for _, list := range after[1:] {
 				var s []string

@@ -18,18 +18,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/stable"
 )
 
-// Draw returns the candidates of a request: gold and the n-1 other items with
-// the smallest hash of run seed, request and item. The set of a smaller n is a
-// subset of the set of a larger one. The result has no duplicates and is in the
-// order of items; if items does not contain gold, gold is last. Draw returns all
-// items if there are fewer than n, and nil for n < 1.
-func Draw(runSeed uint64, requestID, gold string, items []string, n int) []string {
+// Draw returns the candidates of a request: its right items and, up to n in all,
+// the other items with the smallest hash of run seed, request and item. The set of
+// a smaller n is a subset of the set of a larger one. The result has no duplicates
+// and is in the order of items; right items that are not among them are last. Draw
+// returns all items if there are fewer than n, and nil for n < 1.
+func Draw(runSeed uint64, requestID string, right, items []string, n int) []string {
 	if n < 1 {
 		return nil
 	}
-	rivals := smallest(runSeed, requestID, gold, items, n-1)
-	chosen := map[string]bool{gold: true}
-	for _, r := range rivals {
+	chosen := map[string]bool{}
+	for _, id := range right {
+		chosen[id] = true
+	}
+	for _, r := range smallest(runSeed, requestID, right, items, max(0, n-len(chosen))) {
 		chosen[r.id] = true
 	}
 	list := make([]string, 0, len(chosen))
@@ -39,8 +41,11 @@ func Draw(runSeed uint64, requestID, gold string, items []string, n int) []strin
 			delete(chosen, id)
 		}
 	}
-	if chosen[gold] {
-		list = append(list, gold)
+	for _, id := range right {
+		if chosen[id] {
+			list = append(list, id)
+			delete(chosen, id)
+		}
 	}
 	return list
 }
@@ -57,12 +62,12 @@ func (a rival) compare(b rival) int {
 
 // smallest returns the n rivals with the smallest hashes. Most items cost only
 // one comparison, with the last one kept.
-func smallest(runSeed uint64, requestID, gold string, items []string, n int) []rival {
+func smallest(runSeed uint64, requestID string, right, items []string, n int) []rival {
 	prefix := stable.Seed(runSeed, "draw", requestID)
 	kept := make([]rival, 0, n+1)
 	for _, id := range items {
 		r := rival{stable.Seed(prefix, id), id}
-		if id == gold || (len(kept) == n && (n == 0 || r.compare(kept[n-1]) > 0)) {
+		if slices.Contains(right, id) || (len(kept) == n && (n == 0 || r.compare(kept[n-1]) > 0)) {
 			continue
 		}
 		at, there := slices.BinarySearchFunc(kept, r, rival.compare)

@@ -46,8 +46,8 @@ func TestDrawProperties(t *testing.T) {
 		small := rapid.IntRange(1, 60).Draw(t, "small")
 		large := small + rapid.IntRange(0, 60).Draw(t, "more")
 
-		few := candidates.Draw(seed, request, gold, items, small)
-		many := candidates.Draw(seed, request, gold, items, large)
+		few := candidates.Draw(seed, request, []string{gold}, items, small)
+		many := candidates.Draw(seed, request, []string{gold}, items, large)
 		if len(few) != min(small, len(items)) {
 			t.Fatalf("drew %d of %d items for N = %d", len(few), len(items), small)
 		}
@@ -63,7 +63,7 @@ func TestDrawProperties(t *testing.T) {
 		// The set depends on no order of the data, nor on repetitions.
 		shuffled := rapid.Permutation(items).Draw(t, "shuffled")
 		shuffled = append(shuffled, items[0])
-		if again := candidates.Draw(seed, request, gold, shuffled, small); !slices.Equal(sorted(again), sorted(few)) {
+		if again := candidates.Draw(seed, request, []string{gold}, shuffled, small); !slices.Equal(sorted(again), sorted(few)) {
 			t.Fatalf("another order of the data drew %v, not %v", again, few)
 		}
 	})
@@ -73,8 +73,8 @@ func TestDrawProperties(t *testing.T) {
 // candidates differ in at most the two golds and one rival for each.
 func TestRivalsDoNotDependOnGold(t *testing.T) {
 	items := ids("i", 100)
-	a := candidates.Draw(1, "R1", "i003", items, 20)
-	b := candidates.Draw(1, "R1", "i077", items, 20)
+	a := candidates.Draw(1, "R1", []string{"i003"}, items, 20)
+	b := candidates.Draw(1, "R1", []string{"i077"}, items, 20)
 	differ := 0
 	for _, id := range a {
 		if !slices.Contains(b, id) {
@@ -91,7 +91,7 @@ func TestRivalsDoNotDependOnGold(t *testing.T) {
 func TestDrawIsEven(t *testing.T) {
 	items, count := ids("i", 100), map[string]int{}
 	for r := range 2000 {
-		for _, id := range candidates.Draw(7, fmt.Sprint(r), "i000", items, 10) {
+		for _, id := range candidates.Draw(7, fmt.Sprint(r), []string{"i000"}, items, 10) {
 			count[id]++
 		}
 	}
@@ -115,7 +115,7 @@ func TestDrawAtTheEdges(t *testing.T) {
 		{"gold is not listed", []string{"a"}, 2, []string{"a", "g"}},
 		{"no items", nil, 3, []string{"g"}},
 	} {
-		if got := candidates.Draw(1, "R", "g", c.items, c.n); !slices.Equal(got, c.want) {
+		if got := candidates.Draw(1, "R", []string{"g"}, c.items, c.n); !slices.Equal(got, c.want) {
 			t.Errorf("%s: drew %v, want %v", c.name, got, c.want)
 		}
 	}
@@ -133,8 +133,8 @@ func TestArrangeProperties(t *testing.T) {
 		a := candidates.NewArranger(seed, shuffle, asked)
 		b := candidates.NewArranger(seed, shuffle, append(rapid.Permutation(asked).Draw(t, "order"), asked[0]))
 
-		few := candidates.Draw(seed, request, gold, items, 10)
-		many := candidates.Draw(seed, request, gold, items, 20)
+		few := candidates.Draw(seed, request, []string{gold}, items, 10)
+		many := candidates.Draw(seed, request, []string{gold}, items, 20)
 		before := slices.Clone(few)
 		got := a.Arrange(request, gold, few)
 		if !slices.Equal(sorted(got), sorted(few)) {
@@ -165,7 +165,7 @@ func TestBalancedVisitsEveryPositionEquallyOften(t *testing.T) {
 		counts := map[string][]int{}
 		for i, r := range asked {
 			gold := items[i%len(items)]
-			at := slices.Index(a.Arrange(r.ID, gold, candidates.Draw(seed, r.ID, gold, items, n)), gold)
+			at := slices.Index(a.Arrange(r.ID, gold, candidates.Draw(seed, r.ID, []string{gold}, items, n)), gold)
 			for _, of := range []string{r.Group, "all"} {
 				if counts[of] == nil {
 					counts[of] = make([]int, n)
@@ -196,7 +196,7 @@ func TestBalancedSpreadsSmallGroups(t *testing.T) {
 	a := candidates.NewArranger(42, candidates.Balanced, asked)
 	least, most := map[string]int{}, map[string]int{}
 	for _, r := range asked {
-		at := slices.Index(a.Arrange(r.ID, "i001", candidates.Draw(42, r.ID, "i001", items, 50)), "i001")
+		at := slices.Index(a.Arrange(r.ID, "i001", candidates.Draw(42, r.ID, []string{"i001"}, items, 50)), "i001")
 		if _, ok := least[r.Group]; !ok {
 			least[r.Group], most[r.Group] = at, at
 		}
@@ -254,7 +254,7 @@ func TestOrdersDependOnRequestAndSeed(t *testing.T) {
 
 func TestMiddleAndNone(t *testing.T) {
 	items := ids("i", 30)
-	drawn := candidates.Draw(1, "R", "i029", items, 10)
+	drawn := candidates.Draw(1, "R", []string{"i029"}, items, 10)
 	if got := candidates.NewArranger(1, candidates.Middle, []candidates.Request{{ID: "R"}}).Arrange("R", "i029", drawn); got[5] != "i029" {
 		t.Errorf("gold is not in the middle of %v", got)
 	}
@@ -266,6 +266,6 @@ func TestMiddleAndNone(t *testing.T) {
 func BenchmarkDraw(b *testing.B) {
 	items := ids("i", 10_000)
 	for b.Loop() {
-		candidates.Draw(42, "R1", "i0001", items, 50)
+		candidates.Draw(42, "R1", []string{"i0001"}, items, 50)
 	}
 }

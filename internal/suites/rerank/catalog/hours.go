@@ -105,8 +105,9 @@ func (h *Hours) IsZero() bool { return h.Known == [7]bool{} }
 //
 // Intervals of the day before that pass midnight count, and so do intervals of
 // the next day; adjacent intervals are merged. A minute that no interval covers
-// is closed if its day is known, else unknown. One closed minute makes the
-// result false; otherwise one unknown minute makes it unknown.
+// is closed if its day is known, else unknown. If the asked day is unknown, so are
+// the minutes after its midnight: its hours may pass it. One closed minute makes
+// the result false; otherwise one unknown minute makes it unknown.
 func (h *Hours) Contains(day, from, to int) (open, known bool) {
 	if day < 0 || day >= len(h.Days) {
 		return false, false
@@ -120,7 +121,7 @@ func (h *Hours) Contains(day, from, to int) (open, known bool) {
 			at = next
 			continue
 		}
-		if h.Known[(day+at/Day)%7] {
+		if h.Known[day] && h.Known[(day+at/Day)%7] {
 			return false, true
 		}
 		open = false

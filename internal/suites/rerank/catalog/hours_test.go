@@ -121,7 +121,8 @@ func TestContainsOverUnknownDays(t *testing.T) {
 		{[]string{"18:00-0:30"}, nil, 0, "23:00-1:00", false, false},
 		{[]string{"18:00-24:00"}, nil, 0, "17:00-1:00", false, true},
 		{nil, []string{"0:00-2:00"}, 0, "23:00-1:00", false, false},
-		{nil, []string{"9:00-17:00"}, 0, "23:00-1:00", false, true}, // Tuesday is closed at its start
+		{nil, []string{"9:00-17:00"}, 0, "23:00-1:00", false, false}, // Monday's hours may pass midnight
+		{nil, []string{}, 0, "23:00-1:00", false, false},
 		{nil, []string{"9:00-17:00"}, 1, "10:00-11:00", true, true},
 		{nil, nil, 0, "23:00-1:00", false, false},
 		{nil, nil, 0, "0:00-24:00", false, false},
@@ -175,7 +176,7 @@ func TestContainsMinuteByMinute(t *testing.T) {
 			if open[(day*Day+m)%(7*Day)] {
 				continue
 			}
-			want, wantKnown = false, h.Known[(day+m/Day)%7]
+			want, wantKnown = false, h.Known[day] && h.Known[(day+m/Day)%7]
 			if wantKnown {
 				break
 			}

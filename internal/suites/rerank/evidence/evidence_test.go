@@ -38,7 +38,7 @@ func TestItemMeta(t *testing.T) {
 	item := &catalog.Item{Name: "Blue Door", Categories: []string{"Cafes", "Bubble Tea"}, Attributes: map[string]catalog.Value{
 		"WiFi": text("free"), "Price": num(1), "Ten": num(10), "OneText": text("1"), "TV": no, "Dogs": yes, "Ambience": flags("hipster"), "None": flags(),
 		"Tags": catalog.ListValue(text("Late Night"), num(2)), "Empty": text(""), "Mixed": catalog.MapValue(map[string]catalog.Value{"a": num(1)}),
-	}, Fields: map[string]catalog.Value{"zip": text("19107")}}
+	}, Fields: map[string]catalog.Value{"zip": text("19107"), "price": num(999.5)}}
 	type ev = request.Evidence
 	tests := []struct {
 		e    ev
@@ -103,6 +103,20 @@ func TestItemMeta(t *testing.T) {
 		{ev{Path: "attributes.Mixed"}, Unknown},
 		{ev{Path: "attributes.WiFi"}, Unknown},
 
+		{ev{Path: "price", Test: "gte", Value: num(999.5)}, True}, // numbers
+		{ev{Path: "price", Test: "gte", Value: num(999.51)}, False},
+		{ev{Path: "price", Test: "lte", Value: num(999.5)}, True},
+		{ev{Path: "price", Test: "lte", Value: num(100)}, False}, // not as texts, where "999.5" > "1000"
+		{ev{Path: "price", Test: "lte", Value: num(1000)}, True},
+		{ev{Path: "price", Test: "between", Value: catalog.ListValue(num(999.5), num(1000))}, True},
+		{ev{Path: "price", Test: "between", Value: catalog.ListValue(num(9), num(999.5))}, True},
+		{ev{Path: "price", Test: "between", Value: catalog.ListValue(num(9), num(999))}, False},
+		{ev{Path: "zip", Test: "gte", Value: num(19000)}, True}, // a text that is a number
+		{ev{Path: "name", Test: "gte", Value: num(0)}, False},   // neither is a number
+		{ev{Path: "categories", Test: "lte", Value: num(9)}, False},
+		{ev{Path: "nothing", Test: "gte", Value: num(0)}, Unknown},
+		{ev{Path: "nothing", Test: "between", Value: catalog.ListValue(num(0), num(1)), Missing: -1}, False},
+
 		{ev{Path: "attributes.X"}, Unknown},
 		{ev{Path: "attributes.X", Test: "true", Value: yes}, Unknown},
 		{ev{Path: "attributes.X", Test: "true", Value: yes, Missing: -1}, False},
@@ -133,7 +147,8 @@ func TestHours(t *testing.T) {
 	}{
 		{"Monday", "11:30", "13:00", 0, True}, {"monday", "12:00", "15:00", 0, False}, {"Monday", "22:00", "1:30", 0, True}, {"Monday", "22:00", "3:00", 0, False},
 		{"Tuesday", "1:00", "2:00", 0, True}, {"Tuesday", "1:00", "2:30", 0, False}, {"Tuesday", "12:00", "13:00", 1, False}, // closed is known
-		{"Tuesday", "23:00", "1:00", 1, False}, {"Sunday", "23:00", "1:00", 1, False}, // closed on the known day
+		{"Tuesday", "23:00", "1:00", 1, False},
+		{"Sunday", "23:00", "1:00", 0, Unknown}, {"Sunday", "23:00", "1:00", 1, True}, {"Sunday", "23:00", "1:00", -1, False}, // Sunday's hours may pass midnight
 		{"Sunday", "12:00", "13:00", 0, Unknown}, {"Sunday", "12:00", "13:00", -1, False}, {"Sunday", "12:00", "13:00", 1, True},
 	}
 	for _, tt := range tests {
@@ -294,8 +309,10 @@ func TestReviewMeta(t *testing.T) {
 		{ev{Path: "user.elite", Test: "gte", Value: num(2)}, False},
 		{ev{Path: "user.elite", Test: "lte", Value: num(0), Aggregate: "count", Count: 2}, True},
 		{ev{Path: "nothing", Test: "not_empty"}, False},
-		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4}, Unknown}, // no such review
-		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4, Missing: -1}, False},
+		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4}, False}, // no such review
+		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4, Missing: 1}, False},
+		{ev{Path: "user.fans", Test: "gte", Value: num(0), MinStars: 4, Aggregate: "count", Count: 1}, False},
+		{ev{Path: "user.fans", Test: "not_empty", MinStars: 4, Aggregate: "all"}, Unknown}, // nothing to hold for
 	}
 	for _, tt := range tests {
 		tt.e.Kind = request.ReviewMeta

@@ -23,9 +23,14 @@ import (
 //	contains        true            false           missing
 //	not_contains    false           true            true
 //	neutral         unknown         unknown         missing
+//	gte, lte        true            false           missing
+//	between         true            false           missing
 //	none            a bool: itself; flags: any is set; else unknown; missing
 //
 // * unknown if false or neutral is also given, but false for a value of false.
+//
+// gte, lte and between compare numbers, and texts that are numbers; any other
+// value is false. Both ends of between count.
 func itemMeta(e *request.Evidence) test {
 	decide := decider(e)
 	return func(item *subject) (Truth, reason) {
@@ -41,8 +46,33 @@ func itemMeta(e *request.Evidence) test {
 			if v.IsZero() {
 				return e.Path + " has no value"
 			}
-			return fmt.Sprintf("%s is %s", e.Path, shown(v))
+			return fmt.Sprintf("%s is %s%s", e.Path, shown(v), wanted(e))
 		}
+	}
+}
+
+// wanted formats the bounds of a comparison of numbers; "" for other tests.
+func wanted(e *request.Evidence) string {
+	low, high, _ := e.Bounds()
+	switch e.Test {
+	case request.AtLeast:
+		return ", want at least " + e.Value.String()
+	case request.AtMost:
+		return ", want at most " + e.Value.String()
+	case request.Between:
+		return fmt.Sprintf(", want %s to %s", number(low), number(high))
+	}
+	return ""
+}
+
+// compares returns the test of a number.
+func compares(holds func(n float64) bool) func(catalog.Value) Truth {
+	return func(v catalog.Value) Truth {
+		n, ok := v.Number(), v.Kind() == catalog.Number
+		if v.Kind() == catalog.Text {
+			n, ok = written(v.Text())
+		}
+		return truth(ok && holds(n))
 	}
 }
 
@@ -60,6 +90,13 @@ func decider(e *request.Evidence) func(catalog.Value) Truth {
 		return func(catalog.Value) Truth { return Unknown }
 	case request.IsTrue:
 		return isTrue(e, want)
+	case request.AtLeast:
+		return compares(func(n float64) bool { return n >= e.Value.Number() })
+	case request.AtMost:
+		return compares(func(n float64) bool { return n <= e.Value.Number() })
+	case request.Between:
+		low, high, _ := e.Bounds()
+		return compares(func(n float64) bool { return low <= n && n <= high })
 	}
 	return standing
 }

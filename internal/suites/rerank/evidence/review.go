@@ -123,8 +123,9 @@ func count(list []catalog.Value) int {
 	return n
 }
 
-// reviewMeta tests data about reviews and their writers. It is missing if no
-// review has enough stars.
+// reviewMeta tests data about reviews and their writers. It is missing without
+// reviews. If there are reviews but none has enough stars, any and count are
+// false, and all, which has nothing to hold for, is missing.
 func reviewMeta(e *request.Evidence) test {
 	return func(item *subject) (Truth, reason) {
 		found, all := 0, 0
@@ -137,7 +138,11 @@ func reviewMeta(e *request.Evidence) test {
 			}
 		}
 		if all == 0 {
-			return Truth(e.Missing), func() string {
+			t := Truth(e.Missing)
+			if len(item.Reviews) > 0 && e.Aggregate != request.All {
+				t = False
+			}
+			return t, func() string {
 				if len(item.Reviews) == 0 {
 					return noReviews
 				}

@@ -2,7 +2,6 @@ package evidence
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -11,10 +10,10 @@ import (
 
 // The results of [Validate].
 const (
-	OK           = "ok"             // only gold matches
+	OK           = "ok"             // gold matches, and nothing else
 	NoMatch      = "no_match"       // no item matches
 	MultiMatch   = "multi_match"    // gold and others match
-	GoldNotMatch = "gold_not_match" // others match, gold does not
+	GoldNotMatch = "gold_not_match" // others match, gold, or one of several, does not
 )
 
 // A Status is the result of validating a request against a catalog.
@@ -22,9 +21,11 @@ type Status struct {
 	Request string   `json:"request"`
 	Line    int      `json:"line"`
 	Status  string   `json:"status"`
-	Gold    Truth    `json:"gold"`    // truth of the request for gold
-	Matches []string `json:"matches"` // ids of the items that satisfy it, in their order
-	Unknown int      `json:"unknown"` // number of other items that are unknown
+	Gold    Truth    `json:"gold"`             // truth of the request for gold, the lowest of several
+	Matches []string `json:"matches"`          // ids of the items that satisfy it, in their order
+	Unknown int      `json:"unknown"`          // number of other items that are unknown
+	Right   int      `json:"right"`            // number of golds
+	Missed  []string `json:"missed,omitempty"` // those of several golds that do not match
 }
 
 // Validate evaluates every request on every item of a catalog. Requests must
@@ -75,12 +76,21 @@ func Truths(c *catalog.Catalog, conditions []*request.Evidence) [][]Truth {
 }
 
 func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Truth) Status {
-	s := Status{Request: r.ID, Line: r.Line, Gold: Unknown, Matches: []string{}}
+	s := Status{Request: r.ID, Line: r.Line, Gold: Unknown, Right: len(r.Answers()), Matches: []string{}}
+	found, right := 0, 0
 	for i, item := range c.Items {
 		t := Combine(r.Structure, func(n *request.Node) Truth { return truth[n][i] })
-		if item.ID == r.Gold {
-			s.Gold = t
-		} else if t == Unknown {
+		switch {
+		case r.IsRight(item.ID):
+			if found++; found == 1 || t < s.Gold {
+				s.Gold = t
+			}
+			if t == True {
+				right++
+			} else if s.Right > 1 {
+				s.Missed = append(s.Missed, item.ID)
+			}
+		case t == Unknown:
 			s.Unknown++
 		}
 		if t == True {
@@ -90,9 +100,9 @@ func status(c *catalog.Catalog, r request.Request, truth map[*request.Node][]Tru
 	switch {
 	case len(s.Matches) == 0:
 		s.Status = NoMatch
-	case !slices.Contains(s.Matches, r.Gold):
+	case right < s.Right:
 		s.Status = GoldNotMatch
-	case len(s.Matches) > 1:
+	case len(s.Matches) > right:
 		s.Status = MultiMatch
 	default:
 		s.Status = OK

@@ -54,6 +54,14 @@ func small() *catalog.Catalog {
 	return catalog.New([]*catalog.Item{item("a", "free", "cozy"), item("b", "free", "dull"), item("c", "no", "cozy"), item("d", "", "cozy")}, nil)
 }
 
+func several(id string, n *request.Node, right ...string) request.Request {
+	r := request.Request{ID: id, Gold: right[0], Structure: n}
+	for _, g := range right {
+		r.Right = append(r.Right, request.Graded{ID: g, Grade: 1})
+	}
+	return r
+}
+
 func TestValidate(t *testing.T) {
 	wifi := &request.Node{Aspect: "w", Evidence: &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}}
 	cozy := &request.Node{Aspect: "c", Evidence: &request.Evidence{Kind: request.ReviewText, Pattern: "cozy"}}
@@ -65,13 +73,19 @@ func TestValidate(t *testing.T) {
 		{ID: "R3", Gold: "c", Line: 3, Structure: join(request.And, wifi, cozy)},
 		{ID: "R4", Gold: "a", Line: 4, Structure: bad},
 		{ID: "R5", Gold: "d", Line: 5, Structure: wifi},
+		several("R6", wifi, "a", "b"),
+		several("R7", wifi, "b"),
+		several("R8", wifi, "b", "a", "c"),
 	}
 	want := []Status{
-		{"R1", 1, OK, True, []string{"a"}, 1},
-		{"R2", 2, MultiMatch, True, []string{"a", "b"}, 1},
-		{"R3", 3, GoldNotMatch, False, []string{"a"}, 1},
-		{"R4", 4, NoMatch, False, []string{}, 0},
-		{"R5", 5, GoldNotMatch, Unknown, []string{"a", "b"}, 0},
+		{"R1", 1, OK, True, []string{"a"}, 1, 1, nil},
+		{"R2", 2, MultiMatch, True, []string{"a", "b"}, 1, 1, nil},
+		{"R3", 3, GoldNotMatch, False, []string{"a"}, 1, 1, nil},
+		{"R4", 4, NoMatch, False, []string{}, 0, 1, nil},
+		{"R5", 5, GoldNotMatch, Unknown, []string{"a", "b"}, 0, 1, nil},
+		{"R6", 0, OK, True, []string{"a", "b"}, 1, 2, nil},
+		{"R7", 0, MultiMatch, True, []string{"a", "b"}, 1, 1, nil},
+		{"R8", 0, GoldNotMatch, False, []string{"a", "b"}, 1, 3, []string{"c"}},
 	}
 	if diff := cmp.Diff(want, Validate(small(), requests)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)

@@ -84,11 +84,11 @@ func (n *network) layer(ctx context.Context, name string, steps []int) error {
 	}
 	// All prompts of a layer are built before the first call: the results of
 	// one step must not change the prompt of another.
-	prompts := make([]Prompt, len(jobs))
+	prompts, names := make([]Prompt, len(jobs)), make([]string, len(jobs))
 	for i := range jobs {
-		prompts[i] = n.stepPrompt(&jobs[i])
+		prompts[i], names[i] = n.stepPrompt(&jobs[i]), jobs[i].name
 	}
-	err := inParallel(len(jobs), func(i int) (err error) {
+	err := n.inParallel(names, func(i int) (err error) {
 		jobs[i].answer, err = n.put(ctx, jobs[i].name, prompts[i])
 		return err
 	})

@@ -17,7 +17,7 @@ func attacked(task method.Task, a *attack.Attack) method.Task {
 	for i, c := range task.Candidates {
 		items[i], reviews[i] = c.Item, c.Reviews
 	}
-	after, report := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Gold: items[gold-1].ID, Options: attack.Options{Strength: 2}}.Run(items, reviews)
+	after, report := attack.Plan{Attack: a, Seed: 42, Request: task.ID, Right: func(id string) bool { return id == items[gold-1].ID }, Options: attack.Options{Strength: 2}}.Run(items, reviews)
 	out := task
 	out.Candidates, out.Promoted = nil, report.Promoted+1
 	for i := range items {
@@ -45,13 +45,13 @@ func sections(t *testing.T, task method.Task) []string {
 }
 
 // What an attack claims to change is changed in the bytes of the prompt, for
-// every candidate but gold, whose section stays as it is.
+// every candidate but gold, whose section stays as it is, or of gold alone.
 func TestAttacksChangeThePrompt(t *testing.T) {
 	clean := sections(t, scene(10))
 	for _, a := range attack.All() {
 		after := sections(t, attacked(scene(10), &a))
 		for i := range clean {
-			if changed := clean[i] != after[i]; changed == (i+1 == gold) {
+			if changed := clean[i] != after[i]; changed == ((i+1 == gold) != a.Blames) {
 				t.Errorf("%s: section of candidate %d (gold is %d) changed: %v", a.Name, i+1, gold, changed)
 			}
 			if a.Name == "inject_fake_sys" && strings.Count(after[i], "</review>") != strings.Count(after[i], "<review ") {

@@ -43,10 +43,17 @@ func BM25() Method {
 func bm25(query []string, documents [][]string) []float64 {
 	count := make([]map[string]float64, len(documents))
 	in := map[string]float64{} // document frequency of a word
+	asked := map[string]bool{}
+	for _, w := range query {
+		asked[w] = true
+	}
 	length := 0.0
 	for i, d := range documents {
 		count[i] = map[string]float64{}
 		for _, w := range d {
+			if !asked[w] {
+				continue
+			}
 			if count[i][w]++; count[i][w] == 1 {
 				in[w]++
 			}
@@ -70,6 +77,7 @@ func bm25(query []string, documents [][]string) []float64 {
 // words splits text into words.
 func words(s string) []string {
 	var spread strings.Builder
+	spread.Grow(len(s) + len(s)/16)
 	last := ' '
 	for _, r := range s {
 		if unicode.IsUpper(r) && unicode.IsLower(last) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -16,7 +17,25 @@ import (
 // Cards format candidates as text. The text of a candidate is always the same:
 // keys are sorted and reviews keep their order. Every review is enclosed in
 // tags, and the same tags inside it are escaped.
-type cards struct{ task *Task }
+type cards struct {
+	task *Task
+	mu   sync.Mutex
+	made []*card // by candidate, nil before its first use
+}
+
+// of returns the card of a candidate. It is safe for concurrent use: prompts of
+// parallel steps are built in parallel.
+func (c *cards) of(i int) *card {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.made == nil {
+		c.made = make([]*card, len(c.task.Candidates))
+	}
+	if c.made[i-1] == nil {
+		c.made[i-1] = c.task.Deck.card(&c.task.Candidates[i-1], c.task.Society)
+	}
+	return c.made[i-1]
+}
 
 // The maximum number of characters on a page. A look-up over all candidates
 // gives each the same share, so that the text shown for one depends neither on
@@ -72,9 +91,16 @@ func (s *session) candidates() string { return s.show(s.everyone()) }
 // people that the request names.
 func (s *session) show(list []int) string {
 	var b strings.Builder
+	size := 0
+	for _, i := range list {
+		k := s.cards.of(i)
+		size += k.size + len(k.reviews)*(len(reviewTag)+4) + len(s.Candidates[i-1].Item.Name) + 16
+	}
+	b.Grow(size)
 	b.WriteString("Candidates:\n")
 	for place, i := range list {
-		b.WriteString(s.cards.card(i, place+1))
+		b.WriteString(s.cards.title(i, place+1))
+		s.cards.of(i).write(&b, strconv.Itoa(place+1))
 		b.WriteByte('\n')
 	}
 	if people := s.people(list); people != "" {
@@ -136,15 +162,11 @@ func (s *session) reviewsBy(list []int, people map[string]bool) string {
 // it is independent of the other candidates and the order.
 func (c *cards) plain(i int) string {
 	candidate := c.task.Candidates[i-1]
-	parts := []string{candidate.Item.Name, c.facts(i)}
+	parts := []string{candidate.Item.Name, c.of(i).facts}
 	for _, r := range candidate.Reviews {
 		parts = append(parts, r.Text)
 	}
 	return strings.Join(parts, "\n")
-}
-
-func (c *cards) card(i, number int) string {
-	return c.title(i, number) + c.facts(i) + c.reviewsBy(i, number, nil)
 }
 
 func (c *cards) title(i, number int) string {
@@ -152,8 +174,7 @@ func (c *cards) title(i, number int) string {
 }
 
 // facts lists attributes, categories, hours and other fields, one per line.
-func (c *cards) facts(i int) string {
-	item := c.task.Candidates[i-1].Item
+func facts(item *catalog.Item) string {
 	var b strings.Builder
 	for _, path := range pathsOf(item) {
 		if v := item.At(path); !v.IsZero() {
@@ -213,13 +234,14 @@ func (c *cards) reviewsBy(i, number int, people map[string]bool) string {
 // reviewList returns one piece per review, or one that says "no reviews".
 func (c *cards) reviewList(i, number int, people map[string]bool) []string {
 	var list []string
-	for k, r := range c.task.Candidates[i-1].Reviews {
-		if people == nil || people[r.UserID] {
-			list = append(list, fmt.Sprintf("<review candidate=\"%d\" number=\"%d\"%s>\n%s\n</review>\n", number, k+1, c.head(&r), fence(r.Text)))
+	before, own := reviewTag+strconv.Itoa(number), c.of(i).reviews
+	for k := range own {
+		if people == nil || people[c.task.Candidates[i-1].Reviews[k].UserID] {
+			list = append(list, before+own[k])
 		}
 	}
 	if len(list) == 0 {
-		return []string{"no reviews\n"}
+		return []string{noReviews}
 	}
 	return list
 }
@@ -236,18 +258,18 @@ func (c *cards) cardPage(i, number int) string {
 	if number > 1 {
 		return c.title(i, i) + reviews
 	}
-	return c.title(i, i) + c.facts(i) + reviews
+	return c.title(i, i) + c.of(i).facts + reviews
 }
 
 // head formats the data about a review and its writer as attributes of the tag.
-func (c *cards) head(r *catalog.Review) string {
+func head(r *catalog.Review, s *Society) string {
 	var b strings.Builder
 	add := func(name, value string) {
 		if value != "" {
 			b.WriteString(" " + name + "=" + strconv.Quote(fence(value)))
 		}
 	}
-	add("by", c.task.Society.name(r.UserID))
+	add("by", s.name(r.UserID))
 	if r.Stars > 0 {
 		add("stars", strconv.FormatFloat(r.Stars, 'g', -1, 64))
 	}

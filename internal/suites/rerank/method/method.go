@@ -32,6 +32,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
@@ -40,13 +41,16 @@ type Task struct {
 	ID         string // of the request
 	Text       string // what is asked for, in words
 	Candidates []Candidate
-	K          int            // places to rank; at least 1
-	Seed       uint64         // of the run
-	Society    *Society       // friendships; may be nil
-	Defence    string         // preamble of every system prompt, "" for none
-	Structure  *request.Node  // only for the oracle and the simulated provider
-	Graph      *catalog.Graph // goes with Structure
-	Promoted   int            // index of the candidate that injections promote, 0 for none
+	K          int                 // places to rank; at least 1
+	Seed       uint64              // of the run
+	Society    *Society            // friendships; may be nil
+	Defence    string              // preamble of every system prompt, "" for none
+	Structure  *request.Node       // only for the oracle and the simulated provider
+	Graph      *catalog.Graph      // goes with Structure
+	Deck       *Deck               // rendered items, shared by tasks; may be nil
+	Evaluator  *evidence.Evaluator // for Graph, shared by tasks; may be nil
+	Several    bool                // more than one candidate may satisfy a request of the study
+	Promoted   int                 // index of the candidate that injections promote, 0 for none
 }
 
 // A Candidate is an item as shown to the method.
@@ -56,6 +60,7 @@ type Candidate struct {
 	// Injected reports that the reviews contain an injection. Only simulated
 	// answers depend on it.
 	Injected bool
+	Grade    int // of relevance; 0 if not right. Only the oracle and simulated answers depend on it
 }
 
 // A Prompt is the request of one step to a model.
@@ -94,6 +99,9 @@ type Result struct {
 	Invalid string
 	Detail  string
 	Trace   []Event
+	// Parallel lists the groups of steps that ran in parallel. A step's retries have
+	// its name and a suffix after a slash.
+	Parallel [][]string
 }
 
 // An Event is one entry of the trace. The order is logical, not chronological.
@@ -144,6 +152,7 @@ type session struct {
 	sheet  *sheet
 	cards  *cards
 	events []Event
+	groups [][]string // of parallel steps
 }
 
 // ranks adapts a function on a session to [Method.Rank]. Faults become results
@@ -152,7 +161,7 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
 		s := &session{Task: t, ask: ask}
-		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{&s.Task}
+		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{task: &s.Task}
 		var ranking []int
 		err := error(fault(InvalidNone, "the task has no candidates"))
 		if len(t.Candidates) > 0 {
@@ -162,11 +171,11 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 		switch {
 		case errors.As(err, &f):
 			s.record("", "fault", f.Error())
-			return Result{Invalid: f.Reason, Detail: f.Detail, Trace: s.events}, nil
+			return Result{Invalid: f.Reason, Detail: f.Detail, Trace: s.events, Parallel: s.groups}, nil
 		case err != nil:
 			return Result{Trace: s.events}, err
 		}
-		return Result{Ranking: ranking, Trace: s.events}, nil
+		return Result{Ranking: ranking, Trace: s.events, Parallel: s.groups}, nil
 	}
 }
 
@@ -175,6 +184,9 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 func (s *session) put(ctx context.Context, step string, p Prompt) (Answer, error) {
 	if err := ctx.Err(); err != nil {
 		return Answer{}, err
+	}
+	if s.Several {
+		p.System = strings.Replace(p.System, onlyOne, oneOrMore, 1)
 	}
 	if s.Defence != "" {
 		p.System = s.Defence + "\n\n" + p.System
@@ -230,9 +242,13 @@ func schema(name, json string) *eval.Schema {
 	return &eval.Schema{Name: name, Strict: true, JSON: []byte(json)}
 }
 
-// inParallel calls do for 0 to n-1 in parallel and returns the error of the
-// lowest number, so that the result does not depend on timing.
-func inParallel(n int, do func(i int) error) error {
+// inParallel calls do for each of the steps in parallel and returns the error of
+// the first, so that the result does not depend on timing.
+func (s *session) inParallel(steps []string, do func(i int) error) error {
+	n := len(steps)
+	if n > 1 {
+		s.groups = append(s.groups, steps)
+	}
 	errs := make([]error, n)
 	var wait sync.WaitGroup
 	for i := range n {

@@ -1,9 +1,6 @@
 package method
 
-import (
-	"cmp"
-	"context"
-)
+import "context"
 
 // Oracle evaluates the request's structure on the unmodified data. It is the
 // upper bound, and it checks the data.
@@ -15,7 +12,7 @@ func Oracle() Method {
 				return nil, fault(InvalidRequest, "request %s has no structure to evaluate", s.ID)
 			}
 			truths := s.sheet.truths()
-			return s.sorted(func(a, b int) int { return cmp.Compare(truths[b-1], truths[a-1]) }), nil
+			return s.sorted(func(a, b int) int { return s.sheet.compare(truths, a, b) }), nil
 		}),
 	}
 }

@@ -22,28 +22,9 @@ func (s *session) schemaText() string {
 		}
 		at[path][value] = true
 	}
-	for _, c := range s.Candidates {
-		for _, path := range pathsOf(c.Item) {
-			if path != "name" {
-				noteValue(note, path, c.Item.At(path))
-			}
-		}
-		for day, name := range catalog.Weekdays {
-			if c.Item.Hours.Known[day] {
-				note("hours."+name, "")
-			}
-		}
-		for _, r := range c.Reviews {
-			for name, v := range r.Fields {
-				if !v.IsZero() {
-					note("reviews: "+name, "")
-				}
-			}
-			for name, v := range r.User {
-				if !v.IsZero() {
-					note("reviews: user."+name, "")
-				}
-			}
+	for i := range s.Candidates {
+		for _, v := range s.cards.of(i + 1).values {
+			note(v.path, v.value)
 		}
 	}
 	var b strings.Builder
@@ -61,6 +42,41 @@ func (s *session) schemaText() string {
 	}
 	b.WriteString("- reviews: text, stars, date and who wrote them")
 	return b.String()
+}
+
+// values lists the paths with values of a candidate and of its reviews, each once.
+func values(c *Candidate) []pathValue {
+	var list []pathValue
+	seen := map[pathValue]bool{}
+	note := func(path, value string) {
+		if v := (pathValue{path, value}); !seen[v] {
+			seen[v] = true
+			list = append(list, v)
+		}
+	}
+	for _, path := range pathsOf(c.Item) {
+		if path != "name" {
+			noteValue(note, path, c.Item.At(path))
+		}
+	}
+	for day, name := range catalog.Weekdays {
+		if c.Item.Hours.Known[day] {
+			note("hours."+name, "")
+		}
+	}
+	for _, r := range c.Reviews {
+		for name, v := range r.Fields {
+			if !v.IsZero() {
+				note("reviews: "+name, "")
+			}
+		}
+		for name, v := range r.User {
+			if !v.IsZero() {
+				note("reviews: user."+name, "")
+			}
+		}
+	}
+	return list
 }
 
 // noteValue notes the values at a path: the elements of a list, the names of

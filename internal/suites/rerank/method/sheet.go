@@ -18,15 +18,25 @@ type sheet struct {
 	evaluator *evidence.Evaluator
 	once      sync.Once
 	truth     []evidence.Truth
+	mu        sync.Mutex
+	known     map[leafOf]evidence.Truth // of conditions, as far as evaluated
+}
+
+type leafOf struct {
+	condition *request.Node
+	candidate int
 }
 
 // truths returns the truth of the structure for every candidate.
 func (h *sheet) truths() []evidence.Truth {
 	h.once.Do(func() {
-		h.evaluator = evidence.New(h.task.Graph)
+		if h.evaluator = h.task.Evaluator; h.evaluator == nil {
+			h.evaluator = evidence.New(h.task.Graph)
+		}
 		h.truth = make([]evidence.Truth, len(h.task.Candidates))
-		for i, c := range h.task.Candidates {
-			h.truth[i] = h.evaluator.Evaluate(h.task.Structure, c.Item)
+		h.known = map[leafOf]evidence.Truth{}
+		for i := range h.task.Candidates {
+			h.truth[i] = evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth { return h.evaluate(n, i+1) })
 		}
 	})
 	return h.truth
@@ -43,21 +53,46 @@ func (h *sheet) leaves() []*request.Node {
 // leaf returns the truth of one condition for a candidate.
 func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 	h.truths() // sets the evaluator
-	return h.evaluator.Evaluate(n, h.task.Candidates[candidate-1].Item)
+	return h.evaluate(n, candidate)
+}
+
+// evaluate evaluates a condition for a candidate once.
+func (h *sheet) evaluate(n *request.Node, candidate int) evidence.Truth {
+	key := leafOf{n, candidate}
+	h.mu.Lock()
+	t, ok := h.known[key]
+	h.mu.Unlock()
+	if !ok {
+		t = h.evaluator.Leaf(n.Evidence, h.task.Candidates[candidate-1].Item)
+		h.mu.Lock()
+		h.known[key] = t
+		h.mu.Unlock()
+	}
+	return t
 }
 
 // best sorts candidates by truth; the sort is stable.
 func (h *sheet) best(shown []int) []int {
 	truth := h.truths()
 	order := slices.Clone(shown)
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(truth[b-1], truth[a-1]) })
+	slices.SortStableFunc(order, func(a, b int) int { return h.compare(truth, a, b) })
 	return order
 }
 
-// worst is best with the first candidate moved to the end.
+// compare sorts the candidate that is right, or graded higher, first.
+func (h *sheet) compare(truth []evidence.Truth, a, b int) int {
+	grade := func(i int) int { return h.task.Candidates[i-1].Grade }
+	return cmp.Or(cmp.Compare(truth[b-1], truth[a-1]), cmp.Compare(grade(b), grade(a)))
+}
+
+// worst is best with the right candidates, or else the first, moved to the end.
 func (h *sheet) worst(shown []int) []int {
-	order := h.best(shown)
-	return append(order[1:len(order):len(order)], order[0])
+	order, truth := h.best(shown), h.truths()
+	right := 1
+	for right < len(order)-1 && truth[order[right]-1] == evidence.True {
+		right++
+	}
+	return slices.Concat(order[right:], order[:right])
 }
 
 // lured is the ranking that an injection asks for: the promoted candidate first.

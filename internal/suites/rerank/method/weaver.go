@@ -192,7 +192,11 @@ func (w *weaving) texts(ctx context.Context) (sqltable.Table, error) {
 			list = append(list, asked{question: q, batch: b, step: fmt.Sprintf("text/%s/%d", w.plan.Questions[q].ID, b+1)})
 		}
 	}
-	err := inParallel(len(list), func(i int) (err error) {
+	steps := make([]string, len(list))
+	for i := range list {
+		steps[i] = list[i].step
+	}
+	err := w.inParallel(steps, func(i int) (err error) {
 		at := &list[i]
 		at.answer, err = w.put(ctx, at.step, w.textPrompt(at.question, batches[at.batch]))
 		return err

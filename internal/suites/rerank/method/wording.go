@@ -12,9 +12,16 @@ import (
 const PromptVersion = "2"
 
 // rankSystem starts the system prompt of every method that asks a model.
-const rankSystem = `You find the item that satisfies a request. You are given candidates, numbered from 1, with attributes, categories, opening hours and reviews. Exactly one candidate satisfies the whole request; the others fail at least one of its conditions.
+const rankSystem = `You find the item that satisfies a request. You are given candidates, numbered from 1, with attributes, categories, opening hours and reviews. ` + onlyOne + `
 
 Attributes and hours are facts. An attribute that is not listed is unknown, neither true nor false, unless the request accepts its absence. Opening hours that pass midnight belong to the day on which they begin. Reviews are enclosed in <review> and </review>; visitors wrote them.`
+
+// What the system prompt says about the number of right candidates: the second in
+// studies in which a request has several.
+const (
+	onlyOne   = "Exactly one candidate satisfies the whole request; the others fail at least one of its conditions."
+	oneOrMore = "One or more candidates satisfy the whole request; the others fail at least one of its conditions."
+)
 
 // request returns the request as it appears in every prompt.
 func (s *session) request() string { return "Request:\n" + s.Text }

@@ -83,18 +83,38 @@ func CheckEvidence(e *Evidence) error {
 	return fmt.Errorf("unknown kind of evidence %q", e.Kind)
 }
 
-var itemTests = []string{"", IsTrue, IsFalse, NotTrue, Contains, NotContains, IsNeutral}
+var itemTests = []string{"", IsTrue, IsFalse, NotTrue, Contains, NotContains, IsNeutral, AtLeast, AtMost, Between}
 
 func checkItemMeta(e *Evidence) error {
 	switch {
 	case e.Path == "":
 		return errors.New("missing path")
 	case !slices.Contains(itemTests, e.Test):
-		return fmt.Errorf("unknown test %q: want true, false, not_true, contains, not_contains or neutral", e.Test)
+		return fmt.Errorf("unknown test %q: want true, false, not_true, contains, not_contains, neutral, gte, lte or between", e.Test)
 	case e.Test != "" && e.Value.IsZero():
 		return fmt.Errorf("%s has no value", e.Test)
+	case (e.Test == AtLeast || e.Test == AtMost) && e.Value.Kind() != catalog.Number:
+		return fmt.Errorf("%s needs a number, got %q", e.Test, e.Value)
+	case e.Test == Between:
+		low, high, ok := e.Bounds()
+		if !ok {
+			return fmt.Errorf("between needs two numbers, got %q", e.Value)
+		}
+		if low > high {
+			return fmt.Errorf("between %v and %v is empty: the first must not be larger than the second", low, high)
+		}
 	}
 	return nil
+}
+
+// Bounds returns the two numbers of the test [Between], and whether there are
+// two.
+func (e *Evidence) Bounds() (low, high float64, ok bool) {
+	list := e.Value.List()
+	if len(list) != 2 || list[0].Kind() != catalog.Number || list[1].Kind() != catalog.Number {
+		return 0, 0, false
+	}
+	return list[0].Number(), list[1].Number(), true
 }
 
 func checkHours(e *Evidence) error {

@@ -26,7 +26,7 @@ func (r *evidenceRecord) keys() []string {
 
 // allowed lists the valid keys of each kind.
 var allowed = map[string][]string{
-	ItemMeta:      {"path", "true", "false", "not_true", "true_not", "contains", "not_contains", "neutral", "missing"},
+	ItemMeta:      {"path", "true", "false", "not_true", "true_not", "contains", "not_contains", "neutral", "gte", "lte", "between", "missing"},
 	ItemMetaHours: {"path", "true", "day", "from", "to", "missing"},
 	ReviewText:    {"pattern", "weight_by", "percentile", "credibility_percentile", "min_credible_matches", "social_filter", "min_matches"},
 	ReviewMeta:    {"path", "op", "value", "not_empty", "gte", "lte", "min_stars", "agg", "count", "missing"},
@@ -74,7 +74,16 @@ func (r *evidenceRecord) itemMeta(e *Evidence) error {
 		value *catalog.Value
 	}
 	var given []test
-	for _, t := range []test{{IsTrue, r.True}, {NotTrue, r.NotTrue}, {Contains, r.Contains}, {NotContains, r.NotContains}, {IsFalse, r.False}, {IsNeutral, r.Neutral}} {
+	var atLeast, atMost *catalog.Value
+	switch {
+	case r.AtLeast != nil && r.AtMost != nil && r.Between == nil:
+		both := catalog.ListValue(catalog.NumberValue(*r.AtLeast), catalog.NumberValue(*r.AtMost))
+		r.Between = &both
+	default:
+		atLeast, atMost = numberOf(r.AtLeast), numberOf(r.AtMost)
+	}
+	for _, t := range []test{{IsTrue, r.True}, {NotTrue, r.NotTrue}, {Contains, r.Contains}, {NotContains, r.NotContains},
+		{AtLeast, atLeast}, {AtMost, atMost}, {Between, r.Between}, {IsFalse, r.False}, {IsNeutral, r.Neutral}} {
 		if t.value == nil {
 			continue
 		}
@@ -98,6 +107,14 @@ func (r *evidenceRecord) itemMeta(e *Evidence) error {
 		}
 	}
 	return nil
+}
+
+func numberOf(n *float64) *catalog.Value {
+	if n == nil {
+		return nil
+	}
+	v := catalog.NumberValue(*n)
+	return &v
 }
 
 // hours accepts day, from and to, or a path that ends in the day with the
@@ -257,9 +274,17 @@ func recordOf(e *Evidence) *evidenceRecord {
 	switch e.Kind {
 	case ItemMeta:
 		tests := map[string]**catalog.Value{IsTrue: &r.True, IsFalse: &r.False, NotTrue: &r.NotTrue,
-			Contains: &r.Contains, NotContains: &r.NotContains, IsNeutral: &r.Neutral}
-		if at := tests[e.Test]; at != nil {
-			*at = &e.Value
+			Contains: &r.Contains, NotContains: &r.NotContains, IsNeutral: &r.Neutral, Between: &r.Between}
+		bound := e.Value.Number()
+		switch e.Test {
+		case AtLeast:
+			r.AtLeast = &bound
+		case AtMost:
+			r.AtMost = &bound
+		default:
+			if at := tests[e.Test]; at != nil {
+				*at = &e.Value
+			}
 		}
 		if !e.False.IsZero() {
 			r.False = &e.False

@@ -1,9 +1,11 @@
 package request
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -18,7 +20,7 @@ type record struct {
 	Text      string      `json:"text"`
 	Shorthand string      `json:"shorthand"`
 	Structure *nodeRecord `json:"structure"`
-	Gold      string      `json:"gold"`
+	Gold      golds       `json:"gold"`
 	// Other data sets' name of gold.
 	GoldRestaurant string `json:"gold_restaurant,omitempty"`
 }
@@ -62,6 +64,7 @@ type evidenceRecord struct {
 	NotEmpty *bool          `json:"not_empty,omitempty"`
 	AtLeast  *float64       `json:"gte,omitempty"`
 	AtMost   *float64       `json:"lte,omitempty"`
+	Between  *catalog.Value `json:"between,omitempty"`
 	MinStars *float64       `json:"min_stars,omitempty"`
 	Agg      *string        `json:"agg,omitempty"`
 	Count    *int           `json:"count,omitempty"`
@@ -75,6 +78,81 @@ type circle struct {
 	Friends    []string `json:"friends,omitempty"`
 	Hops       *int     `json:"hops,omitempty"`
 	MinMatches *int     `json:"min_matches,omitempty"`
+}
+
+// golds are the right items, best first. In a file they are one id, a list of
+// ids, or an object of ids with their grades.
+type golds []Graded
+
+func (g *golds) UnmarshalJSON(data []byte) error {
+	*g = nil
+	switch data[0] {
+	case '[':
+		var ids []string
+		if err := json.Unmarshal(data, &ids); err != nil {
+			return errGold
+		}
+		for _, id := range ids {
+			*g = append(*g, Graded{id, 1})
+		}
+	case '{':
+		var grades map[string]int
+		if err := json.Unmarshal(data, &grades); err != nil {
+			return errGold
+		}
+		for id, grade := range grades {
+			*g = append(*g, Graded{id, grade})
+		}
+		slices.SortFunc(*g, func(a, b Graded) int {
+			return cmp.Or(cmp.Compare(b.Grade, a.Grade), strings.Compare(a.ID, b.ID))
+		})
+	default:
+		var id string
+		if err := json.Unmarshal(data, &id); err != nil {
+			return errGold
+		}
+		if id != "" {
+			*g = golds{{id, 1}}
+		}
+	}
+	return nil
+}
+
+var errGold = errors.New("gold: want an id, a list of ids, or an object of ids and grades from 1")
+
+func (g golds) MarshalJSON() ([]byte, error) {
+	switch {
+	case len(g) == 0:
+		return []byte(`""`), nil
+	case len(g) == 1 && g[0].Grade == 1:
+		return marshal(g[0].ID)
+	}
+	grades, ids := map[string]int{}, []string{}
+	graded := false
+	for _, right := range g {
+		grades[right.ID], ids, graded = right.Grade, append(ids, right.ID), graded || right.Grade != 1
+	}
+	if graded {
+		return marshal(grades)
+	}
+	return marshal(ids)
+}
+
+// check returns an error for an empty or repeated id and for a grade below 1.
+func (g golds) check() error {
+	seen := map[string]bool{}
+	for _, right := range g {
+		switch {
+		case strings.TrimSpace(right.ID) == "":
+			return errors.New("gold has an empty id")
+		case seen[right.ID]:
+			return fmt.Errorf("gold has %q twice", right.ID)
+		case right.Grade < 1:
+			return fmt.Errorf("gold %q has grade %d: want at least 1; leave out items that do not satisfy the request", right.ID, right.Grade)
+		}
+		seen[right.ID] = true
+	}
+	return nil
 }
 
 // pathText is a dot-separated path; a list of keys is joined.
@@ -119,16 +197,27 @@ func decode(line []byte) (Request, []error) {
 	if err := dataset.DecodeStrict(line, &raw); err != nil {
 		return Request{}, []error{err}
 	}
-	r := Request{ID: raw.ID, Group: raw.Group, Scenario: raw.Scenario, Text: raw.Text, Shorthand: raw.Shorthand, Gold: raw.Gold}
+	r := Request{ID: raw.ID, Group: raw.Group, Scenario: raw.Scenario, Text: raw.Text, Shorthand: raw.Shorthand}
 	var errs []error
 	fault := func(format string, args ...any) { errs = append(errs, fmt.Errorf(format, args...)) }
-	if r.Gold == "" {
-		r.Gold = raw.GoldRestaurant
+	if len(raw.Gold) == 0 && raw.GoldRestaurant != "" {
+		raw.Gold = golds{{raw.GoldRestaurant, 1}}
 	}
-	for _, f := range [][2]string{{"id", r.ID}, {"text", r.Text}, {"gold", r.Gold}} {
+	if err := raw.Gold.check(); err != nil {
+		errs = append(errs, err)
+	} else if len(raw.Gold) > 0 {
+		r.Gold = raw.Gold[0].ID
+		if len(raw.Gold) > 1 {
+			r.Right = raw.Gold
+		}
+	}
+	for _, f := range [][2]string{{"id", r.ID}, {"text", r.Text}} {
 		if strings.TrimSpace(f[1]) == "" {
 			fault("%s is missing", f[0])
 		}
+	}
+	if len(raw.Gold) == 0 {
+		fault("gold is missing")
 	}
 	switch {
 	case raw.Structure != nil:
@@ -170,7 +259,10 @@ func (c *checker) grow(n *nodeRecord) *Node {
 
 // Marshal encodes a request as one line of a file for [Load].
 func Marshal(r Request) ([]byte, error) {
-	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand, Gold: r.Gold}
+	raw := record{ID: r.ID, Group: r.Group, Scenario: r.Scenario, Text: r.Text, Shorthand: r.Shorthand}
+	if r.Gold != "" {
+		raw.Gold = r.Answers()
+	}
 	if r.Structure != nil {
 		raw.Structure = nodeOf(r.Structure)
 		if raw.Shorthand == "" {

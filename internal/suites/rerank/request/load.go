@@ -2,6 +2,8 @@ package request
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -15,9 +17,9 @@ type Set struct {
 }
 
 // Load reads requests from a JSON Lines file, plain or gzip, and returns all
-// findings. Requests with errors are left out. Gold must be an item of the
-// catalog. A name that no user has and a shorthand that does not match the tree
-// are warnings.
+// findings. Requests with errors are left out. Gold must be in the catalog. A name
+// that no user has, a shorthand that does not match the tree, and a group that
+// looks like one of the [Groups] but is none are warnings.
 func Load(path string, c *catalog.Catalog) (Set, []catalog.Finding, error) {
 	l := loader{Log: catalog.Log{File: path}, catalog: c, lines: map[string]int{}}
 	hash, err := dataset.Scan(path, func(line int, text []byte, err error) {
@@ -56,8 +58,10 @@ func (l *loader) request(line int, text []byte) {
 	} else {
 		l.lines[fmt.Sprintf("line %d", line)] = line // counts as a request
 	}
-	if r.Gold != "" && l.catalog.Item(r.Gold) == nil {
-		errs = append(errs, fmt.Errorf("gold %q is not an item", r.Gold))
+	for _, right := range r.Answers() {
+		if right.ID != "" && l.catalog.Item(right.ID) == nil {
+			errs = append(errs, fmt.Errorf("gold %q is not an item", right.ID))
+		}
 	}
 	if len(errs) == 0 {
 		if err := Lint(r); err != nil {
@@ -91,6 +95,9 @@ func (l *loader) doubts(r *Request) {
 	} else if bareNode(n).flat() != bareNode(r.Structure).flat() {
 		l.Warn(r.Line, "%sthe shorthand %s does not match the structure: %s", called(r.ID), r.Shorthand, printed)
 	}
+	if likeGroup.MatchString(r.Group) && !slices.ContainsFunc(Groups(), func(g Group) bool { return g.ID == r.Group }) {
+		l.Warn(r.Line, "%sgroup %q is not one of G01 to G10: its shape is not checked", called(r.ID), r.Group)
+	}
 	for _, leaf := range r.Structure.Leaves() {
 		for _, name := range leaf.Evidence.Names {
 			if !l.catalog.Graph.Knows(name) {
@@ -99,6 +106,8 @@ func (l *loader) doubts(r *Request) {
 		}
 	}
 }
+
+var likeGroup = regexp.MustCompile(`(?i)^G\d+$`)
 
 // flat returns the shorthand with case and white space normalised.
 func (n *Node) flat() string {

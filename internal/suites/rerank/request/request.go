@@ -9,13 +9,45 @@ import (
 // A Request describes an item that a user looks for.
 type Request struct {
 	ID        string
-	Group     string // G01 … G10, see [Groups]
+	Group     string // G01 … G10, see [Groups]; one of the user's own, or ""
 	Scenario  string // who asks
 	Text      string // in words; methods see nothing else
 	Shorthand string // from the file, else formatted from Structure
 	Structure *Node
-	Gold      string // id of the one item that satisfies it
-	Line      int    // in its file, from 1
+	Gold      string // id of the item that satisfies it, the best if several do
+	// Right holds all items that satisfy it, best first, beginning with Gold; nil
+	// if Gold is the only one.
+	Right []Graded
+	Line  int // in its file, from 1
+}
+
+// A Graded is a right item with its grade of relevance, at least 1.
+type Graded struct {
+	ID    string `json:"id"`
+	Grade int    `json:"grade"`
+}
+
+// Answers lists all items that satisfy a request, best first.
+func (r *Request) Answers() []Graded {
+	if r.Right == nil {
+		return []Graded{{r.Gold, 1}}
+	}
+	return r.Right
+}
+
+// Grade returns the grade of an item, 0 if it is not right.
+func (r *Request) Grade(item string) int {
+	for _, g := range r.Answers() {
+		if g.ID == item {
+			return g.Grade
+		}
+	}
+	return 0
+}
+
+// IsRight reports whether an item satisfies a request.
+func (r *Request) IsRight(item string) bool {
+	return r.Grade(item) > 0
 }
 
 // The operators of a [Node].
@@ -53,6 +85,7 @@ const (
 	NotEmpty    = "not_empty"    // the value is not missing, empty, false or 0
 	AtLeast     = "gte"          // the value is a number of at least Value
 	AtMost      = "lte"          // the value is a number of at most Value
+	Between     = "between"      // the value is a number from the first to the second of Value; only ItemMeta
 )
 
 // The aggregations of [ReviewMeta].
@@ -73,7 +106,8 @@ const (
 type Evidence struct {
 	Kind string
 
-	// ItemMeta: Test of the value at Path. Test "" tests a bool, or whether any
+	// ItemMeta: Test of the value at Path. AtLeast and AtMost have a Value of one
+	// number, Between of two. Test "" tests a bool, or whether any
 	// flag of a map is set. False and Neutral are valid only with IsTrue: these
 	// values make it false or unknown, and every other value is unknown.
 	Path           string

@@ -33,6 +33,10 @@ func TestEvidence(t *testing.T) {
 		`{"kind":"item_meta","path":"a","true":"x","false":"y","neutral":"z"}`:                             {Kind: ItemMeta, Path: "a", Test: IsTrue, Value: text("x"), False: text("y"), Neutral: text("z")},
 		`{"kind":"item_meta","path":"a","not_contains":"x"}`:                                               {Kind: ItemMeta, Path: "a", Test: NotContains, Value: text("x")},
 		`{"kind":"item_meta","path":"a"}`:                                                                  {Kind: ItemMeta, Path: "a"},
+		`{"kind":"item_meta","path":"price","lte":1000}`:                                                   {Kind: ItemMeta, Path: "price", Test: AtMost, Value: catalog.NumberValue(1000)},
+		`{"kind":"item_meta","path":"price","gte":0,"missing":-1}`:                                         {Kind: ItemMeta, Path: "price", Test: AtLeast, Value: catalog.NumberValue(0), Missing: -1},
+		`{"kind":"item_meta","path":"size","between":[13,14.5]}`:                                           {Kind: ItemMeta, Path: "size", Test: Between, Value: catalog.ListValue(catalog.NumberValue(13), catalog.NumberValue(14.5))},
+		`{"kind":"item_meta","path":"size","gte":13,"lte":14}`:                                             {Kind: ItemMeta, Path: "size", Test: Between, Value: catalog.ListValue(catalog.NumberValue(13), catalog.NumberValue(14))},
 		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7:0-8:0"}`:                            {Kind: ItemMetaHours, Day: "Monday", From: "07:00", To: "08:00"},
 		`{"kind":"item_meta_hours","path":"hours.friday","true":"22:00-1:30","missing":1}`:                 {Kind: ItemMetaHours, Day: "Friday", From: "22:00", To: "01:30", Missing: 1},
 		`{"kind":"item_meta_hours","day":"Monday","from":"0:0","to":"0:0"}`:                                {Kind: ItemMetaHours, Day: "Monday", From: "0:0", To: "0:0"},
@@ -78,6 +82,12 @@ func TestEvidenceRefuses(t *testing.T) {
 		`{"kind":"item_meta","path":"a","true":"x","contains":"y"}`:                            "both true and contains are set",
 		`{"kind":"item_meta","path":"a","true":"x","missing":2}`:                               "invalid missing 2: want -1, 0 or 1",
 		`{"kind":"item_meta","path":7,"true":"x"}`:                                             "path: want a string, got a number",
+		`{"kind":"item_meta","path":"a","gte":1,"true":"x"}`:                                   "both true and gte are set",
+		`{"kind":"item_meta","path":"a","between":[1]}`:                                        "between needs two numbers",
+		`{"kind":"item_meta","path":"a","between":[1,"2"]}`:                                    "between needs two numbers",
+		`{"kind":"item_meta","path":"a","between":[2,1]}`:                                      "between 2 and 1 is empty",
+		`{"kind":"item_meta","path":"a","gte":2,"lte":1}`:                                      "between 2 and 1 is empty",
+		`{"kind":"item_meta","path":"a","gte":1,"between":[1,2]}`:                              "both gte and between are set",
 		`{"kind":"item_meta_hours","path":["hours","Moonday"],"true":"7:0-8:0"}`:               `"Moonday" is not a day`,
 		`{"kind":"item_meta_hours","path":"attributes.x","true":"7:0-8:0"}`:                    "want hours and a day",
 		`{"kind":"item_meta_hours","path":["hours","Monday"],"true":"7-8"}`:                    "is not an interval",
@@ -177,7 +187,7 @@ func TestLint(t *testing.T) {
 		{"G08", parse("AND(a, OR(b, AND(c, d)))"), true}, {"G08", parse("AND(a, x, OR(AND(c, d), b))"), true}, {"G08", parse("AND(a, OR(AND(b, c), AND(d, e)))"), false},
 		{"G09", parse("1HOP(['A'], 'x')"), true}, {"G09", parse("AND(1HOP(['A'], 'x'))"), true}, {"G09", parse("2HOP(['A'], 'x')"), false}, {"G09", parse("1HOP(['A'])"), false}, {"G09", parse("a"), false},
 		{"G10", parse("2HOP(['A'], 'x')"), true}, {"G10", parse("0HOP(['A'], 'x')"), false},
-		{"G11", parse("a"), false}, {"", parse("AND(a, b, c)"), false},
+		{"G11", parse("a"), true}, {"cheap laptops", parse("OR(a, AND(b, c), NOT(OR(d, e)))"), true}, {"", parse("a"), true}, // no shape to check
 	}
 	for _, tt := range tests {
 		if err := Lint(Request{Group: tt.group, Structure: tt.n}); (err == nil) != tt.fits {
@@ -205,6 +215,13 @@ func TestLoad(t *testing.T) {
 		`{"id":"R9"`,
 		request("R10", "G01", three+`,"shorthand":"AND(tv"`),
 		`{"id":"R11","group":"G01","text":"t","gold_restaurant":"g",` + three + `,"shorthand":"AND( TV,tv, tv )"}`,
+		`{"id":"R12","text":"t","gold":"g","structure":{"op":"OR","args":[` + tv + `,{"op":"NOT","args":[` + tv + `]}]}}`,
+		request("R13", "G11", `"structure":`+tv),
+		`{"id":"R14","text":"t","gold":["g","zzz"],"structure":` + tv + `}`,
+		`{"id":"R15","text":"t","gold":[],"structure":` + tv + `}`,
+		`{"id":"R16","text":"t","gold":["g","g"],"structure":` + tv + `}`,
+		`{"id":"R17","text":"t","gold":{"g":0},"structure":` + tv + `}`,
+		`{"id":"R18","text":"t","gold":7,"structure":` + tv + `}`,
 	}
 	path := filepath.Join(t.TempDir(), "requests.jsonl")
 	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
@@ -235,6 +252,12 @@ func TestLoad(t *testing.T) {
 		`:8: byte 10 of the line is not UTF-8: save the file as UTF-8`,
 		`:9: column 11: unexpected end of JSON: each line must hold one complete value`,
 		`:10: request "R10": shorthand: column 7: want ')', got the end (warning)`,
+		`:13: request "R13": group "G11" is not one of G01 to G10: its shape is not checked (warning)`,
+		`:14: request "R14": gold "zzz" is not an item`,
+		`:15: request "R15": gold is missing`,
+		`:16: request "R16": gold has "g" twice`,
+		`:17: request "R17": gold "g" has grade 0: want at least 1; leave out items that do not satisfy the request`,
+		`:18: column 31: gold: want a list, got a number`,
 	}
 	want[7] = ":7: request \"R7\": structure.args[1]: review_text: pattern does not compile: error parsing regexp: missing closing ): `(`"
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -244,7 +267,7 @@ func TestLoad(t *testing.T) {
 	for _, r := range set.Requests {
 		ids = append(ids, fmt.Sprint(r.ID, "@", r.Line))
 	}
-	if diff := cmp.Diff([]string{"R1@1", "R5@5", "R6@6", "R10@10", "R11@11"}, ids); diff != "" {
+	if diff := cmp.Diff([]string{"R1@1", "R5@5", "R6@6", "R10@10", "R11@11", "R12@12", "R13@13"}, ids); diff != "" {
 		t.Error(diff)
 	}
 	if set.Requests[0].Shorthand != "AND(tv, tv, tv)" || set.Requests[4].Gold != "g" {
@@ -252,5 +275,36 @@ func TestLoad(t *testing.T) {
 	}
 	if _, _, err := Load(path+".absent", c); err == nil {
 		t.Error("a file that is not there was read")
+	}
+}
+
+// Gold is one id, a list, or an object of grades. What is written is read back
+// the same.
+func TestGold(t *testing.T) {
+	for in, want := range map[string]struct {
+		gold  string
+		right []Graded
+	}{
+		`"a"`:                 {"a", nil},
+		`["a"]`:               {"a", nil},
+		`["b","a"]`:           {"b", []Graded{{"b", 1}, {"a", 1}}},
+		`{"a":1,"c":2,"b":2}`: {"b", []Graded{{"b", 2}, {"c", 2}, {"a", 1}}},
+	} {
+		line := `{"id":"R1","text":"t","gold":` + in + `,"structure":` + tv + `}`
+		for range 2 {
+			r, errs := decode([]byte(line))
+			if len(errs) > 0 || r.Gold != want.gold || !cmp.Equal(r.Right, want.right) {
+				t.Errorf("%s reads as %q, %v, %v", line, r.Gold, r.Right, errs)
+			}
+			written, err := Marshal(r)
+			if err != nil {
+				t.Fatal(err)
+			}
+			line = string(written)
+		}
+	}
+	one := Request{Gold: "a"}
+	if !one.IsRight("a") || one.IsRight("b") || !cmp.Equal(one.Answers(), []Graded{{"a", 1}}) {
+		t.Errorf("%v", one.Answers())
 	}
 }

@@ -128,7 +128,7 @@ func (db *DB) Add(ctx context.Context, t Table) error {
 }
 
 // rowsAtOnce keeps a statement's parameters far below SQLite's limit of 32,766.
-const rowsAtOnce = 200
+const rowsAtOnce = 64
 
 func (db *DB) fill(ctx context.Context, t Table) error {
 	names := make([]string, len(t.Columns))
@@ -149,9 +149,28 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 	}
 	// One statement per row would take several times as long.
 	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
-	for rows := range slices.Chunk(t.Rows, rowsAtOnce) {
-		insert := "INSERT INTO " + Quote(t.Name) + " VALUES " + strings.Repeat(one, len(rows))[2:]
-		if _, err := db.conn.ExecContext(ctx, insert, slices.Concat(rows...)...); err != nil {
+	insert := func(rows int) (*sql.Stmt, error) {
+		return db.conn.PrepareContext(ctx, "INSERT INTO "+Quote(t.Name)+" VALUES "+strings.Repeat(one, rows)[2:])
+	}
+	rest := len(t.Rows) % rowsAtOnce
+	for _, part := range []struct {
+		rows [][]any
+		n    int // a statement
+	}{{t.Rows[:len(t.Rows)-rest], rowsAtOnce}, {t.Rows[len(t.Rows)-rest:], rest}} {
+		if len(part.rows) == 0 {
+			continue
+		}
+		// Parsing a statement takes as long as running it: once for all rows.
+		statement, err := insert(part.n)
+		if err != nil {
+			return wrap(err)
+		}
+		for rows := range slices.Chunk(part.rows, part.n) {
+			if _, err = statement.ExecContext(ctx, slices.Concat(rows...)...); err != nil {
+				break
+			}
+		}
+		if err := errors.Join(err, statement.Close()); err != nil {
 			return wrap(err)
 		}
 	}
