@@ -17,23 +17,31 @@
 // it has its own error, [ErrTime], because only that result depends on the
 // machine.
 //
+// Sorts and intermediate results stay in memory. SQLite moves one that outgrows
+// the page cache to a temporary file, but the databases use a VFS without files,
+// so the query ends with an error there, at the same row on every machine. A heap
+// limit of SQLite would be process-wide and would end queries of other databases.
+//
 // The package must not know what the tables hold or who asks.
 package sqltable
 
 import (
 	"context"
 	"database/sql"
+	"embed"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 	"unicode/utf8"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
+	"modernc.org/sqlite/vfs"
 )
 
 // A Table is a table of a database. A cell is nil, a string, an int, an int64, a
@@ -87,11 +95,23 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
+	space  int // bytes that one sort or intermediate result may use
 }
+
+// noFiles registers a VFS that opens no file, temporary ones included, and returns
+// its name.
+var noFiles = sync.OnceValues(func() (string, error) {
+	name, _, err := vfs.New(embed.FS{})
+	return name, err
+})
 
 // Open returns a new database; Close frees it.
 func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
-	pool, err := sql.Open("sqlite", ":memory:")
+	files, err := noFiles()
+	if err != nil {
+		return nil, fmt.Errorf("sqltable: registering a VFS: %w", err)
+	}
+	pool, err := sql.Open("sqlite", "file::memory:?vfs="+files)
 	if err != nil {
 		return nil, fmt.Errorf("sqltable: opening an in-memory database: %w", err)
 	}
@@ -162,6 +182,9 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (db *DB) lock(ctx context.Context) error {
+	if err := db.limitSpace(ctx); err != nil {
+		return err
+	}
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
 		return fmt.Errorf("sqltable: making the database read-only: %w", err)
 	}
@@ -179,6 +202,27 @@ func (db *DB) lock(ctx context.Context) error {
 		}
 	}
 	return db.authorize(readOnly)
+}
+
+// leastSpace is the least that one sort or intermediate result may use.
+const leastSpace = 16 << 20
+
+// limitSpace limits the space of each sort and intermediate result. A database
+// that is larger than leastSpace may use twice its size, which is enough to sort or
+// index any of its tables.
+func (db *DB) limitSpace(ctx context.Context) error {
+	var pages, size int
+	err := errors.Join(db.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages), db.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&size))
+	db.space = leastSpace
+	if pages*size > leastSpace {
+		db.space = 2 * pages * size
+	}
+	// A sort in memory is bounded by the page cache only if temporary storage is FILE.
+	_, set := db.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA temp_store = FILE; PRAGMA cache_size = -%d", db.space>>10))
+	if err := errors.Join(err, set); err != nil {
+		return fmt.Errorf("sqltable: limiting temporary space: %w", err)
+	}
+	return nil
 }
 
 func (db *DB) unlock(ctx context.Context) error {
@@ -240,14 +284,14 @@ func (db *DB) Query(ctx context.Context, query string) (Result, error) {
 	case limited.Err() != nil:
 		return Result{}, fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
 	}
-	return Result{}, &Error{explain(err)}
+	return Result{}, &Error{db.explain(err)}
 }
 
 func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
 	if err := single(query); err != nil {
 		return r, err
 	}
-	if err := db.joined(ctx, query); err != nil {
+	if err := db.planned(ctx, query); err != nil {
 		return r, err
 	}
 	rows, err := db.conn.QueryContext(ctx, query)
@@ -329,19 +373,26 @@ func single(query string) error {
 	return nil
 }
 
-// most is the maximum number of tables that a join may scan.
-const most = 2
+// The limits of a query's plan.
+const (
+	mostScans = 2  // tables that a join may scan
+	mostTemps = 20 // sorts and intermediate results, each with its own space
+)
 
-// joined refuses a join that scans too many tables. SQLite's query plan has one
-// line per table, SCAN if it reads every row and SEARCH if it uses an index; the
-// lines of a join have the same parent.
-func (db *DB) joined(ctx context.Context, query string) (err error) {
+// temp matches the lines of a plan that need temporary space.
+var temp = regexp.MustCompile(`TEMP B-TREE|^MATERIALIZE|^CO-ROUTINE|^LIST SUBQUERY|USING AUTOMATIC`)
+
+// planned refuses a query that scans too many tables in a join or needs too many
+// intermediate results. SQLite's query plan has one line per table, SCAN if it
+// reads every row and SEARCH if it uses an index; the lines of a join have the
+// same parent.
+func (db *DB) planned(ctx context.Context, query string) (err error) {
 	rows, err := db.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	scans := map[int]int{}
+	scans, temps := map[int]int{}, 0
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
@@ -351,17 +402,27 @@ func (db *DB) joined(ctx context.Context, query string) (err error) {
 		if strings.HasPrefix(detail, "SCAN ") {
 			scans[parent]++
 		}
-		if scans[parent] > most {
+		if temp.MatchString(detail) {
+			temps++
+		}
+		if scans[parent] > mostScans {
 			return errors.New("refused: the query joins too many tables without a join condition; join on equal columns")
+		}
+		if temps > mostTemps {
+			return fmt.Errorf("refused: the query needs more than %d sorts and intermediate results; use fewer subqueries", mostTemps)
 		}
 	}
 	return rows.Err()
 }
 
 // explain adds what is allowed to SQLite's message.
-func explain(err error) string {
+func (db *DB) explain(err error) string {
 	said := err.Error()
-	if strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited") {
+	var coded *sqlite.Error
+	switch {
+	case errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_IOERR: // no file to spill to
+		return fmt.Sprintf("the query needs more than %d MiB to sort or to keep intermediate results: select fewer rows and columns, and join on equal columns", db.space>>20)
+	case strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited"):
 		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + said + ")"
 	}
 	return said
