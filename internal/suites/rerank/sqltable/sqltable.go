@@ -18,8 +18,8 @@
 // machine.
 //
 // Sorts and intermediate results stay in memory. SQLite moves one that outgrows
-// the page cache to a temporary file, but the databases use a VFS without files,
-// so the query ends with an error there, at the same row on every machine. A heap
+// the page cache to a temporary file; here these files are in memory too, and
+// their size is limited, so a query ends at the same row on every machine. A heap
 // limit of SQLite would be process-wide and would end queries of other databases.
 //
 // The package must not know what the tables hold or who asks.
@@ -28,20 +28,17 @@ package sqltable
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf8"
 
 	"modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
-	"modernc.org/sqlite/vfs"
 )
 
 // A Table is a table of a database. A cell is nil, a string, an int, an int64, a
@@ -95,19 +92,11 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
-	space  int // bytes that one sort or intermediate result may use
 }
-
-// noFiles registers a VFS that opens no file, temporary ones included, and returns
-// its name.
-var noFiles = sync.OnceValues(func() (string, error) {
-	name, _, err := vfs.New(embed.FS{})
-	return name, err
-})
 
 // Open returns a new database; Close frees it.
 func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
-	files, err := noFiles()
+	files, err := scratch()
 	if err != nil {
 		return nil, fmt.Errorf("sqltable: registering a VFS: %w", err)
 	}
@@ -182,8 +171,9 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (db *DB) lock(ctx context.Context) error {
-	if err := db.limitSpace(ctx); err != nil {
-		return err
+	// In memory, sorts and intermediate results would have no limit.
+	if _, err := db.conn.ExecContext(ctx, "PRAGMA temp_store = FILE"); err != nil {
+		return fmt.Errorf("sqltable: limiting temporary space: %w", err)
 	}
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
 		return fmt.Errorf("sqltable: making the database read-only: %w", err)
@@ -202,27 +192,6 @@ func (db *DB) lock(ctx context.Context) error {
 		}
 	}
 	return db.authorize(readOnly)
-}
-
-// leastSpace is the least that one sort or intermediate result may use.
-const leastSpace = 16 << 20
-
-// limitSpace limits the space of each sort and intermediate result. A database
-// that is larger than leastSpace may use twice its size, which is enough to sort or
-// index any of its tables.
-func (db *DB) limitSpace(ctx context.Context) error {
-	var pages, size int
-	err := errors.Join(db.conn.QueryRowContext(ctx, "PRAGMA page_count").Scan(&pages), db.conn.QueryRowContext(ctx, "PRAGMA page_size").Scan(&size))
-	db.space = leastSpace
-	if pages*size > leastSpace {
-		db.space = 2 * pages * size
-	}
-	// A sort in memory is bounded by the page cache only if temporary storage is FILE.
-	_, set := db.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA temp_store = FILE; PRAGMA cache_size = -%d", db.space>>10))
-	if err := errors.Join(err, set); err != nil {
-		return fmt.Errorf("sqltable: limiting temporary space: %w", err)
-	}
-	return nil
 }
 
 func (db *DB) unlock(ctx context.Context) error {
@@ -284,7 +253,7 @@ func (db *DB) Query(ctx context.Context, query string) (Result, error) {
 	case limited.Err() != nil:
 		return Result{}, fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
 	}
-	return Result{}, &Error{db.explain(err)}
+	return Result{}, &Error{explain(err)}
 }
 
 func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
@@ -416,12 +385,12 @@ func (db *DB) planned(ctx context.Context, query string) (err error) {
 }
 
 // explain adds what is allowed to SQLite's message.
-func (db *DB) explain(err error) string {
+func explain(err error) string {
 	said := err.Error()
 	var coded *sqlite.Error
 	switch {
-	case errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_IOERR: // no file to spill to
-		return fmt.Sprintf("the query needs more than %d MiB to sort or to keep intermediate results: select fewer rows and columns, and join on equal columns", db.space>>20)
+	case errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_FULL:
+		return fmt.Sprintf("the query needs more than %d MiB to sort or to keep intermediate results: select fewer rows and columns, and join on equal columns", scratchBytes>>20)
 	case strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited"):
 		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + said + ")"
 	}
