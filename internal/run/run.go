@@ -173,6 +173,9 @@ func (e *Engine) Judge(ctx context.Context, bench eval.Bench, planned []ArmPlan,
 // asFailure turns an error that ended a trial into the outcome failed, unless
 // it must end the run.
 func asFailure(err error) (eval.Outcome, bool) {
+	if changed := (*MismatchError)(nil); errors.As(err, &changed) {
+		return eval.Outcome{Kind: eval.Failed, Reason: "changed_request", Detail: changed.Error()}, true
+	}
 	var call *CallError
 	if !errors.As(err, &call) || call.Fatal() {
 		return eval.Outcome{}, false

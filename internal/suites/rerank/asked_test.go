@@ -354,3 +354,18 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 	}
 	t.Logf("sarcastic_noise changes something in %v of %d requests", applied, len(b.items))
 }
+
+// A query that the clock stopped says nothing about the method: the trial fails,
+// is counted, and can be retried.
+func TestAQueryThatTheClockStoppedFailsTheTrial(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.byArm["weaver"].method.Rank = func(context.Context, method.Task, method.Asker) (method.Result, error) {
+		return method.Result{Invalid: method.InvalidTime, Detail: "2m0s"}, nil
+	}
+	if o, _ := (&listener{}).perform(t, b, "weaver"); o.Kind != eval.Failed || o.Reason != method.InvalidTime || o.Detail != "2m0s" {
+		t.Errorf("the outcome is %+v", o)
+	}
+}

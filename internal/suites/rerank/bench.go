@@ -161,6 +161,11 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	case "":
 	case method.InvalidRefused:
 		o.Kind, o.Reason, o.Detail = eval.Refused, result.Invalid, result.Detail
+	case method.InvalidTime:
+		// The machine stopped the query, not the method: another one may finish it.
+		// Keeping what each query returned in the journal would make trials
+		// reproducible too, but blame the method for a slow machine.
+		o.Kind, o.Reason, o.Detail = eval.Failed, result.Invalid, result.Detail
 	default:
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
 	}

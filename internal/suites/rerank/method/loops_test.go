@@ -543,3 +543,19 @@ func TestOverviewsAreShort(t *testing.T) {
 		t.Errorf("the overview is\n%s", p)
 	}
 }
+
+// A query that the clock stopped ends the trial before it can change what the
+// model is asked next: on a faster machine the trial goes on from the same prompts.
+func TestWeaverStopsWithTheClock(t *testing.T) {
+	const slow = `{"sql": "SELECT item FROM items WHERE (SELECT count(*) FROM reviews a, reviews b WHERE a.text||b.text||items.item LIKE '%%nothing%%') = 0", "questions": []}`
+	answers := map[string]string{"plan": slow, "order": `{"sql": "SELECT item FROM items ORDER BY item = 7 DESC"}`}
+	stopped, whole := steps(answers), steps(answers)
+	r := perform(t, method.WeaverWithin(time.Nanosecond), scene(25), stopped)
+	if r.Invalid != method.InvalidTime || len(stopped.prompts) != 1 {
+		t.Errorf("stopped: %v, %q after the steps %v", r.Ranking, r.Invalid, stopped.steps())
+	}
+	r = perform(t, method.WeaverWithin(0), scene(25), whole)
+	if r.Invalid != "" || r.Ranking[0] != gold || whole.prompts["plan"] != stopped.prompts["plan"] {
+		t.Errorf("not stopped: %v, %q", r.Ranking, r.Invalid)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -26,11 +27,14 @@ const (
 // text of their reviews, the answers become a table, and a last query orders
 // the candidates (Khoja et al., Weaver, 2025). An answer about a text that does
 // not parse leaves the question unknown.
-func Weaver() Method {
+func Weaver() Method { return weaverWithin(0) }
+
+// weaverWithin is Weaver with a time limit for each query, 0 for the default.
+func weaverWithin(limit time.Duration) Method {
 	return Method{
 		Name: "weaver",
 		Asks: true,
-		Rank: ranks(weaver),
+		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) { return weaver(ctx, s, limit) }),
 	}
 }
 
@@ -61,8 +65,8 @@ var (
 "reasoning":{"type":"string"},"sql":{"type":"string"}}}`)
 )
 
-func weaver(ctx context.Context, s *session) (ranking []int, err error) {
-	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes}, s.cards.tables()...)
+func weaver(ctx context.Context, s *session, limit time.Duration) (ranking []int, err error) {
+	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes, Time: limit}, s.cards.tables()...)
 	if err != nil {
 		return nil, err
 	}
