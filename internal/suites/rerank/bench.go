@@ -169,6 +169,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	default:
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
 	}
+	o.Notes = slices.Clone(result.Notes)
 	if failed.Load() > 0 {
 		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
 	}
@@ -296,11 +297,11 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if f := method.FaultOf(response.Stop, said); f != nil {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates), true)
+	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates))
 	if f, ok := err.(*method.Fault); ok {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	return method.Result{Ranking: ranking}, err
+	return method.Result{Ranking: ranking.Places, Notes: ranking.Notes}, err
 }
 
 // people lists everyone within two friendships of the writers, sorted by id: a

@@ -137,7 +137,7 @@ func TestPlanActEnds(t *testing.T) {
 	if r.Invalid != method.InvalidUnfinished || len(endless.prompts) != 14 {
 		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
 	}
-	for _, bad := range []string{`{"action":"finish","ranking":[7,7]}`, `{"action":"finish","ranking":[0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
+	for _, bad := range []string{`{"action":"finish","ranking":[99]}`, `{"action":"finish","ranking":[7,0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
 		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad})); r.Invalid == "" {
 			t.Errorf("%s gives %v", bad, r.Ranking)
 		}

@@ -93,7 +93,10 @@ type Result struct {
 	// Detail the same in words.
 	Invalid string
 	Detail  string
-	Trace   []Event
+	// Notes say how answers differed from what was asked for, from the closed set of
+	// notes, each at most once.
+	Notes []string
+	Trace []Event
 }
 
 // An Event is one entry of the trace. The order is logical, not chronological.
@@ -144,6 +147,7 @@ type session struct {
 	sheet  *sheet
 	cards  *cards
 	events []Event
+	notes  []string
 }
 
 // ranks adapts a function on a session to [Method.Rank]. Faults become results
@@ -162,11 +166,11 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 		switch {
 		case errors.As(err, &f):
 			s.record("", "fault", f.Error())
-			return Result{Invalid: f.Reason, Detail: f.Detail, Trace: s.events}, nil
+			return Result{Invalid: f.Reason, Detail: f.Detail, Notes: s.notes, Trace: s.events}, nil
 		case err != nil:
 			return Result{Trace: s.events}, err
 		}
-		return Result{Ranking: ranking, Trace: s.events}, nil
+		return Result{Ranking: ranking, Notes: s.notes, Trace: s.events}, nil
 	}
 }
 

@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -54,6 +55,15 @@ type weaverPlan struct {
 type weaverQuestion struct {
 	ID       string `json:"id"`
 	Question string `json:"question"`
+}
+
+// UnmarshalJSON also accepts the question alone; its id is not used.
+func (q *weaverQuestion) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &q.Question)
+	}
+	type plain weaverQuestion
+	return json.Unmarshal(data, (*plain)(q))
 }
 
 var (
@@ -129,6 +139,9 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 			return a, found, err
 		}
 		w.record(name, "fault", last)
+		if attempt+1 < weaverAttempts {
+			w.remark(name, NoteAgain)
+		}
 		p.Messages = turn(p.Messages, a, "That answer cannot be used: "+last+"\nAnswer again with the whole JSON object.")
 	}
 	return Answer{}, nil, fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)
