@@ -1,4 +1,4 @@
 package method
 
-// WeaverWithin is Weaver with a time limit for each query.
+// WeaverWithin is Weaver with other limits of its queries.
 var WeaverWithin = weaverWithin

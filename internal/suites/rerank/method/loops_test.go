@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
 func find(t *testing.T, name string) method.Method {
@@ -550,11 +551,11 @@ func TestWeaverStopsWithTheClock(t *testing.T) {
 	const slow = `{"sql": "SELECT item FROM items WHERE (SELECT count(*) FROM reviews a, reviews b WHERE a.text||b.text||items.item LIKE '%%nothing%%') = 0", "questions": []}`
 	answers := map[string]string{"plan": slow, "order": `{"sql": "SELECT item FROM items ORDER BY item = 7 DESC"}`}
 	stopped, whole := steps(answers), steps(answers)
-	r := perform(t, method.WeaverWithin(time.Nanosecond), scene(25), stopped)
+	r := perform(t, method.WeaverWithin(sqltable.Limits{Time: time.Nanosecond}), scene(25), stopped)
 	if r.Invalid != method.InvalidTime || len(stopped.prompts) != 1 {
 		t.Errorf("stopped: %v, %q after the steps %v", r.Ranking, r.Invalid, stopped.steps())
 	}
-	r = perform(t, method.WeaverWithin(0), scene(25), whole)
+	r = perform(t, find(t, "weaver"), scene(25), whole)
 	if r.Invalid != "" || r.Ranking[0] != gold || whole.prompts["plan"] != stopped.prompts["plan"] {
 		t.Errorf("not stopped: %v, %q", r.Ranking, r.Invalid)
 	}

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -28,14 +27,15 @@ const (
 // text of their reviews, the answers become a table, and a last query orders
 // the candidates (Khoja et al., Weaver, 2025). An answer about a text that does
 // not parse leaves the question unknown.
-func Weaver() Method { return weaverWithin(0) }
+func Weaver() Method {
+	return weaverWithin(sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes})
+}
 
-// weaverWithin is Weaver with a time limit for each query, 0 for the default.
-func weaverWithin(limit time.Duration) Method {
+func weaverWithin(limits sqltable.Limits) Method {
 	return Method{
 		Name: "weaver",
 		Asks: true,
-		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) { return weaver(ctx, s, limit) }),
+		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) { return weaver(ctx, s, limits) }),
 	}
 }
 
@@ -75,8 +75,8 @@ var (
 "reasoning":{"type":"string"},"sql":{"type":"string"}}}`)
 )
 
-func weaver(ctx context.Context, s *session, limit time.Duration) (ranking []int, err error) {
-	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes, Time: limit}, s.cards.tables()...)
+func weaver(ctx context.Context, s *session, limits sqltable.Limits) (ranking []int, err error) {
+	db, err := sqltable.Open(ctx, limits, s.cards.tables()...)
 	if err != nil {
 		return nil, err
 	}
