@@ -91,6 +91,7 @@ var endings = []struct {
 	{answer: `Sure: {"ranking": []}`, reason: method.InvalidNoRanking},
 	{answer: `Sure: {"ranking": [3, 1.5]}`, reason: method.InvalidIndex},
 	{answer: `Sure: {"ranking": [3, null]}`, reason: method.InvalidIndex},
+	{answer: `Sure: {"ranking": [3, 1]} }`, reason: method.InvalidNoRanking},
 	{answer: `Sure: {"order": [3, 1]}`, reason: method.InvalidNoRanking},
 }
 

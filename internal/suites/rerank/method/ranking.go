@@ -3,7 +3,7 @@ package method
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -57,6 +57,8 @@ func ReadRanking(answer string, n int) (Ranking, error) {
 		return r, err
 	}
 	head, below, ok := finalBlock(body)
+	var list []string
+	var err error
 	switch {
 	case !ok:
 		return Ranking{}, fault(InvalidNoRanking, `the answer does not end with "Ranking: …" but with %q`, ellipsis(head, 80))
@@ -64,29 +66,18 @@ func ReadRanking(answer string, n int) (Ranking, error) {
 		return Ranking{}, fault(InvalidNoRanking, "the ranking is empty")
 	case head != "" && len(below) > 0:
 		return Ranking{}, fault(InvalidNoRanking, "text follows the ranking: %q", ellipsis(below[0], 80))
-	case head == "" && (len(below) > 1 || listLine.MatchString(below[0])):
-		list, err := readLines(below)
-		if err != nil {
-			return Ranking{}, err
-		}
-		return noted(choose(list, n))
-	case head == "":
-		head = below[0]
+	case head != "":
+		list, err = readLine(head)
+	case len(below) == 1 && !listLine.MatchString(below[0]):
+		list, err = readLine(below[0])
+	default:
+		list, err = readLines(below)
 	}
-	list, err := readLine(head)
 	if err != nil {
 		return Ranking{}, err
 	}
 	r, err := choose(list, n)
-	if err == nil && !(asked.MatchString(head) && len(below) == 0) {
-		r.note(NoteFormat)
-	}
-	return r, err
-}
-
-// noted adds [NoteFormat] to a ranking.
-func noted(r Ranking, err error) (Ranking, error) {
-	if err == nil {
+	if err == nil && !asked.MatchString(head) {
 		r.note(NoteFormat)
 	}
 	return r, err
@@ -132,15 +123,12 @@ func readObject(body string) (list []any, whole, ok bool) {
 
 // unmarshal is json.Unmarshal that keeps numbers as they are written.
 func unmarshal(data []byte, into any) error {
+	if !json.Valid(data) {
+		return errors.New("not one value of JSON")
+	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
-	if err := d.Decode(into); err != nil {
-		return err
-	}
-	if d.More() {
-		return fmt.Errorf("text after the object")
-	}
-	return nil
+	return d.Decode(into)
 }
 
 // readArray makes a ranking of the elements of a JSON array.
