@@ -184,7 +184,7 @@ func finalBlock(body string) (head string, below []string, ok bool) {
 			return m[1], below, true
 		}
 		if line != "" {
-			below = append(below, emphasis.Replace(line))
+			below = append(below, strings.TrimSpace(emphasis.Replace(line)))
 		}
 	}
 	if len(lines) == 0 {
@@ -216,7 +216,7 @@ func readLines(lines []string) ([]string, error) {
 }
 
 var (
-	emphasis  = strings.NewReplacer("*", "", "`", "", `"`, "", "__", "")
+	emphasis  = strings.NewReplacer("*", " ", "`", " ", `"`, " ", "__", " ")
 	word      = regexp.MustCompile(`(?i)\bcandidate\s*#?\s*(\d)`)
 	sharp     = regexp.MustCompile(`#\s*(\d)`)
 	names     = regexp.MustCompile(`(\d[\])]?)\s*\([^()]*\pL[^()]*\)`)
@@ -232,7 +232,7 @@ var (
 // readLine reads a list on one line.
 func readLine(s string) ([]string, error) {
 	whole := s
-	s = emphasis.Replace(s)
+	s = emphasis.Replace(s) // by blanks, which do not join digits
 	s = word.ReplaceAllString(s, "$1")
 	s = sharp.ReplaceAllString(s, "$1")
 	s = names.ReplaceAllString(s, "$1")

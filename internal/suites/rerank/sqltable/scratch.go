@@ -39,9 +39,9 @@ var scratch = sync.OnceValues(func() (string, error) {
 	}
 	v := at[sqlite3.Tsqlite3_vfs](vfs)
 	*v = *at[sqlite3.Tsqlite3_vfs](memdb)
-	memdbOpen = *at[openFunc](address(&v.FxOpen))
+	memdbOpen = *(*openFunc)(unsafe.Pointer(&v.FxOpen)) // modernc stores functions as pointers
 	limited := openFunc(openLimited)
-	v.FzName, v.FpNext, v.FxOpen = zName, 0, *at[uintptr](address(&limited))
+	v.FzName, v.FpNext, v.FxOpen = zName, 0, *(*uintptr)(unsafe.Pointer(&limited))
 	if code := sqlite3.Xsqlite3_vfs_register(tls, vfs, 0); code != sqlite3.SQLITE_OK {
 		return "", errors.New("SQLite does not register the VFS")
 	}
@@ -64,7 +64,7 @@ func openLimited(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags u
 		return code
 	}
 	methods := at[sqlite3.Tsqlite3_io_methods](at[sqlite3.Tsqlite3_file](file).FpMethods)
-	control := *at[controlFunc](address(&methods.FxFileControl))
+	control := *(*controlFunc)(unsafe.Pointer(&methods.FxFileControl))
 	limit := tls.Alloc(8)
 	defer tls.Free(8)
 	*at[int64](limit) = scratchBytes
@@ -73,5 +73,3 @@ func openLimited(tls *libc.TLS, vfs, name, file uintptr, flags int32, outFlags u
 
 // at returns the value at an address of SQLite's memory, which Go does not manage.
 func at[T any](address uintptr) *T { return *(**T)(unsafe.Pointer(&address)) }
-
-func address[T any](p *T) uintptr { return uintptr(unsafe.Pointer(p)) }
