@@ -183,8 +183,8 @@ func finalBlock(body string) (head string, below []string, ok bool) {
 			slices.Reverse(below)
 			return m[1], below, true
 		}
-		if line != "" {
-			below = append(below, strings.TrimSpace(emphasis.Replace(line)))
+		if line = strings.TrimSpace(emphasis.Replace(line)); line != "" {
+			below = append(below, line)
 		}
 	}
 	if len(lines) == 0 {
