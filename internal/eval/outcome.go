@@ -16,7 +16,7 @@ const (
 // outcome, not an error.
 type Outcome struct {
 	Kind   OutcomeKind
-	Reason string   // from the suite's closed set; the [ErrorKind] for Failed
+	Reason string   // from the suite's closed set; the [ErrorKind] for a call that failed
 	Notes  []string // processing notes: "repaired", "truncated" …
 	Detail string   // for people: the error text of a failure
 	Data   []byte   // what scoring needs, in the suite's own format; usually the raw answer

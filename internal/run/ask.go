@@ -89,7 +89,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		case err != nil:
 			return eval.Response{}, err
 		case ok && c.Key != key:
-			return eval.Response{}, changed(a.trial, step, c.Parts, parts)
+			return eval.Response{}, &MismatchError{a.trial, step, eval.DiffParts(c.Parts, parts)}
 		case ok && c.ErrKind == "":
 			a.note(nil, false)
 			return c.Response, nil
@@ -152,10 +152,22 @@ func (a *asker) claim(step string) error {
 	return nil
 }
 
-func changed(t eval.Trial, step string, was, now []eval.Part) error {
-	return fmt.Errorf("run: %v, step %s: the journal has an answer to another request (%s): the study or the program changed during the run; "+
-		"undo the change, or start another run with `scruple run --new`", t, step, strings.Join(eval.DiffParts(was, now), "; "))
+// A MismatchError is the error of a step whose request differs from the one that
+// the journal has an answer to. It ends its trial: the other trials do not depend
+// on it.
+type MismatchError struct {
+	Trial eval.Trial
+	Step  string
+	Diff  []string // the parts that differ
 }
+
+func (e *MismatchError) Error() string {
+	return fmt.Sprintf("run: %v, step %s: the journal has an answer to another request (%s): the study or the program changed during the run; "+
+		"undo the change, or start another run with `scruple run --new`", e.Trial, e.Step, strings.Join(e.Diff, "; "))
+}
+
+// Fatal reports that the run goes on.
+func (e *MismatchError) Fatal() bool { return false }
 
 // longestWait is the longest delay a provider may request. Beyond it the trial
 // fails and can be retried later.

@@ -176,11 +176,14 @@ func (e *Engine) Perform(ctx context.Context, bench eval.Bench, planned []ArmPla
 	return e.each(ctx, eval.StageRun, planned, tasks, weight, func(ctx context.Context, t Task, ask *asker) (result, error) {
 		outcome, err := bench.Perform(ctx, t.Trial, ask)
 		var call *CallError
-		if err != nil {
-			if !errors.As(err, &call) || call.Fatal() {
-				return result{}, err
-			}
+		var changed *MismatchError
+		switch {
+		case errors.As(err, &changed):
+			outcome = eval.Outcome{Kind: eval.Failed, Reason: "changed_request", Detail: changed.Error()}
+		case errors.As(err, &call) && !call.Fatal():
 			outcome = eval.Outcome{Kind: eval.Failed, Reason: string(call.Err.Kind), Detail: call.Error()}
+		case err != nil:
+			return result{}, err
 		}
 		failed := outcome.Kind == eval.Failed
 		return result{succeeded: !failed, failed: failed, why: call,

@@ -188,12 +188,28 @@ func TestAStartedTrialIsContinuedForFree(t *testing.T) {
 	}
 }
 
-func TestAChangedRequestIsRefusedByName(t *testing.T) {
+// A request that differs from the journal fails its trial, also one that is a step
+// late, and the other trials go on. No answer is asked for again.
+func TestAChangedRequestFailsItsTrial(t *testing.T) {
 	j := newMemory()
-	perform(t, quick, j, models(replying(nil)), steps{n: 1, text: "old"}, trials(1, false))
-	err := run.New(quick, j, models(replying(nil)), run.Spent{}, nil).Perform(t.Context(), steps{n: 1, text: "new"}, nil, trials(1, true))
-	if err == nil || !strings.Contains(err.Error(), "system: was ") || !strings.Contains(err.Error(), "--new") {
-		t.Errorf("changed prompt: %v", err)
+	perform(t, quick, j, models(replying(nil)), steps{n: 2, text: "old"}, trials(3, false))
+	again := replying(nil)
+	perform(t, quick, j, models(again), performer{f: func(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+		if t.Item == "item 1" {
+			return steps{n: 2, text: "new"}.Perform(ctx, t, ask)
+		}
+		return steps{n: 2, text: "old"}.Perform(ctx, t, ask)
+	}}, trials(3, true))
+	for trial, o := range j.outcomes {
+		switch failed := trial.Item == "item 1"; {
+		case failed && (o.Kind != eval.Failed || o.Reason != "changed_request" || !strings.Contains(o.Detail, "system: was ") || !strings.Contains(o.Detail, "--new")):
+			t.Errorf("the changed trial ended with %+v", o)
+		case !failed && o.Kind != eval.OK:
+			t.Errorf("%v ended with %+v", trial, o)
+		}
+	}
+	if n := again.n.Load(); n != 0 || len(j.outcomes) != 3 {
+		t.Errorf("%d requests, %d outcomes, want 0 and 3", n, len(j.outcomes))
 	}
 }
 

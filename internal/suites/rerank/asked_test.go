@@ -355,3 +355,34 @@ func TestAttacksKeepTheBudget(t *testing.T) {
 	}
 	t.Logf("sarcastic_noise changes something in %v of %d requests", applied, len(b.items))
 }
+
+// A query that the clock stopped says nothing about the method: the trial fails,
+// is counted, and can be retried.
+func TestAQueryThatTheClockStoppedFailsTheTrial(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.byArm["weaver"].method.Rank = func(context.Context, method.Task, method.Asker) (method.Result, error) {
+		return method.Result{Invalid: method.InvalidTime, Detail: "2m0s"}, nil
+	}
+	if o, _ := (&listener{}).perform(t, b, "weaver"); o.Kind != eval.Failed || o.Reason != method.InvalidTime || o.Detail != "2m0s" {
+		t.Errorf("the outcome is %+v", o)
+	}
+}
+
+// What the reader decided is in the notes of the outcome, which reports count, for
+// models and pipelines alike.
+func TestDecisionsOfTheReaderAreNoted(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := &listener{answer: eval.Response{Text: "Ranking: #2; #2; #99; #1", Stop: eval.StopEnd}}
+	for _, arm := range []string{"cot", "e"} {
+		o, rec := l.perform(t, b, arm)
+		if o.Kind != eval.OK || !slices.Equal(rec.Ranking, []int{2, 1}) || !slices.Equal(o.Notes[:min(3, len(o.Notes))], []string{method.NoteDuplicate, method.NoteForeign, method.NoteFormat}) {
+			t.Errorf("%s: %s, ranking %v, notes %q", arm, o.Kind, rec.Ranking, o.Notes)
+		}
+	}
+}

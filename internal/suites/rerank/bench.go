@@ -202,9 +202,15 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	case "":
 	case method.InvalidRefused:
 		o.Kind, o.Reason, o.Detail = eval.Refused, result.Invalid, result.Detail
+	case method.InvalidTime:
+		// The machine stopped the query, not the method: another one may finish it.
+		// Keeping what each query returned in the journal would make trials
+		// reproducible too, but blame the method for a slow machine.
+		o.Kind, o.Reason, o.Detail = eval.Failed, result.Invalid, result.Detail
 	default:
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
 	}
+	o.Notes = slices.Clone(result.Notes)
 	if failed.Load() > 0 {
 		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
 	}
@@ -350,11 +356,11 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if f := method.FaultOf(response.Stop, said); f != nil {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates), true)
+	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates))
 	if f, ok := err.(*method.Fault); ok {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	return method.Result{Ranking: ranking}, err
+	return method.Result{Ranking: ranking.Places, Notes: ranking.Notes}, err
 }
 
 // people lists everyone within two friendships of the writers, sorted by id: a

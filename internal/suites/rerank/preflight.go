@@ -47,11 +47,11 @@ func (c *preflightCase) check() []string {
 		rec.Candidates = append(rec.Candidates, strconv.Itoa(place))
 	}
 	o := eval.Outcome{Kind: eval.OK}
-	ranking, err := method.ReadRanking(c.Answer, c.Candidates, true)
+	ranking, err := method.ReadRanking(c.Answer, c.Candidates)
 	if err != nil {
 		o.Kind, o.Reason = eval.Malformed, err.Error()
 	}
-	rec.Ranking = ranking
+	rec.Ranking = ranking.Places
 	if o.Data, err = json.Marshal(rec); err != nil {
 		return []string{err.Error()}
 	}

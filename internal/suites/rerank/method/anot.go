@@ -96,7 +96,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	places, err := readRanking(a, len(shown), false)
+	places, err := n.readRanking("decide", a, len(shown))
 	if err != nil {
 		return nil, err
 	}

@@ -31,7 +31,7 @@ func conditionOf(id string, n *request.Node) condition {
 			c.Kind, c.Day, c.From, c.To = kindHours, e.Day, e.From, e.To
 		}
 	case request.SocialFilter:
-		c.Kind, c.Names, c.Hops = kindSocial, e.Names, e.Hops
+		c.Kind, c.Names, c.Hops = kindSocial, e.Names, number(e.Hops)
 	}
 	return c
 }

@@ -123,7 +123,7 @@ func (n *network) writers(c *condition) map[string]bool {
 	if c.Kind != kindSocial {
 		return nil
 	}
-	people := n.Society.within(c.Names, c.Hops)
+	people := n.Society.within(c.Names, int(c.Hops))
 	if len(people) == 0 {
 		return nil
 	}

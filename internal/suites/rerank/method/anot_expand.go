@@ -18,7 +18,7 @@ const (
 type anotStep struct {
 	ID         string   `json:"id"`
 	Condition  string   `json:"condition"`
-	Candidates []int    `json:"candidates"`
+	Candidates numbers  `json:"candidates"`
 	Question   string   `json:"question"`
 	After      []string `json:"after"`
 }
@@ -49,8 +49,8 @@ type anotTool struct {
 	Thought   string   `json:"thought"`
 	Tool      string   `json:"tool"`
 	Step      anotStep `json:"step"`
-	Candidate int      `json:"candidate"`
-	Page      int      `json:"page"`
+	Candidate number   `json:"candidate"`
+	Page      number   `json:"page"`
 }
 
 var anotToolSchema = schema("tool", `{"type":"object","additionalProperties":false,"required":["thought","tool","step","candidate","page"],"properties":{
@@ -86,8 +86,12 @@ func (n *network) expand(ctx context.Context) error {
 		if a.Failed != "" || err != nil {
 			if unreadable++; a.Failed != "" || unreadable == anotUnreadable {
 				n.note(step, "fault", "the steps stay as they are: %v", err)
+				if a.Failed == "" {
+					n.remark(step, NoteUnread)
+				}
 				return nil
 			}
+			n.remark(step, NoteAgain)
 		}
 		var seen string
 		switch {
@@ -98,7 +102,7 @@ func (n *network) expand(ctx context.Context) error {
 			return nil
 		default:
 			seen = n.use(&tool)
-			injected = injected || tool.Tool == "read" && n.isCandidate(tool.Candidate) && n.Candidates[tool.Candidate-1].Injected
+			injected = injected || tool.Tool == "read" && n.isCandidate(int(tool.Candidate)) && n.Candidates[tool.Candidate-1].Injected
 		}
 		n.record(step, "action", seen)
 		messages = turn(messages, a, "Result:\n"+seen)
@@ -114,10 +118,10 @@ func (n *network) use(t *anotTool) string {
 	case "list":
 		return n.listSteps()
 	case "read":
-		if !n.isCandidate(t.Candidate) {
+		if !n.isCandidate(int(t.Candidate)) {
 			return fmt.Sprintf("Candidate %d does not exist.", t.Candidate)
 		}
-		return n.cards.cardPage(t.Candidate, t.Page)
+		return n.cards.cardPage(int(t.Candidate), int(t.Page))
 	case "insert":
 		if at >= 0 {
 			return fmt.Sprintf("Step %s already exists: use set.", t.Step.ID)

@@ -37,7 +37,7 @@ type condition struct {
 	From  string   `json:"from"`  // HOURS
 	To    string   `json:"to"`    // HOURS
 	Names []string `json:"names"` // SOCIAL
-	Hops  int      `json:"hops"`  // SOCIAL
+	Hops  number   `json:"hops"`  // SOCIAL
 }
 
 type anotPlan struct {
@@ -83,6 +83,9 @@ func (n *network) makePlan(ctx context.Context) error {
 			return nil
 		}
 		n.note(step, "fault", "%v", wrong)
+		if attempt+1 < anotPlans {
+			n.remark(step, NoteAgain)
+		}
 		p.Messages = turn(p.Messages, a, fmt.Sprintf("That plan cannot be used: %v. Answer again with the whole JSON object.", wrong))
 	}
 	return fault(InvalidPlan, "%d attempts, the last: %v", anotPlans, wrong)

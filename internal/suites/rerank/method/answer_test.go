@@ -2,6 +2,8 @@ package method_test
 
 import (
 	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -11,52 +13,164 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestReadRanking(t *testing.T) {
-	for _, c := range []struct {
-		answer     string
-		structured bool
-		want       []int
-		reason     string
-	}{
-		{answer: "Ranking: 3, 1, 7", want: []int{3, 1, 7}},
-		{answer: "1 and 2 fail.\nRanking: 3", want: []int{3}},
-		{answer: "Ranking: 9\nNo, better:\nRanking: 3, 1", want: []int{3, 1}},
-		{answer: "**Ranking: 3, 1**\n\n", want: []int{3, 1}},
-		{answer: "```\nRanking: 3,1\n```", want: []int{3, 1}},
-		{answer: "final ranking:3 , 1.", want: []int{3, 1}},
-		{answer: "Ranking: [3] > [1] > [7]", want: []int{3, 1, 7}},
-		{answer: "Ranking: [3, 1]", want: []int{3, 1}},
-		{answer: "Ranking: 3,\r\n", reason: method.InvalidIndex},
-		{answer: "3, 1, 7", reason: method.InvalidNoRanking},
-		{answer: "The best are 3 and 1.", reason: method.InvalidNoRanking},
-		{answer: "Ranking: 3, 1\nI hope this helps.", reason: method.InvalidNoRanking},
-		{answer: "Ranking:", reason: method.InvalidIndex},
-		{answer: "Ranking: none", reason: method.InvalidIndex},
-		{answer: "Ranking: 3, 3", reason: method.InvalidDuplicate},
-		{answer: "Ranking: 0", reason: method.InvalidIndex},
-		{answer: "Ranking: 3, 11", reason: method.InvalidIndex},
-		{answer: "Ranking: -1", reason: method.InvalidIndex},
-		{answer: "Ranking: 3 because it has WiFi", reason: method.InvalidIndex},
-		{answer: "Ranking: 99999999999999999999", reason: method.InvalidIndex},
-		{answer: "", reason: method.InvalidNoRanking},
-		{answer: `{"ranking": [3, 1]}`, structured: true, want: []int{3, 1}},
-		{answer: "```json\n{\"ranking\": [3, 1], \"why\": \"2 fails\"}\n```", structured: true, want: []int{3, 1}},
-		{answer: `{"ranking": [3, 1]}`, reason: method.InvalidNoRanking},
-		{answer: `{"ranking": []}`, structured: true, reason: method.InvalidNoRanking},
-		{answer: `{"ranking": [1.5]}`, structured: true, reason: method.InvalidIndex},
-		{answer: `{"order": [3, 1]}`, structured: true, reason: method.InvalidNoRanking},
-		{answer: `Sure: {"ranking": [3, 1]}`, structured: true, reason: method.InvalidNoRanking},
-	} {
-		got, err := method.ReadRanking(c.answer, 10, c.structured)
+const prose = "Candidate 2 has no WiFi, so 5 and 6 are better.\n"
+
+// endings are ways in which models end an answer that ranks candidates of 8. What
+// is read is read alike by all methods, and what is refused is refused by all.
+var endings = []struct {
+	answer string
+	want   []int
+	notes  string // by the first letters of their names: Format, Duplicate, foreiGn
+	reason string
+}{
+	// As asked for.
+	{answer: "Ranking: 3, 1, 7", want: []int{3, 1, 7}},
+	{answer: prose + "Ranking: 3", want: []int{3}},
+	{answer: "Ranking: 8\nNo, better:\nRanking: 3, 1, 7", want: []int{3, 1, 7}},
+	{answer: prose + "**Ranking: 3, 1, 7**\n\n", want: []int{3, 1, 7}},
+	{answer: "```\nRanking: 3,1,7\n```", want: []int{3, 1, 7}},
+	{answer: "**Final Ranking:** 3, 1, 7.", want: []int{3, 1, 7}},
+	// In another form, with one meaning.
+	{answer: "Ranking: #3, #1, #7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: [3, 1, 7]", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: [3] > [1] > [7]", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: (3), (1), (7)", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: **3**, `1`, \"7\"", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3; 1; 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3 1 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3 → 1 → 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3 > 1 > 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3, 1 and 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3, 1, 7, …", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3, 1, 7,", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: Candidate 3, Candidate 1, Candidate 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 3 (Place C), 1 (Place A, outside), 7 (Studio 54)", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking: 1. 3, 2. 1, 3. 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "The final ranking is: 3, 1, 7", want: []int{3, 1, 7}},
+	{answer: "Ranking:\n3, 1, 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "## Ranking\n\n3\n1\n7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking:\n1. 3\n2. 1\n3. 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking:\n1) #3\n2) #1\n3) #7\n", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking:\r\n- 3\r\n- 1\r\n- 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "**Ranking:**\n\n1. **[3] Place C**: free WiFi, open at 8\n2. **[1] Place A**\n3. **[7] Studio 54**", want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Ranking:\n1. Candidate 3 (Place C)\n2. Candidate 1: open until 26:00\n3. Candidate 7", want: []int{3, 1, 7}, notes: "F"},
+	{answer: prose + `{"ranking": [3, 1, 7]}`, want: []int{3, 1, 7}, notes: "F"},
+	{answer: "Sure:\n```json\n{\"ranking\": [3, 1, 7], \"why\": \"2 fails\"}\n```", want: []int{3, 1, 7}, notes: "F"},
+	{answer: `Sure: {"ranking": ["3", "#1", "Candidate 7"]}`, want: []int{3, 1, 7}, notes: "F"},
+	// With places that do not count.
+	{answer: "Ranking: 3, 1, 3, 7", want: []int{3, 1, 7}, notes: "D"},
+	{answer: "Ranking: 3, 9, 1, 7", want: []int{3, 1, 7}, notes: "G"},
+	{answer: "Ranking: 3, 99999999999999999999, 1, 1, 7", want: []int{3, 1, 7}, notes: "DG"},
+	{answer: "Sure: {\"ranking\": [3, 3, 1, 7, 12]}", want: []int{3, 1, 7}, notes: "DFG"},
+	// With no meaning, or with several.
+	{answer: "", reason: method.InvalidNoRanking},
+	{answer: "3, 1, 7", reason: method.InvalidNoRanking},
+	{answer: "The best are 3 and 1.", reason: method.InvalidNoRanking},
+	{answer: "Ranking: 3, 1, 7\nI hope this helps.", reason: method.InvalidNoRanking},
+	{answer: "Ranking: 3, 1, 7\nOn reflection, 7 comes first.", reason: method.InvalidNoRanking},
+	{answer: "Ranking:", reason: method.InvalidNoRanking},
+	{answer: "Ranking: …", reason: method.InvalidIndex},
+	{answer: "Ranking: none", reason: method.InvalidIndex},
+	{answer: "Ranking: Place C, Place A", reason: method.InvalidIndex},
+	{answer: "Ranking:\n1. Place C\n2. Place A", reason: method.InvalidIndex},
+	{answer: "Ranking:\n3. Place C\n1. Place A", reason: method.InvalidIndex},
+	{answer: "Ranking:\n(1) Place C\n(2) Place A", reason: method.InvalidIndex},
+	{answer: "Ranking:\n1. 3\n3. 1\n2. 7", reason: method.InvalidIndex},
+	{answer: "Ranking:\n1. #3\n#1", reason: method.InvalidIndex},
+	{answer: "Ranking:\n1. #3 or #1\n2. #7", reason: method.InvalidIndex},
+	{answer: "Ranking: 3 because it has WiFi", reason: method.InvalidIndex},
+	{answer: "Ranking: 3 = 1, 7", reason: method.InvalidIndex},
+	{answer: "Ranking: 3 1, 7", reason: method.InvalidIndex},
+	{answer: "Ranking: 1-3", reason: method.InvalidIndex},
+	{answer: "Ranking: 3, 1.5", reason: method.InvalidIndex},
+	{answer: "Ranking: -1", reason: method.InvalidIndex},
+	{answer: "Ranking: 2, 0, 6", reason: method.InvalidIndex},
+	{answer: "Ranking: 0", reason: method.InvalidIndex},
+	{answer: "Ranking: 9, 10", reason: method.InvalidIndex},
+	{answer: "Ranking: 3, , 7", reason: method.InvalidIndex},
+	{answer: `Sure: {"ranking": []}`, reason: method.InvalidNoRanking},
+	{answer: `Sure: {"ranking": [3, 1.5]}`, reason: method.InvalidIndex},
+	{answer: `Sure: {"ranking": [3, null]}`, reason: method.InvalidIndex},
+	{answer: `Sure: {"ranking": [3, 1]} }`, reason: method.InvalidNoRanking},
+	{answer: `Sure: {"order": [3, 1]}`, reason: method.InvalidNoRanking},
+}
+
+// letters are the notes of a result, sorted.
+func letters(notes []string) string {
+	var list []string
+	for _, note := range notes {
+		switch note {
+		case method.NoteFormat:
+			list = append(list, "F")
+		case method.NoteDuplicate:
+			list = append(list, "D")
+		case method.NoteForeign:
+			list = append(list, "G")
+		}
+	}
+	return strings.Join(slices.Sorted(slices.Values(list)), "")
+}
+
+func TestEndings(t *testing.T) {
+	for _, c := range endings {
+		r, err := method.ReadRanking(c.answer, 8)
 		var f *method.Fault
 		errors.As(err, &f)
-		if !slices.Equal(got, c.want) || (f == nil) != (c.reason == "") || f != nil && f.Reason != c.reason {
-			t.Errorf("%q reads as %v, %v; want %v %s", c.answer, got, err, c.want, c.reason)
+		if !slices.Equal(r.Places, c.want) || letters(r.Notes) != c.notes || (f == nil) != (c.reason == "") || f != nil && f.Reason != c.reason {
+			t.Errorf("%q reads as %v %q, %v; want %v %q %s", c.answer, r.Places, letters(r.Notes), err, c.want, c.notes, c.reason)
+		}
+	}
+}
+
+// Each method that asks for a ranking reads each ending as the others do. plan_act
+// asks for an action, so that for it every ending has another format; one that is
+// not read is answered with what is wrong. Weaver ranks by SQL.
+func TestMethodsReadEndingsAlike(t *testing.T) {
+	const tie = `{"conditions": [{"id":"F","kind":"ATTR","path":"city","test":"is","value":"mannheim","text":"in Mannheim"}], "logic": "F"}`
+	for name, step := range map[string]string{"cot": "answer", "ps": "solve", "listwise": "pass1/window1", "anot": "decide", "plan_act": "act/01"} {
+		for _, c := range endings {
+			s := steps(map[string]string{step: c.answer})
+			if name == "anot" {
+				s = steps(map[string]string{"plan": tie, step: c.answer})
+			}
+			r := perform(t, find(t, name), scene(8), s)
+			want, notes := c.want, c.notes
+			switch {
+			case name == "plan_act" && c.reason != "":
+				if len(s.steps()) < 3 || r.Ranking[0] != gold {
+					t.Errorf("plan_act reads %q as %v", c.answer, r.Ranking)
+				}
+				continue
+			case name == "plan_act" && !strings.Contains(notes, "F"):
+				notes = strings.Replace(notes+"F", "GF", "FG", 1)
+			case (name == "listwise" || name == "anot") && c.reason == "": // all of the window
+				r.Ranking = r.Ranking[:min(len(want), len(r.Ranking))]
+				if name == "listwise" && !slices.Contains(r.Notes, method.NoteAppended) {
+					t.Errorf("listwise does not note the candidates that %q left out", c.answer)
+				}
+			}
+			if r.Invalid != c.reason || !slices.Equal(r.Ranking, want) || letters(r.Notes) != notes {
+				t.Errorf("%s reads %q as %v %q %s; want %v %q %s", name, c.answer, r.Ranking, letters(r.Notes), r.Invalid, want, notes, c.reason)
+			}
 		}
 	}
 }
 
 func TestWhatIsWrittenIsRead(t *testing.T) {
+	forms := map[string]func(places []string) string{
+		"commas":   func(p []string) string { return "Ranking: " + strings.Join(p, ", ") },
+		"blanks":   func(p []string) string { return "Ranking: " + strings.Join(p, " ") },
+		"brackets": func(p []string) string { return "Ranking: [" + strings.Join(p, "] > [") + "]" },
+		"lines":    func(p []string) string { return "Ranking:\n" + strings.Join(p, "\n") },
+		"json":     func(p []string) string { return `{"ranking": [` + strings.Join(p, ", ") + "]}" },
+		"numbered": func(p []string) string {
+			text := "Ranking:"
+			for i, place := range p {
+				text += fmt.Sprintf("\n%d. %s (Place %s)", i+1, place, place)
+			}
+			return text
+		},
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 50).Draw(t, "N")
 		all := make([]int, n)
@@ -69,38 +183,44 @@ func TestWhatIsWrittenIsRead(t *testing.T) {
 			texts[i] = strconv.Itoa(k)
 		}
 		prose := rapid.String().Draw(t, "prose")
-		got, err := method.ReadRanking(prose+"\nRanking: "+strings.Join(texts, ", "), n, false)
-		if err != nil || !slices.Equal(got, want) {
-			t.Fatalf("%v reads as %v, %v", want, got, err)
+		form := rapid.SampledFrom(slices.Sorted(maps.Keys(forms))).Draw(t, "form")
+		got, err := method.ReadRanking(prose+"\n"+forms[form](texts), n)
+		if err != nil || !slices.Equal(got.Places, want) {
+			t.Fatalf("%s: %v reads as %v, %v", form, want, got, err)
 		}
 	})
 }
 
 func FuzzReadRanking(f *testing.F) {
-	for _, s := range []string{"Ranking: 3, 1", "ranking: [1] > [2]", `{"ranking":[1,2]}`, "```\nRanking: 2\n```", "Ranking: \xff", "Ranking: ,", "**Ranking:** 1"} {
-		f.Add(s, 5, true)
-		f.Add(s, 3, false)
+	for _, c := range endings {
+		f.Add(c.answer, 8)
 	}
-	f.Fuzz(func(t *testing.T, answer string, n int, structured bool) {
+	for _, s := range []string{"Ranking: \xff", "Ranking: ,", "Ranking: (((1", "Ranking: 1 (", "{", "{}", "}", "\n{\n}", "Ranking\n#", "Ranking:\n-"} {
+		f.Add(s, 3)
+	}
+	f.Fuzz(func(t *testing.T, answer string, n int) {
 		if n < 0 || n > 1000 {
 			return
 		}
-		ranking, err := method.ReadRanking(answer, n, structured)
+		r, err := method.ReadRanking(answer, n)
 		var fault *method.Fault
 		if err != nil {
-			if !errors.As(err, &fault) || fault.Reason == "" || ranking != nil {
-				t.Fatalf("%q: %v, %v", answer, ranking, err)
+			if !errors.As(err, &fault) || fault.Reason == "" || r.Places != nil || r.Notes != nil {
+				t.Fatalf("%q: %v, %v", answer, r, err)
 			}
 			return
 		}
 		seen := map[int]bool{}
-		for _, i := range ranking {
+		for _, i := range r.Places {
 			if i < 1 || i > n || seen[i] {
-				t.Fatalf("%q of %d reads as %v", answer, n, ranking)
+				t.Fatalf("%q of %d reads as %v", answer, n, r)
 			}
 			seen[i] = true
+			if !strings.Contains(answer, strconv.Itoa(i)) {
+				t.Fatalf("%q reads as %v, but has no %d", answer, r, i)
+			}
 		}
-		if len(ranking) == 0 {
+		if len(r.Places) == 0 {
 			t.Fatalf("%q reads as an empty ranking", answer)
 		}
 	})

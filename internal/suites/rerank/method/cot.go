@@ -14,7 +14,7 @@ func CoT() Method {
 			if err != nil {
 				return nil, err
 			}
-			return readRanking(a, len(s.Candidates), false)
+			return s.readRanking("answer", a, len(s.Candidates))
 		}),
 	}
 }

@@ -48,9 +48,12 @@ func (s *session) window(ctx context.Context, step string, shown []int) ([]int, 
 	if err != nil {
 		return nil, err
 	}
-	places, err := readRanking(a, len(shown), false)
+	places, err := s.readRanking(step, a, len(shown))
 	if err != nil {
 		return nil, err
+	}
+	if len(places) < len(shown) {
+		s.remark(step, NoteAppended)
 	}
 	sorted := first(places, shown, shown)
 	s.record(step, "order", join(sorted))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
 func find(t *testing.T, name string) method.Method {
@@ -137,7 +138,7 @@ func TestPlanActEnds(t *testing.T) {
 	if r.Invalid != method.InvalidUnfinished || len(endless.prompts) != 14 {
 		t.Errorf("%q after %d steps", r.Invalid, len(endless.prompts))
 	}
-	for _, bad := range []string{`{"action":"finish","ranking":[7,7]}`, `{"action":"finish","ranking":[0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
+	for _, bad := range []string{`{"action":"finish","ranking":[99]}`, `{"action":"finish","ranking":[7,0]}`, `{"action":"finish","ranking":["x"]}`, `{"action":"finish"}`} {
 		if r := perform(t, find(t, "plan_act"), scene(8), steps(map[string]string{"act/01": bad})); r.Invalid == "" {
 			t.Errorf("%s gives %v", bad, r.Ranking)
 		}
@@ -541,5 +542,21 @@ func TestOverviewsAreShort(t *testing.T) {
 	perform(t, find(t, "ps"), task, s)
 	if p := s.prompts["plan"]; !strings.Contains(p, "- street: Street 00, Street 01, Street 02, Street 03, Street 04, Street 05, Street 06, Street 07, … (12 values)") || strings.Contains(p, "Place A") {
 		t.Errorf("the overview is\n%s", p)
+	}
+}
+
+// A query that the clock stopped ends the trial before it can change what the
+// model is asked next: on a faster machine the trial goes on from the same prompts.
+func TestWeaverStopsWithTheClock(t *testing.T) {
+	const slow = `{"sql": "SELECT item FROM items WHERE (SELECT count(*) FROM reviews a, reviews b WHERE a.text||b.text||items.item LIKE '%%nothing%%') = 0", "questions": []}`
+	answers := map[string]string{"plan": slow, "order": `{"sql": "SELECT item FROM items ORDER BY item = 7 DESC"}`}
+	stopped, whole := steps(answers), steps(answers)
+	r := perform(t, method.WeaverWithin(sqltable.Limits{Time: time.Nanosecond}), scene(25), stopped)
+	if r.Invalid != method.InvalidTime || len(stopped.prompts) != 1 {
+		t.Errorf("stopped: %v, %q after the steps %v", r.Ranking, r.Invalid, stopped.steps())
+	}
+	r = perform(t, find(t, "weaver"), scene(25), whole)
+	if r.Invalid != "" || r.Ranking[0] != gold || whole.prompts["plan"] != stopped.prompts["plan"] {
+		t.Errorf("not stopped: %v, %q", r.Ranking, r.Invalid)
 	}
 }

@@ -98,7 +98,10 @@ type Result struct {
 	// Detail the same in words.
 	Invalid string
 	Detail  string
-	Trace   []Event
+	// Notes say how answers differed from what was asked for, from the closed set of
+	// notes, each at most once.
+	Notes []string
+	Trace []Event
 	// Parallel lists the groups of steps that ran in parallel. A step's retries have
 	// its name and a suffix after a slash.
 	Parallel [][]string
@@ -153,6 +156,7 @@ type session struct {
 	cards  *cards
 	events []Event
 	groups [][]string // of parallel steps
+	notes  []string
 }
 
 // ranks adapts a function on a session to [Method.Rank]. Faults become results
@@ -171,11 +175,11 @@ func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(conte
 		switch {
 		case errors.As(err, &f):
 			s.record("", "fault", f.Error())
-			return Result{Invalid: f.Reason, Detail: f.Detail, Trace: s.events, Parallel: s.groups}, nil
+			return Result{Invalid: f.Reason, Detail: f.Detail, Notes: s.notes, Trace: s.events, Parallel: s.groups}, nil
 		case err != nil:
 			return Result{Trace: s.events}, err
 		}
-		return Result{Ranking: ranking, Trace: s.events, Parallel: s.groups}, nil
+		return Result{Ranking: ranking, Notes: s.notes, Trace: s.events, Parallel: s.groups}, nil
 	}
 }
 

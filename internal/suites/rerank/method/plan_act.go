@@ -68,8 +68,8 @@ type planActAction struct {
 	Thought   string `json:"thought"`
 	Action    string `json:"action"`
 	Argument  string `json:"argument"`
-	Candidate int    `json:"candidate"`
-	Page      int    `json:"page"`
+	Candidate number `json:"candidate"`
+	Page      number `json:"page"`
 	Ranking   []any  `json:"ranking"`
 }
 
@@ -92,28 +92,28 @@ func (l *planActLoop) act(ctx context.Context, step string, done int) ([]int, bo
 		return nil, false, err
 	}
 	var action planActAction
-	if err := decode(a, "action", &action); err != nil {
+	err = decode(a, "action", &action)
+	if err != nil || action.Action == "" {
+		if r, none := ReadRanking(a.Text, len(l.Candidates)); none == nil { // it finishes without the action
+			r.note(NoteFormat)
+			ranking, _ := l.keep(step)(r, nil)
+			return ranking, true, nil
+		}
+	}
+	if err != nil {
 		if l.unreadable++; l.unreadable == planActUnreadable {
 			return nil, false, fault(InvalidNoRanking, "%d invalid actions, the last: %v", l.unreadable, err)
 		}
+		l.remark(step, NoteAgain)
 		l.observe(step, a, fmt.Sprintf("Invalid action (%v). Answer with one JSON object as described.", err))
 		return nil, false, nil
 	}
 	if action.Action == "finish" {
-		ranking, err := checkRanking(indices(action.Ranking), len(l.Candidates))
+		ranking, err := l.keep(step)(readArray(action.Ranking, len(l.Candidates)))
 		return ranking, true, err
 	}
 	l.observe(step, a, l.do(action))
 	return nil, false, nil
-}
-
-// indices converts the elements of a JSON array to text for checkRanking.
-func indices(list []any) []string {
-	texts := make([]string, len(list))
-	for i, v := range list {
-		texts[i] = fmt.Sprint(v)
-	}
-	return texts
 }
 
 func (l *planActLoop) observe(step string, a Answer, text string) {
@@ -123,28 +123,28 @@ func (l *planActLoop) observe(step string, a Answer, text string) {
 
 // do executes a look-up.
 func (l *planActLoop) do(a planActAction) string {
-	c := l.cards
+	c, candidate, at := l.cards, int(a.Candidate), int(a.Page)
 	switch a.Action {
 	case "attribute":
 		return c.attribute(a.Argument)
 	case "hours":
 		return c.hours(a.Argument)
 	case "search":
-		text, shown := c.search(a.Argument, a.Page)
+		text, shown := c.search(a.Argument, at)
 		l.shows(shown)
 		return text
 	case "reviews":
-		if !l.isCandidate(a.Candidate) {
-			return fmt.Sprintf("Candidate %d does not exist.", a.Candidate)
+		if !l.isCandidate(candidate) {
+			return fmt.Sprintf("Candidate %d does not exist.", candidate)
 		}
-		text, ok := c.reviewPage(a.Candidate, a.Page)
+		text, ok := c.reviewPage(candidate, at)
 		if ok {
-			l.shows([]int{a.Candidate})
+			l.shows([]int{candidate})
 		}
 		return text
 	case "people":
 		people := l.Society.around(a.Argument, c.writers(l.everyone()))
-		text, _ := page(strings.SplitAfter(people, "\n"), a.Page, "line")
+		text, _ := page(strings.SplitAfter(people, "\n"), at, "line")
 		return text
 	}
 	return fmt.Sprintf("Unknown action %q.", a.Action)

@@ -21,7 +21,7 @@ func PlanAndSolve() Method {
 			if err != nil {
 				return nil, err
 			}
-			return readRanking(a, len(s.Candidates), false)
+			return s.readRanking("solve", a, len(s.Candidates))
 		}),
 	}
 }

@@ -1,7 +1,11 @@
 package method
 
 import (
+	"fmt"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -26,28 +30,187 @@ type truthsAnswer struct {
 	No        []int  `json:"no"`
 }
 
-// readTruths parses the truth of each candidate asked about. All are unknown if
-// the answer does not parse; a candidate on both lists is unknown.
+// readTruths parses the truth of each candidate asked about. What does not parse
+// leaves candidates unknown and is counted, as is a candidate on both lists.
 func (s *session) readTruths(step string, a Answer, asked []int) []evidence.Truth {
-	truths := make([]evidence.Truth, len(asked))
-	var said truthsAnswer
+	r := truthReader{asked: asked, truths: make([]evidence.Truth, len(asked))}
 	if a.Failed != "" {
-		return truths
+		return r.truths
 	}
+	var said map[string]any
 	if err := decode(a, "yes", &said); err != nil {
-		s.note(step, "fault", "unknown for all: %v", err)
-		return truths
+		r.wrong = append(r.wrong, err.Error())
+	} else {
+		r.read(said)
 	}
-	for i, candidate := range asked {
-		yes, no := slices.Contains(said.Yes, candidate), slices.Contains(said.No, candidate)
-		switch {
-		case yes && !no:
-			truths[i] = evidence.True
-		case no && !yes:
-			truths[i] = evidence.False
+	if r.loose {
+		s.remark(step, NoteFormat)
+	}
+	if len(r.wrong) > 0 {
+		s.note(step, "fault", "unknown: %s", strings.Join(r.wrong, "; "))
+		s.remark(step, NoteUnread)
+	}
+	return r.truths
+}
+
+// A truthReader reads an answer about candidates.
+type truthReader struct {
+	asked  []int
+	truths []evidence.Truth // of the candidates asked about
+	loose  bool             // something is not in the format asked for
+	wrong  []string         // what could not be read
+}
+
+func (r *truthReader) fault(format string, args ...any) {
+	r.wrong = append(r.wrong, fmt.Sprintf(format, args...))
+}
+
+// read reads the lists "yes" and "no", or an object with a truth for each
+// candidate, such as {"3": true, "7": false}.
+func (r *truthReader) read(said map[string]any) {
+	yes, hasYes := fold(said, "yes")
+	no, hasNo := fold(said, "no")
+	if !hasYes && !hasNo {
+		r.keyed(said)
+		return
+	}
+	r.loose = r.loose || !hasYes || !hasNo
+	if inYes, inNo := booleans(yes), booleans(no); inYes != nil || inNo != nil {
+		r.positions(inYes, inNo)
+		return
+	}
+	inYes, inNo := r.list("yes", yes), r.list("no", no)
+	for i, candidate := range r.asked {
+		switch yes, no := slices.Contains(inYes, candidate), slices.Contains(inNo, candidate); {
+		case yes && no:
+			r.fault("candidate %d is on both lists", candidate)
+		case yes:
+			r.truths[i] = evidence.True
+		case no:
+			r.truths[i] = evidence.False
 		}
 	}
-	return truths
+}
+
+// fold finds a key, in upper or lower case.
+func fold(object map[string]any, key string) (any, bool) {
+	for _, k := range slices.Sorted(maps.Keys(object)) {
+		if strings.EqualFold(k, key) {
+			return object[k], true
+		}
+	}
+	return nil, false
+}
+
+// list reads the candidates of a list.
+func (r *truthReader) list(name string, v any) (list []int) {
+	add := func(v any) {
+		place, number := element(v)
+		i, err := strconv.Atoi(place)
+		switch {
+		case err != nil:
+			r.fault("%s in %q is not a candidate", ellipsis(place, 40), name)
+		case !slices.Contains(r.asked, i):
+			r.fault("%d in %q is not a candidate of this question", i, name)
+		default:
+			r.loose = r.loose || !number
+			list = append(list, i)
+		}
+	}
+	switch v := v.(type) {
+	case []any:
+		for _, e := range v {
+			add(e)
+		}
+		return list
+	case nil:
+	case bool:
+		switch {
+		case len(r.asked) > 1:
+			r.fault("%q is %v for %d candidates", name, v, len(r.asked))
+		case v:
+			list = r.asked
+		}
+	case string:
+		if !slices.Contains([]string{"", "none", "-"}, strings.ToLower(strings.TrimSpace(v))) {
+			places, err := readLine(v)
+			if err != nil {
+				r.fault("%q is %q", name, ellipsis(v, 40))
+			}
+			for _, p := range places {
+				add(p)
+			}
+		}
+	default:
+		add(v)
+	}
+	r.loose = true
+	return list
+}
+
+// booleans returns the elements of an array of booleans, or nil.
+func booleans(v any) (list []bool) {
+	array, _ := v.([]any)
+	for _, e := range array {
+		b, ok := e.(bool)
+		if !ok {
+			return nil
+		}
+		list = append(list, b)
+	}
+	return list
+}
+
+// positions reads two arrays with one boolean for each candidate in the order
+// shown. One array alone does not say which candidates are unknown.
+func (r *truthReader) positions(yes, no []bool) {
+	if len(yes) != len(r.asked) || len(no) != len(r.asked) {
+		r.fault("%d and %d booleans for %d candidates", len(yes), len(no), len(r.asked))
+		return
+	}
+	r.loose = true
+	for i := range r.asked {
+		switch {
+		case yes[i] && no[i]:
+			r.fault("candidate %d is on both lists", r.asked[i])
+		case yes[i]:
+			r.truths[i] = evidence.True
+		case no[i]:
+			r.truths[i] = evidence.False
+		}
+	}
+}
+
+// keyed reads an object with a truth for each candidate.
+func (r *truthReader) keyed(said map[string]any) {
+	found := false
+	for _, key := range slices.Sorted(maps.Keys(said)) {
+		place, _ := element(key)
+		candidate, err := strconv.Atoi(place)
+		i := slices.Index(r.asked, candidate)
+		if err != nil || i < 0 {
+			continue
+		}
+		found = true
+		switch v := said[key].(type) {
+		case nil:
+		case bool:
+			r.truths[i] = map[bool]evidence.Truth{true: evidence.True, false: evidence.False}[v]
+		default:
+			switch strings.ToLower(fmt.Sprint(v)) {
+			case "yes", "true", "1":
+				r.truths[i] = evidence.True
+			case "no", "false", "-1":
+				r.truths[i] = evidence.False
+			case "unknown", "null", "":
+			default:
+				r.fault("%s is the truth of candidate %d", ellipsis(jsonText(v), 40), candidate)
+			}
+		}
+	}
+	if r.loose = r.loose || found; !found {
+		r.fault(`the object has neither "yes" nor "no"`)
+	}
 }
 
 // truthsRight adds the simulated answers to a prompt about candidates: the

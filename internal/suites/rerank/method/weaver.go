@@ -2,6 +2,7 @@ package method
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -27,10 +28,14 @@ const (
 // the candidates (Khoja et al., Weaver, 2025). An answer about a text that does
 // not parse leaves the question unknown.
 func Weaver() Method {
+	return weaverWithin(sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes})
+}
+
+func weaverWithin(limits sqltable.Limits) Method {
 	return Method{
 		Name: "weaver",
 		Asks: true,
-		Rank: ranks(weaver),
+		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) { return weaver(ctx, s, limits) }),
 	}
 }
 
@@ -52,6 +57,15 @@ type weaverQuestion struct {
 	Question string `json:"question"`
 }
 
+// UnmarshalJSON also accepts the question alone; its id is not used.
+func (q *weaverQuestion) UnmarshalJSON(data []byte) error {
+	if len(data) > 0 && data[0] == '"' {
+		return json.Unmarshal(data, &q.Question)
+	}
+	type plain weaverQuestion
+	return json.Unmarshal(data, (*plain)(q))
+}
+
 var (
 	weaverPlanSchema = schema("plan", `{"type":"object","additionalProperties":false,"required":["reasoning","sql","questions"],"properties":{
 "reasoning":{"type":"string"},"sql":{"type":"string"},
@@ -61,8 +75,8 @@ var (
 "reasoning":{"type":"string"},"sql":{"type":"string"}}}`)
 )
 
-func weaver(ctx context.Context, s *session) (ranking []int, err error) {
-	db, err := sqltable.Open(ctx, sqltable.Limits{Rows: weaverRows, Bytes: weaverBytes}, s.cards.tables()...)
+func weaver(ctx context.Context, s *session, limits sqltable.Limits) (ranking []int, err error) {
+	db, err := sqltable.Open(ctx, limits, s.cards.tables()...)
 	if err != nil {
 		return nil, err
 	}
@@ -125,6 +139,9 @@ func (w *weaving) sql(ctx context.Context, step string, p Prompt) (Answer, []int
 			return a, found, err
 		}
 		w.record(name, "fault", last)
+		if attempt+1 < weaverAttempts {
+			w.remark(name, NoteAgain)
+		}
 		p.Messages = turn(p.Messages, a, "That answer cannot be used: "+last+"\nAnswer again with the whole JSON object.")
 	}
 	return Answer{}, nil, fault(InvalidQuery, "%d attempts, the last: %s", weaverAttempts, last)

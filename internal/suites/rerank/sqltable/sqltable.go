@@ -17,6 +17,11 @@
 // it has its own error, [ErrTime], because only that result depends on the
 // machine.
 //
+// Sorts and intermediate results stay in memory. SQLite moves one that outgrows
+// the page cache to a temporary file; here these files are in memory too, and
+// their size is limited, so a query ends at the same row on every machine. A heap
+// limit of SQLite would be process-wide and would end queries of other databases.
+//
 // The package must not know what the tables hold or who asks.
 package sqltable
 
@@ -91,7 +96,11 @@ type DB struct {
 
 // Open returns a new database; Close frees it.
 func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
-	pool, err := sql.Open("sqlite", ":memory:")
+	files, err := scratch()
+	if err != nil {
+		return nil, fmt.Errorf("sqltable: registering a VFS: %w", err)
+	}
+	pool, err := sql.Open("sqlite", "file::memory:?vfs="+files)
 	if err != nil {
 		return nil, fmt.Errorf("sqltable: opening an in-memory database: %w", err)
 	}
@@ -181,6 +190,10 @@ func (db *DB) fill(ctx context.Context, t Table) error {
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
 func (db *DB) lock(ctx context.Context) error {
+	// In memory, sorts and intermediate results would have no limit.
+	if _, err := db.conn.ExecContext(ctx, "PRAGMA temp_store = FILE"); err != nil {
+		return fmt.Errorf("sqltable: limiting temporary space: %w", err)
+	}
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = ON"); err != nil {
 		return fmt.Errorf("sqltable: making the database read-only: %w", err)
 	}
@@ -266,7 +279,7 @@ func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
 	if err := single(query); err != nil {
 		return r, err
 	}
-	if err := db.joined(ctx, query); err != nil {
+	if err := db.planned(ctx, query); err != nil {
 		return r, err
 	}
 	rows, err := db.conn.QueryContext(ctx, query)
@@ -348,19 +361,26 @@ func single(query string) error {
 	return nil
 }
 
-// most is the maximum number of tables that a join may scan.
-const most = 2
+// The limits of a query's plan.
+const (
+	mostScans = 2  // tables that a join may scan
+	mostTemps = 20 // sorts and intermediate results, each with its own space
+)
 
-// joined refuses a join that scans too many tables. SQLite's query plan has one
-// line per table, SCAN if it reads every row and SEARCH if it uses an index; the
-// lines of a join have the same parent.
-func (db *DB) joined(ctx context.Context, query string) (err error) {
+// temp matches the lines of a plan that need temporary space.
+var temp = regexp.MustCompile(`TEMP B-TREE|^MATERIALIZE|^CO-ROUTINE|^LIST SUBQUERY|USING AUTOMATIC`)
+
+// planned refuses a query that scans too many tables in a join or needs too many
+// intermediate results. SQLite's query plan has one line per table, SCAN if it
+// reads every row and SEARCH if it uses an index; the lines of a join have the
+// same parent.
+func (db *DB) planned(ctx context.Context, query string) (err error) {
 	rows, err := db.conn.QueryContext(ctx, "EXPLAIN QUERY PLAN "+query)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	scans := map[int]int{}
+	scans, temps := map[int]int{}, 0
 	for rows.Next() {
 		var id, parent, unused int
 		var detail string
@@ -370,8 +390,14 @@ func (db *DB) joined(ctx context.Context, query string) (err error) {
 		if strings.HasPrefix(detail, "SCAN ") {
 			scans[parent]++
 		}
-		if scans[parent] > most {
+		if temp.MatchString(detail) {
+			temps++
+		}
+		if scans[parent] > mostScans {
 			return errors.New("refused: the query joins too many tables without a join condition; join on equal columns")
+		}
+		if temps > mostTemps {
+			return fmt.Errorf("refused: the query needs more than %d sorts and intermediate results; use fewer subqueries", mostTemps)
 		}
 	}
 	return rows.Err()
@@ -380,7 +406,11 @@ func (db *DB) joined(ctx context.Context, query string) (err error) {
 // explain adds what is allowed to SQLite's message.
 func explain(err error) string {
 	said := err.Error()
-	if strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited") {
+	var coded *sqlite.Error
+	switch {
+	case errors.As(err, &coded) && coded.Code()&0xff == sqlite3.SQLITE_FULL:
+		return fmt.Sprintf("the query needs more than %d MiB to sort or to keep intermediate results: select fewer rows and columns, and join on equal columns", scratchBytes>>20)
+	case strings.Contains(said, "not authorized") || strings.Contains(said, "prohibited"):
 		return "refused: only SELECT over the tables is allowed, without recursion, dates, random functions, PRAGMA or ATTACH (" + said + ")"
 	}
 	return said

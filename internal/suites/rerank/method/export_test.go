@@ -1,0 +1,4 @@
+package method
+
+// WeaverWithin is Weaver with other limits of its queries.
+var WeaverWithin = weaverWithin
