@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -43,7 +44,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	code := exitCode(err)
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintf(errOut, "scruple: %s\n", strings.TrimSpace(err.Error()))
+		fmt.Fprintf(errOut, "scruple: %s\n", report.PlainLines(strings.TrimSpace(err.Error())))
 	}
 	return code
 }
@@ -131,6 +132,9 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
+		PersistentPreRunE: func(*cobra.Command, []string) error {
+			return checkStorePath(a.storePath)
+		},
 	}
 	root.SetVersionTemplate("scruple {{.Version}}\n")
 	flags := root.PersistentFlags()

@@ -96,7 +96,7 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 		return err
 	}
 	for _, text := range unreachable {
-		fmt.Fprintf(a.err, "warning: %s\n", report.PlainLine(text))
+		a.warn("warning: %s", report.PlainLine(text))
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()

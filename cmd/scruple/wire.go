@@ -151,11 +151,11 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 		return nil, fmt.Errorf("%s has no answer for any item of the study; it has answers for %s …", p.Target, strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(a.err, "%s: no answer for %d of %s (%s), which will fail\n", p.Target, len(missing),
+		a.warn("%s: no answer for %d of %s (%s), which will fail", p.Target, len(missing),
 			text.Plural(x.Plan.Replicates()*len(items), "trial", "trials"), strings.Join(plan.Shorten(missing, 3), ", "))
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(a.err, "%s: ignored answers for %s not in the study: %s\n", p.Target, text.Plural(len(unknown), "item", "items"),
+		a.warn("%s: ignored answers for %s not in the study: %s", p.Target, text.Plural(len(unknown), "item", "items"),
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	return client, nil

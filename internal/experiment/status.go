@@ -10,22 +10,26 @@ import (
 
 // A Status is the progress and history of a run.
 type Status struct {
-	Run         string        `json:"run"`
-	Study       string        `json:"study"`
-	Suite       string        `json:"suite"`
-	File        string        `json:"study_file"`
-	CreatedAt   string        `json:"created_at"`
-	State       string        `json:"state"` // started | success | error
-	Trials      int           `json:"trials"`
-	Done        int           `json:"done"`
-	Failed      int           `json:"failed"`
-	ToJudge     int           `json:"to_judge"`     // trials whose judging is pending
-	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
-	Calls       int           `json:"calls"`
-	Tokens      int           `json:"tokens"`
-	CostUSD     float64       `json:"cost_usd"`
-	Events      []store.Event `json:"events,omitempty"`
+	Run         string             `json:"run"`
+	Study       string             `json:"study"`
+	Suite       string             `json:"suite"`
+	File        string             `json:"study_file"`
+	CreatedAt   string             `json:"created_at"`
+	State       string             `json:"state"` // started | success | error
+	Trials      int                `json:"trials"`
+	Done        int                `json:"done"`
+	Failed      int                `json:"failed"`
+	ToJudge     int                `json:"to_judge"`     // trials whose judging is pending
+	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
+	Calls       int                `json:"calls"`
+	Tokens      int                `json:"tokens"`
+	CostUSD     float64            `json:"cost_usd"`
+	Errors      []store.ErrorCount `json:"errors,omitempty"` // the most frequent ones of failed calls
+	Events      []store.Event      `json:"events,omitempty"`
 }
+
+// errorsShown is how many different errors a status has.
+const errorsShown = 5
 
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
@@ -46,6 +50,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		s.State = "error"
 	default:
 		s.State = "success"
+	}
+	if s.Errors, err = db.Errors(ctx, r, errorsShown); err != nil {
+		return s, err
 	}
 	s.Events, err = db.Events(ctx, r)
 	return s, err
