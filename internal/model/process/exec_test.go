@@ -26,7 +26,7 @@ import (
 // pipeline starts a client whose processes play the part.
 func pipeline(t *testing.T, name string, more ...string) *Exec {
 	t.Helper()
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...)})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Dir: t.TempDir(), Env: append(os.Environ(), append(more, part+"="+name)...), Pass: []string{part}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -340,8 +340,8 @@ func TestExecEnvironment(t *testing.T) {
 		t.Fatal(err)
 	}
 	e, err := NewExec(os.Args[0]+` --mode "two words"`, ExecOptions{Dir: dir, Env: []string{
-		part + "=environment", "HOME=/home/u", "OPENAI_API_KEY=sk-0123456789", "MY_API_KEY=0123456789", "HF_TOKEN=hf_0", "API_KEYRING=x", "PWD=/wrong",
-	}})
+		part + "=environment", "HOME=/home/u", "LC_ALL=C", "OPENAI_API_KEY=sk-0123456789", "COMPANY_LLM=0123456789", "HF_TOKEN=hf_0", "PYTHONPATH=lib", "PWD=/wrong",
+	}, Pass: []string{part, "PYTHONPATH", "NOT_SET"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -353,7 +353,7 @@ func TestExecEnvironment(t *testing.T) {
 	if err := json.Unmarshal([]byte(mustAnswer(t, e, ask("doc")).Text), &got); err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"API_KEYRING", "HOME", "PWD", part}; !slices.Equal(got.Names, want) {
+	if want := []string{"HOME", "LC_ALL", "PWD", "PYTHONPATH", part}; !slices.Equal(got.Names, want) {
 		t.Errorf("environment %q, want %q", got.Names, want)
 	}
 	if want := []string{"--mode", "two words"}; !slices.Equal(got.Args, want) {
@@ -368,7 +368,23 @@ func TestExecSpeaksOfKeysOnlyByName(t *testing.T) {
 	t.Parallel()
 	key := "OPENAI_API_KEY=sk-0123456789"
 	_, err := pipeline(t, "wants a key", key).Complete(t.Context(), ask("doc"))
-	failure(t, err, eval.ErrUnavailable, "OPENAI_API_KEY is not set", "OPENAI_API_KEY is not passed to commands")
+	failure(t, err, eval.ErrUnavailable, "OPENAI_API_KEY is not set", "OPENAI_API_KEY is not passed to commands: list it in execution.environment")
+}
+
+func TestWhatCommandsGetOnWindows(t *testing.T) {
+	for _, name := range []string{"Path", "SystemRoot", "TEMP", "named"} {
+		if !passes(name, []string{"NAMED"}, true) {
+			t.Errorf("%s is withheld", name)
+		}
+	}
+	for _, name := range []string{"OPENAI_API_KEY", "Named2"} {
+		if passes(name, []string{"NAMED"}, true) {
+			t.Errorf("%s is passed", name)
+		}
+	}
+	if passes("path", nil, false) {
+		t.Error("names have a case elsewhere")
+	}
 }
 
 func TestExecCloses(t *testing.T) {
