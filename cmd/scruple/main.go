@@ -147,7 +147,7 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	})
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a),
+		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a), doctorVerb(a),
 	)
 	root.AddCommand(suiteVerbs(a)...)
 	addExitStatus(root)

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"database/sql"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,5 +106,37 @@ func TestForeignTextCannotSteerTheTerminal(t *testing.T) {
 	_, _, errOut := scrupleIn(t, sumsStudy(t), "show", "study.yaml", "q"+escape)
 	if strings.ContainsAny(errOut, "\x1b\u009b\u202e") {
 		t.Errorf("%q", errOut)
+	}
+}
+
+func TestDoctorAndADamagedStore(t *testing.T) {
+	dir := sumsStudy(t)
+	path := filepath.Join(dir, ".scruple", "scruple.db")
+	if code, _, errOut := scrupleIn(t, dir, "doctor", "study.yaml"); code != exitUsage {
+		t.Errorf("no store: %d: %s", code, errOut)
+	}
+	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitOK {
+		t.Fatal(errOut)
+	}
+	for _, arg := range []string{"study.yaml", path} {
+		if code, out, errOut := scrupleIn(t, dir, "doctor", arg); code != exitOK || !strings.Contains(out, "3 calls are as written") {
+			t.Errorf("doctor %s ends with %d: %s%s", arg, code, out, errOut)
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.Exec(`UPDATE trials SET item = 'q9' WHERE id = 1; UPDATE calls SET text = '8'`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	code, out, _ := scrupleIn(t, dir, "doctor", "study.yaml", "--json")
+	if code != exitInfrastructure || !strings.Contains(out, `"damaged": true`) || !strings.Contains(out, "3 calls are not as written") {
+		t.Errorf("doctor ends with %d: %s", code, out)
+	}
+	// Resuming names the cause, and does not blame the study.
+	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitInfrastructure || !strings.Contains(errOut, "the file is damaged") || strings.Contains(errOut, "--new") {
+		t.Errorf("run ends with %d: %s", code, errOut)
 	}
 }

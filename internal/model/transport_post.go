@@ -30,7 +30,7 @@ type Exchange struct {
 	Status int // 0 if there was no answer
 	Header http.Header
 	Body   []byte // of an answer above the limit, its beginning
-	Err    error // why there is no complete answer
+	Err    error  // why there is no complete answer
 
 	large bool // it has a place
 }
