@@ -119,7 +119,7 @@ func TestDoctorAndADamagedStore(t *testing.T) {
 		t.Fatal(errOut)
 	}
 	for _, arg := range []string{"study.yaml", path} {
-		if code, out, errOut := scrupleIn(t, dir, "doctor", arg); code != exitOK || !strings.Contains(out, "3 calls are as written") {
+		if code, out, errOut := scrupleIn(t, dir, "doctor", arg); code != exitOK || !strings.Contains(out, "calls as written: 3") {
 			t.Errorf("doctor %s ends with %d: %s%s", arg, code, out, errOut)
 		}
 	}
@@ -132,7 +132,7 @@ func TestDoctorAndADamagedStore(t *testing.T) {
 	}
 	db.Close()
 	code, out, _ := scrupleIn(t, dir, "doctor", "study.yaml", "--json")
-	if code != exitInfrastructure || !strings.Contains(out, `"damaged": true`) || !strings.Contains(out, "3 calls are not as written") {
+	if code != exitInfrastructure || !strings.Contains(out, `"damaged": true`) || !strings.Contains(out, "calls not as written: 3") {
 		t.Errorf("doctor ends with %d: %s", code, out)
 	}
 	// Resuming names the cause, and does not blame the study.

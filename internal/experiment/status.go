@@ -6,6 +6,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Status is the progress and history of a run.
@@ -31,6 +32,9 @@ type Status struct {
 // errorsShown is how many different errors a status has.
 const errorsShown = 5
 
+// longestError limits the text of an error in characters.
+const longestError = 300
+
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
 func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
@@ -53,6 +57,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	}
 	if s.Errors, err = db.Errors(ctx, r, errorsShown); err != nil {
 		return s, err
+	}
+	for i := range s.Errors {
+		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
 	}
 	s.Events, err = db.Events(ctx, r)
 	return s, err

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
-
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Check is what one examination of a store found.
@@ -114,7 +112,7 @@ func (x *examination) references(db *DB) {
 	case err != nil:
 		x.damaged("references", plain(err))
 	case len(rows) > 0:
-		x.add("references", CheckDamaged, "%s to a run or trial that does not exist, the first in table %v", text.Plural(len(rows), "row refers", "rows refer"), rows[0][0])
+		x.add("references", CheckDamaged, "rows without their run or trial: %d, the first in table %v", len(rows), rows[0][0])
 	default:
 		x.ok("references", "every row's run and trial exist")
 	}
@@ -136,15 +134,15 @@ func (x *examination) answers(db *DB) {
 	a, err := db.checkCalls(x.ctx)
 	older := ""
 	if a.unknown > 0 {
-		older = fmt.Sprintf("; %s of an older version without checksum", text.Plural(a.unknown, "call", "calls"))
+		older = fmt.Sprintf("; of an older version, without checksum: %d", a.unknown)
 	}
 	switch {
 	case err != nil:
 		x.damaged("answers", plain(err))
 	case a.wrong > 0:
-		x.add("answers", CheckDamaged, "%s not as written, such as %s%s", text.Plural(a.wrong, "call is", "calls are"), strings.Join(a.examples, ", "), older)
+		x.add("answers", CheckDamaged, "calls not as written: %d, such as %s%s", a.wrong, strings.Join(a.examples, ", "), older)
 	default:
-		x.add("answers", CheckOK, "%s as written%s", text.Plural(a.right, "call is", "calls are"), older)
+		x.add("answers", CheckOK, "calls as written: %d%s", a.right, older)
 	}
 }
 

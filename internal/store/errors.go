@@ -6,8 +6,6 @@ import (
 	"database/sql"
 	"regexp"
 	"slices"
-
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // An ErrorCount counts the failed calls with one error.
@@ -20,9 +18,6 @@ type ErrorCount struct {
 // varying matches what differs between errors of one cause: numbers and ids.
 var varying = regexp.MustCompile(`[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]*`)
 
-// longestError limits the text of an error in characters.
-const longestError = 300
-
 // Errors returns the most frequent errors of calls without an answer, at most n.
 func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error) {
 	byCause := map[string]*ErrorCount{}
@@ -34,7 +29,6 @@ func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error)
 		if err != nil {
 			return nil, err
 		}
-		e.Text = text.Shorten(e.Text, longestError)
 		cause := e.Kind + "\n" + varying.ReplaceAllString(e.Text, "#")
 		if known := byCause[cause]; known != nil {
 			known.Calls += e.Calls

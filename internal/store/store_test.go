@@ -569,7 +569,7 @@ func TestExamine(t *testing.T) {
 		t.Fatal(err)
 	}
 	sound := states(t, path)
-	for name, want := range map[string]string{"file": "ok", "integrity": "ok", "format": "ok", "references": "ok", "plans": "ok", "answers": "ok: 100 calls are as written", "permissions": "ok"} {
+	for name, want := range map[string]string{"file": "ok", "integrity": "ok", "format": "ok", "references": "ok", "plans": "ok", "answers": "ok: calls as written: 100", "permissions": "ok"} {
 		if !strings.HasPrefix(sound[name], want) {
 			t.Errorf("%s: %q, want %q", name, sound[name], want)
 		}
@@ -625,7 +625,7 @@ func TestExamineAnOldStore(t *testing.T) {
 	if err := errors.Join(j.Append(call(p.Trial(0), "new")), j.Close(), db.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if got := states(t, path); got["answers"] != "ok: 1 call is as written; 10 calls of an older version without checksum" || !strings.HasPrefix(got["plans"], "ok") {
+	if got := states(t, path); got["answers"] != "ok: calls as written: 1; of an older version, without checksum: 10" || !strings.HasPrefix(got["plans"], "ok") {
 		t.Errorf("%v", got)
 	}
 }
