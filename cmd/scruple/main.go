@@ -132,9 +132,6 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 		Version:       version(),
 		SilenceUsage:  true,
 		SilenceErrors: true,
-		PersistentPreRunE: func(*cobra.Command, []string) error {
-			return checkStorePath(a.storePath)
-		},
 	}
 	root.SetVersionTemplate("scruple {{.Version}}\n")
 	flags := root.PersistentFlags()
