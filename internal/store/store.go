@@ -8,8 +8,9 @@
 // may read at any time; the tables are described in migrations/*.sql. One
 // process at a time may write. A run's trials have consecutive ids in plan
 // order. A call is one row, written before its answer is used, and replaced only
-// when a failed call is retried. Data derived from calls (outcomes, verdicts,
-// scores, analyses) can be recomputed at no cost.
+// when a failed call is retried. Calls and plans have checksums, which [Examine]
+// checks. Data derived from calls (outcomes, verdicts, scores, analyses) can be
+// recomputed at no cost.
 //
 // # Durability
 //
