@@ -56,7 +56,7 @@ func suiteCommand(a *app, name string, own kit.Command) *cobra.Command {
 		}
 		if n, ok := result.(kit.Noter); ok && a.json {
 			for _, note := range n.Notes() {
-				fmt.Fprintln(a.err, note)
+				a.warn("%s", note)
 			}
 		}
 		if a.json {

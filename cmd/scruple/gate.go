@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -9,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 func gateVerb(a *app) *cobra.Command {
@@ -30,6 +32,9 @@ func (a *app) gate(ctx context.Context, arg string) error {
 	}
 	defer db.Close()
 	result, err := experiment.Kept(ctx, db, r)
+	if errors.Is(err, store.ErrNotFound) {
+		return exit(exitNotAllowed, fmt.Errorf("gate: nothing to decide by: %w", err))
+	}
 	if err != nil {
 		return err
 	}

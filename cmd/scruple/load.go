@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -114,6 +115,19 @@ func (a *app) storeFor(studyPath string) string {
 	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
 }
 
+// scheme matches the beginning of a URL. A drive of Windows has one letter.
+var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
+
+// checkStorePath rejects a URL as a store. The error does not repeat the value,
+// which may hold a password.
+func checkStorePath(path string) error {
+	m := scheme.FindStringSubmatch(path)
+	if m == nil {
+		return nil
+	}
+	return fmt.Errorf("--store: %s: is not supported: a store is a file, such as runs/scruple.db (for a file whose name has a colon, write ./ before it)", m[1])
+}
+
 // isStudyFile reports whether an argument names a study file and not a run.
 func isStudyFile(arg string) bool {
 	if strings.HasSuffix(arg, ".yaml") || strings.HasSuffix(arg, ".yml") {
@@ -128,9 +142,9 @@ func (a *app) warnOf(x *experiment.Experiment) {
 	const few = 5
 	list := x.Warnings()
 	for _, text := range list[:min(few, len(list))] {
-		fmt.Fprintf(a.err, "warning: %s\n", report.PlainLine(text))
+		a.warn("warning: %s", report.PlainLine(text))
 	}
 	if more := len(list) - few; more > 0 {
-		fmt.Fprintf(a.err, "warning: and %d more; `scruple validate` lists them\n", more)
+		a.warn("warning: and %d more; `scruple validate` lists them", more)
 	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -43,7 +44,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	code := exitCode(err)
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintf(errOut, "scruple: %s\n", strings.TrimSpace(err.Error()))
+		fmt.Fprintf(errOut, "scruple: %s\n", report.PlainLines(strings.TrimSpace(err.Error())))
 	}
 	return code
 }
@@ -143,7 +144,7 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	})
 	root.AddCommand(
 		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a),
+		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a), doctorVerb(a),
 	)
 	root.AddCommand(suiteVerbs(a)...)
 	addExitStatus(root)

@@ -47,15 +47,17 @@ func (a *app) terminal() report.TerminalOptions {
 	return o
 }
 
-// describe formats an event as a line of text.
+// describe formats an event as a line of text. Ids, the words of a provider and
+// the standard error of a command are foreign: they must not steer a terminal.
 func describe(e run.Event) string {
+	line := e.Note
 	switch e.Kind {
 	case "retry":
-		return fmt.Sprintf("%v: %s; retrying in %v", e.Trial, e.Note, e.Wait)
+		line = fmt.Sprintf("%v: %s; retrying in %v", e.Trial, e.Note, e.Wait)
 	case "stopping":
-		return "stopping: " + e.Note
+		line = "stopping: " + e.Note
 	}
-	return e.Note
+	return report.PlainLine(line)
 }
 
 // summarise formats the progress of a stage as a line of text. Calls and cost are
@@ -116,7 +118,7 @@ type jsonObserver struct {
 
 func (o *jsonObserver) Event(e run.Event) {
 	_ = o.out.Encode(map[string]any{"event": e.Kind, "item": e.Trial.Item, "arm": e.Trial.Arm, "replicate": e.Trial.Replicate,
-		"step": e.Step, "error_kind": string(e.Error), "note": e.Note, "wait_s": e.Wait.Seconds()})
+		"step": e.Step, "error_kind": string(e.Error), "note": report.PlainLine(e.Note), "wait_s": e.Wait.Seconds()})
 }
 
 func (o *jsonObserver) Progress(p run.Progress) {
@@ -164,6 +166,7 @@ func (o *barObserver) Progress(p run.Progress) {
 func (o *barObserver) bar(key string, a *run.ArmPlan) *armBar {
 	bar := new(armBar)
 	bar.arm.Store(a)
+	key = report.PlainLine(key)
 	bar.Bar = o.progress.AddBar(int64(a.Planned),
 		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {

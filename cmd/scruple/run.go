@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -12,9 +13,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/model/recorded"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func runVerb(a *app) *cobra.Command {
@@ -29,7 +32,7 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
 	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "retry failed trials")
-	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded")
+	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
 
@@ -54,7 +57,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err := x.CheckScorer(); err != nil {
 		return err
 	}
-	models, closeModels, err := a.models(ctx, x, opt.record)
+	models, tape, closeModels, err := a.models(ctx, x, opt.record != "")
 	if err != nil {
 		return err
 	}
@@ -64,6 +67,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer db.Close()
+	if tape != nil {
+		if err := record(ctx, db, tape, x, from, opt); err != nil {
+			return err
+		}
+	}
 	var r *experiment.Run
 	if opt.fresh {
 		r, err = x.Start(ctx, db)
@@ -78,6 +86,32 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return asked
 	}
 	return errors.Join(asked, a.conclude(ctx, db, r))
+}
+
+// record starts a recording, or continues that of the run to be resumed. A
+// cassette that lacks answers of its run could not be replayed.
+func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, x *experiment.Experiment, from source, opt runOptions) error {
+	if opt.fresh {
+		return tape.Start(opt.record, false)
+	}
+	last, err := from.find(ctx, db)
+	if errors.Is(err, store.ErrNotFound) && from.run == "" {
+		return tape.Start(opt.record, false)
+	}
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(opt.record); errors.Is(err, fs.ErrNotExist) {
+		done, err := db.Progress(ctx, last)
+		if err != nil {
+			return err
+		}
+		if done.Calls > 0 {
+			return fmt.Errorf("recording to %s: run %s has sent %s already, which the recording would lack: give the cassette it began with, or record another run with --new",
+				opt.record, last.ID, text.Plural(done.Calls, "request", "requests"))
+		}
+	}
+	return tape.Start(opt.record, true)
 }
 
 // manyItems is the number of items from which the garbage collector runs more
@@ -96,7 +130,7 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 		return err
 	}
 	for _, text := range unreachable {
-		fmt.Fprintf(a.err, "warning: %s\n", report.PlainLine(text))
+		a.warn("warning: %s", report.PlainLine(text))
 	}
 	observer, closeObserver := a.observer()
 	defer closeObserver()

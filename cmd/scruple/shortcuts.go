@@ -35,7 +35,7 @@ func (a *app) addShortcuts(root *cobra.Command) {
 	for i, s := range list {
 		root.PersistentFlags().StringVar(&values[i], s.Flag, "", s.Doc)
 	}
-	root.PersistentPreRun = func(c *cobra.Command, _ []string) {
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
 		var set []string
 		for i, s := range list {
 			if root.PersistentFlags().Changed(s.Flag) {
@@ -43,5 +43,6 @@ func (a *app) addShortcuts(root *cobra.Command) {
 			}
 		}
 		a.overrides = slices.Concat(set, a.overrides)
+		return checkStorePath(a.storePath)
 	}
 }

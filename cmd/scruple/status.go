@@ -7,13 +7,15 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func statusVerb(a *app) *cobra.Command {
 	return verb("status [STUDY|RUN]", "show the progress of a run, or of all runs of a store", `
-Shows trials done and failed, cost, and the history of the run. It changes nothing
+Shows trials done and failed, cost, the most frequent errors, and the history of the
+run. Errors that differ only in numbers and ids count as one. It changes nothing
 and works while the run is in progress.`, cobra.MaximumNArgs(1),
 		func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -45,6 +47,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 	a.say("spent    %s, %s, $%.4f", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), s.CostUSD)
 	if s.Estimated > 0 {
 		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))
+	}
+	for _, e := range s.Errors {
+		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), report.PlainLine(e.Text))
 	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -33,11 +34,16 @@ func printJSON(w io.Writer, v any) error {
 	return e.Encode(v)
 }
 
-// say prints a line of text, or nothing with --json.
+// say prints text, or nothing with --json.
 func (a *app) say(format string, args ...any) {
 	if !a.json {
-		fmt.Fprintf(a.out, format+"\n", args...)
+		fmt.Fprintln(a.out, report.PlainLines(fmt.Sprintf(format, args...)))
 	}
+}
+
+// warn prints text on standard error.
+func (a *app) warn(format string, args ...any) {
+	fmt.Fprintln(a.err, report.PlainLines(fmt.Sprintf(format, args...)))
 }
 
 // open opens a file for reading; - is standard input.

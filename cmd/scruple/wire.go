@@ -24,9 +24,9 @@ import (
 )
 
 // models makes a client for every model and pipeline of the study's arms and
-// judges. With record, requests and answers are written to that cassette, without
-// keys. The returned function closes the clients.
-func (a *app) models(ctx context.Context, x *experiment.Experiment, record string) (models map[string]*run.Model, closeAll func() error, err error) {
+// judges. With record, they send their requests through the returned recorder,
+// which is to be started. The returned function closes the clients.
+func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool) (models map[string]*run.Model, tape *recorded.Recorder, closeAll func() error, err error) {
 	var open []io.Closer
 	shut := func() error {
 		var errs []error
@@ -42,16 +42,13 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record strin
 	}()
 	getenv, err := study.DotEnv(filepath.Join(x.File.Dir, ".env"), a.getenv)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	base := model.NewTransport(x.Study.Execution.Concurrency)
 	var transport http.RoundTripper = base
-	if record != "" {
-		recorder, err := recorded.Record(record, base, secrets(x, getenv)...)
-		if err != nil {
-			return nil, nil, err
-		}
-		transport, open = recorder, append(open, recorder)
+	if record {
+		tape = recorded.NewRecorder(base, secrets(x, getenv)...)
+		transport, open = tape, append(open, tape)
 	}
 	models = map[string]*run.Model{}
 	used := x.UsedModels()
@@ -83,7 +80,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record strin
 			open = append(open, c)
 		}
 	}
-	return models, shut, errors.Join(problems...)
+	return models, tape, shut, errors.Join(problems...)
 }
 
 // tryPipelines opens the external programs and files of the arms without asking
@@ -111,8 +108,8 @@ func secrets(x *experiment.Experiment, getenv func(string) string) []string {
 			names = append(names, p.keyEnv)
 		}
 		for _, name := range names {
-			if name != "" && getenv(name) != "" {
-				list = append(list, getenv(name))
+			if key := strings.TrimSpace(getenv(name)); name != "" && key != "" {
+				list = append(list, key)
 			}
 		}
 	}
@@ -127,7 +124,7 @@ func (a *app) pipeline(ctx context.Context, p eval.Pipeline, x *experiment.Exper
 	case "run":
 		return openRunAnswers(ctx, a.storeFor(x.File.Path), p.Target)
 	case "exec":
-		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir})
+		return process.NewExec(p.Target, process.ExecOptions{Dir: x.File.Dir, Pass: x.Study.Execution.Environment})
 	case "http":
 		return process.NewHTTP(p.Target, &http.Client{Transport: transport})
 	}
@@ -151,11 +148,11 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 		return nil, fmt.Errorf("%s has no answer for any item of the study; it has answers for %s …", p.Target, strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	if len(missing) > 0 {
-		fmt.Fprintf(a.err, "%s: no answer for %d of %s (%s), which will fail\n", p.Target, len(missing),
+		a.warn("%s: no answer for %d of %s (%s), which will fail", p.Target, len(missing),
 			text.Plural(x.Plan.Replicates()*len(items), "trial", "trials"), strings.Join(plan.Shorten(missing, 3), ", "))
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(a.err, "%s: ignored answers for %s not in the study: %s\n", p.Target, text.Plural(len(unknown), "item", "items"),
+		a.warn("%s: ignored answers for %s not in the study: %s", p.Target, text.Plural(len(unknown), "item", "items"),
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	return client, nil

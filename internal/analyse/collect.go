@@ -87,8 +87,37 @@ type tally struct {
 	notes   map[string]int
 }
 
+// inOrder returns the items in the order of their ids, in which the analysis
+// numbers clusters and strata, adds up and draws: the order of a data file has no
+// effect.
+func inOrder(items []eval.Item, order Order) ([]eval.Item, Order) {
+	byID := func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) }
+	if slices.IsSortedFunc(items, byID) {
+		return items, order
+	}
+	listed := make([]int, len(items))
+	for i := range items {
+		listed[i] = i
+	}
+	slices.SortFunc(listed, func(i, j int) int { return byID(items[i], items[j]) })
+	sorted, rank := make([]eval.Item, len(items)), make([]int32, len(items))
+	for k, i := range listed {
+		sorted[k], rank[i] = items[i], int32(k)
+	}
+	return sorted, resorted{order, rank}
+}
+
+// resorted is an order of sorted items.
+type resorted struct {
+	Order
+	rank []int32 // by index in the study's list
+}
+
+func (r resorted) At(position int) int { return int(r.rank[r.Order.At(position)]) }
+
 // NewCollector makes a collector for the items and arms of a study.
 func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order Order) *Collector {
+	items, order = inOrder(items, order)
 	c := &Collector{suite: suite, items: items, arms: arms, order: order, armIdx: make(map[string]int, len(arms)),
 		metric: make(map[string]int, len(suite.Metrics)), columns: make([][]column, len(arms)), rows: make([][]observations, len(arms)), current: make([]open, len(arms)),
 		tallies: make([]tally, len(arms)), clusters: clustersOf(items)}

@@ -249,6 +249,21 @@ type Exhibit struct {
 	Table *Table        `json:"table,omitempty"`
 	Steps []ExhibitStep `json:"steps,omitempty"` // the arm's steps
 	Raw   string        `json:"raw,omitempty"`   // the raw answer
+	// Failed says why the trial failed. There is no answer, so the exhibit has
+	// neither scores nor what the arm said.
+	Failed string `json:"failed,omitempty"`
+}
+
+// WithoutAnswer returns the exhibit of a failed trial: gold, and why there is no
+// answer.
+func (x Exhibit) WithoutAnswer(why string) Exhibit {
+	x.Failed, x.Table, x.Raw = why, nil, ""
+	rows := make([]ExhibitRow, 0, len(x.Rows))
+	for _, r := range x.Rows {
+		rows = append(rows, ExhibitRow{Unit: r.Unit, Gold: r.Gold})
+	}
+	x.Rows = rows
+	return x
 }
 
 // The cells of a table that are verdicts.

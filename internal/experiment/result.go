@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -114,7 +115,11 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 		if err != nil {
 			return eval.Exhibit{}, err
 		}
-		return scorer.Show(c)
+		x, err := scorer.Show(c)
+		if o := c.Trials[0].Outcome; o.Kind == eval.Failed && err == nil {
+			x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
+		}
+		return x, err
 	}
 	from.Cases = r.db.Cases(ctx, r.Record)
 	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {

@@ -84,6 +84,9 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 	case errors.As(err, &broken):
 		return nil, err
 	case err != nil:
+		if damage := db.Damage(ctx); damage != nil {
+			return nil, damage
+		}
 		return nil, notAllowed("%w: the study now has other items, arms or replicates; undo the change, or start another run with `scruple run --new`", err)
 	}
 	return &Run{x, r, db}, nil
@@ -99,6 +102,12 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	}
 	input, gold := plan.Changes(was, x.Bench.Items())
 	diffs = append(diffs, plan.Shorten(input, 5)...)
+	if len(diffs)+len(gold) > 0 {
+		// What reads like a changed study may be a damaged file.
+		if err := db.Damage(ctx); err != nil {
+			return err
+		}
+	}
 	if len(diffs) > 0 {
 		note := ""
 		if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {

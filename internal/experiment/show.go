@@ -78,6 +78,14 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 		if err != nil {
 			return nil, err
 		}
+		if exhibit.Failed != "" {
+			// Reports have the reason alone: the words may have ids and addresses.
+			o, err := r.db.Outcome(ctx, r.Record, t)
+			if err != nil {
+				return nil, err
+			}
+			exhibit.Failed = strings.TrimSuffix(exhibit.Failed+": "+o.Outcome.Detail, ": ")
+		}
 		if s.Prompts {
 			if exhibit.Steps, err = withPrompts(ctx, r.Bench, t, calls[arm.ID], exhibit.Steps); err != nil {
 				return nil, err

@@ -6,27 +6,35 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Status is the progress and history of a run.
 type Status struct {
-	Run         string        `json:"run"`
-	Study       string        `json:"study"`
-	Suite       string        `json:"suite"`
-	File        string        `json:"study_file"`
-	CreatedAt   string        `json:"created_at"`
-	State       string        `json:"state"` // started | success | error
-	Trials      int           `json:"trials"`
-	Done        int           `json:"done"`
-	Failed      int           `json:"failed"`
-	ToJudge     int           `json:"to_judge"`     // trials whose judging is pending
-	JudgeFailed int           `json:"judge_failed"` // trials of which a judge call failed
-	Calls       int           `json:"calls"`
-	Tokens      int           `json:"tokens"`
-	CostUSD     float64       `json:"cost_usd"`
-	Estimated   int           `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
-	Events      []store.Event `json:"events,omitempty"`
+	Run         string             `json:"run"`
+	Study       string             `json:"study"`
+	Suite       string             `json:"suite"`
+	File        string             `json:"study_file"`
+	CreatedAt   string             `json:"created_at"`
+	State       string             `json:"state"` // started | success | error
+	Trials      int                `json:"trials"`
+	Done        int                `json:"done"`
+	Failed      int                `json:"failed"`
+	ToJudge     int                `json:"to_judge"`     // trials whose judging is pending
+	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
+	Calls       int                `json:"calls"`
+	Tokens      int                `json:"tokens"`
+	CostUSD     float64            `json:"cost_usd"`
+	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
+	Errors      []store.ErrorCount `json:"errors,omitempty"` // the most frequent ones of failed calls
+	Events      []store.Event      `json:"events,omitempty"`
 }
+
+// errorsShown is how many different errors a status has.
+const errorsShown = 5
+
+// longestError limits the text of an error in characters.
+const longestError = 300
 
 // StatusOf reads the status of a run. It needs no study file and works while the
 // run is in progress.
@@ -47,6 +55,12 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		s.State = "error"
 	default:
 		s.State = "success"
+	}
+	if s.Errors, err = db.Errors(ctx, r, errorsShown); err != nil {
+		return s, err
+	}
+	for i := range s.Errors {
+		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
 	}
 	s.Events, err = db.Events(ctx, r)
 	return s, err

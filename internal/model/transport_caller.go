@@ -80,6 +80,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 		return eval.Response{}, nil, &Error{Kind: eval.ErrBadRequest, Message: err.Error(), Err: err}
 	}
 	x := Post(ctx, c.http, address, c.header, body, MaxBody)
+	defer x.Close()
 	if x.Err != nil {
 		return eval.Response{}, nil, c.clean(incomplete(ctx, x))
 	}
@@ -100,6 +101,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 	if id := x.RequestID(); id != "" {
 		response.RequestID = id
 	}
+	withoutKey(&response, c.key)
 	return response, nil, nil
 }
 
@@ -113,7 +115,7 @@ func (c *Caller) failed(x *Exchange, body []byte, name string, adapted []string)
 	e := said.failure(x, c.keyEnv, name)
 	if refusable(x.Status) && said.refusal() {
 		reason := firstOf(said.code, said.kind)
-		return eval.Response{Stop: eval.StopRefused, StopReason: reason, Refusal: scrub(said.message, c.key), RequestID: e.RequestID, Adapted: adapted}, nil, nil
+		return eval.Response{Stop: eval.StopRefused, StopReason: scrub(reason, c.key), Refusal: scrub(said.message, c.key), RequestID: scrub(e.RequestID, c.key), Adapted: adapted}, nil, nil
 	}
 	if e.Kind != eval.ErrBadRequest {
 		return eval.Response{}, nil, c.clean(e)
@@ -150,7 +152,7 @@ func (c *Caller) read(x *Exchange) (eval.Response, error) {
 
 // clean makes sure that no key shows in an error.
 func (c *Caller) clean(e *Error) *Error {
-	e.Message, e.Remedy = scrub(e.Message, c.key), scrub(e.Remedy, c.key)
+	e.Message, e.Remedy, e.RequestID = scrub(e.Message, c.key), scrub(e.Remedy, c.key), scrub(e.RequestID, c.key)
 	if e.Err != nil {
 		e.Err = &scrubbed{text: scrub(e.Err.Error(), c.key), err: e.Err}
 	}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -281,6 +282,24 @@ func scrub(text, key string) string {
 		text = regexp.MustCompile(`\b`+regexp.QuoteMeta(key)+`\b`).ReplaceAllLiteralString(text, "[key]")
 	}
 	return keyLike.ReplaceAllString(text, "[key]")
+}
+
+// withoutKey removes the endpoint's key from an answer, which some servers repeat:
+// answers are stored, exported and shown. It looks for the key alone, because an
+// answer may well speak of keys. A key that could be a word, such as "anything"
+// for a local server, is no secret, and to remove it would change answers.
+func withoutKey(r *eval.Response, key string) {
+	if len(key) < 8 || len(key) < 16 && !strings.ContainsFunc(key, unicode.IsDigit) {
+		return
+	}
+	for _, s := range []*string{&r.Text, &r.StopReason, &r.Refusal, &r.ModelVersion, &r.RequestID} {
+		*s = strings.ReplaceAll(*s, key, "[key]")
+	}
+	for i := range r.ToolCalls {
+		c := &r.ToolCalls[i]
+		c.ID, c.Name = strings.ReplaceAll(c.ID, key, "[key]"), strings.ReplaceAll(c.Name, key, "[key]")
+		c.Arguments = bytes.ReplaceAll(c.Arguments, []byte(key), []byte("[key]"))
+	}
 }
 
 // scrubbed is an error whose text contains no key; errors.Is still finds the

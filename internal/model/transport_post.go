@@ -2,6 +2,7 @@ package model
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -16,16 +17,38 @@ const MaxBody = 32 << 20
 // ErrTooLarge is the error of an answer above the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
+// Few answers exceed a megabyte, and a server that sends nothing else must not
+// fill the memory: of larger ones, as many are read at a time as there are
+// places. The others wait in the network. A place is free again when the answer
+// has been decoded.
+const ordinary = 1 << 20
+
+var places = make(chan struct{}, 4)
+
 // An Exchange is the answer to one HTTP request, read to its end.
 type Exchange struct {
 	Status int // 0 if there was no answer
 	Header http.Header
-	Body   []byte
-	Err    error // why there is no complete answer
+	Body   []byte // of an answer above the limit, its beginning
+	Err    error  // why there is no complete answer
+
+	large bool // it has a place
+}
+
+// beginning is how much is kept of an answer above the limit, for messages.
+const beginning = 1 << 10
+
+// Close gives up the body.
+func (x *Exchange) Close() {
+	if x.large {
+		x.large = false
+		<-places
+	}
+	x.Body = nil
 }
 
 // Post sends body to address once and reads the whole answer, of at most limit
-// bytes. It sends nothing twice: net/http repeats a POST only if no byte of it
+// bytes. Close the exchange when the answer has been decoded. Post sends nothing twice: net/http repeats a POST only if no byte of it
 // has left.
 //
 // header is not modified, so that requests can share it. An error has no URL
@@ -42,7 +65,10 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	}
 	defer resp.Body.Close()
 	x := &Exchange{Status: resp.StatusCode, Header: resp.Header}
-	x.Body, x.Err = readBody(resp, limit)
+	if x.Err = x.read(ctx, resp, limit); x.Err != nil && x.large {
+		x.large = false
+		<-places
+	}
 	return x
 }
 
@@ -55,16 +81,36 @@ func withoutURL(err error) error {
 	return err
 }
 
-func readBody(resp *http.Response, limit int64) ([]byte, error) {
+func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) error {
 	var b bytes.Buffer
-	if n := resp.ContentLength; n > 0 && n <= limit {
-		b.Grow(int(n) + bytes.MinRead) // the last read, which finds the end, needs room too
+	size := resp.ContentLength
+	if size > limit {
+		_, err := b.ReadFrom(io.LimitReader(resp.Body, beginning))
+		x.Body = b.Bytes()
+		return cmp.Or(err, ErrTooLarge)
 	}
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, limit+1))
+	if 0 < size && size <= ordinary {
+		b.Grow(int(size) + bytes.MinRead) // the last read, which finds the end, needs room too
+	}
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(ordinary, limit)+1))
+	if err == nil && b.Len() > ordinary {
+		select {
+		case places <- struct{}{}:
+			x.large = true
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		if size > 0 {
+			b.Grow(int(size) - b.Len() + bytes.MinRead)
+		}
+		_, err = b.ReadFrom(io.LimitReader(resp.Body, limit+1-int64(b.Len())))
+	}
 	if err == nil && int64(b.Len()) > limit {
-		err = ErrTooLarge
+		x.Body = bytes.Clone(b.Bytes()[:min(beginning, b.Len())])
+		return ErrTooLarge
 	}
-	return b.Bytes(), err
+	x.Body = b.Bytes()
+	return err
 }
 
 // RequestID is the provider's id of the request, from the headers.

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/model"
 )
@@ -53,6 +55,64 @@ func TestPostLimitsTheBody(t *testing.T) {
 		if ok := x.Err == nil && len(x.Body) == test.size; ok != test.ok || !ok && !errors.Is(x.Err, model.ErrTooLarge) {
 			t.Errorf("%+v: %d bytes, error %v", test, len(x.Body), x.Err)
 		}
+	}
+}
+
+// Of large answers a few are in memory at a time, however many calls are in
+// flight. Small ones do not wait for them.
+func TestLargeAnswersWaitForEachOther(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		size := int64(2 << 20)
+		if r.URL.Path == "/small" {
+			size = 100
+		}
+		_, _ = io.Copy(w, io.LimitReader(zeros{}, size))
+	}))
+	defer server.Close()
+	get := func(path string, limit time.Duration) *model.Exchange {
+		ctx, cancel := context.WithTimeout(t.Context(), limit)
+		defer cancel()
+		return model.Post(ctx, server.Client(), server.URL+path, http.Header{}, nil, model.MaxBody)
+	}
+	var held []*model.Exchange
+	for range 4 {
+		x := get("/large", time.Minute)
+		if x.Err != nil || len(x.Body) != 2<<20 {
+			t.Fatalf("%d bytes, %v", len(x.Body), x.Err)
+		}
+		held = append(held, x)
+	}
+	if x := get("/large", 20*time.Millisecond); !errors.Is(x.Err, context.DeadlineExceeded) {
+		t.Errorf("a fifth large answer was read: %v", x.Err)
+	}
+	if x := get("/small", time.Minute); x.Err != nil || len(x.Body) != 100 {
+		t.Errorf("a small answer waits: %v", x.Err)
+	}
+	for _, x := range held {
+		x.Close()
+	}
+	for range 5 {
+		x := get("/large", time.Minute)
+		if x.Err != nil {
+			t.Error(x.Err)
+		}
+		x.Close()
+	}
+}
+
+// The length that a server announces is believed, and the body not read.
+func TestAnAnnouncedGigabyteIsNotRead(t *testing.T) {
+	sent := make(chan int64, 1)
+	x := post(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", fmt.Sprint(1<<30))
+		n, _ := io.Copy(w, io.LimitReader(zeros{}, 1<<30))
+		sent <- n
+	})
+	if !errors.Is(x.Err, model.ErrTooLarge) {
+		t.Errorf("error %v", x.Err)
+	}
+	if n := <-sent; n > 64<<20 {
+		t.Errorf("%d bytes left the server", n)
 	}
 }
 

@@ -346,3 +346,38 @@ func TestRefusedBeforeSending(t *testing.T) {
 		}
 	}
 }
+
+// A server that repeats the key, in an answer or in the id of the request, does
+// not get it into the store, exports or reports.
+func TestARepeatedKeyIsRemovedFromAnswers(t *testing.T) {
+	for i, f := range formats {
+		t.Run(f.name, func(t *testing.T) {
+			server := wiretest.NewServer(t)
+			header := map[string]string{"Content-Type": "application/json", "X-Request-Id": "req-" + secret}
+			for _, status := range []int{200, 400, 500} {
+				server.Answer(status, strings.Replace(f.answer, "hi", "your key is "+secret+".", 1), header)
+				r, err := open(t, i, server.URL).Complete(t.Context(), request())
+				if status == 200 && (err != nil || r.Text != "your key is [key]." || r.RequestID != "req-[key]") {
+					t.Errorf("%+v, %v", r, err)
+				}
+				var e *model.Error
+				if status != 200 && (!errors.As(err, &e) || e.RequestID != "req-[key]") {
+					t.Errorf("%+v", err)
+				}
+			}
+		})
+	}
+}
+
+// A word that serves as the key of a local server stays in answers.
+func TestAWordIsNoKey(t *testing.T) {
+	server := wiretest.NewServer(t)
+	server.Answer(200, `{"choices":[{"message":{"content":"anything goes"},"finish_reason":"stop"}]}`, nil)
+	c, err := openai.NewChat(model.Endpoint{BaseURL: server.URL + "/v1", APIKey: "anything"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := c.Complete(t.Context(), request()); err != nil || r.Text != "anything goes" {
+		t.Errorf("%q, %v", r.Text, err)
+	}
+}

@@ -32,6 +32,15 @@ func PlainText(s string) string {
 	}, s)
 }
 
+// PlainLines is PlainText but keeps line breaks, for messages of several lines.
+func PlainLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = PlainText(line)
+	}
+	return strings.Join(lines, "\n")
+}
+
 var blanks = regexp.MustCompile("  +")
 
 // reorders reports whether a character overrides or embeds text direction.

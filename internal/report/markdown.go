@@ -184,7 +184,10 @@ func (m *markdown) samples(samples *samples) {
 		facts := append(nonEmpty(s.Score), "item "+s.Item)
 		m.para(strings.Join(append(facts, told(s.Facts, " ")...), " · "))
 		m.para(s.Lead)
-		m.table(shortened(s.Rows))
+		m.para(s.Why)
+		if s.Why == "" || len(s.Rows.Rows) > 0 {
+			m.table(shortened(s.Rows))
+		}
 		if samples.Ranked {
 			continue
 		}

@@ -25,6 +25,7 @@ type sample struct {
 	Rank  string
 	Arm   cell
 	Score string // "composite 0.31"
+	Why   string // there is no answer
 	Rows  *table
 	Pages []samplePage
 }
@@ -68,6 +69,10 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 	}
 	if x.Metric != "" {
 		s.Score = m.Title + " " + scaleOf(m).value(x.Score, false)
+	}
+	if x.Show.Failed != "" {
+		s.Score = ""
+		s.Why = "The trial failed, so there is no answer to show: " + x.Show.Failed
 	}
 	if t := x.Show.Table; t != nil {
 		s.Rows = verdicts(suiteTable(t.Title, t.Note, t.Columns, t.Rows))

@@ -150,7 +150,12 @@ func (s *screen) sample(x sample) {
 	for line := range strings.Lines(x.Lead) {
 		s.text(plain, "", strings.TrimSpace(line))
 	}
-	s.table(x.Rows)
+	if x.Why != "" {
+		s.text(bad, "", x.Why)
+	}
+	if x.Why == "" || len(x.Rows.Rows) > 0 {
+		s.table(x.Rows)
+	}
 	for _, step := range x.Steps {
 		s.blank()
 		s.text(muted, "", step.Name)

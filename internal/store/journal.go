@@ -124,21 +124,21 @@ func placeholders(rows, columns int) string {
 	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
 }
 
-const callColumnCount = 26
+const callColumnCount = 27
 
 func upsertCall(rows int) string {
 	return `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error)
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum)
 VALUES ` + placeholders(rows, callColumnCount) + `
 ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error) =
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum) =
  (excluded.key, excluded.parts, excluded.provider, excluded.model, excluded.model_version, excluded.request_id,
   excluded.text, excluded.tool_calls, excluded.stop, excluded.stop_reason, excluded.refusal, excluded.adapted,
   excluded.input_tokens, excluded.output_tokens, excluded.cached_tokens, excluded.cache_write_tokens,
   excluded.reasoning_tokens, excluded.usage_flags, excluded.cost_usd, excluded.latency_ms,
-  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error)
+  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error, excluded.checksum)
 WHERE calls.error_kind <> ''`
 }
 
@@ -381,10 +381,11 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 	if !math.IsNaN(c.CostUSD) {
 		cost = c.CostUSD
 	}
-	return append(args, id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
+	row := []any{id, string(c.Stage), c.Step, c.Key, eval.EncodeParts(c.Parts), c.Provider, c.Model,
 		r.ModelVersion, r.RequestID, r.Text, tools, string(r.Stop), r.StopReason, r.Refusal, adapted,
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
-		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err), nil
+		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err}
+	return append(args, withChecksum(row)...), nil
 }
 
 // A toolRow is a stored tool call. The arguments are text because models may write

@@ -29,6 +29,8 @@ type Run struct {
 
 	first int64 // id of its first trial
 	plan  Plan  // nil if read from the store
+
+	overridesJSON string // as stored
 }
 
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
@@ -80,6 +82,7 @@ func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
 	if err != nil {
 		return err
 	}
+	run.overridesJSON = string(overrides)
 	return tx.QueryRowContext(ctx, `INSERT INTO runs (id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version)
 		VALUES (?,?,?,?,?,?,?,?,?,?,?) RETURNING n, (SELECT coalesce(max(id), 0) + 1 FROM trials)`,
 		run.ID, run.Study, run.Suite, run.StudyPath, string(run.StudyJSON), string(overrides), eval.EncodeParts(run.Treatment),
@@ -98,14 +101,20 @@ func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) er
 	if err := rows.flush(ctx); err != nil {
 		return err
 	}
+	sum := planChecksum(run, string(run.StudyJSON), run.overridesJSON, eval.EncodeParts(run.Treatment), items)
 	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate) VALUES `, 5)
 	for seq := range run.Trials {
 		t := run.plan.Trial(seq)
 		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate); err != nil {
 			return err
 		}
+		sum.add(t.Item, t.Arm, t.Replicate)
 	}
-	return trials.flush(ctx)
+	if err := trials.flush(ctx); err != nil {
+		return err
+	}
+	_, err := tx.ExecContext(ctx, `UPDATE runs SET checksum = ? WHERE n = ?`, sum.sum(), run.N)
+	return err
 }
 
 const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version,

@@ -9,8 +9,9 @@
 // process at a time may write. A run's trials have consecutive ids in plan
 // order. A request is one row of attempts, written before it is sent, with its
 // time and process. A call is one row, written before its answer is used, and
-// replaced only when a failed call is retried. Data derived from calls (outcomes, verdicts,
-// scores, analyses) can be recomputed at no cost.
+// replaced only when a failed call is retried. Calls and plans have checksums, which
+// [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses) can
+// be recomputed at no cost.
 //
 // # Durability
 //
@@ -64,6 +65,11 @@ func fault(path, format string, args ...any) error {
 // ErrLocked is wrapped by the error of a second writing process.
 var ErrLocked = errors.New("another scruple process is writing to it")
 
+var (
+	errForeign = errors.New("the file is an SQLite database of another program")
+	errDamaged = errors.New("the file is damaged")
+)
+
 // ErrNotFound is wrapped when there is no store or no such run.
 var ErrNotFound = errors.New("not found")
 
@@ -71,11 +77,21 @@ var ErrNotFound = errors.New("not found")
 // and migrates it to the current format. It fails if another process has it open
 // for writing or a newer program created it.
 func Open(ctx context.Context, path string) (*DB, error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, fault(path, "creating its folder: %w", err)
 	}
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real // one lock for all paths of a store
+	}
+	if err := foreign(ctx, path); err != nil {
+		return nil, err
+	}
+	// Prompts, documents and answers are for their owner. SQLite gives its other
+	// files the mode of the first.
+	for _, name := range []string{path, path + ".lock"} {
+		if f, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600); err == nil {
+			f.Close() // an error is SQLite's to explain
+		}
 	}
 	lock, err := acquire(ctx, path)
 	if err != nil {
@@ -92,6 +108,50 @@ func Open(ctx context.Context, path string) (*DB, error) {
 		return nil, err
 	}
 	return db, nil
+}
+
+// foreign returns an error if the file exists and belongs to another program. It
+// writes nothing, not even a journal mode.
+func foreign(ctx context.Context, path string) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil
+	}
+	db, err := open(ctx, path, url.Values{"mode": {"ro"}})
+	if err != nil {
+		if c := code(err); c == sqlite3.SQLITE_CANTOPEN || c == sqlite3.SQLITE_READONLY {
+			return nil // a writer can say more
+		}
+		return err
+	}
+	defer db.Close()
+	if err := db.identify(ctx); errors.Is(err, errForeign) {
+		return err
+	}
+	return nil
+}
+
+// applicationID marks a file as a store, see migrations/00004_checksums.sql.
+const applicationID = 0x53435250
+
+// identify returns an error if the file has tables of another program. Stores of
+// formats before 4 have no mark and are known by their tables.
+func (db *DB) identify(ctx context.Context) error {
+	var id, tables, ours int
+	err := db.sql.QueryRowContext(ctx, `PRAGMA application_id`).Scan(&id)
+	if err == nil {
+		err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(CASE WHEN name IN ('goose_db_version', 'runs', 'items', 'trials', 'calls', 'outcomes') THEN 1 END)
+			FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`).Scan(&tables, &ours)
+	}
+	switch {
+	case err != nil:
+		return explain(db.path, err)
+	case id == applicationID, id == 0 && (tables == 0 || ours == 6):
+		return nil
+	// A first migration that was interrupted leaves goose's table alone.
+	case id == 0 && tables == 1 && ours == 1:
+		return nil
+	}
+	return fault(db.path, "%w: give a file of its own with --store", errForeign)
 }
 
 // OpenRead opens an existing store for reading, even while another process writes.
@@ -125,6 +185,10 @@ func openRead(ctx context.Context, path string, q url.Values) (*DB, error) {
 	q.Set("mode", "ro")
 	db, err := open(ctx, path, q)
 	if err != nil {
+		return nil, err
+	}
+	if err := db.identify(ctx); err != nil {
+		db.Close()
 		return nil, err
 	}
 	have, err := db.version(ctx)
@@ -203,6 +267,9 @@ func (db *DB) change(ctx context.Context, f func(*sql.Tx) error) error {
 }
 
 func (db *DB) migrate(ctx context.Context) error {
+	if err := db.identify(ctx); err != nil {
+		return err
+	}
 	have, err := db.version(ctx)
 	if err != nil || have == format {
 		return err
@@ -211,7 +278,7 @@ func (db *DB) migrate(ctx context.Context) error {
 	if err != nil {
 		return fault(db.path, "reading migrations: %w", err)
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db.sql, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true))
+	p, err := migrator(db.sql, steps)
 	if err != nil {
 		return fault(db.path, "reading migrations: %w", err)
 	}
@@ -219,6 +286,13 @@ func (db *DB) migrate(ctx context.Context) error {
 		return explain(db.path, fmt.Errorf("migrating the store to format %d: %w", format, err))
 	}
 	return nil
+}
+
+// migrator returns what applies migrations. One that is older than the newest
+// applied one is applied as well: formats that were developed at the same time may
+// reach a store in any order.
+func migrator(db *sql.DB, steps []*goose.Migration) (*goose.Provider, error) {
+	return goose.NewProvider(goose.DialectSQLite3, db, nil, goose.WithGoMigrations(steps...), goose.WithDisableGlobalRegistry(true), goose.WithAllowOutofOrder(true))
 }
 
 // steps returns the migrations. SQLite executes a file of several statements;
@@ -248,7 +322,7 @@ func steps() ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows; a test compares it with the
 // files.
-const format = 3
+const format = 4
 
 // version returns the format of the file, which this program must know. It is 0
 // for a new file, which is an error for readers.
@@ -289,8 +363,10 @@ func explain(path string, err error) error {
 		remedy = ": the store cannot be written: check the permissions of the file and its folder, or use another --store"
 	case sqlite3.SQLITE_CANTOPEN:
 		remedy = ": check that the folder exists and is writable, or use another --store"
-	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
+	case sqlite3.SQLITE_NOTADB:
 		remedy = ": the file is not a valid SQLite database: restore a copy, or use another --store"
+	case sqlite3.SQLITE_CORRUPT:
+		remedy = ": the file is damaged: `scruple doctor " + path + "` lists what is wrong; restore a copy, or use another --store"
 	case sqlite3.SQLITE_IOERR:
 		remedy = ": the disk could not be read or written"
 	case sqlite3.SQLITE_BUSY:

@@ -1,13 +1,16 @@
 package store_test
 
 import (
+	"bytes"
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"iter"
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -518,5 +521,190 @@ func TestLatencies(t *testing.T) {
 	got, err := db.Latencies(t.Context(), r)
 	if diff := cmp.Diff([]eval.ArmLatency{{Arm: "a", Median: 1100, P95: 2000}}, got); diff != "" || err != nil {
 		t.Errorf("of %d calls: %v (-want +got)\n%s", n, err, diff)
+	}
+}
+
+// Files are for their owner: they hold prompts, documents and answers.
+func TestFilesAreForTheirOwner(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("no modes")
+	}
+	path := filepath.Join(t.TempDir(), "new", "s.db")
+	db := open(t, path)
+	r, p := newRun(t, db, 2, 1)
+	j := journal(t, db, r)
+	if err := j.Append(call(p.Trial(0), "answer")); err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	files, err := filepath.Glob(path + "*")
+	if err != nil || len(files) < 4 { // the store, -wal, -shm and .lock
+		t.Errorf("files %v, %v", files, err)
+	}
+	for _, file := range append(files, filepath.Dir(path)) {
+		if info, err := os.Stat(file); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s: %v, %v", file, info.Mode(), err)
+		}
+	}
+}
+
+// execIn runs statements in a database as another program would.
+func execIn(t *testing.T, path string, statements ...string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, s := range statements {
+		if _, err := db.Exec(s); err != nil {
+			t.Fatalf("%s: %v", s, err)
+		}
+	}
+}
+
+// The database of another program is refused and not touched, even if that
+// program uses goose as well or has a table of a name of ours.
+func TestForeignDatabases(t *testing.T) {
+	for name, statements := range map[string][]string{
+		"tables":         {`CREATE TABLE songs (title TEXT)`},
+		"goose":          {`CREATE TABLE goose_db_version (id INTEGER, version_id INTEGER, is_applied INTEGER)`, `INSERT INTO goose_db_version VALUES (1, 1, 1)`, `CREATE TABLE runs (n)`},
+		"application id": {`PRAGMA application_id = 252006673`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "their.db")
+			execIn(t, path, append(statements, `PRAGMA user_version = 7`)...)
+			before, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range []error{second(store.Open(t.Context(), path)), second(store.OpenRead(t.Context(), path))} {
+				if err == nil || !strings.Contains(err.Error(), "another program") {
+					t.Errorf("error %v", err)
+				}
+			}
+			after, err := os.ReadFile(path)
+			if err != nil || !bytes.Equal(before, after) {
+				t.Errorf("the file was changed (%v)", err)
+			}
+			if files, _ := filepath.Glob(path + "*"); len(files) != 1 {
+				t.Errorf("files %v", files)
+			}
+		})
+	}
+}
+
+func states(t *testing.T, path string) map[string]string {
+	t.Helper()
+	checks, err := store.Examine(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := map[string]string{}
+	for _, c := range checks {
+		m[c.Name] = c.State + ": " + c.Note
+	}
+	return m
+}
+
+func TestExamine(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	r, p := newRun(t, db, 40, 2)
+	j := journal(t, db, r)
+	var calls []*eval.Call
+	for seq := range 100 {
+		c := call(p.Trial(seq), fmt.Sprint("answer \x00\xff é ", seq))
+		switch seq {
+		case 1:
+			c.CostUSD, c.LatencyMS, c.Response.ToolCalls, c.Response.Adapted = math.NaN(), 3, nil, nil
+		case 2:
+			c.ErrKind, c.Err = eval.ErrTimeout, "too late"
+		}
+		calls = append(calls, c)
+	}
+	again := call(p.Trial(2), "a retry") // adds to the attempts
+	for _, c := range append(calls, again) {
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(j.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	sound := states(t, path)
+	for name, want := range map[string]string{"file": "ok", "integrity": "ok", "format": "ok", "references": "ok", "plans": "ok", "answers": "ok: calls as written: 100", "permissions": "ok"} {
+		if !strings.HasPrefix(sound[name], want) {
+			t.Errorf("%s: %q, want %q", name, sound[name], want)
+		}
+	}
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ check, statement string }{
+		{"answers", `UPDATE calls SET text = text || 'x' WHERE id = 7`},
+		{"answers", `UPDATE calls SET cost_usd = NULL WHERE id = 7`},
+		{"answers", `UPDATE calls SET step = 'other' WHERE id = 7`},
+		{"plans", `UPDATE trials SET item = 'doc-00x' WHERE id = 3`},
+		{"plans", `UPDATE items SET input = 'f' WHERE item = 'doc-003'`},
+		{"plans", `DELETE FROM trials WHERE id = 160`},
+		{"references", `DELETE FROM trials WHERE id = 3`},
+		{"integrity", `PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 2 WHERE name = 'trials_by_run'`},
+	} {
+		broken := filepath.Join(t.TempDir(), "s.db")
+		if err := os.WriteFile(broken, whole, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		execIn(t, broken, test.statement)
+		if got := states(t, broken); !strings.HasPrefix(got[test.check], store.CheckDamaged) {
+			t.Errorf("%s: %s: %q", test.statement, test.check, got[test.check])
+		}
+	}
+	if _, err := store.Examine(t.Context(), filepath.Join(t.TempDir(), "none.db")); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("no store: %v", err)
+	}
+}
+
+// An old store is examined as it is; a run that it gets after its migration has
+// checksums beside old answers without.
+func TestExamineAnOldStore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	old, err := os.ReadFile("testdata/format1.db")
+	if err == nil {
+		err = os.WriteFile(path, old, 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := states(t, path); !strings.Contains(got["format"], "format 1 of") || !strings.HasPrefix(got["permissions"], "warning") {
+		t.Errorf("%v", got)
+	}
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(old, now) {
+		t.Errorf("the file was changed (%v)", err)
+	}
+	db := open(t, path)
+	r, p := newRun(t, db, 2, 1)
+	j := journal(t, db, r)
+	if err := errors.Join(j.Append(call(p.Trial(0), "new")), j.Close(), db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if got := states(t, path); got["answers"] != "ok: calls as written: 1; of an older version, without checksum: 10" || !strings.HasPrefix(got["plans"], "ok") {
+		t.Errorf("%v", got)
+	}
+}
+
+// Damage is not taken for a changed study.
+func TestDamage(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.db")
+	db := open(t, path)
+	newRun(t, db, 3, 1)
+	if err := db.Damage(t.Context()); err != nil {
+		t.Error(err)
+	}
+	execIn(t, path, `UPDATE trials SET item = 'doc-00x' WHERE id = 3`)
+	var broken *store.Error
+	if err := db.Damage(t.Context()); !errors.As(err, &broken) || !strings.Contains(err.Error(), "the file is damaged: the plan of run my-study-1") {
+		t.Errorf("error %v", err)
 	}
 }

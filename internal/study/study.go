@@ -98,6 +98,7 @@ type Execution struct {
 	MaxCost     float64    `json:"max_cost,omitempty" jsonschema:"minimum=0,description=Cost limit of the run in US dollars"`
 	MaxCalls    int        `json:"max_calls,omitempty" jsonschema:"minimum=0,description=Limit on the number of requests"`
 	MaxTokens   int        `json:"max_tokens,omitempty" jsonschema:"minimum=0,description=Limit on the number of tokens"`
+	Environment []string   `json:"environment,omitempty" jsonschema:"uniqueItems=true,description=Names of environment variables that exec commands receive in addition to PATH\\, HOME\\, LANG\\, LC_*\\, TMPDIR and TZ"`
 	MaxFailed   *float64   `json:"max_failed,omitempty" jsonschema:"minimum=0,maximum=1,default=0.05,description=Share of failed trials above which the gate does not decide (default 0.05)"`
 }
 

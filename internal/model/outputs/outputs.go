@@ -24,6 +24,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -39,7 +40,24 @@ import (
 // A Client answers from one file. It implements [model.Client]. Close it.
 type Client struct {
 	lines *dataset.Lines
-	index map[key]int // record of the answer
+	index map[string][]answer // of each item, sorted by replicate
+}
+
+// An answer is the place of one, in 8 bytes: a file may have millions.
+type answer struct{ replicate, record int32 }
+
+// find returns the record with the answer for an item and replicate.
+func (c *Client) find(k key) (record int, ok bool) {
+	answers := c.index[k.item]
+	at, ok := search(answers, k.replicate)
+	if !ok {
+		return 0, false
+	}
+	return int(answers[at].record), true
+}
+
+func search(answers []answer, replicate int) (at int, ok bool) {
+	return slices.BinarySearchFunc(answers, replicate, func(a answer, n int) int { return int(a.replicate) - n })
 }
 
 var _ model.Client = (*Client)(nil)
@@ -84,7 +102,7 @@ func (r *record) key() (key, error) {
 	switch kind := r.Output.Kind(); {
 	case k.item == "":
 		return k, errors.New(`missing item id: set "document_id" or "item"`)
-	case k.replicate < 1:
+	case k.replicate < 1 || k.replicate > math.MaxInt32:
 		return k, fmt.Errorf("invalid replicate %d: want at least 1", k.replicate)
 	case len(r.Output) == 0:
 		return k, errors.New(`missing "output": set the model's answer, or "" for an empty one`)
@@ -113,7 +131,7 @@ func Open(path string) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{lines: lines, index: make(map[key]int, lines.Len())}
+	c := &Client{lines: lines, index: map[string][]answer{}}
 	if err := c.load(); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -149,10 +167,12 @@ func (c *Client) add(i int, buf []byte) ([]byte, error) {
 	if err != nil {
 		return buf, c.lines.Locate(i, err)
 	}
-	if first, ok := c.index[k]; ok {
+	if first, ok := c.find(k); ok {
 		return buf, c.lines.Errorf(i, "duplicate answer for %v: first on line %d; keep one, or number replicates", k, c.lines.Line(first))
 	}
-	c.index[k] = i
+	answers := c.index[k.item]
+	at, _ := search(answers, k.replicate)
+	c.index[k.item] = slices.Insert(answers, at, answer{int32(k.replicate), int32(i)})
 	return buf, nil
 }
 
@@ -163,7 +183,7 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 		return eval.Response{}, model.FromTransport(ctx, err)
 	}
 	k := key{r.Item, max(1, r.Replicate)}
-	i, ok := c.index[k]
+	i, ok := c.find(k)
 	if !ok {
 		return eval.Response{}, c.missing(k)
 	}
@@ -210,7 +230,7 @@ func (c *Client) Missing(items []string, replicates int) []string {
 	var list []string
 	for _, item := range items {
 		for replicate := 1; replicate <= replicates; replicate++ {
-			if _, ok := c.index[key{item, replicate}]; ok {
+			if _, ok := c.find(key{item, replicate}); ok {
 				continue
 			}
 			name := item
@@ -230,14 +250,13 @@ func (c *Client) Unknown(items []string) []string {
 	for _, item := range items {
 		known[item] = true
 	}
-	var list []string
-	for _, k := range slices.SortedFunc(maps.Keys(c.index), func(a, b key) int { return c.index[a] - c.index[b] }) {
-		if !known[k.item] {
-			known[k.item] = true
-			list = append(list, k.item)
+	firstOf := map[string]int32{} // record of each unknown item
+	for item, answers := range c.index {
+		if !known[item] {
+			firstOf[item] = slices.MinFunc(answers, func(a, b answer) int { return int(a.record) - int(b.record) }).record
 		}
 	}
-	return list
+	return slices.SortedFunc(maps.Keys(firstOf), func(a, b string) int { return int(firstOf[a]) - int(firstOf[b]) })
 }
 
 // Close closes the file.

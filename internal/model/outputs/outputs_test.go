@@ -264,10 +264,12 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		defer c.Close()
-		for k := range c.index {
-			got, err := c.Complete(t.Context(), ask(k.item, k.replicate))
-			if err != nil || !utf8.ValidString(got.Text) {
-				t.Errorf("%v was accepted and is answered with %q, %v", k, got.Text, err)
+		for item, answers := range c.index {
+			for _, a := range answers {
+				got, err := c.Complete(t.Context(), ask(item, int(a.replicate)))
+				if err != nil || !utf8.ValidString(got.Text) {
+					t.Errorf("item %q replicate %d was accepted and is answered with %q, %v", item, a.replicate, got.Text, err)
+				}
 			}
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 // BenchmarkExec is what asking a command costs beside its own work.
 func BenchmarkExec(b *testing.B) {
-	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Env: append(os.Environ(), part+"=echo")})
+	e, err := NewExec("'"+os.Args[0]+"'", ExecOptions{Env: append(os.Environ(), part+"=echo"), Pass: []string{part}})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -6,6 +6,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
+	"slices"
 	"strings"
 )
 
@@ -106,28 +108,42 @@ func shownDir(dir string) string {
 	return dir
 }
 
-// keyNames match names of variables that hold the keys of model providers.
-var keyNames = regexp.MustCompile(`(?i)(^|_)API_KEY$|_(API_KEYS|APIKEY|API_TOKEN|API_SECRET|ACCESS_TOKEN|AUTH_TOKEN|SESSION_TOKEN|SECRET_ACCESS_KEY|SECRET_KEY)$` +
-	`|^(HF_TOKEN|HUGGING_FACE_HUB_TOKEN|GOOGLE_APPLICATION_CREDENTIALS|AWS_BEARER_TOKEN_BEDROCK)$`)
+// passed are the variables that every command gets: what programs need to start,
+// to find the user's files and to write text. All others stay here, so that a
+// pipeline cannot spend a study's money, or log its keys, by accident. No list of
+// the names of keys would be complete: a study may call its key anything.
+var passed = []string{"PATH", "HOME", "LANG", "TMPDIR", "TZ"}
 
-// withheld reports whether a variable of this name is kept from commands: a
-// pipeline should not be able to spend a study's money, or log its keys, by
-// accident.
-func withheld(name string) bool { return keyNames.MatchString(name) }
+// passedOnWindows are what programs need there as well; names have no case.
+var passedOnWindows = []string{
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "HOMEDRIVE", "HOMEPATH",
+	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES",
+	"NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "OS",
+}
+
+// passes reports whether a variable is passed to commands; more are the names in
+// the study.
+func passes(name string, more []string, windows bool) bool {
+	if windows {
+		name = strings.ToUpper(name)
+	}
+	return slices.Contains(passed, name) || strings.HasPrefix(name, "LC_") || windows && slices.Contains(passedOnWindows, name) ||
+		slices.ContainsFunc(more, func(m string) bool { return m == name || windows && strings.EqualFold(m, name) })
+}
 
 // An environment is what processes are started with.
 type environment struct {
 	vars     []string
-	withheld []string // names of variables that were left out
+	withheld map[string]bool // names of variables that were left out
 }
 
-func newEnvironment(vars []string, dir string) environment {
-	var e environment
+func newEnvironment(vars []string, dir string, more []string) environment {
+	e := environment{withheld: map[string]bool{}}
 	for _, v := range vars {
-		if name, _, _ := strings.Cut(v, "="); withheld(name) {
-			e.withheld = append(e.withheld, name)
-		} else {
+		if name, _, _ := strings.Cut(v, "="); passes(name, more, runtime.GOOS == "windows") {
 			e.vars = append(e.vars, v)
+		} else {
+			e.withheld[name] = true
 		}
 	}
 	if absolute, err := filepath.Abs(dir); err == nil {
@@ -136,10 +152,14 @@ func newEnvironment(vars []string, dir string) environment {
 	return e
 }
 
+// variable matches what may be the name of an environment variable. Shorter ones
+// and those in small letters are mostly words.
+var variable = regexp.MustCompile(`\b[A-Z_][A-Z0-9_]{3,}\b`)
+
 // missed names a variable that was left out and that a process speaks of.
 func (e *environment) missed(text string) string {
-	for _, name := range e.withheld {
-		if strings.Contains(text, name) {
+	for _, name := range variable.FindAllString(text, -1) {
+		if e.withheld[name] {
 			return name
 		}
 	}

@@ -19,6 +19,9 @@ import (
 type ExecOptions struct {
 	Dir string   // where processes are started: the study's folder
 	Env []string // NAME=value; nil is this program's own environment
+	// Pass are names of variables that processes get in addition to those that
+	// every program needs.
+	Pass []string
 }
 
 // Exec asks processes of one command, which are started when they are needed
@@ -59,7 +62,7 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 		vars = os.Environ()
 	}
 	return &Exec{
-		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir),
+		words: words, path: path, dir: o.Dir, env: newEnvironment(vars, o.Dir, o.Pass),
 		grace: 2 * time.Second, maxLine: maxAnswer, live: map[*worker]struct{}{},
 	}, nil
 }
@@ -117,7 +120,7 @@ func (e *Exec) explain(w *worker, err error) error {
 	}
 	switch name := e.env.missed(said); {
 	case name != "":
-		failure.Remedy = name + " is not passed to commands, like all keys of model providers: read it from a separate file"
+		failure.Remedy = name + " is not passed to commands: list it in execution.environment of the study if the command needs it"
 	case failure.Kind == eval.ErrTimeout && w.served == 0:
 		failure.Remedy += ", and check that the command flushes standard output after each answer"
 	case failure.Remedy != "":

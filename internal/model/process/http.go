@@ -76,6 +76,7 @@ func (h *HTTP) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 		return eval.Response{}, err
 	}
 	x := model.Post(ctx, &h.client, h.address, h.header, body, h.maxAnswer)
+	defer x.Close()
 	switch {
 	case errors.Is(x.Err, model.ErrTooLarge):
 		return eval.Response{}, withStatus(x, model.Malformed("the answer is longer than %d MB: %s", h.maxAnswer>>20, shorten(x.Body)))

@@ -30,8 +30,9 @@
 // answers, each flushed; the last 4 KB of standard error are part of error
 // messages.
 //
-// The environment is passed without variables that look like the keys of model
-// providers, so that a command cannot spend a study's money.
+// Of the environment, a command gets PATH, HOME, LANG, LC_*, TMPDIR and TZ, on
+// Windows also what programs need there, and the variables that the study lists:
+// no key of a provider unless the study names it.
 //
 // The package must not know any suite, nor who asks or why.
 package process

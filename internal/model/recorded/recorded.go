@@ -197,9 +197,17 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 // onDisk is one file, whatever name go-vcr would give it.
 type onDisk struct{ path string }
 
-func (f onDisk) ReadFile(string) ([]byte, error) { return os.ReadFile(f.path) }
+// ReadFile reads the file without an exchange of which only a part was written,
+// because the recording program was killed.
+func (f onDisk) ReadFile(string) ([]byte, error) {
+	data, err := os.ReadFile(f.path)
+	if end := bytes.LastIndexByte(data, '\n') + 1; bytes.HasPrefix(data[end:], []byte(entry)[:min(len(entry), len(data)-end)]) {
+		data = data[:end]
+	}
+	return data, err
+}
 
-func (f onDisk) WriteFile(_ string, data []byte) error { return os.WriteFile(f.path, data, 0o644) }
+func (f onDisk) WriteFile(string, []byte) error { panic("recorded: go-vcr only reads") }
 
 func (f onDisk) IsFileExists(string) bool {
 	_, err := os.Stat(f.path)

@@ -45,8 +45,8 @@ func TestRecordAndReplay(t *testing.T) {
 		t.Run(f.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "study.yaml")
 			server := wiretest.NewServer(t)
-			tape, err := recorded.Record(file, http.DefaultTransport, secret)
-			if err != nil {
+			tape := recorded.NewRecorder(http.DefaultTransport, secret)
+			if err := tape.Start(file, false); err != nil {
 				t.Fatal(err)
 			}
 			live, err := f.open(model.Endpoint{BaseURL: server.URL + f.suffix, APIKey: secret, HTTP: &http.Client{Transport: tape}})
@@ -215,7 +215,7 @@ func TestCassettesThatCannotBeUsed(t *testing.T) {
 		}
 	}
 	file := write(t)
-	if _, err := recorded.Record(file, http.DefaultTransport); err == nil || !strings.Contains(err.Error(), file) {
+	if err := recorded.NewRecorder(http.DefaultTransport).Start(file, false); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("recording over a file: got %v, want an error that names it", err)
 	}
 }
@@ -224,8 +224,8 @@ func TestKeysInURLs(t *testing.T) {
 	server := wiretest.NewServer(t)
 	server.Answer(200, "{}", nil)
 	file := filepath.Join(t.TempDir(), "x.yaml")
-	tape, err := recorded.Record(file, http.DefaultTransport)
-	if err != nil {
+	tape := recorded.NewRecorder(http.DefaultTransport)
+	if err := tape.Start(file, false); err != nil {
 		t.Fatal(err)
 	}
 	req, err := http.NewRequest(http.MethodPost, server.URL+"/v1/messages?key="+secret+"&alt=json", strings.NewReader("{}"))

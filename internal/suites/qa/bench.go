@@ -123,8 +123,15 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		if record.one("id") == "" {
 			numbered++
 		}
-		b.byID[q.id] = len(b.questions)
-		b.questions, b.items = append(b.questions, q), append(b.items, q.item())
+		b.questions = append(b.questions, q)
+	}
+	// In the order of ids: the order of the file has no effect, not even on ties of
+	// the baseline and on the wrong answers that calibrate a judge.
+	slices.SortFunc(b.questions, func(a, b question) int { return strings.Compare(a.id, b.id) })
+	for i := range b.questions {
+		q := &b.questions[i]
+		b.byID[q.id] = i
+		b.items = append(b.items, q.item())
 	}
 	if len(b.questions) == 0 && errs.Err() == nil {
 		errs.Add(fmt.Errorf("%s has no questions", t.path))
@@ -228,7 +235,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 }
 
 // baseline answers every question with the most common right answer among
-// questions of the same match. Ties go to the first.
+// questions of the same match. Ties go to the first by id.
 func (b *Bench) baseline() *arm {
 	counts := map[[2]string]int{}
 	best := map[string]string{}

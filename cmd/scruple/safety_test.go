@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// scrupleIn runs a command line in a folder.
+func scrupleIn(t *testing.T, dir string, args ...string) (code int, out, errOut string) {
+	t.Helper()
+	t.Chdir(dir)
+	var o, e bytes.Buffer
+	code = execute(t.Context(), args, strings.NewReader(""), &o, &e, func(string) string { return "" })
+	return code, o.String(), e.String()
+}
+
+const sums = `name: sums
+suite: qa
+questions: {path: q.csv, match: numeric}
+prompts: [{name: a, prompt: "{{QUESTION}}"}]
+models: [{id: m, provider: simulated, name: m}]
+decide: {require: [{name: good, that: 'value("a", "correct") >= 0'}]}
+`
+
+func sumsStudy(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	writeTestFile(t, filepath.Join(dir, "study.yaml"), sums)
+	writeTestFile(t, filepath.Join(dir, "q.csv"), "id,question,answer\nq1,1 + 1,2\nq2,2 + 2,4\nq3,3 + 3,6\n")
+	return dir
+}
+
+// A killed run has answers but no analysis.
+func TestGateOfAKilledRunIsUndecided(t *testing.T) {
+	dir := sumsStudy(t)
+	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitOK {
+		t.Fatal(errOut)
+	}
+	db, err := store.Open(t.Context(), filepath.Join(dir, ".scruple", "scruple.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := db.LastRun(t.Context(), "sums")
+	if err == nil {
+		err = db.DropAnalysis(t.Context(), r)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	for _, arg := range []string{"study.yaml", "sums-1"} {
+		if code, _, errOut := scrupleIn(t, dir, "gate", arg); code != exitNotAllowed || !strings.Contains(errOut, "finish the run with `scruple run`") {
+			t.Errorf("gate %s ends with %d: %s", arg, code, errOut)
+		}
+	}
+	if code, _, _ := scrupleIn(t, dir, "gate", "--store", "other.db", "study.yaml"); code != exitUsage {
+		t.Errorf("gate without a store ends with %d", code)
+	}
+}
+
+func TestAStoreIsAFile(t *testing.T) {
+	for _, path := range []string{"postgres://user:secret@host/db", "postgresql:secret", "sqlite:secret.db", "file:secret.db", "https://host/secret"} {
+		dir := sumsStudy(t)
+		code, _, errOut := scrupleIn(t, dir, "run", "study.yaml", "--store", path)
+		if code != exitUsage || strings.Contains(errOut, "secret") || !strings.Contains(errOut, "a store is a file") {
+			t.Errorf("--store %s ends with %d: %s", path, code, errOut)
+		}
+		if made, _ := os.ReadDir(dir); len(made) != 2 {
+			t.Errorf("--store %s left %v", path, made)
+		}
+	}
+	if err := checkStorePath(`C:\runs\s.db`); err != nil {
+		t.Error(err)
+	}
+	if err := checkStorePath("./a:b.db"); err != nil {
+		t.Error(err)
+	}
+}
+
+const escape = "\x1b]0;owned\x07\x1b[2J\u009b31m\r\u202e"
+
+func TestForeignTextCannotSteerTheTerminal(t *testing.T) {
+	event := run.Event{Kind: "retry", Trial: eval.Trial{Item: "q" + escape, Arm: "a"}, Note: "unavailable: " + escape + "down\nline"}
+	for _, kind := range []string{"retry", "failed", "stopping"} {
+		event.Kind = kind
+		var plain, lines bytes.Buffer
+		(&plainObserver{w: &plain}).Event(event)
+		a := &app{out: &lines, err: &lines}
+		a.say("run %s", event.Note)
+		a.warn("run %s", event.Note)
+		for _, got := range []string{strings.TrimSuffix(plain.String(), "\n"), strings.ReplaceAll(lines.String(), "\n", "")} {
+			if strings.ContainsAny(got, "\x1b\x07\u009b\r\u202e\n") || !strings.Contains(got, "down") {
+				t.Errorf("%s: %q", kind, got)
+			}
+		}
+	}
+	// The error that ends a run is printed as well.
+	_, _, errOut := scrupleIn(t, sumsStudy(t), "show", "study.yaml", "q"+escape)
+	if strings.ContainsAny(errOut, "\x1b\u009b\u202e") {
+		t.Errorf("%q", errOut)
+	}
+}
+
+func TestDoctorAndADamagedStore(t *testing.T) {
+	dir := sumsStudy(t)
+	path := filepath.Join(dir, ".scruple", "scruple.db")
+	if code, _, errOut := scrupleIn(t, dir, "doctor", "study.yaml"); code != exitUsage {
+		t.Errorf("no store: %d: %s", code, errOut)
+	}
+	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitOK {
+		t.Fatal(errOut)
+	}
+	for _, arg := range []string{"study.yaml", path} {
+		if code, out, errOut := scrupleIn(t, dir, "doctor", arg); code != exitOK || !strings.Contains(out, "calls as written: 3") {
+			t.Errorf("doctor %s ends with %d: %s%s", arg, code, out, errOut)
+		}
+	}
+	db, err := sql.Open("sqlite", path)
+	if err == nil {
+		_, err = db.Exec(`UPDATE trials SET item = 'q9' WHERE id = 1; UPDATE calls SET text = '8'`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db.Close()
+	code, out, _ := scrupleIn(t, dir, "doctor", "study.yaml", "--json")
+	if code != exitInfrastructure || !strings.Contains(out, `"damaged": true`) || !strings.Contains(out, "calls not as written: 3") {
+		t.Errorf("doctor ends with %d: %s", code, out)
+	}
+	// Resuming names the cause, and does not blame the study.
+	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitInfrastructure || !strings.Contains(errOut, "the file is damaged") || strings.Contains(errOut, "--new") {
+		t.Errorf("run ends with %d: %s", code, errOut)
+	}
+}

@@ -1,0 +1,196 @@
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"database/sql"
+	"encoding/binary"
+	"fmt"
+	"hash"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// A checksum adds up stored values: the first 8 bytes of a SHA-256 over each
+// value with its type and length.
+type checksum struct {
+	hash hash.Hash
+	b    []byte
+}
+
+func newChecksum() *checksum { return &checksum{hash: sha256.New()} }
+
+// add adds values of the types that SQLite returns, and int.
+func (c *checksum) add(values ...any) {
+	c.b = c.b[:0]
+	for _, v := range values {
+		switch v := v.(type) {
+		case nil:
+			c.b = append(c.b, 'n')
+		case int:
+			c.b = binary.BigEndian.AppendUint64(append(c.b, 'i'), uint64(v))
+		case int64:
+			c.b = binary.BigEndian.AppendUint64(append(c.b, 'i'), uint64(v))
+		case float64:
+			c.b = binary.BigEndian.AppendUint64(append(c.b, 'f'), math.Float64bits(v))
+		case string:
+			c.b = append(binary.BigEndian.AppendUint64(append(c.b, 's'), uint64(len(v))), v...)
+		default:
+			panic(fmt.Sprintf("store: checksum of a %T", v))
+		}
+	}
+	c.hash.Write(c.b)
+}
+
+func (c *checksum) sum() int64 { return int64(binary.BigEndian.Uint64(c.hash.Sum(nil))) }
+
+// summedColumns are the columns of a call in its checksum, in the order of
+// callRow.
+var summedColumns = []string{"trial", "stage", "step", "key", "parts", "provider", "model", "model_version", "request_id",
+	"text", "tool_calls", "stop", "stop_reason", "refusal", "adapted", "input_tokens", "output_tokens", "cached_tokens", "cache_write_tokens",
+	"reasoning_tokens", "usage_flags", "cost_usd", "latency_ms", "error_kind", "error"}
+
+// attemptsAt is the place of attempts in callRow: retries add to the stored value.
+const attemptsAt = 23
+
+// withChecksum appends the checksum of a call to its row.
+func withChecksum(row []any) []any {
+	c := newChecksum()
+	c.add(row[:attemptsAt]...)
+	c.add(row[attemptsAt+1:]...)
+	return append(row, c.sum())
+}
+
+// planChecksum adds up a run and its items. Trials are to be added in order.
+func planChecksum(run *Run, studyJSON, overrides, treatment string, items []eval.Item) *checksum {
+	c := newChecksum()
+	c.add(run.ID, run.Study, run.Suite, studyJSON, overrides, treatment, run.Replicates, run.Trials)
+	sorted := slices.SortedFunc(slices.Values(items), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
+	for _, it := range sorted {
+		c.add(it.ID, it.Input.String())
+	}
+	return c
+}
+
+// damagedPlans lists the runs whose plan is not what was written.
+func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
+	type row struct {
+		n                           int64
+		run                         Run
+		study, overrides, treatment string
+		sum                         sql.NullInt64
+	}
+	runs, err := collect(query(ctx, db, `SELECT n, id, study, suite, study_json, overrides, treatment, replicates, trials, checksum FROM runs ORDER BY n`, nil,
+		func(rows *sql.Rows) (r row, err error) {
+			return r, rows.Scan(&r.n, &r.run.ID, &r.run.Study, &r.run.Suite, &r.study, &r.overrides, &r.treatment, &r.run.Replicates, &r.run.Trials, &r.sum)
+		}))
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range runs {
+		if !r.sum.Valid {
+			continue
+		}
+		c := planChecksum(&r.run, r.study, r.overrides, r.treatment, nil)
+		for _, text := range []string{`SELECT item, input FROM items WHERE run = ? ORDER BY item`, `SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`} {
+			for values, err := range query(ctx, db, text, []any{r.n}, scanAll) {
+				if err != nil {
+					return nil, err
+				}
+				c.add(values...)
+			}
+		}
+		if c.sum() != r.sum.Int64 {
+			damaged = append(damaged, r.run.ID)
+		}
+	}
+	return damaged, nil
+}
+
+// scanAll returns a row as values.
+func scanAll(rows *sql.Rows) ([]any, error) {
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	values, into := make([]any, len(columns)), make([]any, len(columns))
+	for i := range values {
+		into[i] = &values[i]
+	}
+	if err := rows.Scan(into...); err != nil {
+		return nil, err
+	}
+	for i, v := range values {
+		if b, ok := v.([]byte); ok {
+			values[i] = string(b)
+		}
+	}
+	return values, nil
+}
+
+// answerCheck counts the calls of a store by what their checksums say.
+type answerCheck struct {
+	right, unknown, wrong int
+	examples              []string // of wrong ones
+}
+
+func (db *DB) checkCalls(ctx context.Context) (a answerCheck, err error) {
+	const few = 5
+	text := `SELECT ` + strings.Join(summedColumns, ", ") + `, checksum FROM calls ORDER BY id`
+	for values, err := range query(ctx, db, text, nil, scanAll) {
+		if err != nil {
+			return a, err
+		}
+		last := len(values) - 1
+		if values[last] == nil {
+			a.unknown++
+			continue
+		}
+		c := newChecksum()
+		c.add(values[:last]...)
+		if c.sum() == values[last] {
+			a.right++
+			continue
+		}
+		if a.wrong++; a.wrong <= few {
+			a.examples = append(a.examples, fmt.Sprintf("trial %v, %v step %v", values[0], values[1], values[2]))
+		}
+	}
+	return a, nil
+}
+
+// Damage returns an error if the file is not as it was written, for a run that
+// does not read back as expected. It reads the whole file.
+func (db *DB) Damage(ctx context.Context) error {
+	says, err := db.integrity(ctx)
+	if err != nil {
+		return err
+	}
+	if len(says) == 0 {
+		plans, err := db.damagedPlans(ctx)
+		if err != nil {
+			return err
+		}
+		for _, id := range plans {
+			says = append(says, "the plan of run "+id+" is not what was written")
+		}
+	}
+	if len(says) == 0 {
+		return nil
+	}
+	return fault(db.path, "%w: %s: `scruple doctor %s` lists more; restore a copy, or use another --store", errDamaged, says[0], db.path)
+}
+
+// integrity returns what SQLite says about the file, nothing if it is sound.
+func (db *DB) integrity(ctx context.Context) ([]string, error) {
+	says, err := collect(query(ctx, db, `PRAGMA integrity_check(5)`, nil, func(rows *sql.Rows) (s string, err error) {
+		return s, rows.Scan(&s)
+	}))
+	if len(says) == 1 && says[0] == "ok" {
+		says = nil
+	}
+	return says, err
+}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// A Check is what one examination of a store found.
+type Check struct {
+	Name  string `json:"check"`
+	State string `json:"state"` // ok | warning | damaged
+	Note  string `json:"note"`
+}
+
+// The states of a check.
+const (
+	CheckOK      = "ok"
+	CheckWarning = "warning"
+	CheckDamaged = "damaged"
+)
+
+// Examine checks a store without changing it: whether the file is sound, has a
+// known format, and holds what was written; who can read it; and whether there is
+// room for more. It reads the whole file. The error is for a store that does not
+// exist.
+func Examine(ctx context.Context, path string) ([]Check, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fault(path, "%w: run the study first", ErrNotFound)
+	}
+	x := examination{ctx: ctx, path: path}
+	db, err := open(ctx, path, url.Values{"mode": {"ro"}})
+	if err == nil {
+		defer db.Close()
+		err = db.identify(ctx)
+	}
+	if err != nil {
+		x.damaged("file", plain(err))
+		return x.checks, nil
+	}
+	x.ok("file", "a store of Scruple")
+	x.contents(db)
+	x.permissions()
+	x.space()
+	return x.checks, nil
+}
+
+type examination struct {
+	ctx    context.Context
+	path   string
+	checks []Check
+}
+
+func (x *examination) add(name, state, format string, args ...any) {
+	x.checks = append(x.checks, Check{name, state, fmt.Sprintf(format, args...)})
+}
+
+func (x *examination) ok(name, note string)      { x.add(name, CheckOK, "%s", note) }
+func (x *examination) damaged(name, note string) { x.add(name, CheckDamaged, "%s", note) }
+
+// plain returns the text of an error without the path of the store.
+func plain(err error) string {
+	var e *Error
+	if errors.As(err, &e) {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// contents checks what is in the file.
+func (x *examination) contents(db *DB) {
+	says, err := db.integrity(x.ctx)
+	switch {
+	case err != nil:
+		x.damaged("integrity", plain(err))
+	case len(says) > 0:
+		x.damaged("integrity", strings.Join(says, "; "))
+	default:
+		x.ok("integrity", "pages and indexes are sound")
+	}
+	have, err := db.version(x.ctx)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		x.add("format", CheckWarning, "the store has no runs yet")
+		return
+	case err != nil:
+		x.damaged("format", plain(err))
+		return
+	case have < format:
+		x.add("format", CheckWarning, "format %d of %d: migrated when it is next opened, until then there are no checksums", have, format)
+	default:
+		x.add("format", CheckOK, "format %d", have)
+	}
+	x.references(db)
+	if have < format {
+		return
+	}
+	x.plans(db)
+	x.answers(db)
+}
+
+// references checks that every row's run and trial exist.
+func (x *examination) references(db *DB) {
+	rows, err := collect(query(x.ctx, db, `PRAGMA foreign_key_check`, nil, scanAll))
+	switch {
+	case err != nil:
+		x.damaged("references", plain(err))
+	case len(rows) > 0:
+		x.add("references", CheckDamaged, "rows without their run or trial: %d, the first in table %v", len(rows), rows[0][0])
+	default:
+		x.ok("references", "every row's run and trial exist")
+	}
+}
+
+func (x *examination) plans(db *DB) {
+	damaged, err := db.damagedPlans(x.ctx)
+	switch {
+	case err != nil:
+		x.damaged("plans", plain(err))
+	case len(damaged) > 0:
+		x.add("plans", CheckDamaged, "not what was written: %s", strings.Join(damaged, ", "))
+	default:
+		x.ok("plans", "items and trials of every run are as written")
+	}
+}
+
+func (x *examination) answers(db *DB) {
+	a, err := db.checkCalls(x.ctx)
+	older := ""
+	if a.unknown > 0 {
+		older = fmt.Sprintf("; of an older version, without checksum: %d", a.unknown)
+	}
+	switch {
+	case err != nil:
+		x.damaged("answers", plain(err))
+	case a.wrong > 0:
+		x.add("answers", CheckDamaged, "calls not as written: %d, such as %s%s", a.wrong, strings.Join(a.examples, ", "), older)
+	default:
+		x.add("answers", CheckOK, "calls as written: %d%s", a.right, older)
+	}
+}
+
+// permissions warns if others can read the prompts and answers.
+func (x *examination) permissions() {
+	if runtime.GOOS == "windows" {
+		return
+	}
+	info, err := os.Stat(x.path)
+	switch {
+	case err != nil:
+		x.damaged("permissions", err.Error())
+	case info.Mode().Perm()&0o077 != 0:
+		x.add("permissions", CheckWarning, "other users may have access (mode %04o): chmod 600 %s", info.Mode().Perm(), x.path)
+	case info.Mode().Perm()&0o600 != 0o600:
+		x.add("permissions", CheckWarning, "its owner cannot read and write it (mode %04o): chmod 600 %s", info.Mode().Perm(), x.path)
+	default:
+		x.add("permissions", CheckOK, "mode %04o", info.Mode().Perm())
+	}
+}
+
+// leastSpace is the free space below which a run may not end.
+const leastSpace = 256 << 20
+
+func (x *examination) space() {
+	free, ok := freeSpace(filepath.Dir(x.path))
+	switch {
+	case !ok:
+	case free < leastSpace:
+		x.add("space", CheckWarning, "only %d MB free: a run may not end", free>>20)
+	default:
+		x.add("space", CheckOK, "%d MB free", free>>20)
+	}
+}
