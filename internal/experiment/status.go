@@ -26,7 +26,7 @@ type Status struct {
 	Tokens      int                `json:"tokens"`
 	CostUSD     float64            `json:"cost_usd"`
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
-	Errors      []store.ErrorCount `json:"errors,omitempty"` // the most frequent ones of failed calls
+	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
 }
 
