@@ -8,7 +8,7 @@ import (
 // mostHeld limits the bytes that trials in progress hold, as their bench estimates
 // them. A trial that waits for a retry holds its prompts, so their number alone
 // does not bound memory.
-const mostHeld = 48 << 20
+const mostHeld = 32 << 20
 
 // A load is the memory that trials in progress hold.
 type load struct {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -76,6 +77,34 @@ func bm25(query []string, documents [][]string) []float64 {
 
 // words splits text into words.
 func words(s string) []string {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return anyWords(s)
+		}
+	}
+	return plainWords(s)
+}
+
+// plainWords is anyWords for ASCII, many times faster.
+func plainWords(s string) []string {
+	lower := strings.ToLower(s)
+	list := make([]string, 0, len(s)/5)
+	begin := -1 // of a word
+	for i := 0; i <= len(s); i++ {
+		inside := i < len(s) && (lower[i] >= 'a' && lower[i] <= 'z' || lower[i] >= '0' && lower[i] <= '9')
+		hump := inside && begin >= 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z'
+		if begin >= 0 && (!inside || hump) {
+			list = append(list, lower[begin:i])
+			begin = -1
+		}
+		if inside && begin < 0 {
+			begin = i
+		}
+	}
+	return list
+}
+
+func anyWords(s string) []string {
 	var spread strings.Builder
 	spread.Grow(len(s) + len(s)/16)
 	last := ' '
