@@ -84,7 +84,7 @@ func TestMistakes(t *testing.T) {
 		{"alpha of nothing", minimal("statistics: {alpha: 0}"),
 			`study.yaml:3:14: statistics.alpha: want more than 0, got 0`},
 		{"alpha of everything", minimal("statistics: {alpha: 1}"),
-			`study.yaml:3:14: statistics.alpha: want less than 1, got 1`},
+			`study.yaml:3:14: statistics.alpha: want less than 0.5, got 1`},
 		{"a negative wait", minimal("execution: {retries: [10s, -3s]}"),
 			`study.yaml:3:28: execution.retries[1]: want a duration such as 30s, 1m30s, or a number of seconds, not negative, got "-3s"`},
 		{"a wait without unit", minimal("execution: {timeout: 1 minute}"),
