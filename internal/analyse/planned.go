@@ -141,9 +141,12 @@ func (t tester) scored(f reading, m matched) (reading, error) {
 	return f, nil
 }
 
-// mostReach is the number of items above which the reach of a comparison is not
-// computed: it limits no rule of interest.
-const mostReach = 5000
+// Above mostReach items the reach of a comparison limits no rule of interest; above
+// fewPatterns clusters the number of ranks or signs does not.
+const (
+	mostReach   = 5000
+	fewPatterns = 20
+)
 
 // reach computes the most that the items of a comparison can show. A t interval has
 // no limit: it is as short as the scores are alike.
@@ -151,7 +154,7 @@ func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 	pooled := metric.Pooling == eval.RatioOfSums
 	if t.draft || t.q.NoReach || r.Stratum != nil || len(m.xs) > mostReach ||
 		math.IsInf(metric.Min, 0) || math.IsInf(metric.Max, 0) ||
-		!(pooled && metric.Binary || !pooled && (t.discrete() || m.binary())) {
+		!(pooled && metric.Binary || !pooled && (m.binary() || t.discrete() && r.Clusters <= fewPatterns)) {
 		return nil
 	}
 	best, worst := metric.Max, metric.Min
