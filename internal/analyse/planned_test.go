@@ -203,11 +203,6 @@ func TestRatesAtTheBoundary(t *testing.T) {
 	near(t, "high of the difference", d.High, high)
 }
 
-func tail(t, df float64) float64 {
-	p, _ := stats.TOST(t, 1, df, math.Inf(-1), 0, 0.05) // P(T > t)
-	return 1 - p.PHigh
-}
-
 // TestEqualRates: rates of the same outcomes have an interval of some width, with equal
 // and with other numbers of opportunities.
 func TestEqualRates(t *testing.T) {
