@@ -68,14 +68,19 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	if err := t.effect(r, m, robust); err != nil {
 		return err
 	}
-	deciding, failed, err := t.deciding(r, m, k)
+	deciding, failed, err := t.deciding(r, m, robust, k)
 	if err != nil {
 		return err
 	}
 	planned, alone := deciding, false
 	if m.clustered() && t.ignoresClusters() && r.Stratum == nil {
 		alone = true
-		if planned, err = t.method(r, m.unclustered()); err != nil {
+		items := m.unclustered()
+		byItem, err := stats.RatioDifference(items.numA, items.denA, items.numB, items.denB, t.level)
+		if err != nil {
+			return err
+		}
+		if planned, err = t.method(r, items, byItem); err != nil {
 			return err
 		}
 	}
@@ -109,7 +114,7 @@ func (t tester) ignoresClusters() bool {
 
 // deciding is the planned method, from the mixed model if it is that of all items.
 // A model that cannot be fitted has failed: nothing else decides in its place.
-func (t tester) deciding(r *Comparison, m matched, k contest) (f reading, failed bool, err error) {
+func (t tester) deciding(r *Comparison, m matched, robust stats.RatioDiff, k contest) (f reading, failed bool, err error) {
 	if model := t.fits[k.metric]; model != nil && r.Stratum == nil {
 		f, ok := model.read(r.A, r.B)
 		if !ok {
@@ -117,7 +122,7 @@ func (t tester) deciding(r *Comparison, m matched, k contest) (f reading, failed
 		}
 		return f, !ok, nil
 	}
-	f, err = t.method(r, m)
+	f, err = t.method(r, m, robust)
 	return f, false, err
 }
 
@@ -167,7 +172,7 @@ func (t tester) reach(r *Comparison, m matched, metric *eval.Metric) error {
 		into *Reading
 		data matched
 	}{{&out.BestA, m.constantA(best)}, {&out.WorstA, m.constantA(worst)}, {&out.BestB, back.constantA(best).reversed()},
-		{&out.WorstB, back.constantA(worst).reversed()}, {&out.Same, m.constantA(best).reversed().constantA(best)}} {
+		{&out.WorstB, back.constantA(worst).reversed()}, {&out.Same, back.constantA(best).reversed().constantA(best)}} {
 		f, err := t.extreme(r, c.data, m.binary(), pooled)
 		if err != nil {
 			return err
@@ -212,7 +217,7 @@ func (t tester) extreme(r *Comparison, m matched, binary, pooled bool) (reading,
 		}
 		return f, err
 	}
-	if f, err = t.method(r, m); err != nil {
+	if f, err = t.method(r, m, robust); err != nil {
 		return f, err
 	}
 	if !f.p.Defined() {
@@ -234,12 +239,9 @@ func (t tester) extreme(r *Comparison, m matched, binary, pooled bool) (reading,
 	return f, nil
 }
 
-// method performs the planned method with clusters as units.
-func (t tester) method(r *Comparison, m matched) (reading, error) {
-	robust, err := stats.RatioDifference(m.numA, m.denA, m.numB, m.denB, t.level)
-	if err != nil {
-		return reading{}, err
-	}
+// method performs the planned method with clusters as units; robust is their
+// cluster-robust difference.
+func (t tester) method(r *Comparison, m matched, robust stats.RatioDiff) (reading, error) {
 	ttest := byT("paired t-test over items", robust)
 	if m.clustered() {
 		ttest.method = "paired t-test, cluster-robust over " + text.Plural(robust.Clusters, "cluster", "clusters")
