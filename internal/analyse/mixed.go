@@ -150,7 +150,7 @@ func describe(r Model, m *stats.Mixed, level float64) (Model, error) {
 }
 
 // read reads the difference of two arms from the model. It is the model's estimate,
-// which includes items that only one of the arms has. It is not ok if there is none.
+// which includes items that only one of the arms has. ok is false if the model has no such difference.
 func (f *fit) read(a, b string) (_ reading, ok bool) {
 	sign := 1.0
 	p, ok := f.pairs[[2]string{a, b}]

@@ -23,7 +23,7 @@
 //     once a trial of the same arm has succeeded. Until then, rejected trials are
 //     held and not recorded. Five items of one arm in a row end the run, and so does
 //     an arm whose every trial was rejected.
-//   - A provider that nobody runs (connection refused, unknown host, invalid
+//   - A provider that cannot be reached (connection refused, unknown host, invalid
 //     certificate) ends the run at the third request if it has not answered in this
 //     session, else when a call has used its retries and no other was answered
 //     meanwhile. So does a pipeline that exits before its first answer.
