@@ -12,8 +12,8 @@ import (
 // judge can find.
 type Taxonomy struct {
 	// Task and Guidelines are shown to labellers and judges.
-	Task       string `json:"task,omitempty" jsonschema:"description=What is labelled\\, as in video prompts"`
-	Guidelines string `json:"guidelines,omitempty" jsonschema:"description=What a span is\\, and what should and should not be labelled"`
+	Task       string     `json:"task,omitempty" jsonschema:"description=What is labelled\\, as in video prompts"`
+	Guidelines string     `json:"guidelines,omitempty" jsonschema:"description=What a span is\\, and what should and should not be labelled"`
 	Categories []Category `json:"categories,omitempty" jsonschema:"description=Categories of roles (default: the nine of video prompts)"`
 	// Aliases map other names to roles.
 	Aliases     map[string]string `json:"aliases,omitempty" jsonschema:"description=Other names of roles\\, such as {camera.framing: shot.type}"`

@@ -7,6 +7,8 @@ import (
 	"math"
 	"slices"
 
+	jsonv2 "github.com/go-json-experiment/json"
+
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -303,4 +305,40 @@ func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span)
 		p.note("%s[%d]: index %d is out of range", kind, i, index)
 	}
 	return -1
+}
+
+// Recorded reads a judgement that another tool has stored. What it has parsed is
+// taken as it is, scores outside 1 to 5 included; anything else is parsed like an
+// answer.
+func Recorded(data []byte, t *label.Taxonomy, spans []label.Span) Parsed {
+	p := Parsed{Step: Enhanced, Raw: string(data)}
+	r := &p.Result
+	if err := jsonv2.Unmarshal(data, r); err != nil || r.MissedElements == nil || r.FalsePositives == nil || r.TaxonomyErrors == nil ||
+		r.GranularityErrors == nil || !finite(r.Scores) {
+		return Parse(string(data), t, spans)
+	}
+	if r.CategoryScores == nil {
+		r.CategoryScores = map[string]*CategoryScore{}
+	}
+	for _, c := range t.Categories {
+		if s := r.CategoryScores[c.Name]; s != nil && (s.Coverage == 0 || s.Precision == 0) {
+			r.CategoryScores[c.Name] = nil // absent: see categories
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.CategoryScores)) {
+		if !slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name }) {
+			p.note("unknown category %q skipped", name)
+			delete(r.CategoryScores, name)
+		}
+	}
+	if _, failed := r.Failure(); failed {
+		p.Step = None
+	}
+	p.settle(t, spans)
+	return p
+}
+
+func finite(s Scores) bool {
+	total := s.Total()
+	return !math.IsNaN(total) && !math.IsInf(total, 0)
 }

@@ -1,0 +1,463 @@
+// Package snapshot reads, writes, summarises and compares snapshots: one JSON file
+// with the results of a span labeller and of its judge, in the format of the tool
+// that the suite replaces. A snapshot comes without a run, so the package computes
+// the intervals that a run gets from its analysis.
+//
+// Results are read one by one, so that a snapshot need not fit into memory.
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+)
+
+// A Header is a snapshot without its results.
+type Header struct {
+	Timestamp   string         `json:"timestamp"`
+	PromptCount int            `json:"promptCount"`
+	SourceFile  string         `json:"sourceFile"`
+	JudgeModel  string         `json:"judgeModel"`
+	Summary     jsontext.Value `json:"summary,omitempty"` // as it was
+	Unknown     jsontext.Value `json:",unknown"`
+}
+
+// A Result is the result of one prompt. Offsets of spans are UTF-16 units, as in
+// JavaScript, until [Reader.Label] converts them.
+type Result struct {
+	PromptID    string         `json:"promptId"`
+	Input       string         `json:"input"`
+	Output      string         `json:"output"`
+	SpanCount   int            `json:"spanCount"`
+	Spans       []Span         `json:"spans"`
+	Meta        jsontext.Value `json:"meta"`
+	Metadata    jsontext.Value `json:"metadata,omitempty"`
+	JudgeResult jsontext.Value `json:"judgeResult"`
+	Error       *string        `json:"error"`
+	LatencyMS   float64        `json:"latencyMs"`
+	Unknown     jsontext.Value `json:",unknown"`
+}
+
+// A Span is a labelled span of a snapshot.
+type Span struct {
+	Text       string         `json:"text"`
+	Role       string         `json:"role"`
+	Confidence float64        `json:"confidence"`
+	Start      int            `json:"start"`
+	End        int            `json:"end"`
+	Section    string         `json:"section,omitempty"`
+	Unknown    jsontext.Value `json:",unknown"`
+}
+
+// A meta is what a labeller says of its work.
+type meta struct {
+	Source      string `json:"source"`
+	ClosedVocab int    `json:"closedVocab"`
+	OpenVocab   int    `json:"openVocab"`
+}
+
+// Text is the text that was labelled: the output of the prompt optimiser, or the
+// input if there is none.
+func (r *Result) Text() string { return cmp.Or(r.Output, r.Input) }
+
+// A Reader reads results by a study's taxonomy and sections.
+type Reader struct {
+	Taxonomy  *label.Taxonomy
+	Sectioner *label.Sectioner
+	Offsets   label.Unit // of spans; "" means UTF-16
+}
+
+// DefaultReader reads snapshots of video prompts.
+func DefaultReader() *Reader {
+	t := new(label.Taxonomy)
+	errTaxonomy := t.Complete()
+	s, errSections := label.NewSectioner(nil)
+	if err := errors.Join(errTaxonomy, errSections); err != nil {
+		panic("snapshot: " + err.Error()) // the defaults are constants
+	}
+	return &Reader{Taxonomy: t, Sectioner: s}
+}
+
+// Open opens a file, which may be compressed with gzip.
+func Open(path string) (io.ReadCloser, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening a snapshot: %w", err)
+	}
+	b := bufio.NewReaderSize(f, 1<<18)
+	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
+		z, err := gzip.NewReader(b)
+		if err != nil {
+			f.Close()
+			return nil, fmt.Errorf("%s: unpacking: %w", path, err)
+		}
+		return struct {
+			io.Reader
+			io.Closer
+		}{z, f}, nil
+	}
+	return struct {
+		io.Reader
+		io.Closer
+	}{b, f}, nil
+}
+
+// Is reports whether a file begins like a snapshot: an object with results or with
+// what a snapshot has before them.
+func Is(head []byte) bool {
+	d := jsontext.NewDecoder(bytes.NewReader(head))
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return false
+	}
+	for {
+		name, err := d.ReadToken()
+		if err != nil || name.Kind() != '"' {
+			return false
+		}
+		switch name.String() {
+		case "results", "judgeModel", "promptCount":
+			return true
+		}
+		if d.SkipValue() != nil {
+			return false
+		}
+	}
+}
+
+// batch is the number of results that are decoded together.
+const batch = 64
+
+// Each reads a snapshot and visits every result in order, already decoded. Results
+// are decoded by several goroutines; prepare is called in one of them, and its
+// value given to visit.
+func Each[T any](r io.Reader, name string, prepare func(*Result) T, visit func(index int, value T) error) (*Header, error) {
+	d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(false))
+	fail := func(what string, err error) error { return fmt.Errorf("%s: reading %s: %w", name, what, err) }
+	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
+		return nil, fail("a snapshot", cmp.Or(err, errors.New("want a JSON object with results")))
+	}
+	rest := map[string]jsontext.Value{}
+	found := false
+	for {
+		key, err := d.ReadToken()
+		if err != nil {
+			return nil, fail("a snapshot", err)
+		}
+		if key.Kind() == '}' {
+			break
+		}
+		field := key.String()
+		if field != "results" {
+			value, err := d.ReadValue()
+			if err != nil {
+				return nil, fail(field, err)
+			}
+			rest[field] = value.Clone()
+			continue
+		}
+		found = true
+		if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
+			return nil, fail("results", cmp.Or(err, errors.New("want a list")))
+		}
+		if err := each(d, name, prepare, visit); err != nil {
+			return nil, err
+		}
+	}
+	if !found {
+		return nil, fail("a snapshot", errors.New("there are no results: want timestamp, judgeModel, results and summary"))
+	}
+	data, err := json.Marshal(rest, json.Deterministic(true))
+	if err != nil {
+		return nil, fail("a snapshot", err)
+	}
+	h := new(Header)
+	if err := json.Unmarshal(data, h); err != nil {
+		return nil, fail("a snapshot", err)
+	}
+	return h, nil
+}
+
+// A work is a batch of results: raw, then decoded.
+type work[T any] struct {
+	first  int
+	raw    []byte // of all, one after the other
+	ends   []int
+	values []T
+	err    error
+	done   chan struct{}
+}
+
+func each[T any](d *jsontext.Decoder, name string, prepare func(*Result) T, visit func(int, T) error) error {
+	workers := runtime.GOMAXPROCS(0)
+	todo, order := make(chan *work[T], workers), make(chan *work[T], 2*workers)
+	for range workers {
+		go func() {
+			for w := range todo {
+				w.decode(name, prepare)
+				close(w.done)
+			}
+		}()
+	}
+	finished := make(chan error, 1)
+	stop := make(chan struct{})
+	go func() {
+		var failed error
+		for w := range order {
+			<-w.done
+			if failed != nil {
+				continue
+			}
+			for i, v := range w.values {
+				if failed = visit(w.first+i, v); failed != nil {
+					break
+				}
+			}
+			if failed = cmp.Or(failed, w.err); failed != nil {
+				close(stop)
+			}
+		}
+		finished <- failed
+	}()
+	read := func() error {
+		for n := 0; ; {
+			w := &work[T]{first: n, done: make(chan struct{})}
+			for len(w.ends) < batch && d.PeekKind() != ']' {
+				value, err := d.ReadValue()
+				if err != nil {
+					return fmt.Errorf("%s: reading results[%d]: %w", name, n, err)
+				}
+				w.raw = append(w.raw, value...)
+				w.ends = append(w.ends, len(w.raw))
+				n++
+			}
+			if len(w.ends) == 0 {
+				_, err := d.ReadToken()
+				return err
+			}
+			select {
+			case <-stop:
+				return nil
+			case order <- w:
+				todo <- w
+			}
+		}
+	}
+	err := read()
+	close(todo)
+	close(order)
+	return cmp.Or(<-finished, err)
+}
+
+func (w *work[T]) decode(name string, prepare func(*Result) T) {
+	start := 0
+	for i, end := range w.ends {
+		var r Result
+		if err := json.Unmarshal(w.raw[start:end], &r); err != nil {
+			w.err = fmt.Errorf("%s: results[%d]: %w", name, w.first+i, err)
+			return
+		}
+		w.values = append(w.values, prepare(&r))
+		start = end
+	}
+	w.raw = nil
+}
+
+// A File is a snapshot in memory.
+type File struct {
+	Header
+	Results []Result
+}
+
+// Read reads a whole snapshot.
+func Read(r io.Reader, name string) (*File, error) {
+	f := new(File)
+	h, err := Each(r, name, func(r *Result) Result { return *r }, func(_ int, r Result) error {
+		f.Results = append(f.Results, r)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	f.Header = *h
+	return f, nil
+}
+
+// Write writes a snapshot that the original tool accepts, with a new summary. What
+// was unknown when it was read is written again.
+func (f *File) Write(w io.Writer, s *Summary) error {
+	summary, err := s.over(f.Summary)
+	if err != nil {
+		return fmt.Errorf("writing a snapshot: %w", err)
+	}
+	out := struct {
+		Timestamp   string         `json:"timestamp"`
+		PromptCount int            `json:"promptCount"`
+		SourceFile  string         `json:"sourceFile"`
+		JudgeModel  string         `json:"judgeModel"`
+		Results     []Result       `json:"results"`
+		Summary     jsontext.Value `json:"summary"`
+		Unknown     jsontext.Value `json:",unknown"`
+	}{f.Timestamp, len(f.Results), f.SourceFile, f.JudgeModel, f.Results, summary, f.Unknown}
+	if err := json.MarshalWrite(w, out, json.Deterministic(true), jsontext.WithIndent("  ")); err != nil {
+		return fmt.Errorf("writing a snapshot: %w", err)
+	}
+	_, err = io.WriteString(w, "\n")
+	return err
+}
+
+// over merges the summary into an earlier one, whose unknown fields are kept.
+func (s *Summary) over(was jsontext.Value) (jsontext.Value, error) {
+	keys := map[string]jsontext.Value{}
+	if len(was) > 0 {
+		_ = json.Unmarshal(was, &keys) // a summary that is no object is replaced
+	}
+	own, err := json.Marshal(s, json.Deterministic(true))
+	if err != nil {
+		return nil, err
+	}
+	if keys == nil {
+		keys = map[string]jsontext.Value{}
+	}
+	if err := json.Unmarshal(own, &keys); err != nil {
+		return nil, err
+	}
+	return json.Marshal(keys, json.Deterministic(true))
+}
+
+// A State says what is known of a result.
+type State string
+
+// The states of a result.
+const (
+	Judged      State = "judged"
+	JudgeFailed State = "judge failed" // recorded as a judgement of zeros
+	NotJudged   State = "not judged"   // no judgement
+	Errored     State = "error"        // the labeller failed
+)
+
+// A Labelled is a result by a taxonomy: spans with offsets in code points and
+// sections, and the judgement.
+type Labelled struct {
+	Spans    []label.Span
+	Notes    []string // of spans: realigned, unaligned, else ""
+	Sections label.Sections
+	State    State
+	Why      string // the judge or the labeller failed
+	Verdict  verdict.Parsed
+	Known    bool // the sections were recorded
+}
+
+// Label reads a result by the taxonomy.
+func (d *Reader) Label(r *Result) Labelled {
+	text := r.Text()
+	ruler := label.NewRuler(text)
+	l := Labelled{Sections: d.recorded(r, ruler)}
+	l.Known = l.Sections != nil
+	if !l.Known {
+		l.Sections = d.Sectioner.Detect(ruler)
+	}
+	l.Spans, l.Notes = make([]label.Span, len(r.Spans)), make([]string, len(r.Spans))
+	for i, s := range r.Spans {
+		at := label.Span{Text: s.Text, Role: s.Role, Confidence: s.Confidence, Section: s.Section,
+			Start: ruler.Point(s.Start, cmp.Or(d.Offsets, label.UTF16)), End: ruler.Point(s.End, cmp.Or(d.Offsets, label.UTF16))}
+		l.Notes[i] = ruler.Place(&at)
+		if !slices.Contains(d.Sectioner.Names, at.Section) || l.Notes[i] != "" {
+			at.Section = d.Sectioner.Of(l.Sections, at.Start)
+		}
+		l.Spans[i] = at
+	}
+	switch {
+	case r.Error != nil && *r.Error != "":
+		l.State, l.Why = Errored, *r.Error
+	case len(r.JudgeResult) == 0 || r.JudgeResult.Kind() == 'n':
+		l.State, l.Why = NotJudged, "no judgement"
+	default:
+		l.Verdict = verdict.Recorded(r.JudgeResult, d.Taxonomy, l.Spans)
+		if why, failed := l.Verdict.Result.Failure(); failed {
+			l.State, l.Why = JudgeFailed, why
+		} else {
+			l.State = Judged
+		}
+	}
+	return l
+}
+
+// recorded are the sections of a result, as the original tool recorded them; nil
+// if it did not.
+func (d *Reader) recorded(r *Result, ruler *label.Ruler) label.Sections {
+	raw := r.section()
+	if raw == nil {
+		return nil
+	}
+	found := make(label.Sections, len(d.Sectioner.Names))
+	for i, name := range d.Sectioner.Names {
+		b := raw[name]
+		if b == nil {
+			continue
+		}
+		at := label.Boundary{Start: ruler.Point(b.Start, label.UTF16), End: ruler.Point(b.End, label.UTF16)}
+		if at.Start < 0 || at.End < at.Start {
+			return nil
+		}
+		found[i] = &at
+	}
+	if found[0] == nil {
+		return nil
+	}
+	return found
+}
+
+// section finds the sections of a result, in its metadata or beside them.
+func (r *Result) section() map[string]*label.Boundary {
+	var m struct {
+		Sections map[string]*label.Boundary `json:"sections"`
+	}
+	for _, raw := range []jsontext.Value{r.Metadata, r.Unknown} {
+		if len(raw) > 0 && raw.Kind() == '{' && json.Unmarshal(raw, &m) == nil && m.Sections != nil {
+			return m.Sections
+		}
+	}
+	return nil
+}
+
+func (r *Result) meta() (m meta) {
+	if len(r.Meta) > 0 && r.Meta.Kind() == '{' {
+		_ = json.Unmarshal(r.Meta, &m) // a labeller may say anything of itself
+	}
+	return m
+}
+
+// decodeOver decodes a summary over its defaults. Null and what is missing leave
+// them.
+func decodeOver(raw jsontext.Value, s *Summary) error {
+	keys := map[string]jsontext.Value{}
+	if len(raw) == 0 || raw.Kind() == 'n' {
+		return nil
+	}
+	if err := json.Unmarshal(raw, &keys); err != nil {
+		return fmt.Errorf("reading a summary: %w", err)
+	}
+	maps.DeleteFunc(keys, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
+	kept, err := json.Marshal(keys)
+	if err != nil {
+		return fmt.Errorf("reading a summary: %w", err)
+	}
+	if err := json.Unmarshal(kept, s); err != nil {
+		return fmt.Errorf("reading a summary: %w", err)
+	}
+	return nil
+}
