@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,8 +14,10 @@ import (
 type samples struct {
 	Arms   []string
 	List   []sample
-	Marked bool // some texts have marks
-	Ranked bool // best and worst of their arms
+	Marked bool       // some texts have marks of evidence
+	Key    []toneName // of marks with tones
+	tones  []int      // of Key
+	Ranked bool       // best and worst of their arms
 }
 
 // A sample is one trial shown in full.
@@ -30,10 +33,14 @@ type sample struct {
 	Pages []samplePage
 }
 
+// A toneName is the name of a tone in the key of marks.
+type toneName struct{ Class, Name string }
+
 // A samplePage is a page of the source: its excerpt, and the whole page if the
 // excerpt skips text.
 type samplePage struct {
 	Number int
+	Title  string // instead of the number
 	Pieces []piece
 	Whole  []segment
 }
@@ -46,7 +53,7 @@ func (b *builder) samples() section {
 		for _, x := range b.a.Samples {
 			if x.Show.Arm == arm {
 				shown.List = append(shown.List, b.sample(x, len(shown.List)+1))
-				shown.Marked = shown.Marked || len(x.Show.Pages) > 0
+				shown.add(x.Show.Pages)
 				shown.Ranked = shown.Ranked || x.Rank != ""
 			}
 		}
@@ -55,6 +62,25 @@ func (b *builder) samples() section {
 		s.Blocks = []block{{Prose: fmt.Sprintf("The best and worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other trial.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
 	}
 	return s
+}
+
+// add adds the marks of pages to the key.
+func (s *samples) add(pages []eval.ExhibitPage) {
+	for _, p := range pages {
+		toned := false
+		for _, m := range p.Marks {
+			if m.Tone == 0 {
+				continue
+			}
+			toned = true
+			name := toneName{toneClass(m.Tone), m.Kind}
+			at, found := slices.BinarySearchFunc(s.tones, m.Tone, cmp.Compare[int])
+			if !found {
+				s.tones, s.Key = slices.Insert(s.tones, at, m.Tone), slices.Insert(s.Key, at, name)
+			}
+		}
+		s.Marked = s.Marked || !toned && p.Title == ""
+	}
 }
 
 func (b *builder) sample(x analyse.Sample, number int) sample {
@@ -94,7 +120,7 @@ func (b *builder) tagsOf(id string) []string {
 
 func newSamplePage(p eval.ExhibitPage) samplePage {
 	segments := split(p.Text, p.Marks)
-	page := samplePage{Number: p.Number, Pieces: excerpt(segments)}
+	page := samplePage{Number: p.Number, Title: p.Title, Pieces: excerpt(segments)}
 	if slices.ContainsFunc(page.Pieces, func(p piece) bool { return p.Skipped > 0 }) {
 		page.Whole = segments
 	}

@@ -96,24 +96,30 @@ func DefaultReader() *Reader {
 func Open(path string) (io.ReadCloser, error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, fmt.Errorf("opening a snapshot: %w", err)
+		return nil, fmt.Errorf("opening spans: %w", err)
 	}
-	b := bufio.NewReaderSize(f, 1<<18)
-	if magic, _ := b.Peek(2); string(magic) == "\x1f\x8b" {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			f.Close()
-			return nil, fmt.Errorf("%s: unpacking: %w", path, err)
-		}
-		return struct {
-			io.Reader
-			io.Closer
-		}{z, f}, nil
+	r, err := Unpack(f)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return struct {
 		io.Reader
 		io.Closer
-	}{b, f}, nil
+	}{r, f}, nil
+}
+
+// Unpack unpacks what is compressed with gzip.
+func Unpack(r io.Reader) (io.Reader, error) {
+	b := bufio.NewReaderSize(r, 1<<18)
+	if magic, _ := b.Peek(2); string(magic) != "\x1f\x8b" { // too short is not compressed
+		return b, nil
+	}
+	z, err := gzip.NewReader(b)
+	if err != nil {
+		return nil, fmt.Errorf("unpacking: %w", err)
+	}
+	return z, nil
 }
 
 // Is reports whether a file begins like a snapshot: an object with results or with
@@ -460,4 +466,29 @@ func decodeOver(raw jsontext.Value, s *Summary) error {
 		return fmt.Errorf("reading a summary: %w", err)
 	}
 	return nil
+}
+
+// Metadata is what the original tool records of a text: its length, sections and
+// spans by section. Offsets are UTF-16.
+func (d *Reader) Metadata(text string, spans []label.Span, sections label.Sections) jsontext.Value {
+	r := label.NewRuler(text)
+	ranges, count := map[string]*label.Boundary{}, map[string]int{}
+	for i, name := range d.Sectioner.Names {
+		ranges[name], count[name] = nil, 0
+		if b := sections[i]; b != nil {
+			ranges[name] = &label.Boundary{Start: r.In(b.Start, label.UTF16), End: r.In(b.End, label.UTF16)}
+		}
+	}
+	for _, s := range spans {
+		count[s.Section]++
+	}
+	data, err := json.Marshal(struct {
+		PromptLength   int                        `json:"promptLength"`
+		Sections       map[string]*label.Boundary `json:"sections"`
+		SpansBySection map[string]int             `json:"spansBySection"`
+	}{r.In(r.Len(), label.UTF16), ranges, count}, json.Deterministic(true))
+	if err != nil {
+		panic("snapshot: " + err.Error()) // numbers always encode
+	}
+	return data
 }

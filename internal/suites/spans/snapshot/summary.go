@@ -161,16 +161,25 @@ type spanFact struct {
 // Entry takes what a tally needs from a result. It may be called from several
 // goroutines.
 func (d *Reader) Entry(r *Result) Entry {
-	l := d.Label(r)
-	e := Entry{ID: r.PromptID, State: l.State, Why: l.Why, labels: l, meta: r.meta()}
+	e := d.EntryOf(r.PromptID, r.Text(), d.Label(r))
+	e.meta = r.meta()
+	return e
+}
+
+// EntryOf is the entry of a labelled text that is no result of a snapshot.
+func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
+	e := Entry{ID: id, State: l.State, Why: l.Why, labels: l}
 	var flags []uint8
 	if l.State == Judged {
 		v := &l.Verdict.Result
 		e.Total, e.Errors = v.TotalScore, v.Entries()
 		flags = v.Flags(len(l.Spans))
-		text := r.Text()
+		ruler := label.NewRuler(text)
+		if l.Sections == nil {
+			l.Sections = d.Sectioner.Detect(ruler)
+		}
 		for _, m := range v.MissedElements {
-			e.missed = append(e.missed, d.sectionOf(text, m.Text, l.Sections))
+			e.missed = append(e.missed, d.sectionOf(text, m.Text, ruler, l.Sections))
 		}
 	}
 	e.spans = make([]spanFact, len(l.Spans))
@@ -187,7 +196,7 @@ func (d *Reader) Entry(r *Result) Entry {
 }
 
 // sectionOf is the section of the first occurrence of a text, in any case.
-func (d *Reader) sectionOf(text, part string, sections label.Sections) string {
+func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label.Sections) string {
 	part = strings.TrimSpace(part)
 	at := strings.Index(text, part)
 	if at < 0 {
@@ -198,7 +207,7 @@ func (d *Reader) sectionOf(text, part string, sections label.Sections) string {
 	if part == "" || at < 0 {
 		return Unknown
 	}
-	return d.Sectioner.Of(sections, label.NewRuler(text).Point(at, label.Bytes))
+	return d.Sectioner.Of(sections, ruler.Point(at, label.Bytes))
 }
 
 // Add adds a result.
