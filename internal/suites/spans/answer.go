@@ -90,14 +90,17 @@ func spanList(raw string) (list []json.RawMessage, repaired bool, err error) {
 	return *object.Spans, reading.Repaired, nil
 }
 
-// encodeAnswer is the answer with these spans.
+// encodeAnswer is the answer with these spans. A negative confidence is none.
 func encodeAnswer(spans []label.Span) []byte {
 	out := struct {
 		Spans []answerSpan `json:"spans"`
 	}{[]answerSpan{}}
 	for i := range spans {
 		s := &spans[i]
-		a := answerSpan{Text: s.Text, Role: s.Role, Confidence: &s.Confidence}
+		a := answerSpan{Text: s.Text, Role: s.Role}
+		if s.Confidence >= 0 {
+			a.Confidence = &s.Confidence
+		}
 		if s.Placed() {
 			a.Start, a.End = &s.Start, &s.End
 		}

@@ -346,7 +346,7 @@ func (b *Bench) recordedArm(p *kit.Planner, i int, e *Labeller) {
 		return
 	}
 	if missing := len(b.records) - known; missing > 0 {
-		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s of the study not in it: unscored for %s", e.Spans, text.Plural(missing, "text is", "texts are"), e.Name))
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s not in it: unscored for %s", e.Spans, text.Plural(missing, "text of the study is", "texts of the study are"), e.Name))
 	}
 	a.Hash = kit.Hash("spans", eval.HashOf(content).String(), string(e.Offsets), e.System).String()
 	if d.Format == format.Snapshot {

@@ -98,7 +98,7 @@ func (l *lexicon) label(text string) []label.Span {
 		for group := 1; group < len(l.roles); group++ {
 			if at[2*group] >= 0 {
 				a, b := r.Point(start, label.Bytes), r.Point(end, label.Bytes)
-				spans = append(spans, label.Span{Text: text[start:end], Role: l.roles[group], Confidence: 1, Start: a, End: b})
+				spans = append(spans, label.Span{Text: text[start:end], Role: l.roles[group], Confidence: -1, Start: a, End: b})
 				break
 			}
 		}

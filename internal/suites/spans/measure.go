@@ -187,7 +187,7 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 		}
 	}
 	if missing > 0 {
-		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s of gold not in it: counted as not labelled", predictedFile, text.Plural(missing, "text is", "texts are")))
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not in it: counted as not labelled", predictedFile, text.Plural(missing, "text of gold is", "texts of gold are")))
 	}
 	return nil
 }

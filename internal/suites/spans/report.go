@@ -176,7 +176,7 @@ func (b *Bench) confusionTable(arms []string, all map[string]*tallies) eval.Tabl
 
 // reliability draws the share of spans without an error by confidence.
 func reliability(arms []string, all map[string]*tallies) eval.Figure {
-	f := eval.Figure{Name: "reliability", Title: "Confidence and errors", Note: "Share of spans without an error, by the judge, at each stated confidence.", XTitle: "stated confidence", YTitle: "without an error", Joined: true}
+	f := eval.Figure{Name: "reliability", Title: "Confidence and errors", Note: "Share of spans without an error, by the judge, in ten bins of stated confidence.", XTitle: "stated confidence", YTitle: "without an error", Joined: true}
 	for _, arm := range arms {
 		c := all[arm].summary.ConfidenceAnalysis
 		if c == nil || len(c.Reliability) < 2 {
@@ -184,7 +184,7 @@ func reliability(arms []string, all map[string]*tallies) eval.Figure {
 		}
 		s := eval.Series{Name: arm}
 		for _, b := range c.Reliability {
-			s.Points = append(s.Points, eval.Point{X: eval.Number(b.Confidence), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: eval.Number(b.CILow), High: eval.Number(b.CIHigh), N: b.N}})
+			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: eval.Number(b.CILow), High: eval.Number(b.CIHigh), N: b.N}})
 		}
 		f.Series = append(f.Series, s)
 	}
