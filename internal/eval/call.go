@@ -52,6 +52,7 @@ type Request struct {
 	Provider  string // wire format: openai, openai_responses, anthropic, google, exec, http, outputs, simulated …
 	Endpoint  string // base URL, command or file; "" is the provider's own
 	Name      string // the provider's name of the model
+	Program   string // version of the external program that answers
 	System    string
 	Messages  []Message
 	Schema    *Schema
@@ -121,6 +122,7 @@ func (r *Request) Parts() []Part {
 	add("provider", r.Provider)
 	add("endpoint", r.Endpoint)
 	add("name", r.Name)
+	add("program", r.Program)
 	add("temperature", optionalFloat(r.Sampling.Temperature))
 	add("top_p", optionalFloat(r.Sampling.TopP))
 	if r.Sampling.Seed != nil {

@@ -183,6 +183,9 @@ func describe(a store.Amendment) (list []string) {
 			list = append(list, fmt.Sprintf("%s %s %s", noun, strings.Join(plan.Shorten(c.arms, 5), ", "), c.what))
 		}
 	}
+	for _, r := range a.Renamed {
+		list = append(list, fmt.Sprintf("arm %s is now %s", r[0], r[1]))
+	}
 	add(a.ItemsAdded, "item", "items", "added")
 	add(a.ItemsRemoved, "item", "items", "removed")
 	add(a.ItemsChanged, "item", "items", "changed")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -12,7 +13,8 @@ import (
 type Amendment struct {
 	Added   []string // arms
 	Removed []string
-	Changed []string // arms with another question: their trials are new
+	Changed []string    // arms with another question: their trials are new
+	Renamed [][2]string // arms that have another id now
 
 	ItemsAdded, ItemsRemoved, ItemsChanged int
 	// Trials that are new, came back with their answers, and left the plan.
@@ -42,6 +44,7 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.fill(p)
 		x.exec(`CREATE INDEX temp.next_by_trial ON next (item, arm, replicate)`)
 		x.adopt(old)
+		x.rename(&a)
 		x.compare(&a, was, items)
 		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
 		x.exec(`UPDATE trials SET place = n.place FROM temp.next n WHERE trials.run = ?
@@ -161,6 +164,24 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 	}
 }
 
+// rename gives arms that the new plan does not have the id of an arm that is new
+// there and asks the same.
+func (x *amending) rename(a *Amendment) {
+	pairs := x.names(`SELECT DISTINCT t.arm || char(0) || n.arm FROM trials t JOIN temp.next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
+		WHERE t.run = ? AND t.place >= 0 AND t.arm NOT IN (SELECT arm FROM temp.next)
+		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1`, x.run, x.run)
+	done := map[string]bool{}
+	for _, pair := range pairs {
+		was, now, _ := strings.Cut(pair, "\x00")
+		if done["was "+was] || done["now "+now] {
+			continue
+		}
+		done["was "+was], done["now "+now] = true, true
+		a.Renamed = append(a.Renamed, [2]string{was, now})
+		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
+	}
+}
+
 // compare finds out what differs between the plan and the new one.
 func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.Item) {
 	const (
@@ -189,13 +210,17 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
 }
 
-// Distrust makes the answers of arms unusable for a plan: their trials will be asked
-// again. The answers are kept.
-func (db *DB) Distrust(ctx context.Context, run *Run, arms []string) error {
+// Distrust makes the answers of trials unusable for a plan: the next one has new
+// trials in their place. The answers are kept.
+func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
-		for _, arm := range arms {
+		for _, t := range trials {
+			id, err := run.id(t)
+			if err != nil {
+				return err
+			}
 			// No plan has question -1.
-			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = -1 WHERE run = ? AND arm = ? AND place >= 0`, run.N, arm); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = -1 WHERE id = ?`, id); err != nil {
 				return err
 			}
 		}

@@ -215,9 +215,18 @@ type TrialScores struct {
 // Scores yields the scores of every scored trial of a run in plan order. Scores of
 // a whole case come with its first trial.
 func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
+	return db.scores(ctx, run, "1, 4")
+}
+
+// ScoresByItem yields the scores of Scores in the order of items, arms and replicates.
+func (db *DB) ScoresByItem(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
+	return db.scores(ctx, run, "2, 3, 4")
+}
+
+func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[TrialScores, error] {
 	return query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+`
 		UNION ALL SELECT t.place, t.item, t.arm, 0, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlan+`
-		ORDER BY 1, 4`, []any{run.N, run.N},
+		ORDER BY `+order, []any{run.N, run.N},
 		func(rows *sql.Rows) (s TrialScores, err error) {
 			var place int64
 			var data string
@@ -230,6 +239,13 @@ func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error
 			}
 			return s, err
 		})
+}
+
+// ScoredArms lists the arms with scores.
+func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
+	return collect(query(ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, []any{run.N}, func(rows *sql.Rows) (arm string, err error) {
+		return arm, rows.Scan(&arm)
+	}))
 }
 
 // ArmCalls sums calls by arm and stage, ordered by both.
