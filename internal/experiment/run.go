@@ -194,7 +194,7 @@ func describe(a store.Amendment) (list []string) {
 	}
 	if len(list) > 0 {
 		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
-		add(a.Back, "trial came back", "trials came back", "with its answers")
+		add(a.Back, "trial came", "trials came", "back with answers")
 	}
 	return list
 }

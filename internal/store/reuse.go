@@ -111,6 +111,43 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 	return true, nil
 }
 
+// Answered reports which trials of a plan have an outcome in a run, by sequence
+// number: with the same question, whether or not they are in the run's own plan, and
+// whatever the name of their arm was.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]bool, error) {
+	type row struct {
+		eval.Trial
+		question int64
+	}
+	done := make([]bool, p.Len())
+	for r, err := range query(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		if seq, ok := p.Seq(r.Trial); ok {
+			done[seq] = done[seq] || p.Question(seq) == r.question
+			continue
+		}
+		for _, arm := range arms {
+			if seq, ok := p.Seq(eval.Trial{Item: r.Item, Arm: arm, Replicate: r.Replicate}); ok && p.Question(seq) == r.question {
+				done[seq] = true
+				break
+			}
+		}
+	}
+	return done, nil
+}
+
+// Answer returns a stored answer to a request.
+func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step string) (eval.Response, bool, error) {
+	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.key = ? AND c.stage = ? AND c.step = ? AND c.error_kind = '' AND c.source IS NULL LIMIT 1`, key, string(stage), step) {
+		return c.Response, err == nil, err
+	}
+	return eval.Response{}, false, nil
+}
+
 // Reused counts the answers that the trials of a run's plan took, by run.
 func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
 	return collect(query(ctx, db, `SELECT r.id, count(*), coalesce(sum(c.cost_usd), 0) FROM `+planned+`calls c ON c.trial = t.id
