@@ -179,6 +179,9 @@ func (x *amending) rename(a *Amendment) {
 		done["was "+was], done["now "+now] = true, true
 		a.Renamed = append(a.Renamed, [2]string{was, now})
 		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
+		// An arm of that name may have left the plan with the same trials.
+		x.exec(`UPDATE trials SET question = -1 WHERE id IN (SELECT id FROM (
+			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question <> -1) WHERE n > 1)`, x.run, now)
 	}
 }
 
