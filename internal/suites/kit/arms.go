@@ -31,7 +31,8 @@ type Outside struct {
 	// Watch and Version tell the program behind exec or http apart from a changed one.
 	Watch   []string `json:"watch,omitempty" jsonschema:"description=files and folders of the pipeline's program\\, as patterns: if one changes\\, the arm is asked anew; the files that the command names are watched by default"`
 	Version string   `json:"version,omitempty" jsonschema:"description=version of the pipeline's program: if it changes\\, the arm is asked anew"`
-	Run     string   `json:"run,omitempty" jsonschema:"pattern=^[^:]+:.+$,description=RUN:ARM: the answers of an arm of another run in the same store" jsonschema_extras:"errorMessage=want the id of a run and an arm of it\\, such as contracts-1:heuristic"`
+	Run     string   `json:"run,omitempty" jsonschema:"description=the answers of another run in the same store: its id\\, with the arm under arm:\\, or RUN:ARM"`
+	Arm     string   `json:"arm,omitempty" jsonschema:"description=arm of the run under run:"`
 }
 
 // Given reports whether the arm is an external pipeline.
@@ -39,7 +40,15 @@ func (o Outside) Given() bool { return len(Given(o)) > 0 }
 
 // given lists the keys that are set.
 func (o Outside) given() []Way {
-	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.Run}}
+	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.source()}}
+}
+
+// source returns the run and its arm as RUN:ARM.
+func (o Outside) source() string {
+	if o.Arm == "" {
+		return o.Run
+	}
+	return o.Run + ":" + o.Arm
 }
 
 // An Arm is an arm with its model or pipeline, if any.
@@ -217,6 +226,10 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 // command or URL with the version of its program, or the content of the answer file.
 func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
+	if run, arm, ok := strings.Cut(way.Value, ":"); way.Key == kindRun && (!ok || run == "" || arm == "") {
+		p.Fault(p.Key(i)+"."+kindRun, "%q: want the id of a run and an arm of it, such as run: contracts-1 with arm: heuristic", way.Value)
+		return Arm{}, false
+	}
 	a := Arm{Target: way.Value, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
 	content := way.Value
 	if way.Key == kindOutputs {
