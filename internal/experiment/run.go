@@ -124,12 +124,11 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		changed[id] = true
 	}
 	moved := moves(r.Treatment, x.treatment)
-	a, err := db.Amend(ctx, r, now, x.Bench.Items(), x.Plan, func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] })
-	if err != nil {
-		return nil, err
-	}
-	run.Changed = strings.Join(append(describe(a), moved...), "; ")
-	return run, run.recordChange(ctx, a)
+	_, err = db.Amend(ctx, r, now, x.Bench.Items(), x.Plan, func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }, func(a store.Amendment) []store.Event {
+		run.Changed = strings.Join(append(describe(a), moved...), "; ")
+		return x.history(run.Changed, a)
+	})
+	return run, err
 }
 
 // The kinds of event in the history of a run.
@@ -139,29 +138,23 @@ const (
 	lateEvent = "late arm" // the note is its id
 )
 
-// recordChange adds a change of the plan to the history. Arms that came after results
+// history returns the events of a change of the plan. Arms that came after results
 // had been shown are named, because their comparisons were not planned.
-func (r *Run) recordChange(ctx context.Context, a store.Amendment) error {
-	if r.Changed == "" {
+func (x *Experiment) history(changed string, a store.Amendment) []store.Event {
+	if changed == "" {
 		return nil
 	}
-	note := fmt.Sprintf("%s; %s then", r.Changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
+	note := fmt.Sprintf("%s; %s then", changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
 	if a.Seen {
 		note += ", and results had been shown"
 	}
-	events := []store.Event{{What: planEvent, Note: note}}
+	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
 	if a.Seen {
 		for _, arm := range slices.Concat(a.Added, a.Changed) {
-			events = append(events, store.Event{What: lateEvent, Note: arm})
+			events = append(events, store.Event{At: x.env.Now(), What: lateEvent, Note: arm})
 		}
 	}
-	for _, e := range events {
-		e.At = r.env.Now()
-		if err := r.db.AddEvent(ctx, r.Record, e); err != nil {
-			return err
-		}
-	}
-	return nil
+	return events
 }
 
 // describe lists how a plan changed.

@@ -27,8 +27,9 @@ type Amendment struct {
 // answers, also those that left the plan earlier; others are appended. Trials that p
 // does not have leave the plan and keep theirs. now has the study, overrides,
 // treatment and replicates of the plan. The trials of a store of an older format
-// have the question of p if old says so.
-func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p Plan, old func(eval.Trial) bool) (a Amendment, err error) {
+// have the question of p if old says so. The events that history makes of the amendment
+// are recorded with it.
+func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p Plan, old func(eval.Trial) bool, history func(Amendment) []Event) (a Amendment, err error) {
 	a.Seen = run.Analysed
 	was, err := db.Items(ctx, run)
 	if err != nil {
@@ -61,6 +62,11 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		}
 		if x.err == nil {
 			x.err = sumPlan(ctx, tx, run.N)
+		}
+		for _, e := range history(a) {
+			if x.err == nil {
+				x.err = addEvent(ctx, tx, run, e)
+			}
 		}
 		return x.err
 	})

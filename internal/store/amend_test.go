@@ -24,6 +24,8 @@ func planOf(t require, items []eval.Item, arms []eval.Arm, replicates int) *plan
 	return p
 }
 
+func unrecorded(store.Amendment) []store.Event { return nil }
+
 type require interface{ Fatal(args ...any) }
 
 // Whatever a plan becomes, its trials are read in its order, each with an answer to its
@@ -67,7 +69,7 @@ func TestAmend(t *testing.T) {
 			if r == nil {
 				r, err = db.CreateRun(ctx, now, items, p)
 			} else {
-				_, err = db.Amend(ctx, r, now, items, p, func(eval.Trial) bool { return false })
+				_, err = db.Amend(ctx, r, now, items, p, func(eval.Trial) bool { return false }, unrecorded)
 			}
 			if err != nil {
 				rt.Fatal(err)
@@ -172,7 +174,7 @@ func TestAmendments(t *testing.T) {
 		{"another name", items(2, 1), []eval.Arm{renamed}, store.Amendment{Renamed: [][2]string{{"a", "a@m"}}, Done: 2, Seen: true}},
 	} {
 		p = planOf(t, step.items, step.arms, 1)
-		got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, step.items, p, func(eval.Trial) bool { return false })
+		got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, step.items, p, func(eval.Trial) bool { return false }, unrecorded)
 		if err != nil {
 			t.Fatal(err)
 		}

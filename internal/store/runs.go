@@ -265,9 +265,13 @@ type Event struct {
 
 // AddEvent appends to the run's history.
 func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
-	_, err := db.sql.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
+	return db.change(ctx, func(tx *sql.Tx) error { return addEvent(ctx, tx, run, e) })
+}
+
+func addEvent(ctx context.Context, tx *sql.Tx, run *Run, e Event) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
 		run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
-	return explain(db.path, err)
+	return err
 }
 
 // Events lists the run's history, oldest first.
