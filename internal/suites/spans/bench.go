@@ -3,6 +3,7 @@ package spans
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/spans/format"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -34,8 +36,9 @@ type Bench struct {
 	arms      []*arm
 	byArm     map[string]*arm
 	judge     *study.Model // nil for studies without a judge
-	trusted   bool         // whether the judge's verdicts count
-	untrusted string       // why not
+	judging   judging
+	trusted   bool   // whether the judge's verdicts count
+	untrusted string // why not
 	human     map[[2]string][]byte
 	warnings  []string
 }
@@ -44,6 +47,12 @@ type Bench struct {
 type record struct {
 	format.Doc
 	gold []span.Span // of texts with gold
+}
+
+// judging is what every request to the judge has.
+type judging struct {
+	system string
+	schema json.RawMessage
 }
 
 type arm struct {
@@ -89,6 +98,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	for i := range s.Models {
 		if s.Models[i].ID == s.JudgeModel {
 			b.judge = &s.Models[i]
+			b.judging = judging{verdict.System(b.taxonomy), verdict.Schema(b.taxonomy)}
 		}
 	}
 	b.plan(f, s, &errs)

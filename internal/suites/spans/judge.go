@@ -63,9 +63,9 @@ func (a *arm) judged(id string, reader *snapshot.Reader) []eval.Verdict {
 
 func (b *Bench) judgeRequest(r *record, spans []label.Span) eval.Request {
 	q := kit.RequestTo(b.judge)
-	q.Item, q.System = r.ID, verdict.System(b.taxonomy)
+	q.Item, q.System = r.ID, b.judging.system
 	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
-	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: verdict.Schema(b.taxonomy)},
+	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.judging.schema},
 		eval.Tool{Name: "report_judgement", Description: "Reports the judgement of the spans."})
 	right := func() string { return string(b.foreseen(r, spans).Encode()) }
 	if b.judge.Provider == kit.SimulatedProvider {
