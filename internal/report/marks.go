@@ -90,7 +90,9 @@ func split(text string, marks []eval.Mark) []segment {
 				if m.Fault != "" {
 					s.Faults = append(s.Faults, m.Fault)
 				}
-				if m.End == end {
+				if m.End == end && m.Fault != "" {
+					s.Labels = append(s.Labels, m.Label+" ✗")
+				} else if m.End == end {
 					s.Labels = append(s.Labels, m.Label)
 				}
 			} else if m.Start <= start && end <= m.End {

@@ -31,6 +31,9 @@ type sample struct {
 	Why   string // there is no answer
 	Rows  *table
 	Pages []samplePage
+	// TextFirst says that the pages come before the rows: they have titles, and are
+	// what the rows are about.
+	TextFirst bool
 }
 
 // A toneName is the name of a tone in the key of marks.
@@ -105,6 +108,7 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 	}
 	for _, p := range x.Show.Pages {
 		s.Pages = append(s.Pages, newSamplePage(p))
+		s.TextFirst = s.TextFirst || p.Title != ""
 	}
 	return s
 }
@@ -130,7 +134,12 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 // exhibitTable shows gold beside the answer for each unit, with a column for each
 // metric with a score.
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
+	// Items without gold have no column for it.
+	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
 	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
+	if !gold {
+		t.Columns = slices.Delete(t.Columns, 1, 2)
+	}
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
 		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
@@ -140,6 +149,9 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
 			row[2].Detail = []string{"“" + r.Quote + "”"}
+		}
+		if !gold {
+			row = slices.Delete(row, 1, 2)
 		}
 		for _, name := range metrics {
 			row = append(row, unitScore(r.Scores, name, &t.Notes))

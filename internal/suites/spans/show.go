@@ -69,15 +69,17 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: g.Text, Gold: g.Role, Note: "not labelled"})
 	}
 	for _, m := range missed {
-		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: m.Text, Gold: m.ExpectedRole, Note: "missed, by the judge: " + m.Severity})
+		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: m.Text, Note: fmt.Sprintf("missed, by the judge: %s, %s", m.ExpectedRole, m.Severity)})
 	}
 	x.Pages = append(x.Pages, b.page(1, "Labelled spans", r.Text, a.spans, problems))
 	if r.Labelled {
 		x.Pages = append(x.Pages, b.page(2, "Gold", r.Text, r.Spans, nil))
 	}
+	var said []string
 	for _, v := range t.Verdicts {
-		x.Steps = append(x.Steps, eval.ExhibitStep{Name: strings.TrimSpace(string(v.Source) + " " + v.By), Text: cmp.Or(v.Err, notesOf(&j), string(v.Data))})
+		said = append(said, v.By+": "+cmp.Or(v.Err, notesOf(&j), string(v.Data)))
 	}
+	x.Lead = strings.Join(said, "\n")
 	return x, nil
 }
 
@@ -102,7 +104,11 @@ func (b *Bench) problems(j *judgement, n int) ([][]string, []verdict.Missed) {
 		add(e.SpanIndex, "wrong role: %s expected", e.ExpectedRole)
 	}
 	for _, e := range v.GranularityErrors {
-		add(e.SpanIndex, "%s: %s", e.Issue, e.Suggestion)
+		if e.Suggestion == "" {
+			add(e.SpanIndex, "%s", strings.ReplaceAll(e.Issue, "_", " "))
+		} else {
+			add(e.SpanIndex, "%s: %s", strings.ReplaceAll(e.Issue, "_", " "), e.Suggestion)
+		}
 	}
 	return all, v.MissedElements
 }

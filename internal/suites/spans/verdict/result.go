@@ -6,6 +6,7 @@
 package verdict
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -83,6 +84,22 @@ type Granularity struct {
 	Text       string `json:"text"`
 	Issue      string `json:"issue"`
 	Suggestion string `json:"suggestion"`
+}
+
+// UnmarshalJSON also reads the key reason, which real judges use for the issue.
+func (g *Granularity) UnmarshalJSON(data []byte) error {
+	var w struct {
+		SpanIndex  int    `json:"spanIndex"`
+		Text       string `json:"text"`
+		Issue      string `json:"issue"`
+		Reason     string `json:"reason"`
+		Suggestion string `json:"suggestion"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*g = Granularity{w.SpanIndex, w.Text, cmp.Or(w.Issue, w.Reason), w.Suggestion}
+	return nil
 }
 
 // A CategoryScore has two scores from 1 to 5.
