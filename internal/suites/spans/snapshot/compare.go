@@ -52,7 +52,7 @@ func (d *Reader) ReadSide(r io.Reader, name string) (*Side, error) {
 	s := &Side{Name: name, entries: map[string]outcome{}}
 	t := d.NewTally()
 	var err error
-	s.Header, err = Each(r, name, d.Entry, func(i int, e Entry) error {
+	s.Header, err = read(r, name, decodeBrief, d.entry, func(i int, e Entry) error {
 		if e.ID == "" {
 			return fmt.Errorf("%s: results[%d] has no promptId", name, i)
 		}

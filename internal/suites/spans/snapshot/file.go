@@ -18,6 +18,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -61,6 +62,36 @@ type Span struct {
 	End        int            `json:"end"`
 	Section    string         `json:"section,omitempty"`
 	Unknown    jsontext.Value `json:",unknown"`
+}
+
+// A brief is what a summary needs of a result. It is decoded without the rest in
+// half the time, if every part has its usual type.
+type brief struct {
+	PromptID string                     `json:"promptId"`
+	Input    string                     `json:"input"`
+	Output   string                     `json:"output"`
+	Spans    []briefSpan                `json:"spans"`
+	Meta     meta                       `json:"meta"`
+	Metadata kept                       `json:"metadata"`
+	Sections map[string]*label.Boundary `json:"sections"`
+	Judge    *verdict.Result            `json:"judgeResult"`
+	Error    *string                    `json:"error"`
+
+	raw jsontext.Value // of the judgement, if Judge is nil
+}
+
+type briefSpan struct {
+	Text       string  `json:"text"`
+	Role       string  `json:"role"`
+	Confidence float64 `json:"confidence"`
+	Start      int     `json:"start"`
+	End        int     `json:"end"`
+	Section    string  `json:"section"`
+}
+
+// kept is the metadata of a result.
+type kept struct {
+	Sections map[string]*label.Boundary `json:"sections"`
 }
 
 // A meta is what a labeller says of its work.
@@ -151,7 +182,11 @@ const batch = 64
 // are decoded by several goroutines; prepare is called in one of them, and its
 // value given to visit.
 func Each[T any](r io.Reader, name string, prepare func(*Result) T, visit func(index int, value T) error) (*Header, error) {
-	d := jsontext.NewDecoder(r, jsontext.AllowDuplicateNames(false))
+	return read(r, name, decodeResult, prepare, visit)
+}
+
+func read[R, T any](r io.Reader, name string, decode func([]byte) (R, error), prepare func(R) T, visit func(index int, value T) error) (*Header, error) {
+	d := jsontext.NewDecoder(r)
 	fail := func(what string, err error) error { return fmt.Errorf("%s: reading %s: %w", name, what, err) }
 	if t, err := d.ReadToken(); err != nil || t.Kind() != '{' {
 		return nil, fail("a snapshot", cmp.Or(err, errors.New("want a JSON object with results")))
@@ -179,8 +214,27 @@ func Each[T any](r io.Reader, name string, prepare func(*Result) T, visit func(i
 		if t, err := d.ReadToken(); err != nil || t.Kind() != '[' {
 			return nil, fail("results", cmp.Or(err, errors.New("want a list")))
 		}
-		if err := each(d, name, prepare, visit); err != nil {
+		all := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(bytes.Clone(d.UnreadBuffer())), r), 1<<18)
+		if err := each(&splitter{all, true}, name, decode, prepare, visit); err != nil {
 			return nil, err
+		}
+		// The rest of the object, as an object of its own.
+		c, err := (&splitter{r: all}).skip()
+		if err != nil {
+			return nil, fail("a snapshot", err)
+		}
+		r = all
+		switch c {
+		case ',':
+			r = io.MultiReader(strings.NewReader("{"), all)
+		case '}':
+			r = strings.NewReader("{}")
+		default:
+			return nil, fail("a snapshot", errors.New("want a comma or the end of the object after results"))
+		}
+		d = jsontext.NewDecoder(r)
+		if _, err := d.ReadToken(); err != nil {
+			return nil, fail("a snapshot", err)
 		}
 	}
 	if !found {
@@ -207,13 +261,13 @@ type work[T any] struct {
 	done   chan struct{}
 }
 
-func each[T any](d *jsontext.Decoder, name string, prepare func(*Result) T, visit func(int, T) error) error {
+func each[R, T any](in *splitter, name string, decode func([]byte) (R, error), prepare func(R) T, visit func(int, T) error) error {
 	workers := runtime.GOMAXPROCS(0)
 	todo, order := make(chan *work[T], workers), make(chan *work[T], 2*workers)
 	for range workers {
 		go func() {
 			for w := range todo {
-				w.decode(name, prepare)
+				w.err = decodeAll(w, name, decode, prepare)
 				close(w.done)
 			}
 		}()
@@ -241,24 +295,30 @@ func each[T any](d *jsontext.Decoder, name string, prepare func(*Result) T, visi
 	read := func() error {
 		for n := 0; ; {
 			w := &work[T]{first: n, done: make(chan struct{})}
-			for len(w.ends) < batch && d.PeekKind() != ']' {
-				value, err := d.ReadValue()
+			done := false
+			for len(w.ends) < batch {
+				var err error
+				w.raw, err = in.next(w.raw)
+				if done = errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF); done {
+					break
+				}
 				if err != nil {
 					return fmt.Errorf("%s: reading results[%d]: %w", name, n, err)
 				}
-				w.raw = append(w.raw, value...)
 				w.ends = append(w.ends, len(w.raw))
 				n++
 			}
 			if len(w.ends) == 0 {
-				_, err := d.ReadToken()
-				return err
+				return nil
 			}
 			select {
 			case <-stop:
 				return nil
 			case order <- w:
 				todo <- w
+			}
+			if done {
+				return nil
 			}
 		}
 	}
@@ -268,18 +328,38 @@ func each[T any](d *jsontext.Decoder, name string, prepare func(*Result) T, visi
 	return cmp.Or(<-finished, err)
 }
 
-func (w *work[T]) decode(name string, prepare func(*Result) T) {
+func decodeAll[R, T any](w *work[T], name string, decode func([]byte) (R, error), prepare func(R) T) error {
 	start := 0
 	for i, end := range w.ends {
-		var r Result
-		if err := json.Unmarshal(w.raw[start:end], &r); err != nil {
-			w.err = fmt.Errorf("%s: results[%d]: %w", name, w.first+i, err)
-			return
+		r, err := decode(w.raw[start:end])
+		if err != nil {
+			return fmt.Errorf("%s: results[%d]: %w", name, w.first+i, err)
 		}
-		w.values = append(w.values, prepare(&r))
+		w.values = append(w.values, prepare(r))
 		start = end
 	}
 	w.raw = nil
+	return nil
+}
+
+// decodeResult decodes a whole result.
+func decodeResult(data []byte) (*Result, error) {
+	r := new(Result)
+	return r, json.Unmarshal(data, r)
+}
+
+// decodeBrief decodes what a summary needs, or the whole result if a part has
+// another type than usual.
+func decodeBrief(data []byte) (*brief, error) {
+	b := new(brief)
+	if err := json.Unmarshal(data, b, jsontext.AllowDuplicateNames(true)); err == nil && (b.Judge == nil || b.Judge.Complete()) {
+		return b, nil
+	}
+	r, err := decodeResult(data)
+	if err != nil {
+		return nil, err
+	}
+	return r.brief(), nil
 }
 
 // A File is a snapshot in memory.
@@ -368,18 +448,19 @@ type Labelled struct {
 }
 
 // Label reads a result by the taxonomy.
-func (d *Reader) Label(r *Result) Labelled {
-	text := r.Text()
-	ruler := label.NewRuler(text)
+func (d *Reader) Label(r *Result) Labelled { return d.label(r.brief()) }
+
+func (d *Reader) label(r *brief) Labelled {
+	ruler := label.NewRuler(r.text())
 	l := Labelled{Sections: d.recorded(r, ruler)}
 	l.Known = l.Sections != nil
 	if !l.Known {
 		l.Sections = d.Sectioner.Detect(ruler)
 	}
 	l.Spans, l.Notes = make([]label.Span, len(r.Spans)), make([]string, len(r.Spans))
+	unit := cmp.Or(d.Offsets, label.UTF16)
 	for i, s := range r.Spans {
-		at := label.Span{Text: s.Text, Role: s.Role, Confidence: s.Confidence, Section: s.Section,
-			Start: ruler.Point(s.Start, cmp.Or(d.Offsets, label.UTF16)), End: ruler.Point(s.End, cmp.Or(d.Offsets, label.UTF16))}
+		at := label.Span{Text: s.Text, Role: s.Role, Confidence: s.Confidence, Section: s.Section, Start: ruler.Point(s.Start, unit), End: ruler.Point(s.End, unit)}
 		l.Notes[i] = ruler.Place(&at)
 		if !slices.Contains(d.Sectioner.Names, at.Section) || l.Notes[i] != "" {
 			at.Section = d.Sectioner.Of(l.Sections, at.Start)
@@ -389,10 +470,14 @@ func (d *Reader) Label(r *Result) Labelled {
 	switch {
 	case r.Error != nil && *r.Error != "":
 		l.State, l.Why = Errored, *r.Error
-	case len(r.JudgeResult) == 0 || r.JudgeResult.Kind() == 'n':
+	case r.Judge == nil && (len(r.raw) == 0 || r.raw.Kind() == 'n'):
 		l.State, l.Why = NotJudged, "no judgement"
 	default:
-		l.Verdict = verdict.Recorded(r.JudgeResult, d.Taxonomy, l.Spans)
+		if r.Judge != nil {
+			l.Verdict = verdict.Taken(r.Judge, d.Taxonomy, l.Spans)
+		} else {
+			l.Verdict = verdict.Recorded(r.raw, d.Taxonomy, l.Spans)
+		}
 		if why, failed := l.Verdict.Result.Failure(); failed {
 			l.State, l.Why = JudgeFailed, why
 		} else {
@@ -402,10 +487,35 @@ func (d *Reader) Label(r *Result) Labelled {
 	return l
 }
 
-// recorded are the sections of a result, as the original tool recorded them; nil
-// if it did not.
-func (d *Reader) recorded(r *Result, ruler *label.Ruler) label.Sections {
-	raw := r.section()
+// brief is the part of a result that labels and summaries need. What has another
+// type than usual counts as missing.
+func (r *Result) brief() *brief {
+	b := &brief{PromptID: r.PromptID, Input: r.Input, Output: r.Output, raw: r.JudgeResult, Error: r.Error}
+	for _, s := range r.Spans {
+		b.Spans = append(b.Spans, briefSpan{s.Text, s.Role, s.Confidence, s.Start, s.End, s.Section})
+	}
+	if json.Unmarshal(r.Meta, &b.Meta) != nil {
+		b.Meta = meta{}
+	}
+	if json.Unmarshal(r.Metadata, &b.Metadata) != nil {
+		b.Metadata = kept{}
+	}
+	var beside kept
+	if json.Unmarshal(r.Unknown, &beside) == nil {
+		b.Sections = beside.Sections
+	}
+	return b
+}
+
+func (b *brief) text() string { return cmp.Or(b.Output, b.Input) }
+
+// recorded are the sections of a result, as the original tool recorded them in its
+// metadata or beside it; nil if it did not.
+func (d *Reader) recorded(r *brief, ruler *label.Ruler) label.Sections {
+	raw := r.Metadata.Sections
+	if raw == nil {
+		raw = r.Sections
+	}
 	if raw == nil {
 		return nil
 	}
@@ -425,26 +535,6 @@ func (d *Reader) recorded(r *Result, ruler *label.Ruler) label.Sections {
 		return nil
 	}
 	return found
-}
-
-// section finds the sections of a result, in its metadata or beside them.
-func (r *Result) section() map[string]*label.Boundary {
-	var m struct {
-		Sections map[string]*label.Boundary `json:"sections"`
-	}
-	for _, raw := range []jsontext.Value{r.Metadata, r.Unknown} {
-		if len(raw) > 0 && raw.Kind() == '{' && json.Unmarshal(raw, &m) == nil && m.Sections != nil {
-			return m.Sections
-		}
-	}
-	return nil
-}
-
-func (r *Result) meta() (m meta) {
-	if len(r.Meta) > 0 && r.Meta.Kind() == '{' {
-		_ = json.Unmarshal(r.Meta, &m) // a labeller may say anything of itself
-	}
-	return m
 }
 
 // decodeOver decodes a summary over its defaults. Null and what is missing leave

@@ -160,9 +160,11 @@ type spanFact struct {
 
 // Entry takes what a tally needs from a result. It may be called from several
 // goroutines.
-func (d *Reader) Entry(r *Result) Entry {
-	e := d.EntryOf(r.PromptID, r.Text(), d.Label(r))
-	e.meta = r.meta()
+func (d *Reader) Entry(r *Result) Entry { return d.entry(r.brief()) }
+
+func (d *Reader) entry(r *brief) Entry {
+	e := d.EntryOf(r.PromptID, r.text(), d.label(r))
+	e.meta = r.Meta
 	return e
 }
 

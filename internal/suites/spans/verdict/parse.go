@@ -311,26 +311,41 @@ func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span)
 // taken as it is, scores outside 1 to 5 included; anything else is parsed like an
 // answer.
 func Recorded(data []byte, t *label.Taxonomy, spans []label.Span) Parsed {
-	p := Parsed{Step: Enhanced, Raw: string(data)}
-	r := &p.Result
-	if err := jsonv2.Unmarshal(data, r); err != nil || r.MissedElements == nil || r.FalsePositives == nil || r.TaxonomyErrors == nil ||
-		r.GranularityErrors == nil || !finite(r.Scores) {
+	r := new(Result)
+	if err := jsonv2.Unmarshal(data, r); err != nil || !r.Complete() {
 		return Parse(string(data), t, spans)
 	}
+	p := Taken(r, t, spans)
+	p.Raw = string(data)
+	return p
+}
+
+// Complete reports whether a stored judgement has all lists, and scores that are
+// numbers.
+func (r *Result) Complete() bool {
+	return r.MissedElements != nil && r.FalsePositives != nil && r.TaxonomyErrors != nil && r.GranularityErrors != nil && finite(r.Scores)
+}
+
+// Taken is a complete judgement that another tool has stored. It changes r.
+func Taken(r *Result, t *label.Taxonomy, spans []label.Span) Parsed {
 	if r.CategoryScores == nil {
 		r.CategoryScores = map[string]*CategoryScore{}
 	}
-	for _, c := range t.Categories {
-		if s := r.CategoryScores[c.Name]; s != nil && (s.Coverage == 0 || s.Precision == 0) {
-			r.CategoryScores[c.Name] = nil // absent: see categories
+	p := Parsed{Step: Enhanced}
+	for name, s := range r.CategoryScores {
+		if s != nil && (s.Coverage == 0 || s.Precision == 0) {
+			r.CategoryScores[name] = nil // absent: see categories
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.CategoryScores)) {
-		if !slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name }) {
-			p.note("unknown category %q skipped", name)
-			delete(r.CategoryScores, name)
+	if len(r.CategoryScores) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(r.CategoryScores)) {
+			if !slices.ContainsFunc(t.Categories, func(c label.Category) bool { return c.Name == name }) {
+				p.note("unknown category %q skipped", name)
+				delete(r.CategoryScores, name)
+			}
 		}
 	}
+	p.Result = *r
 	if _, failed := r.Failure(); failed {
 		p.Step = None
 	}
