@@ -47,6 +47,9 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 	ruler := label.NewRuler(of)
 	sections := b.reader.Sectioner.Detect(ruler)
 	for _, one := range list {
+		if string(one) == "{}" {
+			continue // nothing
+		}
 		var w answerSpan
 		if json.Unmarshal(one, &w) != nil || w.Role == "" && w.Label == "" || w.Text == "" && (w.Start == nil || w.End == nil) {
 			a.dropped++
