@@ -70,7 +70,7 @@ type brief struct {
 	PromptID string                     `json:"promptId"`
 	Input    string                     `json:"input"`
 	Output   string                     `json:"output"`
-	Spans    []briefSpan                `json:"spans"`
+	Spans    briefSpans                 `json:"spans"`
 	Meta     meta                       `json:"meta"`
 	Metadata kept                       `json:"metadata"`
 	Sections map[string]*label.Boundary `json:"sections"`
@@ -78,15 +78,6 @@ type brief struct {
 	Error    *string                    `json:"error"`
 
 	raw jsontext.Value // of the judgement, if Judge is nil
-}
-
-type briefSpan struct {
-	Text       string  `json:"text"`
-	Role       string  `json:"role"`
-	Confidence float64 `json:"confidence"`
-	Start      int     `json:"start"`
-	End        int     `json:"end"`
-	Section    string  `json:"section"`
 }
 
 // kept is the metadata of a result.

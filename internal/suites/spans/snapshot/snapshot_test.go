@@ -647,6 +647,31 @@ func TestReadErrors(t *testing.T) {
 	}
 }
 
+// FuzzSpans: the decoder of spans reads what the general one does.
+func FuzzSpans(f *testing.F) {
+	for _, seed := range []string{`[]`, `[{}]`, ` [ {"text" : "x\\n", "start" : -1} ]`, `[{"text":"é","role":"r","confidence":1e-2,"start":1,"end":2,"section":"main"},{"x":{}}]`, `[{"start":1.5}]`, `null`, `[{"confidence":1e999}]`} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, spans string) {
+		data := []byte(`{"promptId":"a","spans":` + spans + `}`)
+		want, errWant := snapshot.Read(strings.NewReader(`{"results":[`+string(data)+`]}`), "f")
+		got, err := reader.ReadSide(strings.NewReader(`{"results":[`+string(data)+`]}`), "f")
+		if (err == nil) != (errWant == nil) {
+			t.Fatalf("%v, but %v", err, errWant)
+		}
+		if err != nil {
+			return
+		}
+		n := 0
+		for i := range want.Results {
+			n += len(want.Results[i].Spans)
+		}
+		if whole := reader.Summarise(want); whole.AvgSpanCount != got.Summary.AvgSpanCount || cmp.Diff(whole.SpanNotes, got.Summary.SpanNotes) != "" {
+			t.Fatalf("%d spans: %+v, want %+v", n, got.Summary, whole)
+		}
+	})
+}
+
 // FuzzReadSide: no file makes the reader, the summary or the comparison panic.
 func FuzzReadSide(f *testing.F) {
 	f.Add([]byte(`{"results": [{"promptId": "a", "output": "x", "spans": [{"text": "x", "start": 9, "end": -1, "confidence": 7}], "judgeResult": {"scores": 1}}]}`))
