@@ -97,6 +97,9 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
 	}
+	if err := c.troubles(a, from); err != nil {
+		return nil, err
+	}
 	a.Warnings = append(a.Warnings, warnings(a)...)
 	return a, nil
 }
@@ -405,6 +408,7 @@ func warnings(a *Analysis) []string {
 	if len(simulated) > 0 {
 		w = append(w, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
+	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
 			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials")))

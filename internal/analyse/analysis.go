@@ -33,6 +33,8 @@ type Analysis struct {
 	Tables      []eval.Table  `json:"tables,omitempty"`
 	Figures     []eval.Figure `json:"figures,omitempty"`
 	Samples     []Sample      `json:"samples,omitempty"`
+	// Troubles are the arms with many malformed, refused or truncated answers.
+	Troubles []Trouble `json:"troubles,omitempty"`
 	// Warnings concern the whole study: simulated answers, failed trials,
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`

@@ -25,6 +25,8 @@ type verdict struct {
 	Word string // "PASS"
 	Exit string
 	Tags []string
+	// Warnings are changes of the rules, and the troubles of the arms that they name.
+	Warnings []string
 }
 
 // answer is the first section: the answer in brief.
@@ -193,6 +195,12 @@ func newVerdict(v *gate.Verdict) *verdict {
 	said := &verdict{Verdict: v, Tone: cmp.Or(map[gate.State]tone{gate.Pass: good, gate.Fail: bad}[v.State], unsure), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
 	if v.Simulated {
 		said.Tags = []string{"simulated"}
+	}
+	for _, change := range v.Changed {
+		said.Warnings = append(said.Warnings, "rules changed after results were seen: "+change)
+	}
+	for _, t := range v.Troubles {
+		said.Warnings = append(said.Warnings, t.Brief())
 	}
 	return said
 }

@@ -77,6 +77,7 @@ func (m *markdown) verdict(v *verdict) {
 	m.line("**", v.line(), "**")
 	m.para(v.Advice)
 	m.list(v.Reasons)
+	m.list(v.Warnings)
 	if t := v.Table(); t != nil {
 		m.table(t)
 	}

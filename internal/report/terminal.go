@@ -34,7 +34,11 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 // [Terminal] shows it.
 func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
-	s.verdict(newVerdict(v))
+	said := newVerdict(v)
+	for i, t := range v.Troubles { // with the examples, which a report has elsewhere
+		said.Warnings[len(v.Changed)+i] = t.String()
+	}
+	s.verdict(said)
 	if v.Simulated {
 		s.blank()
 		s.text(loud, "", "*** "+simulated("some answers")+" ***")
@@ -182,6 +186,7 @@ func (s *screen) verdict(v *verdict) {
 		s.text(plain, "  ", v.Advice)
 	}
 	s.items(v.Reasons, "  - ")
+	s.items(v.Warnings, "  ! ")
 	for _, c := range v.Conditions {
 		s.rule(c, v.Outcome)
 	}

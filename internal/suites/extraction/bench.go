@@ -159,7 +159,7 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 		o.Notes = append(o.Notes, noteRepaired)
 	}
 	if a.Cut || stop == eval.StopLength {
-		o.Notes = append(o.Notes, noteTruncated)
+		o.Notes = append(o.Notes, eval.NoteTruncated)
 	}
 	return o
 }

@@ -32,6 +32,13 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Rows = append(x.Rows, b.row(&results[i]))
 	}
 	x.Pages = d.pages(results)
+	if o.Kind != eval.OK || slices.Contains(o.Notes, eval.NoteTruncated) {
+		var gold []string
+		for _, r := range x.Rows {
+			gold = append(gold, r.Unit+" = "+r.Gold)
+		}
+		x.Expected = "a JSON object whose list “extractions” has the fields " + strings.Join(gold, "; ")
+	}
 	return x, nil
 }
 

@@ -378,6 +378,9 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 	if r.Stop == eval.StopLength && !marked.MatchString(reply) {
 		malformed = cutOff
 	}
+	if r.Stop == eval.StopLength {
+		o.Notes = append(o.Notes, eval.NoteTruncated)
+	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed
 	}

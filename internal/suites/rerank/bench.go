@@ -211,6 +211,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
 	}
 	o.Notes = slices.Clone(result.Notes)
+	if result.Invalid == method.InvalidCutOff {
+		o.Notes = append(o.Notes, eval.NoteTruncated)
+	}
 	if failed.Load() > 0 {
 		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
 	}
