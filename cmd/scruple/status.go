@@ -44,7 +44,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 	if s.ToJudge+s.JudgeFailed > 0 {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
-	a.say("spent    %s, %s, $%.4f", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), s.CostUSD)
+	a.say("spent    %s, %s, %s", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), costOrUnknown(s.CostUSD, s.Unpriced))
 	if s.Estimated > 0 {
 		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))
 	}
@@ -77,7 +77,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return printJSON(a.out, list)
 	}
 	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %s, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), s.CostUSD, s.CreatedAt)
+		a.say("%-24s %-8s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
 	}
 	if len(list) == 0 {
 		a.say("no runs yet")

@@ -24,7 +24,8 @@ type Status struct {
 	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
 	Calls       int                `json:"calls"`
 	Tokens      int                `json:"tokens"`
-	CostUSD     float64            `json:"cost_usd"`
+	CostUSD     float64            `json:"cost_usd"`                  // of the calls with a known cost
+	Unpriced    int                `json:"unpriced_calls,omitempty"`  // answered calls of unknown cost
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
@@ -44,7 +45,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		return Status{}, err
 	}
 	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
-		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Estimated: p.Estimated}
+		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated}
 	if wasJudged(r) {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
 	}

@@ -28,9 +28,9 @@ type Verdict struct {
 	// about the form of answers than about the task.
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
-	Changed []string `json:"rules_changed,omitempty"`
-	Simulated  bool        `json:"simulated,omitempty"` // some answers were simulated
-	Broken     bool        `json:"broken,omitempty"`    // more trials failed than the study allows
+	Changed   []string `json:"rules_changed,omitempty"`
+	Simulated bool     `json:"simulated,omitempty"` // some answers were simulated
+	Broken    bool     `json:"broken,omitempty"`    // more trials failed than the study allows
 }
 
 // A Condition is one rule with the values it used.
