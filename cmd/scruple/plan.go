@@ -45,6 +45,13 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	}
 	defer x.Close()
 	a.warnOf(x)
+	noKeys, err := a.checkModels(ctx, x)
+	for _, text := range noKeys {
+		a.warn("warning: %s", report.PlainLine(text))
+	}
+	if err != nil {
+		return err
+	}
 	// Counting tokens makes much garbage: collecting it less often saves a
 	// quarter of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))

@@ -57,6 +57,9 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w", command, err)
 	}
+	if err := checkScript(words, o.Dir); err != nil {
+		return nil, fmt.Errorf("command %q: %w", command, err)
+	}
 	vars := o.Env
 	if vars == nil {
 		vars = os.Environ()
