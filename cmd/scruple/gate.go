@@ -22,6 +22,16 @@ study allows. Rules are expressions over named results:
 `+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error { return a.gate(c.Context(), args[0]) })
 }
 
+// recordRules records in the history of a run that its results were seen under other
+// rules.
+func (a *app) recordRules(ctx context.Context, x *experiment.Experiment, path string, r *store.Run) error {
+	db, err := store.Open(ctx, path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(x.RecordRules(ctx, db, r), db.Close())
+}
+
 // gate applies the current rules of a study file, which may have changed since
 // the run: deciding again costs nothing. For a run id it prints the stored
 // verdict.
@@ -46,6 +56,11 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		defer x.Close()
 		if result, err = x.Decide(ctx, db, r, result); err != nil {
 			return err
+		}
+		if result.NewRules {
+			if err := a.recordRules(ctx, x, db.Path(), r); err != nil {
+				a.warn("warning: the change of the rules is not in the history of run %s: %v", r.ID, err)
+			}
 		}
 	}
 	if result.Verdict == nil {

@@ -63,7 +63,8 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
 	}
-	s.Events, err = db.Events(ctx, r)
+	events, err := db.Events(ctx, r)
+	s.Events = inWords(events)
 	return s, err
 }
 

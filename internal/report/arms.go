@@ -219,10 +219,7 @@ func (b *builder) usage() *table {
 		if u == nil {
 			return
 		}
-		cost := func(c analyse.Number, calls, unpriced int) cell {
-			if calls == 0 {
-				return undefinedCell(&t.Notes, "no call was made")
-			}
+		cost := func(c analyse.Number, unpriced int) cell {
 			text := cell{Text: atLeast(c, unpriced)}
 			if unpriced > 0 {
 				text.Refs = t.Notes.refs([]string{plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
@@ -230,7 +227,7 @@ func (b *builder) usage() *table {
 			return text
 		}
 		row := []cell{{Text: name, Tone: strong}, number(u.Calls), rare(u.Retried), number(u.InputTokens), number(u.CachedTokens), number(u.OutputTokens), number(u.Reasoning),
-			cost(u.CostUSD, u.Calls, u.Unpriced), number(u.JudgeCalls), cost(u.JudgeCostUSD, u.JudgeCalls, u.JudgeUnpriced)}
+			cost(u.CostUSD, u.Unpriced), number(u.JudgeCalls), cost(u.JudgeCostUSD, u.JudgeUnpriced)}
 		for len(row) < len(t.Columns) { // latencies
 			row = append(row, cell{})
 		}
