@@ -163,8 +163,30 @@ func addExitStatus(c *cobra.Command) {
 // recorded neither.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+	if !ok {
 		return "dev"
 	}
-	return info.Main.Version
+	return versionOf(info)
+}
+
+// versionOf names the build: the version of the module, with the commit where the
+// version does not name it, and whether the source had changes.
+func versionOf(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "dev"
+	}
+	commit := settings["vcs.revision"]
+	commit = commit[:min(12, len(commit))]
+	if commit != "" && !strings.Contains(v, commit) {
+		v += " (" + commit + ")"
+	}
+	if settings["vcs.modified"] == "true" && !strings.Contains(v, "dirty") {
+		v += " with changes"
+	}
+	return v
 }

@@ -45,6 +45,7 @@ type Sources struct {
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
 	Show   func(eval.Trial) (eval.Exhibit, error)
+	Asked  *Asked
 	Cases  iter.Seq2[eval.Case, error]
 	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
 }
@@ -57,7 +58,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	for arm := range c.arms {
 		c.turn(arm, len(c.items))
 	}
-	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
+	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
 	selections := c.selections()
 	if q.Overall {

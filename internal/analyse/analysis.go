@@ -37,6 +37,7 @@ type Analysis struct {
 	Tables      []eval.Table  `json:"tables,omitempty"`
 	Figures     []eval.Figure `json:"figures,omitempty"`
 	Samples     []Sample      `json:"samples,omitempty"`
+	Asked       *Asked        `json:"asked,omitempty"`
 	// Troubles are the arms with many malformed, refused or truncated answers.
 	Troubles []Trouble `json:"troubles,omitempty"`
 	// Warnings concern the whole study: simulated answers, failed trials,

@@ -370,7 +370,7 @@ func TestJudgeAndGold(t *testing.T) {
 	if l := left(t, r, false); l.None() {
 		t.Error("nothing is left to judge after gold changed")
 	}
-	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || len(s.Events) != 1 || s.Events[0].Note != change.Note {
+	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || len(s.Events) != 2 || s.Events[1].Note != change.Note {
 		t.Errorf("history %+v, %v", s.Events, err)
 	}
 

@@ -45,6 +45,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if from.Asked, err = r.askedOf(ctx); err != nil {
+		return Result{}, err
+	}
 	q := r.asked(progress)
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)

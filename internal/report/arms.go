@@ -22,12 +22,12 @@ func (b *builder) arms() section {
 	if many {
 		s.Blocks = append(s.Blocks, block{Table: b.briefOutcomes(), Brief: true})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.usage(), Detail: many || !b.asked()})
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.usage(), Detail: many || !b.called()})
 	return s
 }
 
-// asked reports whether any arm called a model.
-func (b *builder) asked() bool {
+// called reports whether any arm called a model.
+func (b *builder) called() bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls > 0 })
 }
 

@@ -78,6 +78,7 @@ type block struct {
 	Figure  *figure
 	Metrics []definition
 	Samples *samples
+	Prompts []prompt // not on a terminal
 	Code    []string
 }
 
@@ -163,7 +164,7 @@ func newContent(r Report) content {
 		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
 		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{Name: "Run", Value: b.a.Run.ID}}, Sections: []section{shown}}
 	}
-	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
+	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
 	return content{
 		Title:    b.a.Study.Name,
 		Version:  b.a.Study.Version,

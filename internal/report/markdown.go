@@ -68,6 +68,11 @@ func (m *markdown) block(b block) {
 		m.definitions(b.Metrics)
 	case b.Samples != nil:
 		m.samples(b.Samples)
+	case b.Prompts != nil:
+		for _, p := range b.Prompts {
+			m.line("**", p.Title, "**")
+			m.fence(strings.Split(PlainLines(p.Text), "\n"))
+		}
 	case b.Code != nil:
 		m.fence(b.Code)
 	}
