@@ -112,6 +112,9 @@ func align(rows [][]cell, j int) {
 	}
 }
 
+// Many reports whether a table has so many columns that they must be narrow.
+func (t *table) Many() bool { return len(t.Columns) > 8 }
+
 // Pad returns the text after a number that aligns it.
 func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }
 
