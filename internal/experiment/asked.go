@@ -16,8 +16,8 @@ import (
 
 // Limits of the prompts in an analysis.
 const (
-	mostParties = 24 // with prompts
-	mostSteps   = 3  // of a trial
+	fewArms   = 12 // up to which each arm has prompts; of more, the first of each method has
+	mostSteps = 2  // of a trial
 )
 
 // askedOf describes what was asked of whom, from the journal. The prompts are those of
@@ -33,13 +33,20 @@ func (r *Run) askedOf(ctx context.Context) (*analyse.Asked, error) {
 	if err != nil {
 		return nil, err
 	}
+	shown := map[string]bool{} // methods with prompts
 	for _, arm := range r.Bench.Arms() {
 		i := slices.IndexFunc(firsts, func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID })
 		if i < 0 || arm.Role == eval.RoleCalibration {
 			continue
 		}
 		p := analyse.Party{Name: arm.ID, Hash: arm.Hash, Answered: versionsOf(versions, arm.ID)}
-		if err := r.example(ctx, &p, firsts[i], len(a.Parties) < mostParties); err != nil {
+		method := arm.ID
+		if len(arm.Levels) > 0 && len(r.Bench.Arms()) > fewArms {
+			method = arm.Levels[0].Value
+		}
+		prompts := !shown[method] && len(shown) < fewArms
+		shown[method] = shown[method] || prompts
+		if err := r.example(ctx, &p, firsts[i], prompts); err != nil {
 			return nil, err
 		}
 		a.Parties = append(a.Parties, p)
@@ -108,8 +115,7 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prom
 		}
 	}
 	if !prompts {
-		p.Missing = "not shown of so many arms"
-		return nil
+		return nil // of so many arms
 	}
 	again := &replay{trial: f.Trial, calls: calls, asked: map[string]string{}}
 	if err := r.repeat(ctx, f, again); err != nil {

@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 //go:embed report.tmpl
@@ -110,6 +112,12 @@ func align(rows [][]cell, j int) {
 	for i, lacking := range tails(texts) {
 		cells[i].lacking = lacking
 	}
+}
+
+// Long reports whether the title has a word that must be broken to fit, such as the name
+// of an arm.
+func (c column) Long() bool {
+	return slices.ContainsFunc(strings.Fields(c.Title), func(word string) bool { return utf8.RuneCountInString(word) > 15 })
 }
 
 // Many reports whether a table has so many columns that they must be narrow.

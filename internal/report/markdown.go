@@ -71,7 +71,7 @@ func (m *markdown) block(b block) {
 	case b.Prompts != nil:
 		for _, p := range b.Prompts {
 			m.line("**", p.Title, "**")
-			m.fence(strings.Split(PlainLines(p.Text), "\n"))
+			m.fence(strings.Split(PlainLines(text.Shorten(p.Text, longestPrompt)), "\n"))
 		}
 	case b.Code != nil:
 		m.fence(b.Code)
@@ -148,6 +148,9 @@ func (m *markdown) notes(notes []string) {
 }
 
 const chartWidth = 100
+
+// longestPrompt is the length of a prompt in code points; HTML and JSON have more.
+const longestPrompt = 3000
 
 func (m *markdown) chart(c *chart) {
 	m.line("**", c.Caption, "**")
