@@ -25,7 +25,7 @@ func (b *builder) asked() section {
 	if len(a.Parties) == 0 {
 		return s
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.partyTable(a.Parties))})
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.partyTable(a.Parties)), Detail: b.crowded()})
 	if prompts := promptsOf(a.Parties); len(prompts) > 0 {
 		s.Blocks = append(s.Blocks, block{Prompts: prompts})
 	}
