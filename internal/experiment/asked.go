@@ -111,7 +111,7 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prom
 			}
 		case "provider", "name", "item", "replicate", "messages", "payload": // shown elsewhere, or of the item
 		default:
-			p.Settings = append(p.Settings, eval.Level{Name: part.Name, Value: part.Value})
+			p.Settings = append(p.Settings, eval.Level(part))
 		}
 	}
 	if !prompts {
