@@ -3,7 +3,6 @@ package experiment
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -153,10 +152,8 @@ func rulesSeen(ctx context.Context, db *store.DB, r *store.Run) (h rulesHistory,
 	if h.recorded = len(h.seen); h.recorded > 0 {
 		return h, nil
 	}
-	if _, _, _, err := db.Analysis(ctx, r); errors.Is(err, store.ErrNotFound) {
+	if !r.Analysed {
 		return h, nil
-	} else if err != nil {
-		return h, err
 	}
 	d, err := decidingOf(r.StudyJSON)
 	h.seen = []deciding{d}

@@ -31,6 +31,7 @@ type Progress struct {
 	Stage   eval.Stage
 	Arms    []ArmPlan
 	Spent   Spent
+	Reused  int           // answers taken from other calls in this stage
 	Elapsed time.Duration // of this session
 	Left    time.Duration // estimate; 0 if unknown
 	Ended   bool
@@ -134,6 +135,12 @@ func (w *watch) answered(c *eval.Call) {
 			w.progress.Arms[i].Unpriced++
 		}
 	}
+}
+
+func (w *watch) reused() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Reused++
 }
 
 func (w *watch) event(e Event) {

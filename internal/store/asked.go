@@ -18,9 +18,9 @@ type Asked struct {
 // FirstAsked returns the first answered trial of every stage, model and arm, in plan
 // order.
 func (db *DB) FirstAsked(ctx context.Context, run *Run) ([]Asked, error) {
-	return collect(query(ctx, db, `SELECT c.stage, c.model, t.item, t.arm, t.replicate, min(c.trial) AS first FROM calls c JOIN trials t ON t.id = c.trial
-		WHERE c.trial >= ? AND c.trial < ? AND c.error_kind = '' GROUP BY c.stage, c.model, t.arm ORDER BY first, c.stage DESC, c.model`,
-		run.span(), func(rows *sql.Rows) (a Asked, err error) {
+	return collect(query(ctx, db, `SELECT c.stage, c.model, t.item, t.arm, t.replicate, min(t.place) AS first FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND c.error_kind = '' GROUP BY c.stage, c.model, t.arm ORDER BY first, c.stage DESC, c.model`,
+		[]any{run.N}, func(rows *sql.Rows) (a Asked, err error) {
 			var first int64
 			return a, rows.Scan(&a.Stage, &a.Model, &a.Trial.Item, &a.Trial.Arm, &a.Trial.Replicate, &first)
 		}))
@@ -33,7 +33,7 @@ func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.St
 		return nil, err
 	}
 	calls := map[string]eval.Call{}
-	for c, err := range db.calls(ctx, `WHERE c.trial = ? AND c.stage = ?`, id, string(stage)) {
+	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.trial = ? AND c.stage = ?`, id, string(stage)) {
 		if err != nil {
 			return nil, err
 		}
@@ -45,9 +45,9 @@ func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.St
 // JudgeVersions counts the answers to judge calls by model and model version, ordered
 // by both.
 func (db *DB) JudgeVersions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
-	return collect(query(ctx, db, `SELECT model, model_version, count(*) FROM calls
-		WHERE trial >= ? AND trial < ? AND stage = 'judge' AND error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
-		run.span(), func(rows *sql.Rows) (v eval.ArmVersion, err error) {
+	return collect(query(ctx, db, `SELECT c.model, c.model_version, count(*) FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND c.stage = 'judge' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
+		[]any{run.N}, func(rows *sql.Rows) (v eval.ArmVersion, err error) {
 			return v, rows.Scan(&v.Arm, &v.Version, &v.Calls)
 		}))
 }
