@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,41 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	if n := len(server.Requests()); n != 42 {
 		t.Errorf("sent %d requests for 42 errors", n)
+	}
+}
+
+// The answer to a request that forced a tool is the call of that tool, in every
+// recorded answer of every format, with or without text beside the call.
+func TestRecordedToolAnswers(t *testing.T) {
+	server := wiretest.NewServer(t)
+	for i, test := range []struct{ calls, withText int }{{70, 22}, {95, 8}, {40, 1}, {45, 0}} { // counted in the bodies
+		calls, withText := 0, 0
+		for _, e := range wiretest.Answers(t, formats[i].name) {
+			server.Play(e)
+			r, err := open(t, i, server.URL).Complete(t.Context(), request())
+			if err != nil || len(r.ToolCalls) == 0 || len(r.ToolCalls[0].Arguments) == 0 {
+				continue // one recorded call is without arguments
+			}
+			calls++
+			if r.Text != "" {
+				withText++
+			}
+			last := r.ToolCalls[len(r.ToolCalls)-1]
+			for _, text := range []string{r.Text, "", "I read the document first.", `{"answer": 1}`} {
+				with := r
+				with.Text = text
+				first := slices.IndexFunc(r.ToolCalls, func(c eval.ToolCall) bool { return c.Name == last.Name })
+				if got, want := with.Answer(last.Name), string(r.ToolCalls[first].Arguments); got != want {
+					t.Errorf("%s: the answer beside %q is %q, want %q", e.ID, text, got, want)
+				}
+				if text != "" && (with.Answer("") != text || with.Answer("another tool") != text) {
+					t.Errorf("%s: without a call of the forced tool the answer is not the text", e.ID)
+				}
+			}
+		}
+		if calls != test.calls || withText != test.withText {
+			t.Errorf("%s: %d answers with a tool call, %d of them with text; want %d, %d", formats[i].name, calls, withText, test.calls, test.withText)
+		}
 	}
 }
 

@@ -139,10 +139,11 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
+	answer := response.Answer(r.Force)
 	if response.Stop == eval.StopRefused {
-		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(response.Answer())}, nil
+		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(answer)}, nil
 	}
-	return outcomeOf(response.Answer(), response.Stop), nil
+	return outcomeOf(answer, response.Stop), nil
 }
 
 // needsGold reports whether the arm's answer depends on gold.

@@ -332,6 +332,35 @@ func TestToolRequest(t *testing.T) {
 	}
 }
 
+// Text beside the call of the forced tool is comment, whatever it holds.
+func TestToolAnswers(t *testing.T) {
+	files := studyOf("  - {name: k, path: kernel.txt, models: [a]}\n")
+	files["study.yaml"] = strings.Replace(files["study.yaml"], "name: x}", "name: x, structured: tool}", 1)
+	b := mustOpen(t, files)
+	call := func(name, arguments string) eval.ToolCall {
+		return eval.ToolCall{Name: name, Arguments: json.RawMessage(arguments)}
+	}
+	for _, test := range []struct {
+		name  string
+		text  string
+		calls []eval.ToolCall
+	}{
+		{"prose", "I read the document first.", []eval.ToolCall{call(toolName, extractions())}},
+		{"another object", `{"extractions":[{"field":"x"}]}`, []eval.ToolCall{call(toolName, extractions())}},
+		{"another tool first", "I search first.", []eval.ToolCall{call("search", `{"q":"total"}`), call(toolName, extractions())}},
+		{"the answer in the text", extractions(), []eval.ToolCall{call("search", `{"q":"total"}`)}},
+		{"a misspelt name", "", []eval.ToolCall{call("report", extractions())}},
+	} {
+		ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
+			return eval.Response{Text: test.text, Stop: eval.StopTool, ToolCalls: test.calls}, nil
+		}}
+		o, err := b.Perform(t.Context(), trial("doc-1", "k"), ask)
+		if err != nil || o.Kind != eval.OK || string(o.Data) != extractions() {
+			t.Errorf("%s: %+v, %v", test.name, o, err)
+		}
+	}
+}
+
 func TestRefusalIsAnOutcome(t *testing.T) {
 	b := mustOpen(t, studyOf("  - {name: k, path: kernel.txt, models: [a]}\n"))
 	ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
