@@ -107,7 +107,7 @@ func (d *prepared) ready() *prepared {
 		for _, f := range d.schema.Fields {
 			for i := range d.Truth {
 				if d.Truth[i].Field == f.Name {
-					d.points = append(d.points, point{f, &d.Truth[i], d.Text, index})
+					d.points = append(d.points, point{f, &d.Truth[i], index})
 				}
 			}
 		}
