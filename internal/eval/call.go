@@ -313,8 +313,8 @@ type Response struct {
 	ModelVersion string // as the provider returned it
 	RequestID    string
 	Usage        Usage
-	// Adapted lists changes to the request for parameters that the model rejects,
-	// such as "temperature dropped".
+	// Adapted lists how what the model read differs from the request: parameters that
+	// it rejects, such as "temperature dropped", and a [Cut] of the prompt.
 	Adapted []string
 }
 

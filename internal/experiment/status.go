@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -28,6 +29,7 @@ type Status struct {
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
+	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
 }
 
 // errorsShown is how many different errors a status has.
@@ -61,6 +63,13 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	}
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
+	}
+	cuts, err := db.Cuts(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	for _, c := range analyse.CutsOf(cuts) {
+		s.Warnings = append(s.Warnings, c.String())
 	}
 	s.Events, err = db.Events(ctx, r)
 	return s, err
