@@ -83,7 +83,10 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	}
 	s, err := b.schemas.get(d.Schema)
 	if err != nil {
-		if err != errReported {
+		var broken *schemaFileError
+		if errors.As(err, &broken) {
+			kit.AddAll(errs, broken.err)
+		} else if err != errReported {
 			fault("document %q: %w", d.ID, err)
 		}
 		return
