@@ -168,10 +168,17 @@ func (s *screen) sample(x sample) {
 	}
 }
 
-// lines writes a text line by line.
+// lines writes a text line by line and keeps its white space, which is part of a
+// prompt. A tab takes four columns.
 func (s *screen) lines(text string) {
 	for line := range strings.Lines(text) {
-		s.text(plain, "  ", strings.TrimRight(line, "\n"))
+		line = PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
+		if s.g.ascii {
+			line = ascii(line)
+		}
+		for _, part := range folded(line, s.width-2) {
+			s.b.WriteString(trimRight("  "+part) + "\n")
+		}
 	}
 }
 
