@@ -72,6 +72,12 @@ func (x *Index) Has(quote string) bool {
 	return q != "" && strings.Contains(x.text, q)
 }
 
+// Holds reports whether the document contains a value as a quote must: as written, or
+// as a value of the type. See [Contains].
+func (x *Index) Holds(t Type, value string) bool {
+	return !isBlank(value) && (strings.Contains(x.text, Minimal(value)) || Contains(t, x.text, value))
+}
+
 // BeginsOn reports whether the quote stands in the document and begins on the page
 // of this number.
 func (x *Index) BeginsOn(quote string, page int) bool {

@@ -30,6 +30,8 @@ type Bench struct {
 	hasDev   bool             // there are dev documents: the judge is calibrated on them
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
+	warnings    []string // the first of the doubtful values of gold
+	doubtful    int
 
 	arms  []*arm
 	byArm map[string]*arm
