@@ -147,19 +147,13 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 	switch {
 	case g.Quote != "":
 		quote := text.Minimal(g.Quote)
-		if !shown(func(v literal) bool { return quoteHolds(t, quote, string(v)) }) {
+		verbatim := func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }
+		if !shown(verbatim) && !shown(func(v literal) bool { return text.Contains(t, quote, string(v)) }) {
 			report(t != text.Enum, "evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
 		}
 	case !shown(func(v literal) bool { return index.Holds(t, string(v)) }):
 		report(g.Contains != "" && t != text.Enum, "value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
 	}
-}
-
-// quoteHolds reports whether a quote in minimal form contains a value, as written or as
-// a value of the type.
-func quoteHolds(t text.Type, quote, value string) bool {
-	v := text.Minimal(value)
-	return v != "" && (strings.Contains(quote, v) || text.Contains(t, quote, value))
 }
 
 // check validates the gold of a field: some answer must be able to match it.
