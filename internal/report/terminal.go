@@ -169,10 +169,9 @@ func (s *screen) sample(x sample) {
 }
 
 // lines writes a text line by line and keeps its white space, which is part of a
-// prompt. A tab takes four columns.
+// prompt.
 func (s *screen) lines(text string) {
-	for line := range strings.Lines(text) {
-		line = PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    "))
+	for _, line := range verbatim(text) {
 		if s.g.ascii {
 			line = ascii(line)
 		}

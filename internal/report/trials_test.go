@@ -40,13 +40,13 @@ func TestTrials(t *testing.T) {
 	checkScreen(t, render(t, r, onTerminal(narrow)), narrow)
 }
 
-// TestPromptsAreVerbatim: the terminal keeps the white space of prompts and answers
-// and breaks long lines only after a space.
+// TestPromptsAreVerbatim: terminal and Markdown keep the white space of prompts and answers
+// and the terminal breaks long lines only after a space.
 func TestPromptsAreVerbatim(t *testing.T) {
 	r := load(t, "study")
 	r.Trials = true
 	prompt := "Rules:\n  - one   two\n\n\tindented\n    {\n      \"a\":  1\n    }\r\n" + strings.Repeat("word  ", 12) + "\nend"
-	x := r.Analysis.Samples[0]
+	x := analyse.Sample{Show: r.Analysis.Samples[0].Show}
 	x.Show.Steps = []eval.ExhibitStep{{Name: "asked", Text: prompt}}
 	x.Show.Raw = "a   b"
 	r.Analysis.Samples = []analyse.Sample{x}
@@ -55,5 +55,8 @@ func TestPromptsAreVerbatim(t *testing.T) {
 		"  word  word  word  word  word  word\n  word  word  word  word  word  word\n  end\n\nRaw answer\n  a   b\n"
 	if !strings.Contains(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := render(t, r, Markdown); !strings.Contains(got, "Rules:\n  - one   two\n\n    indented\n    {\n      \"a\":  1\n    }\nword  word") {
+		t.Errorf("Markdown has\n%s", got)
 	}
 }
