@@ -32,6 +32,6 @@ func (c CutPrompts) String() string {
 		of = " to the judge"
 	}
 	return fmt.Sprintf("%s: the server cut %s%s: of one with %d words it counted %d tokens, and every word takes at least one; "+
-		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and ask again in a new run",
+		"the model did not see the rest. Raise the context length of the server (Ollama: num_ctx in the Modelfile or OLLAMA_CONTEXT_LENGTH; llama.cpp: --ctx-size) and ask again with `scruple run --new --no-reuse`",
 		c.Arm, text.Plural(c.N, "prompt", "prompts"), of, c.Words, c.Tokens)
 }
