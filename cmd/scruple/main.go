@@ -20,7 +20,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -44,7 +43,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	code := exitCode(err)
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintf(errOut, "scruple: %s\n", report.PlainLines(strings.TrimSpace(err.Error())))
+		printError(errOut, err, code, asksJSON(args))
 	}
 	return code
 }

@@ -54,6 +54,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 	for _, e := range s.Errors {
 		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), report.PlainLine(e.Text))
 	}
+	for _, w := range s.Warnings {
+		a.say("warning  %s", report.PlainLine(w))
+	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}

@@ -41,6 +41,7 @@ type Pair struct {
 // Sources holds what an analysis needs beyond the fractions.
 type Sources struct {
 	Calls    []eval.ArmCalls
+	Cuts     []eval.ArmCuts
 	Versions []eval.ArmVersion
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
@@ -103,6 +104,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.troubles(a, from); err != nil {
 		return nil, err
 	}
+	a.CutPrompts = CutsOf(from.Cuts)
 	a.Warnings = append(a.Warnings, warnings(a)...)
 	return a, nil
 }
@@ -434,6 +436,9 @@ func warnings(a *Analysis) []string {
 		if len(arm.Versions) > 1 {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
+	}
+	for _, c := range a.CutPrompts {
+		w = append(w, c.String())
 	}
 	for _, change := range a.Run.History {
 		w = append(w, "history of the run: "+change)

@@ -43,6 +43,8 @@ type Analysis struct {
 	// Warnings concern the whole study: simulated answers, failed trials,
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`
+	// CutPrompts are the arms some of whose prompts a server cut.
+	CutPrompts []CutPrompts `json:"cut_prompts,omitempty"`
 }
 
 // A Study describes the study.

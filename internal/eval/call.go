@@ -326,14 +326,21 @@ type Response struct {
 	ModelVersion string // as the provider returned it
 	RequestID    string
 	Usage        Usage
-	// Adapted lists changes to the request for parameters that the model rejects,
-	// such as "temperature dropped".
+	// Adapted lists how what the model read differs from the request: parameters that
+	// it rejects, such as "temperature dropped", and a [Cut] of the prompt.
 	Adapted []string
 }
 
-// Answer returns the model's text or, for a forced tool call, the arguments of the
-// call.
-func (r *Response) Answer() string {
+// Answer returns the answer to a request that forced this tool ([Request.Force], ""
+// if none): the arguments of the first call of the tool. Text beside the call is
+// comment. Without such a call it is the text and, without text, the arguments of
+// the first call.
+func (r *Response) Answer(tool string) string {
+	for _, c := range r.ToolCalls {
+		if tool != "" && c.Name == tool && len(c.Arguments) > 0 {
+			return string(c.Arguments)
+		}
+	}
 	if r.Text == "" && len(r.ToolCalls) > 0 {
 		return string(r.ToolCalls[0].Arguments)
 	}

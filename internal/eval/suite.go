@@ -309,7 +309,7 @@ type ExhibitRow struct {
 	Unit   string  `json:"unit"`
 	Gold   string  `json:"gold"`
 	Answer string  `json:"answer"`
-	Quote  string  `json:"quote,omitempty"`
-	Note   string  `json:"note,omitempty"` // description of a problem
+	Quote  string  `json:"quote,omitempty"` // the answer's quotes in quotation marks, with their pages
+	Note   string  `json:"note,omitempty"`  // description of a problem
 	Scores []Score `json:"scores,omitempty"`
 }

@@ -356,7 +356,7 @@ func TestJudgeAndGold(t *testing.T) {
 		t.Errorf("unchanged gold: %+v, %v", change, err)
 	}
 
-	write(t, data, strings.Replace(documents, `"correct_value": "A-17"`, `"correct_value": "A-18"`, 1))
+	write(t, data, strings.Replace(documents, `"correct_value": "A-17", "evidence_quote": "A-17"`, `"correct_value": "A-18"`, 1))
 	changed := load(t, path)
 	_, err = changed.StartOrResume(ctx, db, "")
 	wantNotAllowed(t, err, "the gold of 1 item changed")

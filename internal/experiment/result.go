@@ -164,6 +164,9 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
 		return from, err
 	}
+	if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
+		return from, err
+	}
 	if from.Versions, err = r.db.Versions(ctx, r.Record); err != nil {
 		return from, err
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -31,6 +32,7 @@ type Status struct {
 	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
+	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
 }
 
 // errorsShown is how many different errors a status has.
@@ -67,6 +69,13 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	}
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
+	}
+	cuts, err := db.Cuts(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	for _, c := range analyse.CutsOf(cuts) {
+		s.Warnings = append(s.Warnings, c.String())
 	}
 	events, err := db.Events(ctx, r)
 	s.Events = inWords(events)

@@ -202,16 +202,18 @@ func (m *markdown) samples(samples *samples) {
 		}
 		for _, step := range s.Steps {
 			m.para(step.Name)
-			m.fence(plainLines(step.Text))
+			m.fence(verbatim(step.Text))
 		}
 	}
 }
 
 // plainLines returns the lines of a text as plain text.
-func plainLines(text string) []string {
+// verbatim lists the lines of a text, safe to print and with their white space. A tab
+// takes four columns.
+func verbatim(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, PlainLine(line))
+		lines = append(lines, PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
 	}
 	return lines
 }

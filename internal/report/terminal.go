@@ -172,10 +172,16 @@ func (s *screen) sample(x sample) {
 	}
 }
 
-// lines writes a text line by line.
+// lines writes a text line by line and keeps its white space, which is part of a
+// prompt.
 func (s *screen) lines(text string) {
-	for line := range strings.Lines(text) {
-		s.text(plain, "  ", strings.TrimRight(line, "\n"))
+	for _, line := range verbatim(text) {
+		if s.g.ascii {
+			line = ascii(line)
+		}
+		for _, part := range folded(line, s.width-2) {
+			s.b.WriteString(trimRight("  "+part) + "\n")
+		}
 	}
 }
 

@@ -207,7 +207,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		switch {
 		case dead, last && failure.Unreachable && e.lines[m.Group].count() == answered:
 			return e.lost(call, r.Model, failure)
-		case !fresh && (last || !retryable(failure.Kind)):
+		case !fresh && (last || failure.Final || !retryable(failure.Kind)):
 			return e.giveUp(call, r.Model, failure)
 		}
 		wait := failure.RetryAfter

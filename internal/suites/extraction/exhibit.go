@@ -111,9 +111,9 @@ func shownQuote(e *Entry) string {
 	add := func(q Scalar, p PageRef) {
 		switch {
 		case q.Given && p.Given && !p.Bad:
-			quotes = append(quotes, fmt.Sprintf("%s (page %d)", q.Text, p.Number))
+			quotes = append(quotes, fmt.Sprintf("“%s” (page %d)", q.Text, p.Number))
 		case q.Given:
-			quotes = append(quotes, q.Text)
+			quotes = append(quotes, "“"+q.Text+"”")
 		}
 	}
 	add(e.Quote, e.Page)

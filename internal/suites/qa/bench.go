@@ -366,9 +366,9 @@ func (b *Bench) request(a *arm, q *question) (eval.Request, error) {
 	return r, nil
 }
 
-// outcome parses a response.
+// outcome parses a response. No request of the suite forces a tool.
 func (q *question) outcome(r eval.Response) eval.Outcome {
-	reply := r.Answer()
+	reply := r.Answer("")
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(reply)}
 	if r.Stop == eval.StopRefused {
 		o.Kind, o.Reason, o.Detail = eval.Refused, refusedReason, r.Refusal

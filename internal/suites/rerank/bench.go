@@ -279,7 +279,7 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 		if err != nil {
 			return method.Answer{}, err
 		}
-		return method.Answer{Text: response.Answer(), Stop: response.Stop}, nil
+		return method.Answer{Text: response.Answer(q.Force), Stop: response.Stop}, nil
 	}
 }
 
@@ -352,14 +352,14 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if err != nil {
 		return method.Result{}, err
 	}
-	said := response.Answer()
+	said := response.Answer(q.Force)
 	if response.Stop == eval.StopRefused {
 		said = response.Refusal
 	}
 	if f := method.FaultOf(response.Stop, said); f != nil {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates))
+	ranking, err := method.ReadRanking(response.Answer(q.Force), len(t.Candidates))
 	if f, ok := err.(*method.Fault); ok {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
