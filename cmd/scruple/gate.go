@@ -49,7 +49,7 @@ func (a *app) gate(ctx context.Context, arg string) error {
 		}
 	}
 	if result.Verdict == nil {
-		return fmt.Errorf("the study has no rules: add `decide:` to it (see `scruple gate --help`)")
+		return errNoRules
 	}
 	if a.json {
 		err = printJSON(a.out, result.Verdict)
@@ -59,7 +59,14 @@ func (a *app) gate(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	if code := result.Verdict.ExitCode(); code != exitOK {
+	return exitOf(result.Verdict)
+}
+
+var errNoRules = errors.New("the study has no rules: add `decide:` to it (see `scruple gate --help`)")
+
+// exitOf returns the exit code of a verdict as an error, or nil for a pass.
+func exitOf(v *gate.Verdict) error {
+	if code := v.ExitCode(); code != exitOK {
 		return exit(code, nil)
 	}
 	return nil

@@ -115,6 +115,30 @@ func (a *app) storeFor(studyPath string) string {
 	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
 }
 
+// again returns the command of a verb on the study or run of this command. With
+// overrides it names the run, which has them.
+func (a *app) again(verb, arg string, r *store.Run, path string) string {
+	words := []string{"scruple", verb, quoted(arg)}
+	switch {
+	case len(a.overrides) > 0:
+		words = []string{"scruple", verb, quoted(r.ID), "--store", quoted(path)}
+	case a.storePath != "":
+		words = append(words, "--store", quoted(a.storePath))
+	}
+	return strings.Join(words, " ")
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	if word != "" && !special.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// special matches what a shell would not leave as it is.
+var special = regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]|^-`)
+
 // scheme matches the beginning of a URL. A drive of Windows has one letter.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 

@@ -32,12 +32,14 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
 	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "retry failed trials")
+	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
 
 type runOptions struct {
 	fresh, retryFailed bool
+	gate               bool
 	record             string
 }
 
@@ -50,6 +52,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer x.Close()
+	if opt.gate && !x.HasRules() {
+		return fmt.Errorf("run --gate: %w", errNoRules)
+	}
 	a.warnOf(x)
 	if len(x.Bench.Items()) > manyItems && a.getenv("GOGC") == "" {
 		debug.SetGCPercent(60)
@@ -85,7 +90,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if asked != nil && !errors.Is(asked, run.ErrStopped) {
 		return asked
 	}
-	return errors.Join(asked, a.conclude(ctx, db, r))
+	result, err := a.conclude(ctx, db, r, arg)
+	if opt.gate && asked == nil && err == nil {
+		return exitOf(result.Verdict)
+	}
+	return errors.Join(asked, err)
 }
 
 // record starts a recording, or continues that of the run to be resumed. A

@@ -153,6 +153,8 @@ type builder struct {
 	a  *analyse.Analysis
 	v  *gate.Verdict
 	ci string // "95 % CI"
+
+	brief bool // sentences leave out effect sizes, and mark simulated answers by a tag
 }
 
 func newContent(r Report) content {
