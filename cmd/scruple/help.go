@@ -35,11 +35,11 @@ func (a *app) steps() []step {
 			{planVerb(a), []string{"scruple plan mine/study.yaml", "scruple plan mine/study.yaml -o execution.replicates=3"}},
 		}},
 		{"Run it", []example{
-			{runVerb(a), []string{"scruple run mine/study.yaml", "scruple run mine/study.yaml --gate"}},
+			{runVerb(a), []string{"scruple run mine/study.yaml --gate", "scruple run shop/study.yaml"}},
 			{statusVerb(a), []string{"scruple status mine/study.yaml"}},
 		}},
 		{"See what came of it", []example{
-			{showVerb(a), []string{"scruple show mine/study.yaml --worst 10", "scruple show mine/study.yaml QuantumGroupHoldingsInc_20200327"}},
+			{showVerb(a), []string{"scruple show mine/study.yaml --worst 10", "scruple show mine/study.yaml cuad-00c463d350"}},
 			{reportVerb(a), []string{"scruple report mine/study.yaml --verbose", "scruple report mine/study.yaml --format markdown --out report.md"}},
 			{compareVerb(a), []string{"scruple compare mine/study.yaml --metric composite"}},
 			{explainVerb(a), []string{"scruple explain shop/study.yaml R01", "scruple explain shop/study.yaml R01 i01"}},
@@ -55,12 +55,12 @@ func (a *app) steps() []step {
 		{"Data in and out", []example{
 			{importVerb(a), []string{"scruple import sroie receipts.jsonl --out documents.jsonl"}},
 			{own["generate"], []string{"scruple generate rerank made --items 60 --reviews 600 --requests 20"}},
-			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv"}},
+			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv", "scruple export shop/study.yaml --format trec --out trec"}},
 			{schemaVerb(a), []string{"scruple schema extraction"}},
 		}},
 		{"Numbers of your own", []example{
 			{statsVerb(a), []string{"scruple stats --list", "scruple stats paired_t_test"}},
-			{own["measure"], []string{"scruple measure ranking --run trec/run.txt --qrels trec/qrels.txt"}},
+			{own["measure"], []string{"scruple measure ranking --run trec/bm25_n10.run --qrels trec/qrels.txt"}},
 		}},
 	}
 }

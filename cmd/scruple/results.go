@@ -44,7 +44,7 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 			"analysis": result.Analysis, "verdict": result.Verdict})
 	} else {
 		err = report.Summary(a.out, shown, a.terminal(), report.Ending{Files: files,
-			Report: a.again("report", arg, r.Record, db.Path()), Worst: a.again("show", arg, r.Record, db.Path()) + " --worst 10"})
+			Report: a.again("report", arg, r.Record, db.Path()), Worst: a.again("show", arg, r.Record, db.Path(), "--worst", "10")})
 	}
 	if err != nil {
 		return result, err
