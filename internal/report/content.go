@@ -158,7 +158,7 @@ type builder struct {
 }
 
 func newContent(r Report) content {
-	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	b := newBuilder(r)
 	if r.Trials {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always

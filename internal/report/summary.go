@@ -39,7 +39,8 @@ func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 	if err := r.check(); err != nil {
 		return err
 	}
-	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), brief: true}
+	b := newBuilder(r)
+	b.brief = true
 	s := newScreen(opt)
 	answers := s.briefAnswers(&b)
 	parts := []*part{s.heading(&b), answers, s.briefGate(&b), s.briefWarnings(&b), s.ending(end)}
@@ -135,15 +136,14 @@ func (s *screen) item(t tone, lead, text string, rows int) []string {
 }
 
 func (s *screen) heading(b *builder) *part {
-	r := b.a.Run
 	state := cell{}
 	if slices.ContainsFunc(b.a.Arms, func(arm analyse.Arm) bool { return arm.Simulated }) {
 		state.Tags = append(state.Tags, "simulated")
 	}
-	if !r.Complete() {
+	if !b.a.Run.Complete() {
 		state.Tags = append(state.Tags, "unfinished")
 	}
-	facts := tagged(PlainLine, state) + " " + plural(r.Items, "item", "items") + "; " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " done, " + count(r.Failed) + " failed; run " + r.ID
+	facts := tagged(PlainLine, state) + " " + b.progress()
 	return &part{head: slices.Concat(s.item(strong, "", b.a.Study.Name+" "+b.a.Study.Version, 1), s.item(plain, "", b.a.Study.Description, 1), s.item(muted, "", facts, 1))}
 }
 
@@ -264,9 +264,26 @@ func (s *screen) briefGate(b *builder) *part {
 	return p
 }
 
-// briefWarnings has the warnings of the study, of judges and of primary comparisons.
 func (s *screen) briefWarnings(b *builder) *part {
-	p := &part{more: func(int) []string { return nil }}
+	p := &part{}
+	list := b.warnings()
+	if len(list) == 0 {
+		return p
+	}
+	p.head = s.item(unsure, "", "Warnings: "+count(len(list)), 1)
+	most := 2
+	if len(list) > 1 {
+		most = 1
+	}
+	for _, w := range list {
+		p.items = append(p.items, s.item(plain, "  ! ", w, most))
+	}
+	p.more = func(shown int) []string { return s.item(muted, "  ", "… and "+count(len(list)-shown)+" more", 1) }
+	return p
+}
+
+// warnings returns the warnings of the study, of judges and of primary comparisons.
+func (b *builder) warnings() []string {
 	list := slices.Clone(b.a.Warnings)
 	for _, j := range b.a.Judges {
 		for _, w := range j.Warnings {
@@ -282,19 +299,7 @@ func (s *screen) briefWarnings(b *builder) *part {
 			}
 		}
 	}
-	if len(list) == 0 {
-		return p
-	}
-	p.head = s.item(unsure, "", "Warnings: "+count(len(list)), 1)
-	most := 2
-	if len(list) > 1 {
-		most = 1
-	}
-	for _, w := range list {
-		p.items = append(p.items, s.item(plain, "  ! ", w, most))
-	}
-	p.more = func(shown int) []string { return s.item(muted, "  ", "… and "+count(len(list)-shown)+" more", 1) }
-	return p
+	return list
 }
 
 // ending names the page, with the other formats, and the commands. Neither a path nor
