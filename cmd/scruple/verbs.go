@@ -86,7 +86,7 @@ func (a *app) takeStudy(c *cobra.Command) {
 }
 
 // withStudy puts the default study before the arguments if the current folder has it
-// and they name neither a study nor a run.
+// and there are none, or they begin with an item.
 func (a *app) withStudy(c *cobra.Command, args []string) []string {
 	if !hasDefault(c) {
 		return args
@@ -94,8 +94,8 @@ func (a *app) withStudy(c *cobra.Command, args []string) []string {
 	if info, err := os.Stat(defaultStudy); err != nil || info.IsDir() {
 		return args
 	}
-	alone := len(strings.Fields(c.Use)) == 2 // the study is the only argument
-	if len(args) == 0 || !alone && !a.isStudyOrRun(c.Context(), args[0]) {
+	ofItem := strings.Contains(c.Use, "ITEM")
+	if len(args) == 0 || ofItem && !a.isStudyOrRun(c.Context(), args[0]) {
 		return append([]string{defaultStudy}, args...)
 	}
 	return args

@@ -61,6 +61,7 @@ func Summary(w io.Writer, r Report, opt TerminalOptions, end Ending) error {
 type part struct {
 	head  []string
 	items [][]string
+	whole [][]string               // longer forms of items, if there is room; or nil
 	more  func(shown int) []string // counts the items behind the shown ones
 	shown int
 }
@@ -75,7 +76,7 @@ func (p *part) lines(n int) []string {
 }
 
 // fill shows one item of each part, then more of the answers, then one more of each
-// part in turn, while all parts fit.
+// part in turn, and items in full, while all parts fit.
 func fill(parts []*part, answers *part, width int) {
 	grow := func(p *part) bool {
 		if p.shown == len(p.items) {
@@ -100,6 +101,14 @@ func fill(parts []*part, answers *part, width int) {
 		grown = false
 		for _, p := range parts {
 			grown = grow(p) || grown
+		}
+	}
+	for _, p := range parts {
+		for i := range min(p.shown, len(p.whole)) {
+			short := p.items[i]
+			if p.items[i] = p.whole[i]; rows(parts, width) > SummaryRows {
+				p.items[i] = short
+			}
 		}
 	}
 }
@@ -271,12 +280,9 @@ func (s *screen) briefWarnings(b *builder) *part {
 		return p
 	}
 	p.head = s.item(unsure, "", "Warnings: "+count(len(list)), 1)
-	most := 2
-	if len(list) > 1 {
-		most = 1
-	}
 	for _, w := range list {
-		p.items = append(p.items, s.item(plain, "  ! ", w, most))
+		p.items = append(p.items, s.item(plain, "  ! ", w, 1))
+		p.whole = append(p.whole, s.item(plain, "  ! ", w, 3))
 	}
 	p.more = func(shown int) []string { return s.item(muted, "  ", "… and "+count(len(list)-shown)+" more", 1) }
 	return p
