@@ -2,10 +2,11 @@
 // really better than another one, and whether it may be shipped.
 //
 // Each verb has its own file. The shared files are:
-// providers.go lists the providers, wire.go makes models and pipelines, load.go
-// lists the suites and finds studies and stores, observe.go shows progress, and
-// results.go prints and writes reports. The work of a verb is in package
-// experiment.
+// help.go lists the verbs in the order of work, with examples, verbs.go has their
+// arguments, shortcuts.go the flags that set keys of a study, providers.go lists the
+// providers, wire.go makes models and pipelines, load.go lists the suites and finds
+// studies and stores, observe.go shows progress, and results.go prints and writes
+// reports. The work of a verb is in package experiment.
 package main
 
 import (
