@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,11 +25,14 @@ type example struct {
 
 // steps returns the verbs in the order in which help lists them.
 func (a *app) steps() []step {
-	own := map[string]*cobra.Command{}
-	for _, v := range suiteVerbs(a) {
-		own[v.Name()] = v
+	own := suiteVerbs(a)
+	ofSuites := func(name string, lines ...string) example {
+		i := slices.IndexFunc(own, func(c *cobra.Command) bool { return c.Name() == name })
+		v := own[i]
+		own = slices.Delete(own, i, i+1)
+		return example{v, lines}
 	}
-	return []step{
+	steps := []step{
 		{"Start a study", []example{
 			{initVerb(a), []string{"scruple init extraction mine", "scruple init rerank shop"}},
 			{validateVerb(a), []string{"scruple validate mine/study.yaml"}},
@@ -54,15 +58,20 @@ func (a *app) steps() []step {
 		}},
 		{"Data in and out", []example{
 			{importVerb(a), []string{"scruple import sroie receipts.jsonl --out documents.jsonl"}},
-			{own["generate"], []string{"scruple generate rerank made --items 60 --reviews 600 --requests 20"}},
+			ofSuites("generate", "scruple generate rerank made --items 60 --reviews 600 --requests 20"),
 			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv", "scruple export shop/study.yaml --format trec --out trec"}},
 			{schemaVerb(a), []string{"scruple schema extraction"}},
 		}},
 		{"Numbers of your own", []example{
 			{statsVerb(a), []string{"scruple stats --list", "scruple stats paired_t_test"}},
-			{own["measure"], []string{"scruple measure ranking --run trec/bm25_n10.run --qrels trec/qrels.txt"}},
+			ofSuites("measure", "scruple measure ranking --run trec/bm25_n10.run --qrels trec/qrels.txt"),
 		}},
 	}
+	for _, v := range own { // verbs that only suites know
+		last := &steps[len(steps)-1]
+		last.verbs = append(last.verbs, example{verb: v})
+	}
+	return steps
 }
 
 // inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
@@ -76,9 +85,11 @@ func (a *app) addVerbs(root *cobra.Command) {
 		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
 		for _, e := range s.verbs {
 			e.verb.GroupID = s.title
-			e.verb.Example = "  " + strings.Join(e.lines, "\n  ")
+			e.verb.Example = indented(e.lines)
 			for _, sub := range e.verb.Commands() {
-				sub.Example = e.verb.Example
+				sub.Example = indented(slices.DeleteFunc(slices.Clone(e.lines), func(line string) bool {
+					return !strings.HasPrefix(line+" ", "scruple "+e.verb.Name()+" "+sub.Name()+" ")
+				}))
 			}
 			a.takeStudy(e.verb)
 			root.AddCommand(e.verb)
@@ -92,6 +103,14 @@ func (a *app) addVerbs(root *cobra.Command) {
 	root.SetUsageTemplate(root.UsageTemplate() + `{{with .Annotations.notes}}
 {{.}}
 {{end}}`)
+}
+
+// indented returns lines as help shows them.
+func indented(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(lines, "\n  ")
 }
 
 // showSuiteFlags shows in the help of a verb the flags of the suite of the study that
