@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -43,8 +45,8 @@ type List struct {
 // A Listed is an item, or a trial with its outcome.
 type Listed struct {
 	Item       string           `json:"item"`
-	Arms       []string         `json:"arms"` // to show
-	Replicate  int              `json:"replicate,omitempty"`
+	Arms       []string         `json:"arms"`      // to show
+	Replicate  int              `json:"replicate"` // of an item the one with the worst score
 	Score      *float64         `json:"score,omitempty"`
 	Other      *float64         `json:"against_score,omitempty"`
 	Difference *float64         `json:"difference,omitempty"`
@@ -113,9 +115,10 @@ func (r *Run) listWorst(ctx context.Context, q Query) (*List, error) {
 			list.Without++
 			continue
 		}
-		all = append(all, Listed{Item: it.ID, Arms: []string{q.Arm}, Score: &a})
+		replicate := scores[q.Arm].worst(it.ID, worse)
+		all = append(all, Listed{Item: it.ID, Arms: []string{q.Arm}, Replicate: replicate, Score: &a})
 		if d := a - b; q.Against != "" && worse*d < -noise {
-			lost = append(lost, Listed{Item: it.ID, Arms: []string{q.Arm, q.Against}, Score: &a, Other: &b, Difference: &d})
+			lost = append(lost, Listed{Item: it.ID, Arms: []string{q.Arm, q.Against}, Replicate: replicate, Score: &a, Other: &b, Difference: &d})
 		}
 	}
 	slices.SortFunc(all, func(x, y Listed) int {
@@ -193,13 +196,37 @@ func order(p analyse.Pair) int {
 }
 
 // scored are the sums of an arm's fractions by item.
-type scored map[string]*struct{ num, den float64 }
+type scored map[string]*tally
+
+// A tally is the sum of the fractions of an item, and of each replicate.
+type tally struct {
+	num, den float64
+	by       map[int]*tally
+}
+
+func (t *tally) add(s eval.Score) {
+	t.num += s.Num
+	t.den += s.Den
+}
 
 func (s scored) of(item string) (float64, bool) {
 	if x := s[item]; x != nil && x.den > 0 {
 		return x.num / x.den, true
 	}
 	return 0, false
+}
+
+// worst returns the replicate of an item with the worst score, the first of equal
+// ones. Less is worse if worse is 1, and more if it is -1.
+func (s scored) worst(item string, worse float64) int {
+	best, least := 1, math.Inf(1)
+	for _, replicate := range slices.Sorted(maps.Keys(s[item].by)) {
+		t := s[item].by[replicate]
+		if x := worse * t.num / t.den; replicate > 0 && x < least {
+			best, least = replicate, x
+		}
+	}
+	return best
 }
 
 // itemScores reads the stored scores of a metric by arm.
@@ -218,11 +245,16 @@ func (r *Run) itemScores(ctx context.Context, metric string) (map[string]scored,
 				arm = scored{}
 				arms[s.Trial.Arm] = arm
 			}
-			if arm[s.Trial.Item] == nil {
-				arm[s.Trial.Item] = &struct{ num, den float64 }{}
+			item := arm[s.Trial.Item]
+			if item == nil {
+				item = &tally{by: map[int]*tally{}}
+				arm[s.Trial.Item] = item
 			}
-			arm[s.Trial.Item].num += score.Num
-			arm[s.Trial.Item].den += score.Den
+			if item.by[s.Trial.Replicate] == nil {
+				item.by[s.Trial.Replicate] = &tally{}
+			}
+			item.add(score)
+			item.by[s.Trial.Replicate].add(score)
 		}
 	}
 	return arms, nil
