@@ -1,33 +1,91 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
 )
 
 func compareVerb(a *app) *cobra.Command {
 	var metric string
-	c := verb("compare STUDY|RUN", "show the comparisons of a run", `
-The study names the pairs and metrics.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+	c := verb("compare STUDY|RUN [RUN]", "show the comparisons of a run, or compare two runs", `
+With one argument it shows the comparisons that the study names. With two it compares
+each arm of the second run with that of the first, on the items that both have with
+the same input; RUN:ARM names one arm. Metrics and statistics are those of the second
+run's study.`, cobra.RangeArgs(1, 2), func(c *cobra.Command, args []string) error {
+		if len(args) == 2 {
+			return a.compareRuns(c.Context(), args[0], args[1], metric)
+		}
 		result, err := a.keptFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
-		shown := []analyse.Comparison{}
-		for _, k := range result.Analysis.Comparisons {
-			if metric == "" || k.Metric == metric {
-				shown = append(shown, k)
-			}
-		}
-		if a.json {
-			return printJSON(a.out, shown)
-		}
-		only := *result.Analysis
-		only.Comparisons = shown
-		return report.Comparisons(a.out, &only, a.terminal())
+		return a.showComparisons(result.Analysis, metric)
 	})
 	c.Flags().StringVar(&metric, "metric", "", "show only this metric")
 	return c
+}
+
+// showComparisons prints the comparisons of an analysis on one metric, or on all.
+func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
+	shown := []analyse.Comparison{}
+	for _, k := range all.Comparisons {
+		if metric == "" || k.Metric == metric {
+			shown = append(shown, k)
+		}
+	}
+	if a.json {
+		return printJSON(a.out, shown)
+	}
+	only := *all
+	only.Comparisons = shown
+	return report.Comparisons(a.out, &only, a.terminal())
+}
+
+// compareRuns compares the second run with the first.
+func (a *app) compareRuns(ctx context.Context, first, second, metric string) error {
+	older, err := a.side(ctx, first)
+	if err != nil {
+		return err
+	}
+	defer older.DB.Close()
+	newer, err := a.side(ctx, second)
+	if err != nil {
+		return err
+	}
+	defer newer.DB.Close()
+	x, err := source{path: newer.Run.StudyPath, overrides: newer.Run.Overrides}.load()
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	result, err := x.CompareRuns(ctx, older, newer)
+	if err != nil {
+		return err
+	}
+	if !a.json {
+		a.say("%s against %s\n", newer.Run.ID, older.Run.ID)
+		for _, w := range result.Warnings {
+			a.say("warning: %s", report.PlainLine(w))
+		}
+	}
+	return a.showComparisons(result, metric)
+}
+
+// side opens a run that an argument names: a study file, RUN or RUN:ARM.
+func (a *app) side(ctx context.Context, arg string) (experiment.Side, error) {
+	db, run, err := a.findRun(ctx, arg)
+	id, arm, named := strings.Cut(arg, ":")
+	if named && errors.Is(err, store.ErrNotFound) {
+		db, run, err = a.findRun(ctx, id)
+		return experiment.Side{DB: db, Run: run, Arm: arm}, err
+	}
+	return experiment.Side{DB: db, Run: run}, err
 }

@@ -156,7 +156,7 @@ type exported struct {
 
 var tables = map[string]exported{
 	"calls": {strings.Fields(`item arm replicate step provider model model_version request_id text tool_calls stop_reason input_tokens
-		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key sent_at process usage_estimated sent`), callRows},
+		output_tokens cached_tokens reasoning_tokens cost_usd latency_ms attempts error_kind error stage cache_write_tokens refusal adapted key sent_at process usage_estimated sent reused_from`), callRows},
 	"outcomes": {strings.Fields(`item arm replicate outcome reason notes detail output`), outcomeRows},
 	"scores":   {strings.Fields(`item arm replicate unit metric num den unscored`), scoreRows},
 	"summary":  {strings.Fields(`arm metric stratum value low high items clusters num den unscored method`), summaryRows},
@@ -201,7 +201,7 @@ func callRows(ctx context.Context, db *store.DB, r *store.Run) iter.Seq2[row, er
 		}
 		return row{c.Trial.Item, c.Trial.Arm, c.Trial.Replicate, c.Step, c.Provider, c.Model, p.ModelVersion, p.RequestID, p.Text,
 			toolCalls(p.ToolCalls), p.StopReason, p.Usage.Input, p.Usage.Output, p.Usage.Cached, p.Usage.Reasoning, orNil(eval.Number(c.CostUSD)), c.LatencyMS,
-			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent)}
+			c.Attempts, string(kind), c.Err, string(c.Stage), p.Usage.CacheWrite, p.Refusal, list(p.Adapted), c.Key, sentAt, process, p.Usage.Estimated, requests(c.Sent), c.SourceRun}
 	})
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -39,7 +41,7 @@ simulated studies:
 }
 
 func (a *app) plan(ctx context.Context, arg string) error {
-	x, _, err := a.loadFor(ctx, arg)
+	x, from, err := a.loadFor(ctx, arg)
 	if err != nil {
 		return err
 	}
@@ -52,6 +54,9 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
+	if p.Standing, err = a.standing(ctx, x, p, from); err != nil {
+		return err
+	}
 	if a.json {
 		return printJSON(a.out, p)
 	}
@@ -62,6 +67,7 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	for _, e := range append(slices.Clip(p.PerArm), experiment.ArmEstimate{Arm: "all", Quantities: p.Quantities}) {
 		a.say(row, e.Arm, e.Trials, e.Calls, e.Input, percentOf(e.InputMargin, e.Input), e.Output, dollars(e.CostUSD))
 	}
+	a.sayStanding(p.Standing)
 	if d := p.Detectable; d != nil {
 		a.say("\nSmallest detectable effect: d = %.3f with %d independent items or clusters, power %.0f %%, two-sided α = %.4g (%s, correction: %s).",
 			d.DZ, d.Clusters, 100*d.Power, d.Alpha, text.Plural(d.Tests, "primary test", "primary tests"), x.Study.Statistics.Correction)
@@ -76,6 +82,46 @@ func (a *app) plan(ctx context.Context, arg string) error {
 		a.say("\nJudge calls are estimated for right answers; other answers may need more.")
 	}
 	return nil
+}
+
+// standing looks up what of the plan the store has, nil if there is no store.
+func (a *app) standing(ctx context.Context, x *experiment.Experiment, p *experiment.Estimate, from source) (*experiment.Standing, error) {
+	db, err := store.OpenRead(ctx, from.store)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer db.Close()
+	paying := map[string]bool{}
+	for _, m := range x.Study.Models {
+		paying[m.ID] = paid(m)
+	}
+	for _, p := range x.Bench.Pipelines() {
+		paying[p.Model] = p.Version != ""
+	}
+	return x.Standing(ctx, db, p, func(model string) bool { return paying[model] })
+}
+
+// sayStanding prints what is there and what is new.
+func (a *app) sayStanding(s *experiment.Standing) {
+	if s == nil {
+		return
+	}
+	a.say("")
+	if s.Run != "" {
+		a.say("Run %s has %s of this plan.", s.Run, text.Plural(s.Done, "trial", "trials"))
+	}
+	if s.New == 0 {
+		a.say("Nothing is new: `scruple run` asks nothing.")
+		return
+	}
+	known := ""
+	if s.Known > 0 {
+		known = fmt.Sprintf(", of which about %d have an answer in the store and are not asked again", s.Known)
+	}
+	a.say("New: %s, about %s%s; cost of the rest ≤ %s.", text.Plural(s.New, "trial", "trials"), text.Plural(s.Calls, "call", "calls"), known, dollars(s.CostUSD))
 }
 
 // sayRules prints what the rules need and their power.

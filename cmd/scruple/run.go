@@ -25,22 +25,34 @@ func runVerb(a *app) *cobra.Command {
 	c := verb("run STUDY|RUN", "run a study: ask, judge, score, analyse, report", `
 Every answer is on disk before it is used. After an interruption, the same command
 resumes the run and pays for no answer twice. A finished run is only scored and
-reported again. If prompts, models or items changed since the run began, the
-command fails and prints the difference; --new starts another run.
+reported again.
+
+The run follows the study: for new items, arms or replicates, and for an arm whose
+prompt, model or settings changed, it asks what is new and keeps the rest. What the
+study no longer has leaves the analysis and keeps its answers. --new starts another
+run. Answers of other runs in the store to the same requests are taken, unless
+--no-reuse asks again; a recording asks for everything.
+
+--limit, --items and --arms run a part of the plan. The same command without them
+runs the rest.
 
 Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
-	c.Flags().BoolVar(&opt.retryFailed, "retry-failed", false, "retry failed trials")
 	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
+	c.Flags().BoolVar(&opt.noReuse, "no-reuse", false, "ask again what other runs in the store have an answer to")
+	c.Flags().BoolVar(&opt.part.RetryFailed, "retry-failed", false, "retry failed trials")
+	c.Flags().IntVar(&opt.part.Limit, "limit", 0, "run this many items, a random sample of the plan")
+	c.Flags().StringSliceVar(&opt.part.Items, "items", nil, "run these items alone")
+	c.Flags().StringSliceVar(&opt.part.Arms, "arms", nil, "run these arms alone")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
 
 type runOptions struct {
-	fresh, retryFailed bool
-	gate               bool
-	record             string
+	fresh, noReuse, gate bool
+	part                 experiment.Part
+	record               string
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
@@ -86,7 +98,10 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	asked := a.ask(ctx, r, models, opt.retryFailed)
+	if r.Changed != "" {
+		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
+	}
+	asked := a.ask(ctx, r, models, opt)
 	if asked != nil && !errors.Is(asked, run.ErrStopped) {
 		return asked
 	}
@@ -129,8 +144,11 @@ func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, x *exper
 const manyItems = 20_000
 
 // ask performs the pending part of a run, shows progress, and stops at Ctrl-C.
-func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run.Model, retryFailed bool) error {
-	left, err := r.Left(ctx, retryFailed)
+func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run.Model, opt runOptions) error {
+	left, err := r.Left(ctx, opt.part)
+	if err == nil && left.Elsewhere > 0 {
+		a.say("running a part: %s pending outside of it", text.Plural(left.Elsewhere, "trial stays", "trials stay"))
+	}
 	if err != nil || left.None() {
 		return err
 	}
@@ -145,7 +163,7 @@ func (a *app) ask(ctx context.Context, r *experiment.Run, models map[string]*run
 	defer closeObserver()
 	ctx, stop, restore := interruptible(ctx)
 	defer restore()
-	return r.Ask(ctx, left, experiment.Asking{Models: models, Observer: observer, Stop: stop})
+	return r.Ask(ctx, left, experiment.Asking{Models: models, Observer: observer, Stop: stop, NoReuse: opt.noReuse || opt.record != ""})
 }
 
 // interruptible sends on stop at the first Ctrl-C and cancels the context at the

@@ -10,8 +10,9 @@ import (
 
 func scoreVerb(a *app) *cobra.Command {
 	return verb("score STUDY|RUN", "score and analyse a run again from its stored answers", `
-Calls no model. Use it after a change of gold, metrics, comparisons or rules. A
-change of gold is recorded in the history of the run.`, cobra.ExactArgs(1),
+Calls no model. Use it after a change of gold, metrics, comparisons or rules. The
+plan of the run follows the study: what is new stays pending. A change of gold or of
+the plan is recorded in the history of the run.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.score(c.Context(), args[0]) })
 }
 
@@ -33,13 +34,16 @@ func (a *app) score(ctx context.Context, arg string) error {
 	if err != nil {
 		return err
 	}
-	r, err := x.Attach(ctx, db, found)
+	change, err := x.AcceptGold(ctx, db, found)
 	if err != nil {
 		return err
 	}
-	change, err := r.AcceptGold(ctx)
+	r, err := x.Follow(ctx, db, found)
 	if err != nil {
 		return err
+	}
+	if r.Changed != "" {
+		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
 	if change != nil {
 		a.say("%s", change.Note)

@@ -20,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -67,7 +68,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 		}
 		cost, _ := costOf(m)
 		models[m.ID] = &run.Model{Client: client, Group: wire + " " + m.BaseURL + " " + m.Name, Concurrency: m.Limits.Concurrency,
-			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost}
+			RequestsPerMinute: m.Limits.RequestsPerMinute, TokensPerMinute: m.Limits.TokensPerMinute, Cost: cost, Reuse: paid(m)}
 	}
 	for _, p := range x.Bench.Pipelines() {
 		client, err := a.pipeline(ctx, p, x, transport)
@@ -75,7 +76,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 			problems = append(problems, err)
 			continue
 		}
-		models[p.Model] = &run.Model{Client: client, Group: p.Model}
+		models[p.Model] = &run.Model{Client: client, Group: p.Model, Reuse: p.Version != ""}
 		if c, ok := client.(io.Closer); ok {
 			open = append(open, c)
 		}
@@ -156,6 +157,12 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 			strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	return client, nil
+}
+
+// paid reports whether a model's answers are worth taking from another run. Those
+// of simulated and recorded models are free, and the same when asked again.
+func paid(m study.Model) bool {
+	return m.Provider != kit.SimulatedProvider && m.Provider != "recorded"
 }
 
 // costOf returns the price function of a model and whether the price is known:

@@ -20,6 +20,7 @@ type Question struct {
 	Primary     []string
 	Secondary   []string
 	Comparisons []Pair
+	Late        []string // arms added or changed after results had been shown
 	Calibration *eval.Calibration
 	Samples     int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
@@ -73,6 +74,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.comparisons(a, q, selections, level); err != nil {
 		return nil, err
 	}
+	markLate(a.Comparisons, q.Late)
 	if q.Calibration != nil {
 		j, err := judge(*q.Calibration, level)
 		if err != nil {
@@ -165,6 +167,8 @@ func (a *Analysis) addTo(arm string, add func(*Arm)) {
 func (a *Arm) addCalls(n eval.ArmCalls) {
 	cost := Number(n.CostUSD)
 	a.Estimated += n.Estimated
+	a.Reused += n.Reused
+	a.ReusedUSD += Number(n.ReusedUSD)
 	if n.Unpriced > 0 {
 		cost = Undefined()
 	}
@@ -172,7 +176,7 @@ func (a *Arm) addCalls(n eval.ArmCalls) {
 		a.JudgeCalls, a.JudgeCostUSD = n.Calls, cost
 		return
 	}
-	a.Calls, a.Retried, a.CostUSD = n.Calls, n.Requests-n.Calls, cost
+	a.Calls, a.Retried, a.CostUSD = n.Calls, max(0, n.Requests-n.Calls+n.Reused), cost
 	a.InputTokens, a.OutputTokens, a.CachedTokens, a.Reasoning = n.Input, n.Output, n.Cached, n.Reasoning
 }
 
@@ -415,6 +419,9 @@ func warnings(a *Analysis) []string {
 		if len(arm.Versions) > 1 {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
+	}
+	for _, change := range a.Run.History {
+		w = append(w, "history of the run: "+change)
 	}
 	if !a.Run.Complete() {
 		first = append(first, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",

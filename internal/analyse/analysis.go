@@ -70,6 +70,12 @@ type Run struct {
 	JudgeFails int     `json:"judge_failed,omitempty"` // trials with a failed judge call
 	MaxFailed  float64 `json:"max_failed"`
 	Strata     []Count `json:"strata,omitempty"` // items by stratum, "doc_type=invoice"
+	// History lists changes of the plan and of gold since the run began.
+	History []string `json:"history,omitempty"`
+	// Reused counts the answers taken from runs instead of being asked for. Those of
+	// the run itself are judges' answers to equal questions, and answers of trials that
+	// had left the plan.
+	Reused []eval.Reuse `json:"reused,omitempty"`
 }
 
 // Complete reports whether every planned trial has an outcome and, if the study
@@ -125,6 +131,10 @@ type Arm struct {
 	LatencyMS    *Latency `json:"latency_ms,omitempty"`
 	JudgeCalls   int      `json:"judge_calls,omitempty"`
 	JudgeCostUSD Number   `json:"judge_cost_usd"`
+	// Reused counts the calls, the judges' included, whose answers were taken from
+	// other calls. ReusedUSD is the part of the costs that was not paid again.
+	Reused    int    `json:"reused_calls,omitempty"`
+	ReusedUSD Number `json:"reused_usd,omitempty"`
 }
 
 // A Latency is the median and the 95th percentile, in milliseconds.
@@ -165,11 +175,14 @@ type Bounds struct {
 // A Comparison is the difference A − B of two arms on the items that both have.
 // Its results respect clusters of items, and scores that are 0 or 1.
 type Comparison struct {
-	A        string      `json:"a"`
-	B        string      `json:"b"`
-	Metric   string      `json:"metric"`
-	Primary  bool        `json:"primary,omitempty"`
-	Contrast bool        `json:"contrast,omitempty"` // the suite's, not the study's
+	A        string `json:"a"`
+	B        string `json:"b"`
+	Metric   string `json:"metric"`
+	Primary  bool   `json:"primary,omitempty"`
+	Contrast bool   `json:"contrast,omitempty"` // the suite's, not the study's
+	// Late names the arm that was added or changed after results had been shown: the
+	// comparison was not planned before.
+	Late     string      `json:"late,omitempty"`
 	Stratum  *eval.Level `json:"stratum,omitempty"`
 	Pairs    int         `json:"pairs"`
 	Unpaired int         `json:"unpaired"` // items that only one arm has

@@ -62,6 +62,20 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 	})
 }
 
+// markLate marks the comparisons with an arm that was not planned before results had
+// been shown.
+func markLate(comparisons []Comparison, late []string) {
+	for i := range comparisons {
+		r := &comparisons[i]
+		for _, arm := range []string{r.A, r.B} {
+			if r.Late == "" && slices.Contains(late, arm) {
+				r.Late = arm
+				r.Warnings = append(r.Warnings, arm+" was added or changed after results had been shown: the comparison is exploratory, it was not planned")
+			}
+		}
+	}
+}
+
 // A contest is a pair on one metric, with both arms' values by item.
 type contest struct {
 	pair   Pair

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 )
@@ -51,6 +52,7 @@ type Request struct {
 	Provider  string // wire format: openai, openai_responses, anthropic, google, exec, http, outputs, simulated …
 	Endpoint  string // base URL, command or file; "" is the provider's own
 	Name      string // the provider's name of the model
+	Program   string // version of the external program that answers
 	System    string
 	Messages  []Message
 	Schema    *Schema
@@ -92,10 +94,14 @@ type Part struct{ Name, Value string }
 func (r *Request) Key() string { return KeyOf(r.Parts()) }
 
 // KeyOf returns the key of the request with these parts: the first half of a
-// SHA-256 over the names and values, each with its length before it.
+// SHA-256 over the names and values, each with its length before it. The port of an
+// endpoint is not in it: a server that moved is asked the same.
 func KeyOf(parts []Part) string {
 	b := make([]byte, 0, 1024)
 	for _, p := range parts {
+		if p.Name == "endpoint" {
+			p.Value = WithoutPort(p.Value)
+		}
 		b = appendDelimited(appendDelimited(b, p.Name), p.Value)
 	}
 	sum := sha256.Sum256(b)
@@ -116,6 +122,7 @@ func (r *Request) Parts() []Part {
 	add("provider", r.Provider)
 	add("endpoint", r.Endpoint)
 	add("name", r.Name)
+	add("program", r.Program)
 	add("temperature", optionalFloat(r.Sampling.Temperature))
 	add("top_p", optionalFloat(r.Sampling.TopP))
 	if r.Sampling.Seed != nil {
@@ -173,6 +180,12 @@ func digest(texts ...string) string {
 	var sum [sha256.Size]byte
 	return Hash(binary.BigEndian.Uint64(h.Sum(sum[:0]))).String()
 }
+
+// port matches a URL up to its host, and its port.
+var port = regexp.MustCompile(`^([a-z]+://(?:\[[^\]/]*\]|[^:/\[\]]*)):[0-9]+`)
+
+// WithoutPort removes the port of a URL. Other texts stay as they are.
+func WithoutPort(url string) string { return port.ReplaceAllString(url, "$1") }
 
 func appendDelimited(b []byte, s string) []byte {
 	return append(binary.BigEndian.AppendUint64(b, uint64(len(s))), s...)
@@ -359,6 +372,11 @@ type Call struct {
 	Sent      []Attempt // the requests, oldest first; earlier formats of stores have none
 	CostUSD   float64   // NaN if the price is unknown
 	LatencyMS float64   // of the last attempt
+	// Source is the journal's number of the call whose answer was taken, and SourceRun
+	// the run of that call; 0 and "" if the answer was asked for. Its tokens and cost
+	// are those of the answer, but were not paid again.
+	Source    int64
+	SourceRun string
 }
 
 // An Attempt is one request sent for a call.

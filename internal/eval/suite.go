@@ -124,6 +124,13 @@ type Pipeline struct {
 	Model  string // model id of its requests
 	Kind   string // outputs, exec or http
 	Target string // file (resolved), command or URL
+	// Version identifies the program behind a command or URL: given by the study, or a
+	// hash of its files. "" means that a change of the program is not noticed.
+	Version string
+	// Files are the files whose content is in Version. Current computes the version
+	// again; nil if there is no program.
+	Files   []string
+	Current func() (string, error)
 }
 
 // A Fact is a count of a study's data.

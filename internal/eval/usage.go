@@ -13,6 +13,17 @@ type ArmCalls struct {
 	CostUSD   float64
 	Unpriced  int // answered calls with unknown cost
 	Estimated int // answered calls whose usage is estimated
+	// Reused counts the calls whose answers were taken from other calls. Their
+	// tokens and cost, ReusedUSD, are in the sums but were not paid again.
+	Reused    int
+	ReusedUSD float64
+}
+
+// A Reuse counts the answers that a run took from one run.
+type Reuse struct {
+	Run     string  `json:"run"` // the run itself: answers shared, or kept from trials that left its plan
+	Answers int     `json:"answers"`
+	CostUSD float64 `json:"cost_usd"` // not paid again
 }
 
 // An ArmLatency is the median and the 95th percentile, by nearest rank, of the

@@ -3,57 +3,133 @@ package experiment
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
-// Left counts the pending work of a run.
+// A Part selects what of a run's pending work to do.
+type Part struct {
+	Items       []string // empty: all
+	Arms        []string // empty: all. The arms that calibrate judges are always included
+	Limit       int      // the first items of the plan, a random sample; 0: all
+	RetryFailed bool     // failed trials too
+}
+
+// Whole reports whether the part is the whole run.
+func (p Part) Whole() bool { return len(p.Items)+len(p.Arms) == 0 && p.Limit == 0 }
+
+// Left counts the pending work of a part of a run.
 type Left struct {
 	Trials    int // to perform
 	Judgments int // trials with an outcome to judge; performing adds to them
+	Elsewhere int // pending trials outside of the part
 
-	progress    *store.Progress
-	retryFailed bool
+	progress *store.Progress
+	part     Part
+	selected []bool // by sequence number; nil: all
 }
 
 // None reports whether no work is pending.
 func (l *Left) None() bool { return l.Trials+l.Judgments == 0 }
 
-// Left reads the pending work of a run. With retryFailed, it includes failed
-// trials.
-func (r *Run) Left(ctx context.Context, retryFailed bool) (*Left, error) {
+// Left reads the pending work of a part of a run.
+func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
+	selected, err := r.selected(part)
+	if err != nil {
+		return nil, err
+	}
 	p, err := r.db.Progress(ctx, r.Record)
 	if err != nil {
 		return nil, err
 	}
-	l := &Left{progress: p, retryFailed: retryFailed}
+	l := &Left{progress: p, part: part, selected: selected}
+	judged := r.HasJudge()
 	for seq := range p.Done {
-		if l.performs(seq) {
+		switch {
+		case l.performs(seq):
 			l.Trials++
+		case !l.has(seq) && !p.Done[seq]:
+			l.Elsewhere++
 		}
-	}
-	if r.HasJudge() {
-		l.Judgments = p.ToJudge()
-		if retryFailed {
-			l.Judgments += store.Count(p.Unjudged)
+		if judged && p.Done[seq] && !p.Failed[seq] && l.judges(seq) {
+			l.Judgments++
 		}
 	}
 	return l, nil
 }
 
-// performs reports whether a trial is pending.
-func (l *Left) performs(seq int) bool {
-	return !l.progress.Done[seq] || l.retryFailed && l.progress.Failed[seq]
+// selected returns the trials of a part by sequence number, nil for the whole run.
+func (r *Run) selected(part Part) ([]bool, error) {
+	if part.Whole() {
+		return nil, nil
+	}
+	var items []string
+	for _, it := range r.Bench.Items() {
+		items = append(items, it.ID)
+	}
+	if err := allKnown("--items", "item", part.Items, items); err != nil {
+		return nil, err
+	}
+	if err := allKnown("--arms", "arm", part.Arms, r.ArmIDs()); err != nil {
+		return nil, err
+	}
+	if part.Limit < 0 {
+		return nil, fmt.Errorf("--limit %d: want the number of items to run, at least 1", part.Limit)
+	}
+	calibrates := r.calibrationArms()
+	chosen := setOf(part.Items)
+	arms := setOf(part.Arms)
+	selected, position, last := make([]bool, r.Plan.Len()), 0, ""
+	for seq := range selected {
+		t := r.Plan.Trial(seq)
+		if len(chosen) > 0 && !chosen[t.Item] {
+			continue
+		}
+		if t.Item != last {
+			position, last = position+1, t.Item
+		}
+		selected[seq] = (part.Limit == 0 || position <= part.Limit) && (len(arms) == 0 || arms[t.Arm] || calibrates[t.Arm])
+	}
+	return selected, nil
 }
 
-// judges reports whether the judging of a trial is pending.
+func setOf(names []string) map[string]bool {
+	set := map[string]bool{}
+	for _, n := range names {
+		set[n] = true
+	}
+	return set
+}
+
+// allKnown returns an error for the first name that is not known.
+func allKnown(flag, noun string, names, known []string) error {
+	for _, n := range names {
+		if !slices.Contains(known, n) {
+			return fmt.Errorf("%s: the study has no %s %q%s", flag, noun, n, kit.DidYouMean(n, known))
+		}
+	}
+	return nil
+}
+
+func (l *Left) has(seq int) bool { return l.selected == nil || l.selected[seq] }
+
+// performs reports whether a trial is to be performed.
+func (l *Left) performs(seq int) bool {
+	return l.has(seq) && (!l.progress.Done[seq] || l.part.RetryFailed && l.progress.Failed[seq])
+}
+
+// judges reports whether a trial with an outcome is to be judged.
 func (l *Left) judges(seq int) bool {
-	return !l.progress.Judged[seq] || l.retryFailed && l.progress.Unjudged[seq]
+	return l.has(seq) && (!l.progress.Judged[seq] || l.part.RetryFailed && l.progress.Unjudged[seq])
 }
 
 // Asking holds what [Run.Ask] needs to call models.
@@ -64,6 +140,9 @@ type Asking struct {
 	// flight finish, and Ask returns [run.ErrStopped] wrapping the error. Cancel
 	// the context to cancel the calls too.
 	Stop <-chan error
+	// NoReuse asks again what other runs, or trials that left the plan, have an
+	// answer to.
+	NoReuse bool
 }
 
 // Ask performs and judges the pending trials of a run. It deletes the stored
@@ -81,15 +160,52 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	}
 	x, spent := r.Study.Execution, left.progress
 	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
-		MaxFailed: *x.MaxFailed, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
+		MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
 		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost}, a.Observer)
 	defer stopOn(a.Stop, engine)()
 
 	err = engine.Perform(ctx, r.Bench, r.armPlans(left, eval.StageRun), r.runTasks(left))
 	if err == nil && r.HasJudge() {
-		err = r.judge(ctx, engine, journal, left.retryFailed)
+		err = r.judge(ctx, engine, journal, left.part)
 	}
-	return errors.Join(err, journal.Close())
+	return errors.Join(err, journal.Close(), r.checkPrograms(ctx, left))
+}
+
+// checkPrograms rejects the answers of this session from pipelines whose program
+// changed meanwhile: it is not known which program gave them. They are kept, and the
+// next run asks their trials again.
+func (r *Run) checkPrograms(ctx context.Context, left *Left) error {
+	changed := map[string]bool{} // models of arms
+	var names []string
+	for _, p := range r.Bench.Pipelines() {
+		if p.Current == nil {
+			continue
+		}
+		if version, err := p.Current(); err != nil || version != p.Version {
+			changed[p.Model] = true
+		}
+	}
+	var trials []eval.Trial
+	for _, arm := range r.Bench.Arms() {
+		if !changed[arm.Model] {
+			continue
+		}
+		names = append(names, arm.ID)
+		for _, it := range r.Bench.Items() {
+			for replicate := range r.Plan.Replicates() {
+				t := eval.Trial{Item: it.ID, Arm: arm.ID, Replicate: replicate + 1}
+				if seq, ok := r.Plan.Seq(t); ok && left.performs(seq) {
+					trials = append(trials, t)
+				}
+			}
+		}
+	}
+	if len(trials) == 0 {
+		return nil
+	}
+	return errors.Join(
+		notAllowed("the program of arm %s changed while the run asked it, so its answers may be of two programs and are not used: run the same command again to ask it anew", strings.Join(names, ", ")),
+		r.db.Distrust(ctx, r.Record, trials))
 }
 
 // stopOn stops the engine when an error arrives, until the returned function is
@@ -108,11 +224,11 @@ func stopOn(stop <-chan error, engine *run.Engine) (end func()) {
 }
 
 // judge judges every outcome without a verdict.
-func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Journal, retryFailed bool) error {
+func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Journal, part Part) error {
 	if err := journal.Flush(); err != nil {
 		return err
 	}
-	left, err := r.Left(ctx, retryFailed)
+	left, err := r.Left(ctx, part)
 	if err != nil {
 		return err
 	}
@@ -165,6 +281,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		done, failed = left.progress.Judged, left.progress.Unjudged
 	}
 	for seq := range r.Plan.Len() {
+		if !left.has(seq) && !done[seq] {
+			continue
+		}
 		p := &plans[index[r.Plan.Trial(seq).Arm]]
 		p.Planned++
 		if done[seq] {

@@ -23,6 +23,7 @@ type Estimate struct {
 	PerArm     []ArmEstimate `json:"per_arm"`
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 	Rules      []RulePlan    `json:"rules,omitempty"`
+	Standing   *Standing     `json:"standing,omitempty"` // null without a store
 }
 
 // A RulePlan says what a rule needs, and how often it would be met.

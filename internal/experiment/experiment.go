@@ -22,6 +22,7 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -103,6 +104,12 @@ func (x *Experiment) Warnings() []string {
 	var list []string
 	if w, ok := x.Bench.(kit.Warner); ok {
 		list = w.Warnings()
+	}
+	for _, p := range x.Bench.Pipelines() {
+		if p.Current != nil && p.Version == "" {
+			list = append(list, fmt.Sprintf("arm %s: a change of its program is not noticed, and one arm could hold answers of two programs: name its files with watch:, or give a version:",
+				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
+		}
 	}
 	return append(slices.Clip(list), x.alternatives()...)
 }

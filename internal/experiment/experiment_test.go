@@ -132,7 +132,7 @@ func start(t *testing.T, x *experiment.Experiment, db *store.DB) *experiment.Run
 
 func left(t *testing.T, r *experiment.Run, retryFailed bool) *experiment.Left {
 	t.Helper()
-	l, err := r.Left(t.Context(), retryFailed)
+	l, err := r.Left(t.Context(), experiment.Part{RetryFailed: retryFailed})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +236,7 @@ func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept ex
 	}
 	_, err = load(t, path, "statistics.alpha=0.01").Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "analyse it again")
-	_, err = load(t, path, "execution.seed=7").StartOrResume(ctx, db, "")
+	_, err = load(t, path, "execution.seed=7").Decide(ctx, db, r.Record, kept)
 	wantNotAllowed(t, err, "the study no longer matches run")
 	_, err = load(t, path, "execution.replicates=2").Attach(ctx, db, r.Record)
 	wantNotAllowed(t, err, "other items, arms or replicates")
@@ -352,7 +352,7 @@ func TestJudgeAndGold(t *testing.T) {
 	if err := r.CheckFailures(rescore(t, r)); !errors.As(err, &tooMany) || tooMany.Study != path {
 		t.Errorf("error %v, want a TooManyFailedError", err)
 	}
-	if change, err := r.AcceptGold(ctx); change != nil || err != nil {
+	if change, err := x.AcceptGold(ctx, db, r.Record); change != nil || err != nil {
 		t.Errorf("unchanged gold: %+v, %v", change, err)
 	}
 
@@ -360,12 +360,12 @@ func TestJudgeAndGold(t *testing.T) {
 	changed := load(t, path)
 	_, err = changed.StartOrResume(ctx, db, "")
 	wantNotAllowed(t, err, "the gold of 1 item changed")
-	if r, err = changed.Attach(ctx, db, r.Record); err != nil {
-		t.Fatal(err)
-	}
-	change, err := r.AcceptGold(ctx)
+	change, err := changed.AcceptGold(ctx, db, r.Record)
 	if err != nil || change == nil || !change.Rejudge || !strings.Contains(change.Note, "d1") {
 		t.Fatalf("changed gold: %+v, %v", change, err)
+	}
+	if r, err = changed.Follow(ctx, db, r.Record); err != nil || r.Changed != "" {
+		t.Fatalf("the plan changed: %q, %v", r.Changed, err)
 	}
 	if l := left(t, r, false); l.None() {
 		t.Error("nothing is left to judge after gold changed")
@@ -375,9 +375,10 @@ func TestJudgeAndGold(t *testing.T) {
 	}
 
 	write(t, data, strings.Replace(documents, "Invoice Number: A-17", "Invoice Number: A-17.", 1))
-	if r, err = load(t, path).Attach(ctx, db, r.Record); err != nil {
-		t.Fatal(err)
+	if r, err = load(t, path).Follow(ctx, db, r.Record); err != nil || !strings.Contains(r.Changed, "1 item changed") {
+		t.Fatalf("a changed input: %q, %v", r.Changed, err)
 	}
-	_, err = r.AcceptGold(ctx)
-	wantNotAllowed(t, err, "its answers are to other inputs")
+	if l := left(t, r, false); l.Trials != len(x.Bench.Arms()) {
+		t.Errorf("%d trials are left of an item with another input, want one of each arm", l.Trials)
+	}
 }

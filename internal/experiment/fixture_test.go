@@ -167,7 +167,7 @@ func TestFixtureSuite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	left, err := r.Left(ctx, false)
+	left, err := r.Left(ctx, experiment.Part{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ func (x *Experiment) resolve() error {
 	s, arms := x.Study, x.Bench.Arms()
 	var problems []error
 	var err error
-	if x.Plan, err = plan.New(x.Bench.Items(), arms, s.Execution.Replicates, s.Execution.Seed); err != nil {
+	if x.Plan, err = plan.New(x.Bench.Items(), plan.Questions(s, arms), s.Execution.Replicates, s.Execution.Seed); err != nil {
 		problems = append(problems, err)
 	}
 	problems = append(problems, x.resolveMetrics()...)

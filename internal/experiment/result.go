@@ -43,6 +43,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 		return Result{}, err
 	}
 	q := r.asked(progress)
+	if err := r.remember(ctx, &q); err != nil {
+		return Result{}, err
+	}
 	q.Calibration, q.Samples = calibration, samples
 	analysis, err := collector.Analyse(q, from)
 	if err != nil {
@@ -106,6 +109,24 @@ func (r *Run) asked(progress *store.Progress) analyse.Question {
 		q.Run.Unjudged, q.Run.JudgeFails = progress.ToJudge(), store.Count(progress.Unjudged)
 	}
 	return q
+}
+
+// remember adds to the question what happened to the run.
+func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
+	events, err := r.db.Events(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	for _, e := range events {
+		switch e.What {
+		case planEvent, goldEvent:
+			q.Run.History = append(q.Run.History, e.Note)
+		case lateEvent:
+			q.Late = append(q.Late, e.Note)
+		}
+	}
+	q.Run.Reused, err = r.db.Reused(ctx, r.Record)
+	return err
 }
 
 // sources returns what an analysis needs beyond scores.

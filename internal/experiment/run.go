@@ -20,7 +20,9 @@ import (
 type Run struct {
 	*Experiment
 	Record *store.Run
-	db     *store.DB
+	// Changed says how the plan was changed to follow the study, "" if it was not.
+	Changed string
+	db      *store.DB
 }
 
 // LastRun finds the newest run of the study in a file.
@@ -54,73 +56,220 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 
 // Start records a new run with its whole plan.
 func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
+	now, err := x.record()
+	if err != nil {
+		return nil, err
+	}
+	r, err := db.CreateRun(ctx, now, x.Bench.Items(), x.Plan)
+	if err != nil {
+		return nil, err
+	}
+	return &Run{Experiment: x, Record: r, db: db}, nil
+}
+
+// record returns what a store keeps of the experiment.
+func (x *Experiment) record() (store.Run, error) {
 	absolute, err := filepath.Abs(x.File.Path)
-	if err != nil {
-		return nil, err
-	}
-	r, err := db.CreateRun(ctx, store.Run{Study: x.Study.Name, Suite: x.Study.Suite, StudyPath: absolute, StudyJSON: x.File.Canonical(), Overrides: x.overrides,
-		Treatment: x.treatment, Replicates: x.Study.Execution.Replicates, Version: x.env.Version, CreatedAt: x.env.Now()}, x.Bench.Items(), x.Plan)
-	if err != nil {
-		return nil, err
-	}
-	return &Run{x, r, db}, nil
+	return store.Run{Study: x.Study.Name, Suite: x.Study.Suite, StudyPath: absolute, StudyJSON: x.File.Canonical(), Overrides: x.overrides,
+		Treatment: x.treatment, Replicates: x.Study.Execution.Replicates, Version: x.env.Version, CreatedAt: x.env.Now()}, err
 }
 
-// Resume prepares a run to be resumed. It rejects a run that the study no longer
-// matches.
+// Resume prepares a run to be resumed. Its plan follows the study: new arms, items
+// and replicates are appended, and what the study no longer has leaves the plan. It
+// rejects a run whose gold changed.
 func (x *Experiment) Resume(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	if err := x.checkSame(ctx, db, r); err != nil {
+	was, err := db.Items(ctx, r)
+	if err != nil {
 		return nil, err
 	}
-	return x.Attach(ctx, db, r)
+	if gold := plan.Regraded(was, x.Bench.Items()); len(gold) > 0 {
+		if err := db.Damage(ctx); err != nil {
+			return nil, err
+		}
+		return nil, x.goldChanged(r, gold)
+	}
+	return x.Follow(ctx, db, r)
 }
 
-// Attach prepares a run to be read and scored. It rejects a run whose trials are
-// not those of the study, but allows changed prompts and models.
-func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
-	err := db.SetPlan(ctx, r, x.Plan)
-	var broken *store.Error
-	switch {
-	case errors.As(err, &broken):
+func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
+	return notAllowed("the gold of %s changed since run %s: %s\nundo the change, or score the answers against the new gold with `scruple score`",
+		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
+}
+
+// Follow makes the study's plan that of a run, and records how it changed.
+func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	same, err := db.SetPlan(ctx, r, x.Plan)
+	if err != nil && !errors.Is(err, store.ErrOtherPlan) {
 		return nil, err
-	case err != nil:
+	}
+	run := &Run{Experiment: x, Record: r, db: db}
+	if err == nil && same && slices.Equal(r.Treatment, x.treatment) {
+		return run, nil
+	}
+	// What reads like a changed study may be a damaged file.
+	if err := db.Damage(ctx); err != nil {
+		return nil, err
+	}
+	now, err := x.record()
+	if err != nil {
+		return nil, err
+	}
+	kept := plan.Unchanged(r.Treatment, x.treatment)
+	items, err := db.Items(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	changed := map[string]bool{}
+	for _, id := range plan.Reworded(items, x.Bench.Items()) {
+		changed[id] = true
+	}
+	moved := moves(r.Treatment, x.treatment)
+	_, err = db.Amend(ctx, r, now, x.Bench.Items(), x.Plan, func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }, func(a store.Amendment) []store.Event {
+		run.Changed = strings.Join(append(describe(a), moved...), "; ")
+		return x.history(run.Changed, a)
+	})
+	return run, err
+}
+
+// The kinds of event in the history of a run.
+const (
+	goldEvent = "gold changed"
+	planEvent = "plan changed"
+	lateEvent = "late arm" // the note is its id
+)
+
+// history returns the events of a change of the plan. Arms that came after results
+// had been shown are named, because their comparisons were not planned.
+func (x *Experiment) history(changed string, a store.Amendment) []store.Event {
+	if changed == "" {
+		return nil
+	}
+	note := fmt.Sprintf("%s; %s then", changed, text.Plural(a.Done, "trial had an outcome", "trials had an outcome"))
+	if a.Seen {
+		note += ", and results had been shown"
+	}
+	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
+	if a.Seen {
+		for _, arm := range slices.Concat(a.Added, a.Changed) {
+			events = append(events, store.Event{At: x.env.Now(), What: lateEvent, Note: arm})
+		}
+	}
+	return events
+}
+
+// describe lists how a plan changed.
+func describe(a store.Amendment) (list []string) {
+	add := func(n int, one, many, what string) {
+		if n > 0 {
+			list = append(list, text.Plural(n, one, many)+" "+what)
+		}
+	}
+	for _, c := range []struct {
+		arms []string
+		what string
+	}{{a.Added, "added"}, {a.Removed, "removed"}, {a.Changed, "changed"}} {
+		if len(c.arms) > 0 {
+			noun := "arm"
+			if len(c.arms) > 1 {
+				noun = "arms"
+			}
+			list = append(list, fmt.Sprintf("%s %s %s", noun, strings.Join(plan.Shorten(c.arms, 5), ", "), c.what))
+		}
+	}
+	for _, r := range a.Renamed {
+		list = append(list, fmt.Sprintf("arm %s is now %s", r[0], r[1]))
+	}
+	add(a.ItemsAdded, "item", "items", "added")
+	add(a.ItemsRemoved, "item", "items", "removed")
+	add(a.ItemsChanged, "item", "items", "changed")
+	if len(list) == 0 && a.New+a.Back+a.Left > 0 {
+		list = append(list, "replicates changed")
+	}
+	if len(list) > 0 {
+		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
+		add(a.Back, "trial came", "trials came", "back with answers")
+	}
+	return list
+}
+
+// moves lists the models whose server has another port. Their answers are kept.
+func moves(was, now []eval.Part) (list []string) {
+	old := map[string]string{}
+	for _, p := range was {
+		old[p.Name] = p.Value
+	}
+	for _, p := range now {
+		if o, ok := old[p.Name]; ok && o != p.Value && strings.HasSuffix(p.Name, ".base_url") && eval.WithoutPort(o) == eval.WithoutPort(p.Value) {
+			list = append(list, fmt.Sprintf("%s was %s and is %s, taken as the same model", p.Name, o, p.Value))
+		}
+	}
+	return list
+}
+
+// Attach prepares a run to be read. It rejects a run whose trials are not those of
+// the study, but allows changed prompts and models.
+func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	_, err := db.SetPlan(ctx, r, x.Plan)
+	switch {
+	case errors.Is(err, store.ErrOtherPlan):
 		if damage := db.Damage(ctx); damage != nil {
 			return nil, damage
 		}
-		return nil, notAllowed("%w: the study now has other items, arms or replicates; undo the change, or start another run with `scruple run --new`", err)
+		return nil, notAllowed("%w: the study now has other items, arms or replicates: undo the change, or bring the run up to date with `scruple run %s`, which asks only what is new, or `scruple score`, which asks nothing",
+			err, x.File.Path)
+	case err != nil:
+		return nil, err
 	}
-	return &Run{x, r, db}, nil
+	return &Run{Experiment: x, Record: r, db: db}, nil
 }
 
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
-	diffs := eval.DiffParts(r.Treatment, x.treatment)
+	same, err := db.SetPlan(ctx, r, x.Plan)
+	other := errors.Is(err, store.ErrOtherPlan)
+	if err != nil && !other {
+		return err
+	}
 	was, err := db.Items(ctx, r)
 	if err != nil {
 		return err
 	}
-	input, gold := plan.Changes(was, x.Bench.Items())
-	diffs = append(diffs, plan.Shorten(input, 5)...)
-	if len(diffs)+len(gold) > 0 {
-		// What reads like a changed study may be a damaged file.
+	gold := plan.Regraded(was, x.Bench.Items())
+	var diffs []string
+	if other || !same {
+		diffs = x.differences(r, was)
+	}
+	if other || len(diffs)+len(gold) > 0 {
 		if err := db.Damage(ctx); err != nil {
 			return err
 		}
 	}
-	if len(diffs) > 0 {
-		note := ""
-		if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
-			note = "\nthe value of an arm is a hash of its prompt and settings"
-		}
-		return notAllowed("the study no longer matches run %s:\n  %s%s\nundo the change to resume the run, or start another run with `scruple run --new`",
-			r.ID, strings.Join(diffs, "\n  "), note)
+	if other || len(diffs) > 0 {
+		return notAllowed("the study no longer matches run %s:\n  %s\nundo the change, or run `scruple run %s`, which asks only what is new",
+			r.ID, strings.Join(diffs, "\n  "), x.File.Path)
 	}
 	if len(gold) > 0 {
-		return notAllowed("the gold of %s changed since run %s: %s\nundo the change, score the answers against the new gold with `scruple score`, or start another run with `scruple run --new`",
-			text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
+		return x.goldChanged(r, gold)
 	}
 	return nil
+}
+
+// differences lists the differences between a run and the study.
+func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []string {
+	diffs := eval.DiffParts(r.Treatment, x.treatment)
+	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
+		diffs = append(diffs, "(the value of an arm is a hash of its prompt and settings)")
+	}
+	items := x.Bench.Items()
+	changed := plan.Reworded(was, items)
+	for _, id := range plan.Shorten(changed, 5) {
+		diffs = append(diffs, "item "+id+" changed")
+	}
+	if now := len(x.Bench.Items()) * len(x.Bench.Arms()) * x.Plan.Replicates(); now != r.Trials {
+		diffs = append(diffs, fmt.Sprintf("trials: was %d, now %d", r.Trials, now))
+	}
+	return diffs
 }
 
 // A GoldChange is an accepted change of gold.
@@ -130,23 +279,18 @@ type GoldChange struct {
 }
 
 // AcceptGold records changed gold in the run's history and deletes results that
-// depend on the old gold. It returns nil if gold is unchanged. It rejects a run
-// whose inputs changed: its answers are to other questions.
-func (r *Run) AcceptGold(ctx context.Context) (*GoldChange, error) {
-	was, err := r.db.Items(ctx, r.Record)
+// depend on the old gold. It returns nil if gold is unchanged.
+func (x *Experiment) AcceptGold(ctx context.Context, db *store.DB, r *store.Run) (*GoldChange, error) {
+	was, err := db.Items(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	input, gold := plan.Changes(was, r.Bench.Items())
-	if len(input) > 0 {
-		return nil, notAllowed("the data of run %s changed (%s), so its answers are to other inputs: undo the change, or start another run with `scruple run --new`",
-			r.Record.ID, strings.Join(plan.Shorten(input, 5), ", "))
-	}
+	gold := plan.Regraded(was, x.Bench.Items())
 	if len(gold) == 0 {
 		return nil, nil
 	}
 	note := fmt.Sprintf("scored against changed gold of %s: %s", text.Plural(len(gold), "item", "items"), strings.Join(plan.Shorten(gold, 20), ", "))
-	if err := r.db.AddEvent(ctx, r.Record, store.Event{At: r.env.Now(), What: "gold changed", Note: note}); err != nil {
+	if err := db.AddEvent(ctx, r, store.Event{At: x.env.Now(), What: goldEvent, Note: note}); err != nil {
 		return nil, err
 	}
 	changed := map[string]bool{}
@@ -154,11 +298,11 @@ func (r *Run) AcceptGold(ctx context.Context) (*GoldChange, error) {
 		changed[id] = true
 	}
 	var items []eval.Item
-	for _, it := range r.Bench.Items() {
+	for _, it := range x.Bench.Items() {
 		if changed[it.ID] {
 			items = append(items, it)
 		}
 	}
-	fromGold := slices.Sorted(maps.Keys(r.calibrationArms()))
-	return &GoldChange{note, r.HasJudge()}, r.db.SetGold(ctx, r.Record, items, fromGold)
+	fromGold := slices.Sorted(maps.Keys(x.calibrationArms()))
+	return &GoldChange{note, x.HasJudge()}, db.SetGold(ctx, r, items, fromGold)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -26,6 +27,7 @@ type Status struct {
 	Tokens      int                `json:"tokens"`
 	CostUSD     float64            `json:"cost_usd"`
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
+	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
 }
@@ -55,6 +57,9 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		s.State = "error"
 	default:
 		s.State = "success"
+	}
+	if s.Reused, err = db.Reused(ctx, r); err != nil {
+		return s, err
 	}
 	if s.Errors, err = db.Errors(ctx, r, errorsShown); err != nil {
 		return s, err

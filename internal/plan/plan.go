@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -23,11 +24,13 @@ type Plan struct {
 	order      []int32 // index of the item at a position
 	position   []int32 // its inverse
 	arms       []string
+	hashes     []string // of the arms
 	replicates int
 }
 
 // New returns the plan of a study. Ids must be unique. The list of items must not
-// be modified later.
+// be modified later. The hash of an arm covers everything that determines its
+// requests, see [Questions].
 func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan, error) {
 	p := &Plan{items: items, index: eval.IndexItems(items), position: make([]int32, len(items)), replicates: replicates}
 	p.order = p.index.Sorted()
@@ -38,13 +41,13 @@ func New(items []eval.Item, arms []eval.Arm, replicates int, seed int64) (*Plan,
 	if a, _, dup := p.index.Duplicate(); dup {
 		return nil, fmt.Errorf("duplicate item id %q", items[a].ID)
 	}
-	for _, a := range arms {
-		if slices.Contains(p.arms, a.ID) {
+	arms = slices.SortedFunc(slices.Values(arms), func(a, b eval.Arm) int { return strings.Compare(a.ID, b.ID) })
+	for i, a := range arms {
+		if i > 0 && arms[i-1].ID == a.ID {
 			return nil, fmt.Errorf("duplicate arm id %q: rename one", a.ID)
 		}
-		p.arms = append(p.arms, a.ID)
+		p.arms, p.hashes = append(p.arms, a.ID), append(p.hashes, a.Hash)
 	}
-	slices.Sort(p.arms)
 	if replicates < 1 {
 		return nil, fmt.Errorf("replicates is %d: want at least 1", replicates)
 	}
@@ -67,6 +70,14 @@ func (p *Plan) Trial(seq int) eval.Trial {
 	r := seq % p.replicates
 	cell := seq / p.replicates
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
+}
+
+// Question returns a hash of what determines the requests of a trial: its arm and
+// the input of its item. It is never 0 or negative.
+func (p *Plan) Question(seq int) int64 {
+	cell := seq / p.replicates
+	h := eval.HashOf([]byte(p.items[p.order[cell/len(p.arms)]].Input.String() + p.hashes[cell%len(p.arms)]))
+	return max(1, int64(h>>1))
 }
 
 // Seq returns the position of a trial, and whether the plan contains it.

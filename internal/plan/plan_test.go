@@ -116,13 +116,45 @@ func TestTreatmentHoldsWhatIsAskedAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestChanges(t *testing.T) {
+func TestChangesOfItems(t *testing.T) {
 	was := map[string]eval.Item{"a": {ID: "a", Input: 1, Gold: 1}, "b": {ID: "b", Input: 1, Gold: 1}, "c": {ID: "c"}}
-	input, gold := plan.Changes(was, []eval.Item{{ID: "a", Input: 2, Gold: 1}, {ID: "b", Input: 1, Gold: 2}, {ID: "d"}})
-	if want := []string{"item a changed", "item d is new", "1 item removed"}; !slices.Equal(input, want) {
-		t.Errorf("input %q, want %q", input, want)
+	now := []eval.Item{{ID: "a", Input: 2, Gold: 2}, {ID: "b", Input: 1, Gold: 2}, {ID: "d"}}
+	if got := plan.Reworded(was, now); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("other inputs: %q", got)
 	}
-	if !slices.Equal(gold, []string{"b"}) {
-		t.Errorf("gold %q", gold)
+	if got := plan.Regraded(was, now); !slices.Equal(got, []string{"b"}) {
+		t.Errorf("other gold for the same input: %q", got)
+	}
+}
+
+// What determines the requests of an arm is in its question, and nothing else.
+func TestQuestions(t *testing.T) {
+	base := func() *study.Study {
+		s := &study.Study{Suite: "x", Models: []study.Model{{ID: "m", BaseURL: "http://h:1/v1", Name: "n"}, {ID: "j"}, {ID: "other"}}}
+		s.Execution.Replicates, s.Execution.Seed = 1, 42
+		return s
+	}
+	arm := eval.Arm{ID: "a", Model: "m", Hash: "h", Judges: []string{"j"}}
+	was := plan.Questions(base(), []eval.Arm{arm})[0].Hash
+	for name, c := range map[string]struct {
+		change func(*study.Study, *eval.Arm)
+		same   bool
+	}{
+		"name":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].Name = "n2" }, false},
+		"max_tokens":  {func(s *study.Study, _ *eval.Arm) { s.Models[0].MaxTokens = 9 }, false},
+		"host":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].BaseURL = "http://i:1/v1" }, false},
+		"judge":       {func(s *study.Study, _ *eval.Arm) { s.Models[1].MaxTokens = 9 }, false},
+		"prompt":      {func(_ *study.Study, a *eval.Arm) { a.Hash = "i" }, false},
+		"seed":        {func(s *study.Study, _ *eval.Arm) { s.Execution.Seed = 1 }, false},
+		"port":        {func(s *study.Study, _ *eval.Arm) { s.Models[0].BaseURL = "http://h:2/v1" }, true},
+		"other model": {func(s *study.Study, _ *eval.Arm) { s.Models[2].Name = "n2" }, true},
+		"replicates":  {func(s *study.Study, _ *eval.Arm) { s.Execution.Replicates = 3 }, true},
+		"id":          {func(_ *study.Study, a *eval.Arm) { a.ID = "b" }, true},
+	} {
+		s, a := base(), arm
+		c.change(s, &a)
+		if got := plan.Questions(s, []eval.Arm{a})[0].Hash; (got == was) != c.same {
+			t.Errorf("%s: the question is the same: %v, want %v", name, got == was, c.same)
+		}
 	}
 }

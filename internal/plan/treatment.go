@@ -17,9 +17,8 @@ const (
 )
 
 // Treatment lists the settings that determine the requests of a run: arms, models,
-// replicates, seed. A changed treatment is a new experiment; everything else in a
-// study (limits, retries, metrics, comparisons, rules) may change during a run,
-// because scoring and deciding again is free.
+// replicates, seed. Where it changes, trials are asked anew; everything else in a
+// study (limits, retries, metrics, comparisons, rules) may change at no cost.
 func Treatment(s *study.Study, arms []eval.Arm) []eval.Part {
 	parts := []eval.Part{
 		{Name: "suite", Value: s.Suite},
@@ -85,31 +84,69 @@ func modelParts(m study.Model) []eval.Part {
 	return parts
 }
 
-// Changes describes the items whose input or gold changed, at most a few of each
-// kind.
-func Changes(was map[string]eval.Item, now []eval.Item) (input, gold []string) {
-	seen := 0
-	for _, it := range now {
-		w, ok := was[it.ID]
+// Questions returns the arms with a hash of everything that determines the requests
+// of their trials and judges: the arm's own hash, the suite, the seed, and the
+// settings of models. An arm with another hash is asked anew.
+func Questions(s *study.Study, arms []eval.Arm) []eval.Arm {
+	models := map[string][]eval.Part{}
+	for _, m := range s.Models {
+		models[m.ID] = modelParts(m)
+	}
+	out := slices.Clone(arms)
+	for i, a := range arms {
+		parts := []eval.Part{{Name: "suite", Value: s.Suite}, {Name: "seed", Value: strconv.FormatInt(s.Execution.Seed, 10)}, {Name: "arm", Value: a.Hash}}
+		for _, id := range append([]string{a.Model}, a.Judges...) {
+			parts = append(parts, eval.Part{Name: "asks", Value: id})
+			for _, p := range models[id] {
+				p.Value = eval.WithoutPort(p.Value)
+				parts = append(parts, p)
+			}
+		}
+		out[i].Hash = eval.KeyOf(parts)
+	}
+	return out
+}
+
+// Unchanged reports which arms of an earlier treatment have the same settings now,
+// for stores that have no questions of trials.
+func Unchanged(was, now []eval.Part) func(arm string) bool {
+	changed, arms := false, map[string]bool{}
+	value := map[string]string{}
+	for _, p := range was {
+		value[p.Name] = p.Value
+	}
+	for _, p := range now {
+		old, known := value[p.Name]
+		id, isArm := strings.CutPrefix(p.Name, "arm ")
 		switch {
-		case !ok:
-			input = append(input, "item "+it.ID+" is new")
-			continue
-		case w.Input != it.Input:
-			input = append(input, "item "+it.ID+" changed")
-		case w.Gold != it.Gold:
-			gold = append(gold, it.ID)
+		case isArm:
+			arms[id] = known && old == p.Value
+		case strings.HasPrefix(p.Name, "model ") && !known || p.Name == "replicates":
+		default:
+			changed = changed || old != p.Value
 		}
-		seen++
 	}
-	if gone := len(was) - seen; gone > 0 {
-		noun := "items"
-		if gone == 1 {
-			noun = "item"
+	return func(arm string) bool { return !changed && arms[arm] }
+}
+
+// Regraded returns the ids of the items whose gold changed and whose input did not.
+func Regraded(was map[string]eval.Item, now []eval.Item) (ids []string) {
+	for _, it := range now {
+		if w, ok := was[it.ID]; ok && w.Input == it.Input && w.Gold != it.Gold {
+			ids = append(ids, it.ID)
 		}
-		input = append(input, fmt.Sprintf("%d %s removed", gone, noun))
 	}
-	return input, gold
+	return ids
+}
+
+// Reworded returns the ids of the items whose input changed.
+func Reworded(was map[string]eval.Item, now []eval.Item) (ids []string) {
+	for _, it := range now {
+		if w, ok := was[it.ID]; ok && w.Input != it.Input {
+			ids = append(ids, it.ID)
+		}
+	}
+	return ids
 }
 
 // Shorten truncates a list and appends the number of omitted entries.

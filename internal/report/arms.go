@@ -1,10 +1,13 @@
 package report
 
 import (
+	"fmt"
 	"reflect"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // arms is the second section: scores, trial outcomes and usage of each arm.
@@ -278,7 +281,23 @@ func (b *builder) usageTable() *table {
 		source += ", or estimated from the request and the answer where it sent no counts"
 	}
 	t.Legend = []string{source + "; cached tokens were read from its prompt cache. Retried counts requests after the first of a call. Costs are in US dollars."}
+	for _, u := range b.a.Run.Reused {
+		t.Legend = append(t.Legend, b.reused(u))
+	}
 	return t
+}
+
+// reused says which answers were not asked for. Their cost is in the table.
+func (b builder) reused(u eval.Reuse) string {
+	answers := text.Plural(u.Answers, "answer", "answers")
+	unpaid := fmt.Sprintf("; the costs above include $%.4f for them that was not paid again", u.CostUSD)
+	if u.CostUSD == 0 {
+		unpaid = ""
+	}
+	if u.Run == b.a.Run.ID {
+		return answers + " shared by equal questions to a judge, or kept from trials that had left the plan" + unpaid + "."
+	}
+	return answers + " reused from " + u.Run + unpaid + "."
 }
 
 // latencyCells returns the median and the 95th percentile of a call.

@@ -81,6 +81,10 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
 	r.Replicate = a.trial.Replicate
+	shared := a.stage == eval.StageJudge && deterministic(&r)
+	if shared {
+		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
+	}
 	parts := r.Parts()
 	key := eval.KeyOf(parts)
 	if a.lookup {
@@ -88,7 +92,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		switch {
 		case err != nil:
 			return eval.Response{}, err
-		case ok && c.Key != key:
+		case ok && !sameRequest(&c, key, shared):
 			return eval.Response{}, &MismatchError{a.trial, step, eval.DiffParts(c.Parts, parts)}
 		case ok && c.ErrKind == "":
 			a.note(nil, false)
@@ -100,6 +104,16 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		}
 	}
 	call := &eval.Call{Trial: a.trial, Stage: a.stage, Step: step, Key: key, Parts: parts, Provider: r.Provider, Model: r.Name, CostUSD: math.NaN()}
+	if shared {
+		free := a.engine.asking.begin(a.seat, key)
+		defer free()
+	}
+	if shared || !a.engine.settings.NoReuse {
+		taken, err := a.take(ctx, m, call, shared)
+		if taken || err != nil {
+			return call.Response, err
+		}
+	}
 	err := a.send(ctx, m, &r, call)
 	failed, ok := err.(*CallError)
 	switch {

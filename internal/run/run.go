@@ -57,6 +57,10 @@ type Journal interface {
 	// failed. With wait, it returns when the attempt is durable.
 	Attempt(c *eval.Call, wait bool) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
+	// Take fills in a call with the answer that another call with its key has: of a
+	// trial that left the plan; with other, of another run; with shared, of any
+	// trial.
+	Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error)
 	// Outcome and Judged need not wait for the disk: their records can be
 	// recomputed from the calls.
 	Outcome(eval.Trial, eval.Outcome) error
@@ -76,6 +80,8 @@ type Model struct {
 	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
 	// calls are free.
 	Cost func(eval.Usage) float64
+	// Reuse is whether answers of other runs to the same request may be taken.
+	Reuse bool
 }
 
 // Settings control the execution of a plan.
@@ -86,6 +92,7 @@ type Settings struct {
 	Delay       time.Duration   // between replicates of one item and arm
 	Budget      Budget
 	MaxFailed   float64 // share of the trials of an arm that may fail in a row
+	NoReuse     bool    // ask again what other trials have an answer to
 }
 
 // A Task is one trial to do. Called means that the journal may have calls of the
@@ -114,6 +121,8 @@ type Engine struct {
 	held     load          // by trials begun
 	budget   *ledger
 	watch    *watch
+
+	asking shared
 
 	healthMu sync.Mutex
 	health   map[string]*health // by arm, in the current stage

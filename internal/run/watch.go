@@ -31,6 +31,7 @@ type Progress struct {
 	Stage   eval.Stage
 	Arms    []ArmPlan
 	Spent   Spent
+	Reused  int           // answers taken from other calls in this stage
 	Elapsed time.Duration // of this session
 	Left    time.Duration // estimate; 0 if unknown
 	Ended   bool
@@ -129,6 +130,12 @@ func (w *watch) answered(c *eval.Call) {
 	if i, ok := w.index[c.Trial.Arm]; ok {
 		w.progress.Arms[i].Cost += cost
 	}
+}
+
+func (w *watch) reused() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.progress.Reused++
 }
 
 func (w *watch) event(e Event) {

@@ -30,7 +30,7 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 		answerKey
 	}
 	a := &Answers{db, run, arm, map[answerKey]int64{}}
-	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
+	for r, err := range query(ctx, db, `SELECT id, item, replicate FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
 		return r, rows.Scan(&r.id, &r.item, &r.replicate)
 	}) {
 		if err != nil {
@@ -39,7 +39,7 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 		a.ids[r.answerKey] = r.id
 	}
 	if len(a.ids) == 0 {
-		arms, err := collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
+		arms, err := collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
 			return s, rows.Scan(&s)
 		}))
 		return nil, errors.Join(err, fmt.Errorf("arm %q of run %s: %w: its arms are %q", arm, run.ID, ErrNotFound, arms))
@@ -62,7 +62,7 @@ func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.O
 		}
 		version = v
 	}
-	for j, err := range a.db.outcomes(ctx, id, id+1) {
+	for j, err := range a.db.outcomes(ctx, `t.id = ?`, id) {
 		return j.Outcome, version, err
 	}
 	return o, "", fmt.Errorf("the outcome of item %q replicate %d of run %s: %w", item, replicate, a.run.ID, ErrNotFound)

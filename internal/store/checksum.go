@@ -8,10 +8,7 @@ import (
 	"fmt"
 	"hash"
 	"math"
-	"slices"
 	"strings"
-
-	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A checksum adds up stored values: the first 8 bytes of a SHA-256 over each
@@ -64,29 +61,58 @@ func withChecksum(row []any) []any {
 	return append(row, c.sum())
 }
 
-// planChecksum adds up a run and its items. Trials are to be added in order.
-func planChecksum(run *Run, studyJSON, overrides, treatment string, items []eval.Item) *checksum {
+// querier is a database or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, text string, args ...any) (*sql.Rows, error)
+}
+
+// planSum adds up a run, its items without gold, which may change, and its trials.
+// The place of a trial is not part of it.
+func planSum(ctx context.Context, q querier, n int64) (int64, error) {
 	c := newChecksum()
-	c.add(run.ID, run.Study, run.Suite, studyJSON, overrides, treatment, run.Replicates, run.Trials)
-	sorted := slices.SortedFunc(slices.Values(items), func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
-	for _, it := range sorted {
-		c.add(it.ID, it.Input.String())
+	for _, text := range []string{
+		`SELECT id, study, suite, study_json, overrides, treatment, replicates, trials FROM runs WHERE n = ?`,
+		`SELECT item, input FROM items WHERE run = ? ORDER BY item`,
+		`SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`,
+	} {
+		rows, err := q.QueryContext(ctx, text, n)
+		if err != nil {
+			return 0, err
+		}
+		for rows.Next() {
+			values, err := scanAll(rows)
+			if err != nil {
+				rows.Close()
+				return 0, err
+			}
+			c.add(values...)
+		}
+		if err := rows.Err(); err != nil {
+			return 0, err
+		}
 	}
-	return c
+	return c.sum(), nil
+}
+
+// sumPlan stores the checksum of a run's plan.
+func sumPlan(ctx context.Context, tx *sql.Tx, n int64) error {
+	sum, err := planSum(ctx, tx, n)
+	if err == nil {
+		_, err = tx.ExecContext(ctx, `UPDATE runs SET checksum = ? WHERE n = ?`, sum, n)
+	}
+	return err
 }
 
 // damagedPlans lists the runs whose plan is not what was written.
 func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
 	type row struct {
-		n                           int64
-		run                         Run
-		study, overrides, treatment string
-		sum                         sql.NullInt64
+		n   int64
+		id  string
+		sum sql.NullInt64
 	}
-	runs, err := collect(query(ctx, db, `SELECT n, id, study, suite, study_json, overrides, treatment, replicates, trials, checksum FROM runs ORDER BY n`, nil,
-		func(rows *sql.Rows) (r row, err error) {
-			return r, rows.Scan(&r.n, &r.run.ID, &r.run.Study, &r.run.Suite, &r.study, &r.overrides, &r.treatment, &r.run.Replicates, &r.run.Trials, &r.sum)
-		}))
+	runs, err := collect(query(ctx, db, `SELECT n, id, checksum FROM runs ORDER BY n`, nil, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.n, &r.id, &r.sum)
+	}))
 	if err != nil {
 		return nil, err
 	}
@@ -94,17 +120,12 @@ func (db *DB) damagedPlans(ctx context.Context) (damaged []string, err error) {
 		if !r.sum.Valid {
 			continue
 		}
-		c := planChecksum(&r.run, r.study, r.overrides, r.treatment, nil)
-		for _, text := range []string{`SELECT item, input FROM items WHERE run = ? ORDER BY item`, `SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`} {
-			for values, err := range query(ctx, db, text, []any{r.n}, scanAll) {
-				if err != nil {
-					return nil, err
-				}
-				c.add(values...)
-			}
+		sum, err := planSum(ctx, db.sql, r.n)
+		if err != nil {
+			return nil, explain(db.path, err)
 		}
-		if c.sum() != r.sum.Int64 {
-			damaged = append(damaged, r.run.ID)
+		if sum != r.sum.Int64 {
+			damaged = append(damaged, r.id)
 		}
 	}
 	return damaged, nil

@@ -21,9 +21,9 @@ var varying = regexp.MustCompile(`[0-9a-zA-Z_-]*[0-9][0-9a-zA-Z_-]*`)
 // Errors returns the most frequent errors of calls without an answer, at most n.
 func (db *DB) Errors(ctx context.Context, run *Run, n int) ([]ErrorCount, error) {
 	byCause := map[string]*ErrorCount{}
-	for e, err := range query(ctx, db, `SELECT count(*), error_kind, error FROM calls
-		WHERE trial >= ? AND trial < ? AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`,
-		run.span(), func(rows *sql.Rows) (e ErrorCount, err error) {
+	for e, err := range query(ctx, db, `SELECT count(*), error_kind, error FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND error_kind <> '' GROUP BY error_kind, error ORDER BY error_kind, error`,
+		[]any{run.N}, func(rows *sql.Rows) (e ErrorCount, err error) {
 			return e, rows.Scan(&e.Calls, &e.Kind, &e.Text)
 		}) {
 		if err != nil {

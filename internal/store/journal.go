@@ -25,6 +25,7 @@ type Journal struct {
 
 	session int64
 	process string
+	taken   taken
 	sent    atomic.Int64 // requests of the session
 
 	mu      sync.Mutex
@@ -124,21 +125,21 @@ func placeholders(rows, columns int) string {
 	return strings.TrimSuffix(strings.Repeat(row+",", rows), ",")
 }
 
-const callColumnCount = 27
+const callColumnCount = 28
 
 func upsertCall(rows int) string {
 	return `INSERT INTO calls (trial, stage, step, key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum)
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum, source)
 VALUES ` + placeholders(rows, callColumnCount) + `
 ON CONFLICT (trial, stage, step) DO UPDATE SET (key, parts, provider, model, model_version, request_id,
   text, tool_calls, stop, stop_reason, refusal, adapted, input_tokens, output_tokens, cached_tokens, cache_write_tokens,
-  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum) =
+  reasoning_tokens, usage_flags, cost_usd, latency_ms, attempts, error_kind, error, checksum, source) =
  (excluded.key, excluded.parts, excluded.provider, excluded.model, excluded.model_version, excluded.request_id,
   excluded.text, excluded.tool_calls, excluded.stop, excluded.stop_reason, excluded.refusal, excluded.adapted,
   excluded.input_tokens, excluded.output_tokens, excluded.cached_tokens, excluded.cache_write_tokens,
   excluded.reasoning_tokens, excluded.usage_flags, excluded.cost_usd, excluded.latency_ms,
-  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error, excluded.checksum)
+  calls.attempts + excluded.attempts, excluded.error_kind, excluded.error, excluded.checksum, excluded.source)
 WHERE calls.error_kind <> ''`
 }
 
@@ -385,7 +386,11 @@ func (j *Journal) callRow(args []any, c *eval.Call) ([]any, error) {
 		r.ModelVersion, r.RequestID, r.Text, tools, string(r.Stop), r.StopReason, r.Refusal, adapted,
 		r.Usage.Input, r.Usage.Output, r.Usage.Cached, r.Usage.CacheWrite, r.Usage.Reasoning, usageFlags(r.Usage),
 		cost, c.LatencyMS, c.Attempts, string(c.ErrKind), c.Err}
-	return append(args, withChecksum(row)...), nil
+	var source any
+	if c.Source != 0 {
+		source = c.Source
+	}
+	return append(append(args, withChecksum(row)...), source), nil
 }
 
 // A toolRow is a stored tool call. The arguments are text because models may write

@@ -18,7 +18,7 @@ func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, st
 	if err != nil {
 		return eval.Call{}, false, err
 	}
-	for c, err := range j.db.calls(ctx, `WHERE c.trial = ? AND c.stage = ? AND c.step = ?`, id, string(stage), step) {
+	for c, err := range j.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.trial = ? AND c.stage = ? AND c.step = ?`, id, string(stage), step) {
 		return c, err == nil, err
 	}
 	return eval.Call{}, false, nil
@@ -27,7 +27,14 @@ func (j *Journal) Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, st
 const callColumns = `SELECT t.item, t.arm, t.replicate, c.stage, c.step, c.key, c.parts, c.provider, c.model, c.model_version,
   c.request_id, c.text, c.tool_calls, c.stop, c.stop_reason, c.refusal, c.adapted, c.input_tokens, c.output_tokens,
   c.cached_tokens, c.cache_write_tokens, c.reasoning_tokens, c.usage_flags, c.cost_usd, c.latency_ms, c.attempts,
-  c.error_kind, c.error FROM calls c JOIN trials t ON t.id = c.trial `
+  c.error_kind, c.error, coalesce(c.source, 0), coalesce((SELECT r.id FROM calls s JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE s.id = c.source), '') FROM `
+
+// planned begins a FROM clause over the trials of a plan, joined with another table
+// in plan order, and inPlan selects those of one run.
+const (
+	planned = `trials t CROSS JOIN `
+	inPlan  = `t.run = ? AND t.place >= 0`
+)
 
 // Calls yields all calls of a run in plan order, then by stage and step.
 func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
@@ -35,7 +42,7 @@ func (db *DB) Calls(ctx context.Context, run *Run) iter.Seq2[eval.Call, error] {
 		attempts, stop := iter.Pull2(db.attempts(ctx, run))
 		defer stop()
 		next, attemptErr, more := attempts()
-		for c, err := range db.calls(ctx, `WHERE c.trial >= ? AND c.trial < ? ORDER BY c.trial, c.stage DESC, c.step`, run.span()...) {
+		for c, err := range db.calls(ctx, planned+`calls c ON c.trial = t.id WHERE `+inPlan+` ORDER BY t.place, c.stage DESC, c.step`, run.N) {
 			for err == nil && attemptErr == nil && more && next.trial == c.Trial && next.stage == c.Stage && next.step == c.Step {
 				c.Sent = append(c.Sent, next.Attempt)
 				next, attemptErr, more = attempts()
@@ -63,16 +70,16 @@ type sent struct {
 // attempts yields the attempts of journalled calls in the order of [DB.Calls].
 func (db *DB) attempts(ctx context.Context, run *Run) iter.Seq2[sent, error] {
 	return query(ctx, db, `SELECT t.item, t.arm, t.replicate, a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind, a.tokens, a.cost_usd
-		FROM attempts a JOIN trials t ON t.id = a.trial JOIN sessions s ON s.id = a.session
+		FROM `+planned+`attempts a ON a.trial = t.id JOIN sessions s ON s.id = a.session
 		JOIN calls c ON c.trial = a.trial AND c.stage = a.stage AND c.step = a.step
-		WHERE a.trial >= ? AND a.trial < ? ORDER BY a.trial, a.stage DESC, a.step, a.session, a.n`, run.span(), func(rows *sql.Rows) (s sent, err error) {
+		WHERE `+inPlan+` ORDER BY t.place, a.stage DESC, a.step, a.session, a.n`, []any{run.N}, func(rows *sql.Rows) (s sent, err error) {
 		err = rows.Scan(&s.trial.Item, &s.trial.Arm, &s.trial.Replicate, &s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err, &s.Tokens, &s.CostUSD)
 		return s, err
 	})
 }
 
-func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[eval.Call, error] {
-	return query(ctx, db, callColumns+where, args, func(rows *sql.Rows) (c eval.Call, err error) {
+func (db *DB) calls(ctx context.Context, from string, args ...any) iter.Seq2[eval.Call, error] {
+	return query(ctx, db, callColumns+from, args, func(rows *sql.Rows) (c eval.Call, err error) {
 		var parts string
 		var tools, adapted sql.NullString
 		var flags int
@@ -81,7 +88,7 @@ func (db *DB) calls(ctx context.Context, where string, args ...any) iter.Seq2[ev
 		err = rows.Scan(&c.Trial.Item, &c.Trial.Arm, &c.Trial.Replicate, &c.Stage, &c.Step, &c.Key, &parts, &c.Provider, &c.Model,
 			&r.ModelVersion, &r.RequestID, &r.Text, &tools, &r.Stop, &r.StopReason, &r.Refusal, &adapted,
 			&r.Usage.Input, &r.Usage.Output, &r.Usage.Cached, &r.Usage.CacheWrite, &r.Usage.Reasoning, &flags,
-			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err)
+			&cost, &c.LatencyMS, &c.Attempts, &c.ErrKind, &c.Err, &c.Source, &c.SourceRun)
 		if err != nil {
 			return c, err
 		}
@@ -194,7 +201,7 @@ func (db *DB) Case(ctx context.Context, run *Run, t eval.Trial) (eval.Case, erro
 // Outcomes yields every trial of the run with an outcome, with its verdicts, in
 // plan order.
 func (db *DB) Outcomes(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
-	return db.outcomes(ctx, run.first, run.first+int64(run.Trials))
+	return db.outcomes(ctx, inPlan, run.N)
 }
 
 // Outcome returns the outcome of a trial and the verdicts on it.
@@ -203,39 +210,38 @@ func (db *DB) Outcome(ctx context.Context, run *Run, t eval.Trial) (eval.Judged,
 	if err != nil {
 		return eval.Judged{}, err
 	}
-	for o, err := range db.outcomes(ctx, id, id+1) {
+	for o, err := range db.outcomes(ctx, `t.id = ?`, id) {
 		return o, err
 	}
 	return eval.Judged{}, fmt.Errorf("the outcome of %v in run %s: %w", t, run.ID, ErrNotFound)
 }
 
-// outcomes reads the trials with ids from first up to but not including end.
-func (db *DB) outcomes(ctx context.Context, first, end int64) iter.Seq2[eval.Judged, error] {
+// outcomes reads the trials that a condition selects.
+func (db *DB) outcomes(ctx context.Context, where string, arg int64) iter.Seq2[eval.Judged, error] {
 	return func(yield func(eval.Judged, error) bool) {
-		verdicts, stop := iter.Pull2(db.verdicts(ctx, first, end))
+		verdicts, stop := iter.Pull2(db.verdicts(ctx, where, arg))
 		defer stop()
 		next, err, more := verdicts()
 		type row struct {
-			id int64
+			place int64
 			eval.Judged
 		}
-		rows := query(ctx, db, `SELECT o.trial, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
-			FROM outcomes o JOIN trials t ON t.id = o.trial WHERE o.trial >= ? AND o.trial < ? ORDER BY o.trial`,
-			[]any{first, end}, func(rows *sql.Rows) (r row, err error) {
-				o := &r.Outcome
-				var notes sql.NullString
-				if err := rows.Scan(&r.id, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
-					return r, err
-				}
-				return r, decodeList(notes, &o.Notes)
-			})
+		rows := query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, o.kind, o.reason, o.notes, o.detail, o.data
+			FROM `+planned+`outcomes o ON o.trial = t.id WHERE `+where+` ORDER BY t.place`, []any{arg}, func(rows *sql.Rows) (r row, err error) {
+			o := &r.Outcome
+			var notes sql.NullString
+			if err := rows.Scan(&r.place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &o.Kind, &o.Reason, &notes, &o.Detail, &o.Data); err != nil {
+				return r, err
+			}
+			return r, decodeList(notes, &o.Notes)
+		})
 		for r, rowErr := range rows {
 			if err := errors.Join(rowErr, err); err != nil {
 				yield(eval.Judged{}, err)
 				return
 			}
-			for more && next.trial <= r.id {
-				if next.trial == r.id {
+			for more && next.place <= r.place {
+				if next.place == r.place {
 					r.Verdicts = append(r.Verdicts, next.Verdict)
 				}
 				if next, err, more = verdicts(); err != nil {
@@ -251,7 +257,7 @@ func (db *DB) outcomes(ctx context.Context, first, end int64) iter.Seq2[eval.Jud
 }
 
 type onSubject struct {
-	trial int64
+	place int64 // of its trial
 	item  string
 	eval.Verdict
 }
@@ -259,28 +265,29 @@ type onSubject struct {
 // inForce selects verdicts that are neither stale nor superseded. SQLite takes
 // the other columns from the row with the maximum.
 const (
-	inForce    = `SELECT trial, item, unit, step, source, judge, round, at, data, error, max(id) FROM verdicts WHERE NOT stale AND `
-	ofOneJudge = ` GROUP BY trial, step, unit, source, judge, round`
+	verdictColumns = `v.item, v.unit, v.step, v.source, v.judge, v.round, v.at, v.data, v.error, max(v.id) FROM `
+	ofOneJudge     = `v.step, v.unit, v.source, v.judge, v.round`
 )
 
-func (db *DB) verdicts(ctx context.Context, first, end int64) iter.Seq2[onSubject, error] {
-	return query(ctx, db, inForce+`trial >= ? AND trial < ?`+ofOneJudge+` ORDER BY trial, step, unit, source, judge, round`, []any{first, end}, scanVerdict)
+func (db *DB) verdicts(ctx context.Context, where string, arg int64) iter.Seq2[onSubject, error] {
+	return query(ctx, db, `SELECT t.place, `+verdictColumns+planned+`verdicts v ON v.trial = t.id WHERE `+where+` AND NOT v.stale
+		GROUP BY t.place, `+ofOneJudge+` ORDER BY t.place, `+ofOneJudge, []any{arg}, scanVerdict)
 }
 
 func scanVerdict(rows *sql.Rows) (v onSubject, err error) {
 	var id int64
-	return v, rows.Scan(&v.trial, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
+	return v, rows.Scan(&v.place, &v.item, &v.Unit, &v.Step, &v.Source, &v.By, &v.Round, &v.At, &v.Data, &v.Err, &id)
 }
 
 // itemVerdicts returns the verdicts on one item itself, or on all items if item
 // is "". They come from people and are few.
 func (db *DB) itemVerdicts(ctx context.Context, run *Run, item string) (map[string][]eval.Verdict, error) {
 	byItem := map[string][]eval.Verdict{}
-	where, args := `trial = 0 AND run = ?`, []any{run.N}
+	where, args := `v.trial = 0 AND v.run = ? AND NOT v.stale`, []any{run.N}
 	if item != "" {
-		where, args = where+` AND item = ?`, append(args, item)
+		where, args = where+` AND v.item = ?`, append(args, item)
 	}
-	for v, err := range query(ctx, db, inForce+where+ofOneJudge+`, item ORDER BY item, step, unit, source, judge, round`, args, scanVerdict) {
+	for v, err := range query(ctx, db, `SELECT 0, `+verdictColumns+`verdicts v WHERE `+where+` GROUP BY v.item, `+ofOneJudge+` ORDER BY v.item, `+ofOneJudge, args, scanVerdict) {
 		if err != nil {
 			return nil, err
 		}
@@ -296,8 +303,8 @@ type Progress struct {
 	Judged   []bool
 	Unjudged []bool // a judge call failed
 	Called   []bool // has journalled calls to look up
-	// Usage of the run. Requests in flight, or interrupted by a crash, count as
-	// estimated.
+	// Usage of the run, trials included that left its plan. Requests in flight, or
+	// interrupted by a crash, count as estimated.
 	Calls     int // requests sent, retries included
 	Tokens    int
 	Cost      float64
@@ -327,28 +334,32 @@ func Count(list []bool) (n int) {
 // Progress reads the progress of a run.
 func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	p := &Progress{Done: make([]bool, run.Trials), Failed: make([]bool, run.Trials), Judged: make([]bool, run.Trials), Unjudged: make([]bool, run.Trials), Called: make([]bool, run.Trials)}
-	mark := func(text string, set func(seq int, failed bool)) error {
+	mark := func(what, from string, set func(seq int, failed bool)) error {
 		type row struct {
-			id     int64
+			seq    int
 			failed bool
 		}
-		for r, err := range query(ctx, db, text, run.span(), func(rows *sql.Rows) (r row, err error) {
-			return r, rows.Scan(&r.id, &r.failed)
+		for r, err := range query(ctx, db, `SELECT t.place, `+what+` FROM `+planned+from, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+			var last any // a maximum
+			return r, rows.Scan(&r.seq, &r.failed, &last)
 		}) {
 			if err != nil {
 				return err
 			}
-			set(int(r.id-run.first), r.failed)
+			set(r.seq, r.failed)
 		}
 		return nil
 	}
 	err := errors.Join(
-		mark(`SELECT trial, kind = 'failed' FROM outcomes WHERE trial >= ? AND trial < ?`, func(seq int, failed bool) {
+		mark(`x.kind = 'failed', 0`, `outcomes x ON x.trial = t.id WHERE `+inPlan, func(seq int, failed bool) {
 			p.Done[seq], p.Failed[seq] = true, failed
 		}),
-		mark(`SELECT trial, 0 FROM judged WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Judged[seq] = true }),
-		mark(`SELECT trial, max(error <> '') FROM (`+inForce+`trial >= ? AND trial < ?`+ofOneJudge+`) GROUP BY trial`, func(seq int, failed bool) { p.Unjudged[seq] = failed }),
-		mark(`SELECT DISTINCT trial, 0 FROM calls WHERE trial >= ? AND trial < ?`, func(seq int, _ bool) { p.Called[seq] = true }))
+		mark(`0, 0`, `judged x ON x.trial = t.id WHERE `+inPlan, func(seq int, _ bool) { p.Judged[seq] = true }),
+		// Of each judge's verdicts the last is in force.
+		mark(`v.error <> '', max(v.id)`, `verdicts v ON v.trial = t.id WHERE `+inPlan+` AND NOT v.stale GROUP BY t.place, `+ofOneJudge, func(seq int, failed bool) {
+			p.Unjudged[seq] = p.Unjudged[seq] || failed
+		}),
+		mark(`0, 0`, `calls x ON x.trial = t.id WHERE `+inPlan+` GROUP BY t.place`, func(seq int, _ bool) { p.Called[seq] = true }))
 	if err != nil {
 		return nil, err
 	}
@@ -357,11 +368,11 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	err = db.sql.QueryRowContext(ctx, `SELECT sum(cost_usd), sum(usage_flags & 4 <> 0), sum(input_tokens + output_tokens
 		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
 		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
-		FROM calls WHERE trial >= ? AND trial < ?`, run.span()...).Scan(&cost, &estimated, &tokens)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&cost, &estimated, &tokens)
 	if err == nil {
 		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), sum(CASE WHEN ended THEN 0 ELSE tokens END),
-			sum(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM attempts WHERE trial >= ? AND trial < ?`,
-			append([]any{run.N}, run.span()...)...).Scan(&p.Calls, &open, &openCost)
+			sum(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
+			run.N, run.N).Scan(&p.Calls, &open, &openCost)
 	}
 	p.Tokens, p.Cost, p.Estimated = int(tokens.Int64+open.Int64), cost.Float64+openCost.Float64, int(estimated.Int64)
 	return p, explain(db.path, err)

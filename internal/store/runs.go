@@ -27,31 +27,36 @@ type Run struct {
 	CreatedAt  time.Time
 	Version    string
 
-	first int64 // id of its first trial
-	plan  Plan  // nil if read from the store
+	Analysed bool // its results have been shown
+
+	first int64   // id of its first trial
+	ids   []int64 // of its trials by place; nil if they are consecutive
+	plan  Plan    // nil if read from the store
 
 	overridesJSON string // as stored
 }
 
 // A Plan numbers the trials of a run from 0 in the order of execution. Trial and
-// Seq are inverses of each other.
+// Seq are inverses of each other. Question is a hash of everything that determines
+// the requests of a trial, never 0.
 type Plan interface {
 	Len() int
 	Trial(seq int) eval.Trial
 	Seq(eval.Trial) (int, bool)
+	Question(seq int) int64
 }
 
 func (r *Run) id(t eval.Trial) (int64, error) {
 	if r.plan != nil {
 		if seq, ok := r.plan.Seq(t); ok {
+			if r.ids != nil {
+				return r.ids[seq], nil
+			}
 			return r.first + int64(seq), nil
 		}
 	}
 	return 0, fmt.Errorf("store: trial %v is not in the plan of run %s", t, r.ID)
 }
-
-// span returns the first id of the run's trials and the id after the last.
-func (r *Run) span() []any { return []any{r.first, r.first + int64(r.Trials)} }
 
 // CreateRun records a run and its whole plan before the first call. It sets the
 // run's number, id and trials.
@@ -92,39 +97,41 @@ func insertRun(ctx context.Context, tx *sql.Tx, run *Run) error {
 // insertPlan writes items and trials with many rows per statement: writing 50,000
 // trials takes a fraction of a second.
 func insertPlan(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
-	rows := newBulk(tx, `INSERT INTO items (run, item, input, gold) VALUES `, 4)
+	if err := putItems(ctx, tx, run, items); err != nil {
+		return err
+	}
+	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate, place, question) VALUES `, 7)
+	for seq := range run.Trials {
+		t := run.plan.Trial(seq)
+		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate, seq, run.plan.Question(seq)); err != nil {
+			return err
+		}
+	}
+	if err := trials.flush(ctx); err != nil {
+		return err
+	}
+	return sumPlan(ctx, tx, run.N)
+}
+
+// putItems writes the hashes of items, and replaces those that are there.
+func putItems(ctx context.Context, tx *sql.Tx, run *Run, items []eval.Item) error {
+	rows := newBulk(tx, `INSERT OR REPLACE INTO items (run, item, input, gold) VALUES `, 4)
 	for _, it := range items {
 		if err := rows.add(ctx, run.N, it.ID, it.Input.String(), it.Gold.String()); err != nil {
 			return err
 		}
 	}
-	if err := rows.flush(ctx); err != nil {
-		return err
-	}
-	sum := planChecksum(run, string(run.StudyJSON), run.overridesJSON, eval.EncodeParts(run.Treatment), items)
-	trials := newBulk(tx, `INSERT INTO trials (id, run, item, arm, replicate) VALUES `, 5)
-	for seq := range run.Trials {
-		t := run.plan.Trial(seq)
-		if err := trials.add(ctx, run.first+int64(seq), run.N, t.Item, t.Arm, t.Replicate); err != nil {
-			return err
-		}
-		sum.add(t.Item, t.Arm, t.Replicate)
-	}
-	if err := trials.flush(ctx); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, `UPDATE runs SET checksum = ? WHERE n = ?`, sum.sum(), run.N)
-	return err
+	return rows.flush(ctx)
 }
 
-const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version,
-  (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n) FROM runs `
+const runColumns = `SELECT n, id, study, suite, study_path, study_json, overrides, treatment, replicates, trials, created_at, version, analysed,
+  (SELECT coalesce(min(id), 0) FROM trials WHERE trials.run = runs.n AND place = 0) FROM runs `
 
 func scanRun(row *sql.Rows) (*Run, error) {
 	var r Run
 	var studyJSON, overrides, treatment, created string
 	err := row.Scan(&r.N, &r.ID, &r.Study, &r.Suite, &r.StudyPath, &studyJSON, &overrides, &treatment, &r.Replicates, &r.Trials,
-		&created, &r.Version, &r.first)
+		&created, &r.Version, &r.Analysed, &r.first)
 	if err != nil {
 		return nil, err
 	}
@@ -159,28 +166,47 @@ func (db *DB) Runs(ctx context.Context) ([]*Run, error) {
 }
 
 // SetPlan sets the plan of a run read from the store. The trials of the plan must
-// be those of the run in the same order: answers are stored under their numbers.
-func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) error {
+// be those of the run in the same order, else the error wraps [ErrOtherPlan]. It
+// reports whether each trial has the question of the plan.
+func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error) {
 	if p.Len() != r.Trials {
-		return fmt.Errorf("run %s has %d trials, but the plan has %d", r.ID, r.Trials, p.Len())
+		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, r.Trials, p.Len())
 	}
-	seq := 0
-	for t, err := range query(ctx, db, `SELECT item, arm, replicate FROM trials WHERE run = ? ORDER BY id`, []any{r.N}, func(rows *sql.Rows) (t eval.Trial, err error) {
-		return t, rows.Scan(&t.Item, &t.Arm, &t.Replicate)
+	type row struct {
+		id, question int64
+		eval.Trial
+	}
+	same = true
+	seq, ids := 0, []int64(nil)
+	for t, err := range query(ctx, db, `SELECT id, item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 ORDER BY place`, []any{r.N}, func(rows *sql.Rows) (t row, err error) {
+		return t, rows.Scan(&t.id, &t.Item, &t.Arm, &t.Replicate, &t.question)
 	}) {
 		if err != nil {
-			return err
+			return false, err
 		}
-		if seq >= p.Len() || p.Trial(seq) != t {
-			return fmt.Errorf("trial %d of run %s is %v, but the plan has another trial there", seq+1, r.ID, t)
+		if seq >= p.Len() || p.Trial(seq) != t.Trial {
+			return false, fmt.Errorf("%w: trial %d of run %s is %v, but the plan has another trial there", ErrOtherPlan, seq+1, r.ID, t.Trial)
+		}
+		same = same && p.Question(seq) == t.question
+		if ids == nil && t.id != r.first+int64(seq) {
+			ids = make([]int64, seq, p.Len())
+			for i := range ids {
+				ids[i] = r.first + int64(i)
+			}
+		}
+		if ids != nil {
+			ids = append(ids, t.id)
 		}
 		seq++
 	}
-	r.plan = p
-	return nil
+	if seq != p.Len() {
+		return false, fmt.Errorf("%w: run %s has %d trials, but the plan has %d", ErrOtherPlan, r.ID, seq, p.Len())
+	}
+	r.plan, r.ids = p, ids
+	return same, nil
 }
 
-// Items returns the hashes of the run's items from when it was created.
+// Items returns the hashes of all items that the run has or had.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
 	items := map[string]eval.Item{}
 	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE run = ?`, []any{run.N}, scanItem) {
@@ -216,7 +242,7 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 				_, err = tx.ExecContext(ctx, text, args...)
 			}
 		}
-		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
+		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0 AND item = ?`
 		for _, it := range changed {
 			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
 			exec(`UPDATE verdicts SET stale = 1`+ofItem+`) AND source <> ?`, run.N, it.ID, string(eval.ByHuman))
@@ -239,9 +265,13 @@ type Event struct {
 
 // AddEvent appends to the run's history.
 func (db *DB) AddEvent(ctx context.Context, run *Run, e Event) error {
-	_, err := db.sql.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
+	return db.change(ctx, func(tx *sql.Tx) error { return addEvent(ctx, tx, run, e) })
+}
+
+func addEvent(ctx context.Context, tx *sql.Tx, run *Run, e Event) error {
+	_, err := tx.ExecContext(ctx, `INSERT INTO events (run, at, what, note) VALUES (?,?,?,?)`,
 		run.N, e.At.UTC().Format(time.RFC3339), e.What, e.Note)
-	return explain(db.path, err)
+	return err
 }
 
 // Events lists the run's history, oldest first.

@@ -23,7 +23,7 @@ func (db *DB) ReplaceScores(ctx context.Context, run *Run, scores iter.Seq2[eval
 	var ofScores error // an error in the scores, not in the store
 	err := db.change(ctx, func(tx *sql.Tx) error {
 		for _, table := range []string{"scores", "case_scores"} {
-			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial >= ? AND trial < ?`, run.span()...); err != nil {
+			if _, err := tx.ExecContext(ctx, `DELETE FROM `+table+` WHERE trial IN (SELECT id FROM trials WHERE run = ?)`, run.N); err != nil {
 				return err
 			}
 		}
@@ -215,14 +215,22 @@ type TrialScores struct {
 // Scores yields the scores of every scored trial of a run in plan order. Scores of
 // a whole case come with its first trial.
 func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
-	span := run.span()
-	return query(ctx, db, `SELECT t.id, t.item, t.arm, t.replicate, s.data FROM scores s JOIN trials t ON t.id = s.trial WHERE s.trial >= ? AND s.trial < ?
-		UNION ALL SELECT t.id, t.item, t.arm, 0, s.data FROM case_scores s JOIN trials t ON t.id = s.trial WHERE s.trial >= ? AND s.trial < ?
-		ORDER BY 1, 4`, append(span, span...),
+	return db.scores(ctx, run, "1, 4")
+}
+
+// ScoresByItem yields the scores of Scores in the order of items, arms and replicates.
+func (db *DB) ScoresByItem(ctx context.Context, run *Run) iter.Seq2[TrialScores, error] {
+	return db.scores(ctx, run, "2, 3, 4")
+}
+
+func (db *DB) scores(ctx context.Context, run *Run, order string) iter.Seq2[TrialScores, error] {
+	return query(ctx, db, `SELECT t.place, t.item, t.arm, t.replicate, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+`
+		UNION ALL SELECT t.place, t.item, t.arm, 0, s.data FROM `+planned+`case_scores s ON s.trial = t.id WHERE `+inPlan+`
+		ORDER BY `+order, []any{run.N, run.N},
 		func(rows *sql.Rows) (s TrialScores, err error) {
-			var id int64
+			var place int64
 			var data string
-			if err := rows.Scan(&id, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
+			if err := rows.Scan(&place, &s.Trial.Item, &s.Trial.Arm, &s.Trial.Replicate, &data); err != nil {
 				return s, err
 			}
 			s.Scores, err = decodeScores(data)
@@ -233,14 +241,21 @@ func (db *DB) Scores(ctx context.Context, run *Run) iter.Seq2[TrialScores, error
 		})
 }
 
+// ScoredArms lists the arms with scores.
+func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
+	return collect(query(ctx, db, `SELECT DISTINCT t.arm FROM `+planned+`scores s ON s.trial = t.id WHERE `+inPlan+` ORDER BY 1`, []any{run.N}, func(rows *sql.Rows) (arm string, err error) {
+		return arm, rows.Scan(&arm)
+	}))
+}
+
 // ArmCalls sums calls by arm and stage, ordered by both.
 func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
 	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(max(c.attempts,
 			(SELECT count(*) FROM attempts a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step))), sum(c.input_tokens), sum(c.output_tokens),
-		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0)
-		FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? GROUP BY 1, 2 ORDER BY 1, 2`,
-		run.span(), func(rows *sql.Rows) (a eval.ArmCalls, err error) {
-			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced, &a.Estimated)
+		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0)		, sum(c.source IS NOT NULL), coalesce(sum(CASE WHEN c.source IS NULL THEN 0 ELSE c.cost_usd END), 0)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` GROUP BY 1, 2 ORDER BY 1, 2`,
+		[]any{run.N}, func(rows *sql.Rows) (a eval.ArmCalls, err error) {
+			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced, &a.Estimated, &a.Reused, &a.ReusedUSD)
 		}))
 }
 
@@ -248,9 +263,9 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
 	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)
 		FROM (SELECT t.arm, c.latency_ms, row_number() OVER (PARTITION BY t.arm ORDER BY c.latency_ms) AS place, count(*) OVER (PARTITION BY t.arm) AS n
-			FROM calls c JOIN trials t ON t.id = c.trial WHERE c.trial >= ? AND c.trial < ? AND c.stage = ? AND c.error_kind = '')
+			FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.stage = ? AND c.error_kind = '')
 		GROUP BY arm ORDER BY arm`,
-		append(run.span(), string(eval.StageRun)), func(rows *sql.Rows) (a eval.ArmLatency, err error) {
+		[]any{run.N, string(eval.StageRun)}, func(rows *sql.Rows) (a eval.ArmLatency, err error) {
 			return a, rows.Scan(&a.Arm, &a.Median, &a.P95)
 		}))
 }
@@ -262,9 +277,14 @@ func (db *DB) SaveAnalysis(ctx context.Context, run *Run, analysis, verdict []by
 	if verdict != nil {
 		v = string(verdict)
 	}
-	_, err := db.sql.ExecContext(ctx, `INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
-		ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
-	return explain(db.path, err)
+	return db.change(ctx, func(tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, `INSERT INTO analyses (run, analysis, verdict, basis) VALUES (?,?,?,?)
+			ON CONFLICT (run) DO UPDATE SET (analysis, verdict, basis) = (excluded.analysis, excluded.verdict, excluded.basis)`, run.N, string(analysis), v, basis)
+		if err == nil {
+			_, err = tx.ExecContext(ctx, `UPDATE runs SET analysed = 1 WHERE n = ? AND NOT analysed`, run.N)
+		}
+		return err
+	})
 }
 
 // DropAnalysis deletes the analysis of a run that is about to get more answers.
@@ -293,9 +313,9 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 // Versions counts the answered calls of each arm by model version, ordered by arm
 // and version.
 func (db *DB) Versions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
-	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM calls c JOIN trials t ON t.id = c.trial
-		WHERE c.trial >= ? AND c.trial < ? AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
-		run.span(), func(rows *sql.Rows) (v eval.ArmVersion, err error) {
+	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
+		[]any{run.N}, func(rows *sql.Rows) (v eval.ArmVersion, err error) {
 			return v, rows.Scan(&v.Arm, &v.Version, &v.Calls)
 		}))
 }

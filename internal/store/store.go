@@ -6,8 +6,8 @@
 //
 // The file is an ordinary SQLite 3 database in WAL mode that other programs
 // may read at any time; the tables are described in migrations/*.sql. One
-// process at a time may write. A run's trials have consecutive ids in plan
-// order. A request is one row of attempts, written before it is sent, with its
+// process at a time may write. A run's plan is its trials with a place;
+// trials that left it keep their calls. A request is one row of attempts, written before it is sent, with its
 // time and process. A call is one row, written before its answer is used, and
 // replaced only when a failed call is retried. Calls and plans have checksums, which
 // [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses) can
@@ -72,6 +72,9 @@ var (
 
 // ErrNotFound is wrapped when there is no store or no such run.
 var ErrNotFound = errors.New("not found")
+
+// ErrOtherPlan is wrapped when a run does not have the trials of a plan.
+var ErrOtherPlan = errors.New("another plan")
 
 // Open opens a store for writing, creates it and its folder if they do not exist,
 // and migrates it to the current format. It fails if another process has it open
@@ -322,7 +325,7 @@ func steps() ([]*goose.Migration, error) {
 
 // format is the newest migration this program knows; a test compares it with the
 // files.
-const format = 4
+const format = 5
 
 // version returns the format of the file, which this program must know. It is 0
 // for a new file, which is an error for readers.

@@ -106,7 +106,7 @@ func TestRunReadsBackAsWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SetPlan(t.Context(), back, p); err != nil {
+	if same, err := db.SetPlan(t.Context(), back, p); err != nil || !same {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(r.Treatment, back.Treatment); diff != "" {
@@ -650,7 +650,7 @@ func TestExamine(t *testing.T) {
 		{"plans", `UPDATE items SET input = 'f' WHERE item = 'doc-003'`},
 		{"plans", `DELETE FROM trials WHERE id = 160`},
 		{"references", `DELETE FROM trials WHERE id = 3`},
-		{"integrity", `PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 2 WHERE name = 'trials_by_run'`},
+		{"integrity", `PRAGMA writable_schema = 1; UPDATE sqlite_master SET rootpage = 2 WHERE name = 'trials_by_place'`},
 	} {
 		broken := filepath.Join(t.TempDir(), "s.db")
 		if err := os.WriteFile(broken, whole, 0o600); err != nil {

@@ -94,7 +94,7 @@ func (b *bench) repeat(ctx context.Context, c cell, data []observation, repetiti
 	if err != nil {
 		return result{}, err
 	}
-	left, err := r.Left(ctx, false)
+	left, err := r.Left(ctx, experiment.Part{})
 	if err != nil {
 		return result{}, err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // ExecOptions say how a command is run.
@@ -49,7 +50,7 @@ var _ model.Client = (*Exec)(nil)
 // NewExec returns a client for a command in the form that [Split] reads. The
 // program must be there; it is not started yet.
 func NewExec(command string, o ExecOptions) (*Exec, error) {
-	words, err := Split(command)
+	words, err := text.SplitCommand(command)
 	if err != nil {
 		return nil, err
 	}

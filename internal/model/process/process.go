@@ -22,7 +22,7 @@
 //
 // # Commands
 //
-// A command is split into words by [Split], never by a shell, and started in
+// A command is split into words by [text.SplitCommand], never by a shell, and started in
 // the study's folder once per call in flight, on demand. A process answers requests
 // sequentially until its standard input is closed, and should then exit; the rest
 // of its process group is killed. A process may also answer one request, exit with

@@ -92,7 +92,7 @@ func (p *planner) kernel(i int) {
 		return
 	}
 	switch {
-	case k.Outside != kit.Outside{}:
+	case k.Outside.Given():
 		p.NoModels(i, k.Name, k.Models)
 		if a, ok := p.Pipeline(i, k.Name, k.Outside); ok {
 			a.Levels = levels(k.Name, "")

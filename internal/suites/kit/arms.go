@@ -28,12 +28,27 @@ type Outside struct {
 	Outputs string `json:"outputs,omitempty" jsonschema:"description=JSON Lines file of existing answers"`
 	Exec    string `json:"exec,omitempty" jsonschema:"description=Command of a pipeline: one JSON request per line on stdin and one JSON answer per line on stdout"`
 	HTTP    string `json:"http,omitempty" jsonschema:"description=URL of a pipeline: receives a POST of one JSON request"`
-	Run     string `json:"run,omitempty" jsonschema:"pattern=^[^:]+:.+$,description=RUN:ARM: the answers of an arm of another run in the same store" jsonschema_extras:"errorMessage=want the id of a run and an arm of it\\, such as contracts-1:heuristic"`
+	// Watch and Version tell the program behind exec or http apart from a changed one.
+	Watch   []string `json:"watch,omitempty" jsonschema:"description=files and folders of the pipeline's program\\, as patterns: if one changes\\, the arm is asked anew; the files that the command names are watched by default"`
+	Version string   `json:"version,omitempty" jsonschema:"description=version of the pipeline's program: if it changes\\, the arm is asked anew"`
+	Run     string   `json:"run,omitempty" jsonschema:"description=the answers of another run in the same store: its id\\, with the arm under arm:\\, or RUN:ARM"`
+	Arm     string   `json:"arm,omitempty" jsonschema:"description=arm of the run under run:"`
 }
+
+// Given reports whether the arm is an external pipeline.
+func (o Outside) Given() bool { return len(Given(o)) > 0 }
 
 // given lists the keys that are set.
 func (o Outside) given() []Way {
-	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.Run}}
+	return []Way{{kindOutputs, o.Outputs}, {kindExec, o.Exec}, {kindHTTP, o.HTTP}, {kindRun, o.source()}}
+}
+
+// source returns the run and its arm as RUN:ARM.
+func (o Outside) source() string {
+	if o.Arm == "" {
+		return o.Run
+	}
+	return o.Run + ":" + o.Arm
 }
 
 // An Arm is an arm with its model or pipeline, if any.
@@ -208,9 +223,13 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 }
 
 // Pipeline makes the arm of an entry that is a pipeline. Its hash covers the
-// command, the URL or the content of the answer file.
+// command or URL with the version of its program, or the content of the answer file.
 func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
+	if run, arm, ok := strings.Cut(way.Value, ":"); way.Key == kindRun && (!ok || run == "" || arm == "") {
+		p.Fault(p.Key(i)+"."+kindRun, "%q: want the id of a run and an arm of it, such as run: contracts-1 with arm: heuristic", way.Value)
+		return Arm{}, false
+	}
 	a := Arm{Target: way.Value, Pipeline: &eval.Pipeline{Kind: way.Key, Target: way.Value}}
 	content := way.Value
 	if way.Key == kindOutputs {
@@ -222,7 +241,15 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 		}
 		content = eval.HashOf(answers).String()
 	}
-	a.Hash = Hash(way.Key, content).String()
+	if err := p.program(a.Pipeline, o); err != nil {
+		p.Fault(p.Key(i), "%v", err)
+		return Arm{}, false
+	}
+	parts := []string{way.Key, content}
+	if a.Pipeline.Version != "" {
+		parts = append(parts, a.Pipeline.Version)
+	}
+	a.Hash = Hash(parts...).String()
 	a.Rename(name)
 	return a, true
 }

@@ -33,7 +33,7 @@ func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.To
 // RequestOutside makes a request to the arm's pipeline. It does not call payload
 // if the answers exist already.
 func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, error) {
-	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Item: item}
+	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Program: a.Pipeline.Version, Item: item}
 	if a.Answered() {
 		return r, nil
 	}

@@ -105,7 +105,7 @@ func (p *planner) method(i int) {
 	if !p.One(i, m.Name, given) {
 		return
 	}
-	if (m.Outside != kit.Outside{}) {
+	if m.Outside.Given() {
 		p.pipeline(i, m)
 		return
 	}

@@ -1,0 +1,234 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Side is a run to compare with another, and one of its arms, or "" for those that
+// both runs have.
+type Side struct {
+	DB  *store.DB
+	Run *store.Run
+	Arm string
+}
+
+// CompareRuns compares two scored runs of a suite on the items that both have with
+// the same input: each arm of the newer run with that of the older. Metrics, tests
+// and clusters are those of the study x, which is the newer run's.
+func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analyse.Analysis, error) {
+	if older.Run.Suite != x.Study.Suite {
+		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
+	}
+	was, err := scoredArms(ctx, older)
+	if err != nil {
+		return nil, err
+	}
+	now, err := scoredArms(ctx, newer)
+	if err != nil {
+		return nil, err
+	}
+	c := contrast{x: x, older: older, newer: newer}
+	if err := c.match(was, now); err != nil {
+		return nil, err
+	}
+	if err := c.common(ctx); err != nil {
+		return nil, err
+	}
+	return c.analyse(ctx)
+}
+
+// scoredArms lists the arms of a run that have scores.
+func scoredArms(ctx context.Context, s Side) ([]string, error) {
+	list, err := s.DB.ScoredArms(ctx, s.Run)
+	if err == nil && len(list) == 0 {
+		err = fmt.Errorf("run %s has no scores: finish it with `scruple run`, or score it with `scruple score %s`", s.Run.ID, s.Run.ID)
+	}
+	return list, err
+}
+
+// contrast is a comparison of two runs.
+type contrast struct {
+	x            *Experiment
+	older, newer Side
+	pairs        [][2]string // arms of the older and the newer run
+	items        []eval.Item // by id
+	warnings     []string
+}
+
+// match pairs the arms.
+func (c *contrast) match(was, now []string) error {
+	if c.older.Arm == "" && c.newer.Arm == "" {
+		baselines := map[string]bool{}
+		for _, arm := range c.x.Bench.Arms() {
+			baselines[arm.ID] = arm.Role != eval.RoleArm
+		}
+		for _, arm := range now {
+			if slices.Contains(was, arm) && !baselines[arm] {
+				c.pairs = append(c.pairs, [2]string{arm, arm})
+			}
+		}
+		if len(c.pairs) > 0 {
+			return nil
+		}
+		return fmt.Errorf("runs %s and %s have no arm in common: name one of each as RUN:ARM; the arms are %s, and %s",
+			c.older.Run.ID, c.newer.Run.ID, strings.Join(was, ", "), strings.Join(now, ", "))
+	}
+	pair := [2]string{c.older.Arm, c.newer.Arm}
+	if pair[0] == "" {
+		pair[0] = pair[1]
+	}
+	if pair[1] == "" {
+		pair[1] = pair[0]
+	}
+	for i, known := range [][]string{was, now} {
+		if !slices.Contains(known, pair[i]) {
+			return fmt.Errorf("run %s has no arm %q with scores; its arms are %s", []Side{c.older, c.newer}[i].Run.ID, pair[i], strings.Join(known, ", "))
+		}
+	}
+	c.pairs = [][2]string{pair}
+	return nil
+}
+
+// common takes the items that both runs have with the same input.
+func (c *contrast) common(ctx context.Context) error {
+	was, err := c.older.DB.Items(ctx, c.older.Run)
+	if err != nil {
+		return err
+	}
+	now, err := c.newer.DB.Items(ctx, c.newer.Run)
+	if err != nil {
+		return err
+	}
+	c.warn("exploratory: the study plans no comparison of two runs")
+	var missing, changed, regraded int
+	for _, it := range c.x.Bench.Items() {
+		a, inA := was[it.ID]
+		b, inB := now[it.ID]
+		switch {
+		case !inA || !inB:
+			missing++
+			continue
+		case a.Input != b.Input:
+			changed++
+			continue
+		case a.Gold != b.Gold:
+			regraded++
+		}
+		c.items = append(c.items, it)
+	}
+	slices.SortFunc(c.items, func(a, b eval.Item) int { return strings.Compare(a.ID, b.ID) })
+	if len(c.items) == 0 {
+		return fmt.Errorf("runs %s and %s have no item in common with the same input", c.older.Run.ID, c.newer.Run.ID)
+	}
+	if missing > 0 {
+		c.warn("%s that only one of the runs has: left out", text.Plural(missing, "item", "items"))
+	}
+	if changed > 0 {
+		c.warn("%s whose input differs between the runs: left out", text.Plural(changed, "item", "items"))
+	}
+	if regraded > 0 {
+		c.warn("%s scored against different gold in the two runs: score the older run again with `scruple score` if its answers are to be compared", text.Plural(regraded, "item was", "items were"))
+	}
+	return nil
+}
+
+func (c *contrast) warn(format string, args ...any) {
+	c.warnings = append(c.warnings, fmt.Sprintf(format, args...))
+}
+
+// byID is the order of sorted items.
+type byID struct{ index *eval.ItemIndex }
+
+func (o byID) Position(item string) (int, bool) { return o.index.Find(item) }
+func (o byID) At(position int) int              { return position }
+
+func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
+	q := c.x.question()
+	q.Comparisons, q.Overall = nil, false
+	q.Run.ID = c.newer.Run.ID + " and " + c.older.Run.ID
+	q.Run.Items, q.Run.Planned = len(c.items), 0
+	var arms []eval.Arm
+	name := func(s Side, arm string) string { return s.Run.ID + ":" + arm }
+	for _, p := range c.pairs {
+		a, b := name(c.newer, p[1]), name(c.older, p[0])
+		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
+		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
+	}
+	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, byID{eval.IndexItems(c.items)})
+	for i, side := range []Side{c.older, c.newer} {
+		wanted := map[string]string{}
+		for _, p := range c.pairs {
+			wanted[p[i]] = name(side, p[i])
+		}
+		if err := c.collect(collector, wanted, side.DB.ScoresByItem(ctx, side.Run)); err != nil {
+			return nil, err
+		}
+	}
+	if err := collector.Err(); err != nil {
+		return nil, err
+	}
+	a, err := collector.Analyse(q, analyse.Sources{})
+	if err != nil {
+		return nil, err
+	}
+	a.Warnings = append(c.warnings, a.Warnings...)
+	return a, c.sameBasis(ctx, a)
+}
+
+// collect adds the scores of some arms under other names, a case at a time.
+func (c *contrast) collect(into *analyse.Collector, wanted map[string]string, scores iter.Seq2[store.TrialScores, error]) error {
+	index := eval.IndexItems(c.items)
+	var open eval.Scored
+	flush := func() {
+		if len(open.Scores) > 0 {
+			into.Add(open)
+		}
+		open = eval.Scored{}
+	}
+	for t, err := range scores {
+		if err != nil {
+			return err
+		}
+		name, ok := wanted[t.Trial.Arm]
+		if _, common := index.Find(t.Trial.Item); !ok || !common {
+			continue
+		}
+		if open.Item != t.Trial.Item || open.Arm != name {
+			flush()
+		}
+		open.Item, open.Arm = t.Trial.Item, name
+		open.Scores = append(open.Scores, t.Scores...)
+	}
+	flush()
+	return nil
+}
+
+// sameBasis warns if the runs were scored by other settings.
+func (c *contrast) sameBasis(ctx context.Context, a *analyse.Analysis) error {
+	basis := func(s Side) (string, error) {
+		_, _, basis, err := s.DB.Analysis(ctx, s.Run)
+		if errors.Is(err, store.ErrNotFound) {
+			err = nil
+		}
+		return basis, err
+	}
+	was, err := basis(c.older)
+	if err != nil {
+		return err
+	}
+	now, err := basis(c.newer)
+	if err == nil && was != now {
+		a.Warnings = append(a.Warnings, "the runs were analysed with different metrics, comparisons, statistics or judge: score both with `scruple score` to compare them by the same settings")
+	}
+	return err
+}

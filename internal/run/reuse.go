@@ -1,0 +1,75 @@
+package run
+
+import (
+	"context"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// deterministic reports whether a request to a model asks for the most likely
+// answer. Asked again, it is the same question. External pipelines are not: they
+// receive the item and the replicate.
+func deterministic(r *eval.Request) bool {
+	return r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0 && len(r.Payload) == 0
+}
+
+// sameRequest reports whether a journalled call has the request with this key.
+// Earlier versions had the port of endpoints in keys, and the item and replicate in
+// those of shared requests.
+func sameRequest(c *eval.Call, key string, shared bool) bool {
+	if c.Key == key {
+		return true
+	}
+	var parts []eval.Part
+	for _, p := range c.Parts {
+		if !shared || p.Name != "item" && p.Name != "replicate" {
+			parts = append(parts, p)
+		}
+	}
+	return eval.KeyOf(parts) == key
+}
+
+// take answers a call from another one and records it, if there is one.
+func (a *asker) take(ctx context.Context, m *Model, call *eval.Call, shared bool) (bool, error) {
+	reuse := !a.engine.settings.NoReuse
+	found, err := a.engine.journal.Take(ctx, call, reuse && m.Reuse, shared)
+	if err != nil || !found {
+		return false, err
+	}
+	a.note(nil, false)
+	a.engine.watch.reused()
+	return true, a.engine.journal.Append(call)
+}
+
+// shared makes equal questions wait for each other: the first is sent, and the
+// others take its answer.
+type shared struct {
+	mu     sync.Mutex
+	asking map[string]chan struct{} // by key
+}
+
+// begin waits until no other call has the key, and then holds it until the
+// returned function is called.
+func (s *shared) begin(place *seat, key string) (end func()) {
+	for {
+		s.mu.Lock()
+		other, busy := s.asking[key]
+		if !busy {
+			if s.asking == nil {
+				s.asking = map[string]chan struct{}{}
+			}
+			over := make(chan struct{})
+			s.asking[key] = over
+			s.mu.Unlock()
+			return func() {
+				s.mu.Lock()
+				delete(s.asking, key)
+				s.mu.Unlock()
+				close(over)
+			}
+		}
+		s.mu.Unlock()
+		place.park(func() bool { <-other; return true })
+	}
+}

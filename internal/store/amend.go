@@ -1,0 +1,238 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// An Amendment says how the plan of a run changed.
+type Amendment struct {
+	Added   []string // arms
+	Removed []string
+	Changed []string    // arms with another question: their trials are new
+	Renamed [][2]string // arms that have another id now
+
+	ItemsAdded, ItemsRemoved, ItemsChanged int
+	// Trials that are new, came back with their answers, and left the plan.
+	New, Back, Left int
+	Done            int  // trials of the plan before that had an outcome
+	Seen            bool // results of the run had been shown
+}
+
+// Amend makes p the plan of a run. Trials whose question is the same keep their
+// answers, also those that left the plan earlier; others are appended. Trials that p
+// does not have leave the plan and keep theirs. now has the study, overrides,
+// treatment and replicates of the plan. The trials of a store of an older format
+// have the question of p if old says so. The events that history makes of the amendment
+// are recorded with it.
+func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p Plan, old func(eval.Trial) bool, history func(Amendment) []Event) (a Amendment, err error) {
+	a.Seen = run.Analysed
+	was, err := db.Items(ctx, run)
+	if err != nil {
+		return a, err
+	}
+	overrides, err := json.Marshal(append([]string{}, now.Overrides...))
+	if err != nil {
+		return a, err
+	}
+	err = db.change(ctx, func(tx *sql.Tx) error {
+		x := amending{ctx: ctx, tx: tx, run: run.N}
+		x.exec(`CREATE TEMP TABLE next (place INTEGER PRIMARY KEY, item TEXT, arm TEXT, replicate INTEGER, question INTEGER)`)
+		x.fill(p)
+		x.exec(`CREATE INDEX temp.next_by_trial ON next (item, arm, replicate)`)
+		x.adopt(old)
+		x.rename(&a)
+		x.compare(&a, was, items)
+		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
+		x.exec(`UPDATE trials SET place = n.place FROM temp.next n WHERE trials.run = ?
+			AND n.item = trials.item AND n.arm = trials.arm AND n.replicate = trials.replicate AND n.question = trials.question`, x.run)
+		x.exec(`DELETE FROM temp.next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
+		x.exec(`INSERT INTO trials (run, item, arm, replicate, place, question)
+			SELECT ?, item, arm, replicate, place, question FROM temp.next ORDER BY place`, x.run)
+		x.exec(`DROP TABLE temp.next`)
+		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
+			string(now.StudyJSON), string(overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
+		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
+		if x.err == nil {
+			x.err = putItems(ctx, tx, run, items)
+		}
+		if x.err == nil {
+			x.err = sumPlan(ctx, tx, run.N)
+		}
+		for _, e := range history(a) {
+			if x.err == nil {
+				x.err = addEvent(ctx, tx, run, e)
+			}
+		}
+		return x.err
+	})
+	if err != nil {
+		return a, err
+	}
+	again, err := db.Run(ctx, run.ID)
+	if err != nil {
+		return a, err
+	}
+	*run = *again
+	_, err = db.SetPlan(ctx, run, p)
+	return a, err
+}
+
+// amending is a transaction that keeps its first error.
+type amending struct {
+	ctx context.Context
+	tx  *sql.Tx
+	run int64
+	err error
+}
+
+func (x *amending) exec(text string, args ...any) {
+	if x.err == nil {
+		_, x.err = x.tx.ExecContext(x.ctx, text, args...)
+	}
+}
+
+func (x *amending) count(text string, args ...any) (n int) {
+	if x.err == nil {
+		x.err = x.tx.QueryRowContext(x.ctx, text, args...).Scan(&n)
+	}
+	return n
+}
+
+func (x *amending) names(text string, args ...any) (list []string) {
+	if x.err != nil {
+		return nil
+	}
+	rows, err := x.tx.QueryContext(x.ctx, text, args...)
+	if x.err = err; err != nil {
+		return nil
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var s string
+		if x.err = rows.Scan(&s); x.err != nil {
+			return nil
+		}
+		list = append(list, s)
+	}
+	x.err = rows.Err()
+	return list
+}
+
+// fill writes the new plan.
+func (x *amending) fill(p Plan) {
+	if x.err != nil {
+		return
+	}
+	rows := newBulk(x.tx, `INSERT INTO temp.next (place, item, arm, replicate, question) VALUES `, 5)
+	for seq := range p.Len() {
+		t := p.Trial(seq)
+		if x.err = rows.add(x.ctx, seq, t.Item, t.Arm, t.Replicate, p.Question(seq)); x.err != nil {
+			return
+		}
+	}
+	x.err = rows.flush(x.ctx)
+}
+
+// adopt gives trials of an older format, which have no question, that of the new
+// plan if it is the same.
+func (x *amending) adopt(old func(eval.Trial) bool) {
+	if x.count(`SELECT count(*) FROM trials WHERE run = ? AND question = 0`, x.run) == 0 {
+		return
+	}
+	type row struct {
+		id, question int64
+		eval.Trial
+	}
+	var same []row
+	rows, err := x.tx.QueryContext(x.ctx, `SELECT t.id, n.question, t.item, t.arm, t.replicate FROM trials t
+		JOIN temp.next n ON n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate WHERE t.run = ? AND t.question = 0`, x.run)
+	if x.err = err; err != nil {
+		return
+	}
+	for rows.Next() {
+		var r row
+		if x.err = rows.Scan(&r.id, &r.question, &r.Item, &r.Arm, &r.Replicate); x.err != nil {
+			rows.Close()
+			return
+		}
+		if old(r.Trial) {
+			same = append(same, r)
+		}
+	}
+	x.err = rows.Err()
+	for _, r := range same {
+		x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
+	}
+}
+
+// rename gives arms that the new plan does not have the id of an arm that is new
+// there and asks the same.
+func (x *amending) rename(a *Amendment) {
+	pairs := x.names(`SELECT DISTINCT t.arm || char(0) || n.arm FROM trials t JOIN temp.next n ON n.item = t.item AND n.replicate = t.replicate AND n.question = t.question
+		WHERE t.run = ? AND t.place >= 0 AND t.arm NOT IN (SELECT arm FROM temp.next)
+		AND n.arm NOT IN (SELECT arm FROM trials WHERE run = ? AND place >= 0) ORDER BY 1`, x.run, x.run)
+	done := map[string]bool{}
+	for _, pair := range pairs {
+		was, now, _ := strings.Cut(pair, "\x00")
+		if done["was "+was] || done["now "+now] {
+			continue
+		}
+		done["was "+was], done["now "+now] = true, true
+		a.Renamed = append(a.Renamed, [2]string{was, now})
+		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
+		// An arm of that name may have left the plan with the same trials.
+		x.exec(`UPDATE trials SET question = -1 WHERE id IN (SELECT id FROM (
+			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question <> -1) WHERE n > 1)`, x.run, now)
+	}
+}
+
+// compare finds out what differs between the plan and the new one.
+func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.Item) {
+	const (
+		inPlan = `SELECT item FROM trials WHERE run = ? AND place >= 0`
+		arms   = `SELECT arm FROM trials WHERE run = ? AND place >= 0`
+		match  = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
+	)
+	a.Added = x.names(`SELECT DISTINCT arm FROM temp.next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
+	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM temp.next) ORDER BY arm`, x.run)
+	a.ItemsAdded = x.count(`SELECT count(DISTINCT item) FROM temp.next WHERE item NOT IN (`+inPlan+`)`, x.run)
+	a.ItemsRemoved = x.count(`SELECT count(DISTINCT item) FROM trials WHERE run = ? AND place >= 0 AND item NOT IN (SELECT item FROM temp.next)`, x.run)
+	x.exec(`CREATE TEMP TABLE changed (item TEXT PRIMARY KEY)`)
+	for _, it := range items {
+		if w, ok := was[it.ID]; ok && w.Input != it.Input {
+			x.exec(`INSERT INTO temp.changed VALUES (?)`, it.ID)
+		}
+	}
+	a.ItemsChanged = x.count(`SELECT count(*) FROM temp.changed WHERE item IN (`+inPlan+`)`, x.run)
+	a.Changed = x.names(`SELECT DISTINCT t.arm FROM trials t JOIN temp.next n ON `+match+`
+		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed) ORDER BY 1`, x.run)
+	x.exec(`DROP TABLE temp.changed`)
+	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
+	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
+	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
+	a.New = x.count(`SELECT count(*) FROM temp.next`) - kept - a.Back
+	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
+}
+
+// Distrust makes the answers of trials unusable for a plan: the next one has new
+// trials in their place. The answers are kept.
+func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
+	return db.change(ctx, func(tx *sql.Tx) error {
+		for _, t := range trials {
+			id, err := run.id(t)
+			if err != nil {
+				return err
+			}
+			// No plan has question -1.
+			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = -1 WHERE id = ?`, id); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,263 @@
+package store_test
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+func planOf(t require, items []eval.Item, arms []eval.Arm, replicates int) *plan.Plan {
+	p, err := plan.New(items, arms, replicates, 42)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func unrecorded(store.Amendment) []store.Event { return nil }
+
+type require interface{ Fatal(args ...any) }
+
+// Whatever a plan becomes, its trials are read in its order, each with an answer to its
+// own question or none, and no answer is lost.
+func TestAmend(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir, err := os.MkdirTemp(t.TempDir(), "")
+		if err != nil {
+			rt.Fatal(err)
+		}
+		ctx := t.Context()
+		db, err := store.Open(ctx, filepath.Join(dir, "s.db"))
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer db.Close()
+		var r *store.Run
+		answers := 0
+		for step := range rapid.IntRange(2, 4).Draw(rt, "steps") {
+			var items []eval.Item
+			inputs := map[string]int{}
+			for i := range 4 {
+				if input := rapid.IntRange(0, 2).Draw(rt, "input"); input > 0 { // 0: not in the study
+					items = append(items, eval.Item{ID: fmt.Sprint("doc", i), Input: eval.Hash(input), Gold: 1})
+					inputs[items[len(items)-1].ID] = input
+				}
+			}
+			var arms []eval.Arm
+			hashes := map[string]string{}
+			for _, id := range []string{"a", "b", "c"} {
+				if hash := rapid.SampledFrom([]string{"", "h", "i"}).Draw(rt, "arm"); hash != "" {
+					arms = append(arms, eval.Arm{ID: id, Hash: hash})
+					hashes[id] = hash
+				}
+			}
+			if len(items) == 0 || len(arms) == 0 {
+				continue
+			}
+			p := planOf(rt, items, arms, rapid.IntRange(1, 2).Draw(rt, "replicates"))
+			now := store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: p.Replicates(), Treatment: []eval.Part{{Name: "step", Value: fmt.Sprint(step)}}}
+			if r == nil {
+				r, err = db.CreateRun(ctx, now, items, p)
+			} else {
+				_, err = db.Amend(ctx, r, now, items, p, func(eval.Trial) bool { return false }, unrecorded)
+			}
+			if err != nil {
+				rt.Fatal(err)
+			}
+			question := func(t eval.Trial) string {
+				return fmt.Sprint(t.Item, " ", inputs[t.Item], " ", hashes[t.Arm], " ", t.Replicate)
+			}
+			j, err := db.Journal(ctx, r)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			progress, err := db.Progress(ctx, r)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for seq := range p.Len() {
+				if trial := p.Trial(seq); !progress.Done[seq] && rapid.Bool().Draw(rt, "answer") {
+					if err := errors.Join(j.Append(call(trial, question(trial))), j.Outcome(trial, eval.Outcome{Kind: eval.OK, Data: []byte(question(trial))})); err != nil {
+						rt.Fatal(err)
+					}
+					answers++
+				}
+			}
+			if err := j.Close(); err != nil {
+				rt.Fatal(err)
+			}
+			last, cases := -1, 0
+			for o, err := range db.Outcomes(ctx, r) {
+				seq, ok := p.Seq(o.Trial)
+				if err != nil || !ok || seq <= last {
+					rt.Fatalf("outcome of %v at %d after %d, %v", o.Trial, seq, last, err)
+				}
+				if last = seq; string(o.Outcome.Data) != question(o.Trial) {
+					rt.Fatalf("%v has the answer to %q, its question is %q", o.Trial, o.Outcome.Data, question(o.Trial))
+				}
+			}
+			for c, err := range db.Cases(ctx, r) {
+				if cases++; err != nil || len(c.Trials) > p.Replicates() {
+					rt.Fatalf("case %+v, %v", c, err)
+				}
+			}
+			if progress, err = db.Progress(ctx, r); err != nil || progress.Calls != answers {
+				rt.Fatalf("%d answers are counted, want %d: %v", progress.Calls, answers, err)
+			}
+			checks, err := store.Examine(ctx, db.Path())
+			if err != nil || slices.ContainsFunc(checks, func(c store.Check) bool { return c.State == store.CheckDamaged }) {
+				rt.Fatalf("doctor says %+v, %v", checks, err)
+			}
+		}
+	})
+}
+
+// What an amendment says of a plan that grew, shrank and grew back.
+func TestAmendments(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	items := func(n, first int) (list []eval.Item) {
+		for i := range n {
+			list = append(list, eval.Item{ID: fmt.Sprint("doc", i), Input: eval.Hash(1), Gold: 1})
+		}
+		list[0].Input = eval.Hash(first)
+		return list
+	}
+	a, a2, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "a", Hash: "i"}, eval.Arm{ID: "b", Hash: "j"}
+	renamed := eval.Arm{ID: "a@m", Hash: "h"}
+	p := planOf(t, items(3, 1), []eval.Arm{a}, 1)
+	r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items(3, 1), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := func(trials ...eval.Trial) {
+		j := journal(t, db, r)
+		for _, trial := range trials {
+			if err := j.Outcome(trial, eval.Outcome{Kind: eval.OK}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := j.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer(p.Trial(0), p.Trial(1), p.Trial(2))
+	if err := db.SaveAnalysis(ctx, r, []byte(`{}`), nil, "b"); err != nil {
+		t.Fatal(err)
+	}
+	if r, err = db.Run(ctx, r.ID); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name  string
+		items []eval.Item
+		arms  []eval.Arm
+		want  store.Amendment
+	}{
+		{"an arm", items(3, 1), []eval.Arm{a, b}, store.Amendment{Added: []string{"b"}, New: 3, Done: 3, Seen: true}},
+		{"an item", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsAdded: 1, New: 2, Done: 3, Seen: true}},
+		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Done: 3, Seen: true}},
+		{"the first one again", items(4, 1), []eval.Arm{a, b}, store.Amendment{Changed: []string{"a"}, Back: 4, Left: 4, Seen: true}},
+		{"another text", items(4, 2), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 2, Left: 2, Done: 3, Seen: true}},
+		{"the text again", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, Back: 2, Left: 2, Done: 2, Seen: true}},
+		{"fewer items and arms", items(2, 1), []eval.Arm{a}, store.Amendment{Removed: []string{"b"}, ItemsRemoved: 2, Left: 6, Done: 3, Seen: true}},
+		{"another name", items(2, 1), []eval.Arm{renamed}, store.Amendment{Renamed: [][2]string{{"a", "a@m"}}, Done: 2, Seen: true}},
+	} {
+		p = planOf(t, step.items, step.arms, 1)
+		got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, step.items, p, func(eval.Trial) bool { return false }, unrecorded)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", step.want) {
+			t.Errorf("%s: %+v\nwant %+v", step.name, got, step.want)
+		}
+	}
+	if same, err := db.SetPlan(ctx, r, p); err != nil || !same {
+		t.Errorf("the plan after it all: %v, %v", same, err)
+	}
+}
+
+// A run takes each answer once, from the same step and arm; judges share theirs.
+func TestTake(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	older, p := newRun(t, db, 1, 2)
+	asked := func(arm, step, text string, stage eval.Stage, replicate int) *eval.Call {
+		c := call(eval.Trial{Item: "doc-000", Arm: arm, Replicate: replicate}, text)
+		c.Step, c.Stage, c.Key = step, stage, fmt.Sprintf("key %d", replicate)
+		return c
+	}
+	j := journal(t, db, older)
+	failed := asked("b", "other", "", eval.StageRun, 1)
+	failed.ErrKind = eval.ErrTimeout
+	for _, c := range []*eval.Call{asked("a", "ask", "first", eval.StageRun, 1), asked("b", "ask", "of b", eval.StageRun, 1), asked("a", "judge", "verdict", eval.StageJudge, 1), failed} {
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	newer, _ := newRun(t, db, 1, 2)
+	j = journal(t, db, newer)
+	defer j.Close()
+	for _, test := range []struct {
+		name          string
+		c             *eval.Call
+		other, shared bool
+		want          string // "" if there is none
+	}{
+		{"another replicate", asked("a", "ask", "", eval.StageRun, 2), true, false, ""},
+		{"this run alone", asked("a", "ask", "", eval.StageRun, 1), false, false, ""},
+		{"another step", asked("a", "ask2", "", eval.StageRun, 1), true, false, ""},
+		{"a failure", asked("b", "other", "", eval.StageRun, 1), true, false, ""},
+		{"of its own arm", asked("b", "ask", "", eval.StageRun, 1), true, false, "of b"},
+		{"taken before", asked("b", "ask", "", eval.StageRun, 1), true, false, ""},
+		{"of arm a", asked("a", "ask", "", eval.StageRun, 1), true, false, "first"},
+		{"a judge's", asked("b", "judge/2", "", eval.StageJudge, 1), true, true, "verdict"},
+		{"a judge's again", asked("a", "judge/3", "", eval.StageJudge, 1), true, true, "verdict"},
+		{"a judge's of this run alone", asked("a", "judge/3", "", eval.StageJudge, 1), false, true, ""},
+	} {
+		ok, err := j.Take(ctx, test.c, test.other, test.shared)
+		if err != nil || ok != (test.want != "") || test.c.Response.Text != test.want {
+			t.Errorf("%s: took %q, %v, %v; want %q", test.name, test.c.Response.Text, ok, err, test.want)
+		}
+		if ok && (test.c.SourceRun != older.ID || test.c.Source == 0 || test.c.CostUSD != 0.25) {
+			t.Errorf("%s: %+v", test.name, test.c)
+		}
+	}
+	taken := asked("a", "ask", "first", eval.StageRun, 1)
+	taken.Attempts, taken.Sent = 0, nil
+	for c, err := range db.Calls(ctx, older) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Trial.Arm == "a" && c.Stage == eval.StageRun {
+			taken.Source = 1
+		}
+	}
+	if err := j.Append(taken); err != nil {
+		t.Fatal(err)
+	}
+	used, err := db.Reused(ctx, newer)
+	if err != nil || len(used) != 1 || used[0] != (eval.Reuse{Run: older.ID, Answers: 1, CostUSD: 0.25}) {
+		t.Errorf("reused %+v, %v", used, err)
+	}
+	if progress, err := db.Progress(ctx, newer); err != nil || progress.Calls != 0 || progress.Tokens != 0 || progress.Cost != 0 {
+		t.Errorf("a taken answer costs %+v, %v", progress, err)
+	}
+	if checks, err := store.Examine(ctx, db.Path()); err != nil || strings.Contains(fmt.Sprint(checks), store.CheckDamaged) {
+		t.Errorf("doctor says %+v, %v", checks, err)
+	}
+	_ = p
+}

@@ -1,0 +1,158 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// taken are the calls whose answers the run has taken, each for one call.
+type taken struct {
+	mu     sync.Mutex
+	others *bool // nil until the first use, as known
+	known  map[int64]bool
+}
+
+// Take looks for an answer to the request of a call, with the same key, and fills in
+// the call's response, cost, latency and source. It looks at the trials that left the
+// run's plan and, with other, at all other runs.
+//
+// With shared, every call with the key has one answer, also those of the plan. Without,
+// an answer is taken once by a run, from the same step, and from the arm of the
+// same name or one that the plan does not have: replicates, samples, and arms with
+// equal prompts never share an answer.
+func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error) {
+	if others, err := j.others(ctx); err != nil || !shared && !others {
+		return false, err
+	}
+	where := `calls c JOIN trials t ON t.id = c.trial JOIN runs r ON r.n = t.run WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL`
+	args := []any{c.Key, string(c.Stage)}
+	if !shared {
+		where, args = where+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, j.run.N)
+	}
+	if !other {
+		where, args = where+` AND t.run = ?`, append(args, j.run.N)
+	}
+	type candidate struct {
+		id       int64
+		arm, run string
+	}
+	found, err := collect(query(ctx, j.db, `SELECT c.id, t.arm, r.id FROM `+where+` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm), func(rows *sql.Rows) (f candidate, err error) {
+		return f, rows.Scan(&f.id, &f.arm, &f.run)
+	}))
+	if err != nil {
+		return false, err
+	}
+	for _, f := range found {
+		if !shared {
+			if f.arm != c.Trial.Arm && j.has(f.arm, c.Trial) {
+				continue
+			}
+			mine, err := j.take(ctx, f.id)
+			if err != nil {
+				return false, err
+			}
+			if !mine {
+				continue
+			}
+		}
+		for from, err := range j.db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id = ?`, f.id) {
+			c.Response, c.CostUSD, c.LatencyMS = from.Response, from.CostUSD, from.LatencyMS
+			c.Source, c.SourceRun = f.id, f.run
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
+// others reports whether there are calls of other runs, or of trials that left the
+// plan. Most runs have none.
+func (j *Journal) others(ctx context.Context) (bool, error) {
+	j.taken.mu.Lock()
+	defer j.taken.mu.Unlock()
+	if j.taken.others == nil {
+		var some bool
+		if err := j.db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials t JOIN calls c ON c.trial = t.id WHERE t.run <> ? OR t.place < 0)`, j.run.N).Scan(&some); err != nil {
+			return false, explain(j.db.path, err)
+		}
+		j.taken.others = &some
+	}
+	return *j.taken.others, nil
+}
+
+// has reports whether the plan has the trial with another arm.
+func (j *Journal) has(arm string, t eval.Trial) bool {
+	t.Arm = arm
+	_, ok := j.run.plan.Seq(t)
+	return ok
+}
+
+// take reports whether the run had not taken the answer of a call.
+func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
+	j.taken.mu.Lock()
+	defer j.taken.mu.Unlock()
+	if j.taken.known == nil {
+		known := map[int64]bool{}
+		for source, err := range query(ctx, j.db, `SELECT c.source FROM trials t CROSS JOIN calls c ON c.trial = t.id WHERE t.run = ? AND t.place >= 0 AND c.source IS NOT NULL`,
+			[]any{j.run.N}, func(rows *sql.Rows) (id int64, err error) { return id, rows.Scan(&id) }) {
+			if err != nil {
+				return false, err
+			}
+			known[source] = true
+		}
+		j.taken.known = known
+	}
+	if j.taken.known[id] {
+		return false, nil
+	}
+	j.taken.known[id] = true
+	return true, nil
+}
+
+// Answered reports which trials of a plan have an outcome in a run, by sequence
+// number: with the same question, whether or not they are in the run's own plan, and
+// whatever the name of their arm was.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]bool, error) {
+	type row struct {
+		eval.Trial
+		question int64
+	}
+	done := make([]bool, p.Len())
+	for r, err := range query(ctx, db, `SELECT t.item, t.arm, t.replicate, t.question FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ?`, []any{run.N}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		if seq, ok := p.Seq(r.Trial); ok {
+			done[seq] = done[seq] || p.Question(seq) == r.question
+			continue
+		}
+		for _, arm := range arms {
+			if seq, ok := p.Seq(eval.Trial{Item: r.Item, Arm: arm, Replicate: r.Replicate}); ok && p.Question(seq) == r.question {
+				done[seq] = true
+				break
+			}
+		}
+	}
+	return done, nil
+}
+
+// Answer returns a stored answer to a request.
+func (db *DB) Answer(ctx context.Context, key string, stage eval.Stage, step string) (eval.Response, bool, error) {
+	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.key = ? AND c.stage = ? AND c.step = ? AND c.error_kind = '' AND c.source IS NULL LIMIT 1`, key, string(stage), step) {
+		return c.Response, err == nil, err
+	}
+	return eval.Response{}, false, nil
+}
+
+// Reused counts the answers that the trials of a run's plan took, by run.
+func (db *DB) Reused(ctx context.Context, run *Run) ([]eval.Reuse, error) {
+	return collect(query(ctx, db, `SELECT r.id, count(*), coalesce(sum(c.cost_usd), 0) FROM `+planned+`calls c ON c.trial = t.id
+		JOIN calls s ON s.id = c.source JOIN trials o ON o.id = s.trial JOIN runs r ON r.n = o.run WHERE `+inPlan+` GROUP BY r.n ORDER BY r.n`,
+		[]any{run.N}, func(rows *sql.Rows) (u eval.Reuse, err error) {
+			return u, rows.Scan(&u.Run, &u.Answers, &u.CostUSD)
+		}))
+}

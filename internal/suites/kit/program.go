@@ -1,0 +1,129 @@
+package kit
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// program sets the version of a pipeline's program: what the study gives, and a hash
+// of the files that it watches or that the command names.
+func (p *Planner) program(pipeline *eval.Pipeline, o Outside) error {
+	asks := pipeline.Kind == kindExec || pipeline.Kind == kindHTTP
+	if !asks && len(o.Watch) > 0 || !asks && o.Version != "" {
+		return fmt.Errorf("watch and version are for exec and http: remove them from an arm with %s", pipeline.Kind)
+	}
+	if !asks {
+		return nil
+	}
+	watch := o.Watch
+	var named []string
+	if pipeline.Kind == kindExec {
+		named = p.namedFiles(o.Exec)
+	}
+	current := func() (string, []string, error) {
+		files, err := p.watched(watch)
+		if err != nil {
+			return "", nil, err
+		}
+		files = slices.Compact(slices.Sorted(slices.Values(append(files, named...))))
+		version, err := p.versionOf(o.Version, files)
+		return version, files, err
+	}
+	var err error
+	pipeline.Version, pipeline.Files, err = current()
+	pipeline.Current = func() (string, error) {
+		version, _, err := current()
+		return version, err
+	}
+	return err
+}
+
+// versionOf joins the given version with a hash of the files' names and contents.
+func (p *Planner) versionOf(given string, files []string) (string, error) {
+	if len(files) == 0 {
+		return given, nil
+	}
+	var parts []string
+	for _, file := range files {
+		sum, err := hashFile(p.Resolve(file))
+		if err != nil {
+			return "", fmt.Errorf("reading %s of the pipeline's program: %w", file, err)
+		}
+		parts = append(parts, filepath.ToSlash(file), sum)
+	}
+	return strings.TrimPrefix(given+" "+Hash(parts...).String(), " "), nil
+}
+
+// hashFile hashes a file of any size.
+func hashFile(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// namedFiles lists the files that the words of a command name. A program found on the
+// PATH is not among them: it is not the user's.
+func (p *Planner) namedFiles(command string) (files []string) {
+	words, err := text.SplitCommand(command)
+	if err != nil {
+		return nil // starting it will say so
+	}
+	for i, w := range words {
+		if i == 0 && !strings.ContainsAny(w, `/\`) {
+			continue
+		}
+		if info, err := os.Stat(p.Resolve(w)); w != "" && err == nil && info.Mode().IsRegular() {
+			files = append(files, w)
+		}
+	}
+	return files
+}
+
+// watched lists the regular files that patterns match, those in matched folders
+// included. Links are not followed out of a folder.
+func (p *Planner) watched(patterns []string) (files []string, err error) {
+	base := p.Resolve(".")
+	for _, pattern := range patterns {
+		found, err := filepath.Glob(p.Resolve(pattern))
+		if err != nil {
+			return nil, fmt.Errorf("watch: pattern %q: %w", pattern, err)
+		}
+		n := len(files)
+		for _, path := range found {
+			err := filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+				if err == nil && d.Type().IsRegular() {
+					if relative, err := filepath.Rel(base, path); err == nil {
+						path = relative
+					}
+					files = append(files, path)
+				}
+				return err
+			})
+			if err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("watch: %w", err)
+			}
+		}
+		if len(files) == n {
+			return nil, fmt.Errorf("watch: %q matches no file (relative paths begin in the study's folder)", pattern)
+		}
+	}
+	return files, nil
+}
