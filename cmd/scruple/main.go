@@ -2,10 +2,11 @@
 // really better than another one, and whether it may be shipped.
 //
 // Each verb has its own file. The shared files are:
-// providers.go lists the providers, wire.go makes models and pipelines, load.go
-// lists the suites and finds studies and stores, observe.go shows progress, and
-// results.go prints and writes reports. The work of a verb is in package
-// experiment.
+// help.go lists the verbs in the order of work, with examples, verbs.go has their
+// arguments, shortcuts.go the flags that set keys of a study, providers.go lists the
+// providers, wire.go makes models and pipelines, load.go lists the suites and finds
+// studies and stores, observe.go shows progress, and results.go prints and writes
+// reports. The work of a verb is in package experiment.
 package main
 
 import (
@@ -136,16 +137,11 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
 	flags.StringVar(&a.storePath, "store", "", "database file of the runs (default .scruple/scruple.db beside the study)")
-	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
-	a.addShortcuts(root)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return checkStorePath(a.storePath) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
-	root.AddCommand(
-		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a), doctorVerb(a),
-	)
-	root.AddCommand(suiteVerbs(a)...)
+	a.addVerbs(root)
 	addExitStatus(root)
 	return root
 }

@@ -139,7 +139,7 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	a.say("\nRules:")
 	assumed := false
 	for _, r := range p.Rules {
-		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same)))
+		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same), r.Opportunities...))
 		for _, w := range r.Power {
 			assumed = true
 			if w.Missing != "" {

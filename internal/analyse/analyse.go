@@ -414,16 +414,16 @@ func ranked(values []cell) []int {
 	return items
 }
 
-// warnings lists what a reader must know before the numbers.
+// warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis) []string {
-	var w, simulated []string
+	var first, w, last, simulated []string
 	for _, arm := range a.Arms {
 		if arm.Simulated {
 			simulated = append(simulated, arm.ID)
 		}
 	}
 	if len(simulated) > 0 {
-		w = append(w, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
+		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
 	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
@@ -444,18 +444,18 @@ func warnings(a *Analysis) []string {
 		w = append(w, "history of the run: "+change)
 	}
 	if !a.Run.Complete() {
-		w = append(w, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
+		first = append(first, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
 			a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"), a.Run.Unjudged))
 	}
 	if a.Run.JudgeFails > 0 {
-		w = append(w, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
+		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
 			w = append(w, fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
 		}
 	}
-	return w
+	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
 }
 
 // listed joins the first names and counts the rest.

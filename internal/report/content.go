@@ -154,10 +154,12 @@ type builder struct {
 	a  *analyse.Analysis
 	v  *gate.Verdict
 	ci string // "95 % CI"
+
+	brief bool // sentences leave out effect sizes, and mark simulated answers by a tag
 }
 
 func newContent(r Report) content {
-	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	b := newBuilder(r)
 	if r.Trials {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always
