@@ -305,6 +305,9 @@ func (b *builder) warnings() []string {
 	for _, c := range b.primaryComparisons() {
 		if c.Diff.Defined() { // else its sentence has them
 			for _, note := range b.remarks(c) {
+				if slices.ContainsFunc(b.a.Troubles, func(t analyse.Trouble) bool { return t.Brief() == note }) {
+					continue // already in the list, once
+				}
 				list = append(list, c.A+minusBetween+c.B+", "+b.metric(c.Metric).Title+": "+note)
 			}
 		}
