@@ -81,8 +81,8 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
 	r.Replicate = a.trial.Replicate
-	parts := r.Parts()
-	key := eval.KeyOf(parts)
+	r, parts := r.Sealed()
+	key := r.Key()
 	if a.lookup {
 		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
 		switch {

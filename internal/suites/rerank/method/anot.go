@@ -91,7 +91,7 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		return order, nil
 	}
 	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
-	p := Prompt{System: rankSystem, Messages: ask1(n.request(), n.show(shown), n.found(shown), anotDecideTask, finalLineOf(len(shown), len(shown)))}
+	p := Prompt{System: rankSystem, Messages: askWith(n.request(), n.show(shown), n.found(shown), anotDecideTask, finalLineOf(len(shown), len(shown)))}
 	a, err := n.query(ctx, "decide", n.rankingRight(p, shown, len(shown), false))
 	if err != nil {
 		return nil, err

@@ -9,7 +9,7 @@ func CoT() Method {
 		Name: "cot",
 		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), cotTask, s.finalLine())}
+			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), cotTask, s.finalLine())}
 			a, err := s.query(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false))
 			if err != nil {
 				return nil, err

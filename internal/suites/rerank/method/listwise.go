@@ -43,7 +43,7 @@ func windows(n, size, stride int) []int {
 // window orders the candidates of one window.
 func (s *session) window(ctx context.Context, step string, shown []int) ([]int, error) {
 	shown = slices.Clone(shown)
-	p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.show(shown), listwiseTask, finalLineOf(len(shown), len(shown)))}
+	p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.show(shown), listwiseTask, finalLineOf(len(shown), len(shown)))}
 	a, err := s.query(ctx, step, s.rankingRight(p, shown, len(shown), false))
 	if err != nil {
 		return nil, err

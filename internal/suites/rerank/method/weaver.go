@@ -233,12 +233,8 @@ func (w *weaving) texts(ctx context.Context) (sqltable.Table, error) {
 }
 
 func (w *weaving) textPrompt(question int, batch []int) Prompt {
-	shown := w.reviewsBy(batch, nil)
-	if people := w.people(batch); people != "" {
-		shown += "\n\n" + people
-	}
-	p := Prompt{System: rankSystem, Schema: truthsSchema, Optional: true, Messages: ask1(
-		"Answer this question for each of these candidates:\n"+w.plan.Questions[question].Question, shown, truthsTask)}
+	p := Prompt{System: rankSystem, Schema: truthsSchema, Optional: true, Messages: askWith(
+		"Answer this question for each of these candidates:\n"+w.plan.Questions[question].Question, w.reviewsBy(batch, nil, w.people(batch)), truthsTask)}
 	leaves := w.textLeaves()
 	if question >= len(leaves) {
 		return truthsRight(p, w.session, batch, func(int) evidence.Truth { return evidence.Unknown })
