@@ -2,7 +2,7 @@ package method
 
 import "context"
 
-// CoT asks once: think condition by condition, then rank (Wei et al., NeurIPS
+// CoT has one prompt: think condition by condition, then rank (Wei et al., NeurIPS
 // 2022).
 func CoT() Method {
 	return Method{
@@ -10,11 +10,7 @@ func CoT() Method {
 		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
 			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), cotTask, s.finalLine())}
-			a, err := s.query(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false))
-			if err != nil {
-				return nil, err
-			}
-			return s.readRanking("answer", a, len(s.Candidates))
+			return s.ranking(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false), len(s.Candidates), s.finalLine())
 		}),
 	}
 }

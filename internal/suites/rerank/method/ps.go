@@ -17,11 +17,7 @@ func PlanAndSolve() Method {
 				return nil, err
 			}
 			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}
-			a, err := s.query(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)))
-			if err != nil {
-				return nil, err
-			}
-			return s.readRanking("solve", a, len(s.Candidates))
+			return s.ranking(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)), len(s.Candidates), s.finalLine())
 		}),
 	}
 }
