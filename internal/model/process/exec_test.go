@@ -514,3 +514,35 @@ func TestExecRefusesAPayloadThatIsNotJSON(t *testing.T) {
 		t.Errorf("without a payload: got %q", got)
 	}
 }
+
+// Of large answers a few are in memory at a time, over all processes and services.
+// Small ones do not wait for them.
+func TestExecLargeAnswersWaitForEachOther(t *testing.T) {
+	e := pipeline(t, "says")
+	answer := func(size int) *eval.Request {
+		return say(`{"id": "$ID", "output": "` + strings.Repeat("x", size) + `"}`)
+	}
+	var held [4]model.Place
+	for i := range held {
+		if err := held[i].Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	var failure *model.Error
+	if _, err := e.Complete(short, answer(2<<20)); !errors.As(err, &failure) || failure.Kind != eval.ErrTimeout {
+		t.Errorf("a fifth large answer was read: %v", err)
+	}
+	if got := mustAnswer(t, e, answer(100)); len(got.Text) != 100 {
+		t.Errorf("a small answer has %d bytes", len(got.Text))
+	}
+	for i := range held {
+		held[i].Leave()
+	}
+	for range 5 { // each leaves its place
+		if got := mustAnswer(t, e, answer(2<<20)); len(got.Text) != 2<<20 {
+			t.Errorf("a large answer has %d bytes", len(got.Text))
+		}
+	}
+}

@@ -97,8 +97,8 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
-	later  map[string]Table // not filled yet, by name
-	reads  map[string]bool  // tables that the last statement reads
+	later  map[string]Table // not filled yet, by name in lower case
+	reads  map[string]bool  // tables that the last statement reads, by name in lower case
 }
 
 // Open returns a new database; Close frees it.
@@ -156,7 +156,7 @@ func (db *DB) fillRead(ctx context.Context) error {
 	}
 	err := db.unlock(ctx)
 	for _, t := range wanted {
-		delete(db.later, t.Name)
+		delete(db.later, strings.ToLower(t.Name))
 		if err == nil {
 			err = db.insert(ctx, t, t.Later())
 		}
@@ -177,7 +177,7 @@ func (db *DB) create(ctx context.Context, t Table) error {
 		return fmt.Errorf("sqltable: creating table %s: %w", t.Name, err)
 	}
 	if t.Later != nil {
-		db.later[t.Name] = t
+		db.later[strings.ToLower(t.Name)] = t
 		return nil
 	}
 	return db.insert(ctx, t, t.Rows)
@@ -298,7 +298,7 @@ func (db *DB) authorize(policy sqlite.AuthorizerFn) error {
 func (db *DB) readOnly(action sqlite.AuthorizerActionCode, table, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
 	case sqlite.AuthRead:
-		db.reads[table] = true
+		db.reads[strings.ToLower(table)] = true
 		return sqlite.AuthorizerOK
 	case sqlite.AuthSelect:
 		return sqlite.AuthorizerOK
