@@ -76,7 +76,8 @@ type Request struct {
 	// requests; nil if the suite does not know it. It is not sent.
 	Foreseen func() string
 
-	key string // once [Request.Sealed]
+	// SealedKey is the key of a request that is [Request.Sealed]. It is not sent.
+	SealedKey string
 }
 
 // NoAnswer is the error of an optional request that failed after all retries. It
@@ -92,8 +93,8 @@ type Part struct{ Name, Value string }
 // Key returns a hash of [Request.Parts] as 32 hexadecimal digits. It identifies
 // the request.
 func (r *Request) Key() string {
-	if r.key != "" {
-		return r.key
+	if r.SealedKey != "" {
+		return r.SealedKey
 	}
 	return KeyOf(r.Parts())
 }
@@ -102,7 +103,7 @@ func (r *Request) Key() string {
 // long, and hashing it once is enough. The fields of a sealed request must not change.
 func (r Request) Sealed() (Request, []Part) {
 	parts := r.Parts()
-	r.key = KeyOf(parts)
+	r.SealedKey = KeyOf(parts)
 	return r, parts
 }
 
