@@ -85,8 +85,8 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	if shared {
 		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
 	}
-	parts := r.Parts()
-	key := eval.KeyOf(parts)
+	r, parts := r.Sealed()
+	key := r.Key()
 	if a.lookup {
 		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
 		switch {
