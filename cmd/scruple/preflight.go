@@ -4,6 +4,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 func preflightVerb(a *app) *cobra.Command {
@@ -19,8 +20,9 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 		if err != nil {
 			return err
 		}
+		wrong := experiment.CheckCases(results)
 		if a.json {
-			if err := printJSON(a.out, results); err != nil {
+			if err := printJSON(a.out, preflightResult(results, wrong == nil)); err != nil {
 				return err
 			}
 		}
@@ -30,6 +32,22 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 				a.say("         %s", w)
 			}
 		}
-		return experiment.CheckCases(results)
+		return wrong
 	})
+}
+
+// preflightResult is the result as JSON: whether all cases passed, and each case.
+func preflightResult(results []kit.Result, ok bool) any {
+	type preflightCase struct {
+		OK bool `json:"ok"`
+		kit.Result
+	}
+	cases := []preflightCase{}
+	for _, r := range results {
+		cases = append(cases, preflightCase{r.OK(), r})
+	}
+	return struct {
+		OK    bool            `json:"ok"`
+		Cases []preflightCase `json:"cases"`
+	}{ok, cases}
 }

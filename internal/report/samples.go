@@ -148,7 +148,7 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	for _, r := range rows {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
-			row[2].Detail = []string{"“" + r.Quote + "”"}
+			row[2].Detail = []string{r.Quote}
 		}
 		if !gold {
 			row = slices.Delete(row, 1, 2)

@@ -125,9 +125,10 @@ const (
 	noteAbsent       = "not in the file"
 )
 
-// outcomeOf stores an answer unchanged.
-func (b *Bench) outcomeOf(r eval.Response, of string) eval.Outcome {
-	raw := r.Answer()
+// outcomeOf stores an answer unchanged. A model may have been told to answer with a
+// tool.
+func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
+	raw := r.Answer(tool)
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(raw)}
 	if r.Stop == eval.StopRefused {
 		o.Kind, o.Reason, o.Detail = eval.Refused, reasonRefused, r.Refusal

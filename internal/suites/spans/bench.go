@@ -427,7 +427,7 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
-	return b.outcomeOf(response, r.Text), nil
+	return b.outcomeOf(response, request.Force, r.Text), nil
 }
 
 // recall is the outcome that a file has for a text.

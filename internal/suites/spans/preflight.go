@@ -51,7 +51,7 @@ func checkCase(data []byte) (kit.Result, error) {
 	a := &arm{}
 	a.ID = "case"
 	b.byArm = map[string]*arm{"case": a}
-	o := b.outcomeOf(eval.Response{Text: textOf(c.Reply), Stop: eval.StopEnd}, c.Text)
+	o := b.outcomeOf(eval.Response{Text: textOf(c.Reply), Stop: eval.StopEnd}, "", c.Text)
 	var verdicts []eval.Verdict
 	if len(c.Judge) > 0 {
 		a.Judges = []string{"judge"}

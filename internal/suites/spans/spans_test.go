@@ -405,7 +405,7 @@ func FuzzAnswer(f *testing.F) {
 	const text = "Ein Junge 🪁 läuft: boy boy."
 	r := label.NewRuler(text)
 	f.Fuzz(func(t *testing.T, raw string) {
-		o := b.outcomeOf(eval.Response{Text: raw, Stop: eval.StopEnd}, text)
+		o := b.outcomeOf(eval.Response{Text: raw, Stop: eval.StopEnd}, "", text)
 		if string(o.Data) != raw {
 			t.Fatalf("the answer %q is stored as %q", raw, o.Data)
 		}
