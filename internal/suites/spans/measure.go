@@ -295,8 +295,7 @@ func snapshotCommand() kit.Command {
 		Long: `Reads a snapshot, plain or gzipped, and computes its summary again: averages with
 and without failed judgements, scores by category, kinds of error, confusions, and
 how well confidences tell right spans from wrong ones. Failed judgements that were
-recorded as totals of 0 are counted apart. To compare two snapshots, use
-scruple compare.`,
+recorded as totals of 0 are counted apart. scruple compare FILE FILE compares two.`,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			out := f.String("out", "", "also write the snapshot with its new summary to this file")
 			return func(c kit.Call) (fmt.Stringer, error) { return summarise(c, c.Args[0], *out) }
