@@ -16,6 +16,7 @@ import (
 type tallies struct {
 	summary   *snapshot.Summary
 	byRole    span.Tally
+	byKind    span.Tally // by category
 	confusion map[[2]string]int // gold and predicted category; "" for none
 	gold      int               // texts with gold
 	quality   snapshot.Quality
@@ -43,7 +44,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		k := byArm[a.ID]
 		if k == nil {
 			k = &counting{tally: b.reader.NewTally()}
-			k.byRole.Scheme, k.confusion = span.Strict, map[[2]string]int{}
+			k.byRole.Scheme, k.byKind.Scheme, k.confusion = span.Strict, span.Strict, map[[2]string]int{}
 			byArm[a.ID] = k
 		}
 		for i := range c.Trials {
@@ -65,7 +66,12 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 			blocks = append(blocks, eval.Block{Table: &t})
 		}
 	}
-	table(b.roleTable(arms, all))
+	roles := eval.Table{Name: "roles", Title: "Scores by role", Note: "Spans with the same borders and role as gold."}
+	table(scoreTable(roles, "role", arms, all, func(k *tallies) *span.Tally { return &k.byRole }))
+	if len(b.taxonomy.Roles()) > len(b.taxonomy.Categories) {
+		categories := eval.Table{Name: "gold_categories", Title: "Scores by category", Note: "Spans with the same borders and category as gold."}
+		table(scoreTable(categories, "category", arms, all, func(k *tallies) *span.Tally { return &k.byKind }))
+	}
 	table(b.confusionTable(arms, all))
 	if f := reliability(arms, all); len(f.Series) > 0 {
 		blocks = append(blocks, eval.Block{Figure: &f})
@@ -89,6 +95,7 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 	if r.Labelled && t.Outcome.Kind != eval.Failed {
 		k.gold++
 		k.byRole.Add(slices.Clone(r.gold), b.spansOf(found.spans, false))
+		k.byKind.Add(b.spansOf(r.Spans, true), b.spansOf(found.spans, true))
 		for _, m := range b.matches(r, found.spans) {
 			pair := [2]string{nothing, nothing}
 			if m.gold != nil {
@@ -124,23 +131,23 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 
 func ratio(x float64) string { return fmt.Sprintf("%.3f", x) }
 
-// roleTable has precision, recall and F1 of each role.
-func (b *Bench) roleTable(arms []string, all map[string]*tallies) eval.Table {
-	t := eval.Table{Name: "roles", Title: "Scores by role", Note: "Spans with the same borders and role as gold.",
-		Columns: []string{"arm", "role", "gold", "predicted", "correct", "precision", "recall", "F1"}}
+// scoreTable has precision, recall and F1 of each role or category.
+func scoreTable(t eval.Table, what string, arms []string, all map[string]*tallies, of func(*tallies) *span.Tally) eval.Table {
+	t.Columns = []string{"arm", what, "gold", "predicted", "correct", "precision", "recall", "F1"}
 	for _, arm := range arms {
 		k := all[arm]
 		if k.gold == 0 {
 			continue
 		}
-		row := func(role string, c span.Counts) {
-			t.Rows = append(t.Rows, []string{arm, role, fmt.Sprint(c.Gold()), fmt.Sprint(c.Predicted()), fmt.Sprint(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1())})
+		row := func(label string, c span.Counts) {
+			t.Rows = append(t.Rows, []string{arm, label, fmt.Sprint(c.Gold()), fmt.Sprint(c.Predicted()), fmt.Sprint(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1())})
 		}
-		for _, role := range k.byRole.Labels() {
-			row(role, k.byRole.ByLabel[role])
+		tally := of(k)
+		for _, label := range tally.Labels() {
+			row(label, tally.ByLabel[label])
 		}
-		row("all (micro)", k.byRole.Overall)
-		p, r, f := k.byRole.Macro()
+		row("all (micro)", tally.Overall)
+		p, r, f := tally.Macro()
 		t.Rows = append(t.Rows, []string{arm, "all (macro)", "", "", "", ratio(p), ratio(r), ratio(f)})
 	}
 	return t

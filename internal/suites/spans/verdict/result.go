@@ -45,15 +45,6 @@ func (s Scores) Total() float64 {
 	return s.Coverage + s.Precision + s.Granularity + s.Taxonomy + s.TechnicalSpecs
 }
 
-func (s Scores) valid() bool {
-	for _, x := range s.List() {
-		if !(x >= LeastScore && x <= MostScore) {
-			return false
-		}
-	}
-	return true
-}
-
 // A Missed is an element of the text that has no span.
 type Missed struct {
 	Text         string `json:"text"`
