@@ -16,7 +16,7 @@ import (
 type tallies struct {
 	summary   *snapshot.Summary
 	byRole    span.Tally
-	byKind    span.Tally // by category
+	byKind    span.Tally        // by category
 	confusion map[[2]string]int // gold and predicted category; "" for none
 	gold      int               // texts with gold
 	quality   snapshot.Quality
