@@ -113,6 +113,7 @@ func exports() []kit.Export {
 	for _, f := range []struct{ name, extension, doc string }{
 		{format.Prompts, ".json", "a golden set"}, {format.LabelStudio, ".json", "tasks for Label Studio"},
 		{format.Prodigy, ".jsonl", "examples for Prodigy"}, {format.CoNLL, ".conll", "BIO tags of the words"},
+		{format.WNUT17, ".jsonl", "sentences as of WNUT17, with the spans as gold"},
 	} {
 		list = append(list, kit.Export{Name: f.name, Doc: "ARM" + f.extension + ": " + f.doc + ", from the spans of each arm", Write: func(b kit.Bench, k kit.Kept, dir string) (string, error) {
 			return exportDocs(b.(*Bench), k, dir, f.name, f.extension)

@@ -513,7 +513,7 @@ func Join(tokens []string, chunks []span.Span) (string, []label.Span) {
 
 // Writers write labelled texts by format.
 var Writers = map[string]func(w io.Writer, docs []Doc) error{
-	JSONL: writeJSONL, Prompts: writePrompts, LabelStudio: writeLabelStudio, Prodigy: writeProdigy, CoNLL: writeCoNLL,
+	JSONL: writeJSONL, Prompts: writePrompts, LabelStudio: writeLabelStudio, Prodigy: writeProdigy, CoNLL: writeCoNLL, WNUT17: writeWNUT17,
 }
 
 type lineSpan struct {
@@ -658,8 +658,50 @@ func writeProdigy(w io.Writer, docs []Doc) error {
 	return nil
 }
 
-// writeCoNLL writes BIO tags of the tokens that blanks separate. A span is widened
-// to whole tokens; of overlapping spans the first counts.
+// bio returns the tokens that blanks separate, with BIO tags. A span is widened to
+// whole tokens; of overlapping spans the first counts.
+func bio(d *Doc) (tokens, tags []string) {
+	tokens, starts, ends := tokenize(d.Text)
+	var spans []span.Span
+	for _, s := range d.Spans {
+		c := span.Span{Start: -1, Label: s.Role}
+		for k := range tokens {
+			if s.Placed() && starts[k] < s.End && ends[k] > s.Start {
+				if c.Start < 0 {
+					c.Start = k
+				}
+				c.End = k + 1
+			}
+		}
+		if c.Start >= 0 {
+			spans = append(spans, c)
+		}
+	}
+	tags, _ = span.Tags(len(tokens), spans)
+	return tokens, tags
+}
+
+// writeWNUT17 writes spans as gold, without systems.
+func writeWNUT17(w io.Writer, docs []Doc) error {
+	e := encoder(w)
+	for i := range docs {
+		d := &docs[i]
+		tokens, tags := bio(d)
+		if err := e.Encode(struct {
+			ID       string         `json:"id"`
+			Text     string         `json:"text"`
+			Tokens   []string       `json:"tokens"`
+			GoldTags []string       `json:"gold_tags"`
+			Gold     []lineSpan     `json:"gold"`
+			Systems  map[string]any `json:"systems"`
+		}{d.ID, d.Text, tokens, tags, lineSpans(d.Spans, same), map[string]any{}}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeCoNLL writes the tokens of each text with BIO tags.
 func writeCoNLL(w io.Writer, docs []Doc) error {
 	b := bufio.NewWriter(w)
 	for i := range docs {
@@ -667,23 +709,7 @@ func writeCoNLL(w io.Writer, docs []Doc) error {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		tokens, starts, ends := tokenize(d.Text)
-		var spans []span.Span
-		for _, s := range d.Spans {
-			c := span.Span{Start: -1, Label: s.Role}
-			for k := range tokens {
-				if s.Placed() && starts[k] < s.End && ends[k] > s.Start {
-					if c.Start < 0 {
-						c.Start = k
-					}
-					c.End = k + 1
-				}
-			}
-			if c.Start >= 0 {
-				spans = append(spans, c)
-			}
-		}
-		tags, _ := span.Tags(len(tokens), spans)
+		tokens, tags := bio(d)
 		for k, t := range tokens {
 			fmt.Fprintf(b, "%s\t%s\n", t, tags[k])
 		}
