@@ -67,23 +67,32 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	return l, nil
 }
 
+// CheckPart returns an error for a part that names items or arms that the study does
+// not have.
+func (x *Experiment) CheckPart(part Part) error {
+	var items []string
+	for _, it := range x.Bench.Items() {
+		items = append(items, it.ID)
+	}
+	if err := allKnown("--items", "item", part.Items, items); err != nil {
+		return err
+	}
+	if err := allKnown("--arms", "arm", part.Arms, x.ArmIDs()); err != nil {
+		return err
+	}
+	if part.Limit < 0 {
+		return fmt.Errorf("--limit %d: want the number of items to run, at least 1", part.Limit)
+	}
+	return nil
+}
+
 // selected returns the trials of a part by sequence number, nil for the whole run.
 func (r *Run) selected(part Part) ([]bool, error) {
 	if part.Whole() {
 		return nil, nil
 	}
-	var items []string
-	for _, it := range r.Bench.Items() {
-		items = append(items, it.ID)
-	}
-	if err := allKnown("--items", "item", part.Items, items); err != nil {
+	if err := r.CheckPart(part); err != nil {
 		return nil, err
-	}
-	if err := allKnown("--arms", "arm", part.Arms, r.ArmIDs()); err != nil {
-		return nil, err
-	}
-	if part.Limit < 0 {
-		return nil, fmt.Errorf("--limit %d: want the number of items to run, at least 1", part.Limit)
 	}
 	calibrates := r.calibrationArms()
 	chosen := setOf(part.Items)
