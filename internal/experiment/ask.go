@@ -285,9 +285,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		index[id] = len(plans)
 		plans = append(plans, run.ArmPlan{Arm: id})
 	}
-	done, failed := left.progress.Done, left.progress.Failed
+	done, failed, again := left.progress.Done, left.progress.Failed, left.performs
 	if stage == eval.StageJudge {
-		done, failed = left.progress.Judged, left.progress.Unjudged
+		done, failed, again = left.progress.Judged, left.progress.Unjudged, left.judges
 	}
 	for seq := range r.Plan.Len() {
 		if !left.has(seq) && !done[seq] {
@@ -295,6 +295,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		}
 		p := &plans[index[r.Plan.Trial(seq).Arm]]
 		p.Planned++
+		if again(seq) {
+			continue // a retried trial counts once, by its new outcome
+		}
 		if done[seq] {
 			p.Done++
 		}
