@@ -9,6 +9,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// The questions of trials that no plan has.
+const (
+	unusable   = -1 // the answers are those of an earlier question or a duplicate
+	distrusted = -2 // the answers are not known to be those of the program asked
+)
+
 // An Amendment says how the plan of a run changed.
 type Amendment struct {
 	Added   []string // arms
@@ -17,7 +23,8 @@ type Amendment struct {
 	Renamed [][2]string // arms that have another id now
 
 	ItemsAdded, ItemsRemoved, ItemsChanged int
-	// Trials that are new, came back with their answers, and left the plan.
+	// Trials that are new or come back without an outcome, come back with one, and leave
+	// the plan.
 	New, Back, Left int
 	Done            int  // trials of the plan before that had an outcome
 	Seen            bool // results of the run had been shown
@@ -168,6 +175,9 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 	for _, r := range same {
 		x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
 	}
+	// The treatment of the run is that of the new plan from now on: it can no longer say
+	// what the others were asked.
+	x.exec(`UPDATE trials SET question = ? WHERE run = ? AND question = 0`, unusable, x.run)
 }
 
 // rename gives arms that the new plan does not have the id of an arm that is new
@@ -186,8 +196,8 @@ func (x *amending) rename(a *Amendment) {
 		a.Renamed = append(a.Renamed, [2]string{was, now})
 		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
 		// An arm of that name may have left the plan with the same trials.
-		x.exec(`UPDATE trials SET question = -1 WHERE id IN (SELECT id FROM (
-			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question <> -1) WHERE n > 1)`, x.run, now)
+		x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
+			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question > 0) WHERE n > 1)`, unusable, x.run, now)
 	}
 }
 
@@ -214,13 +224,13 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	x.exec(`DROP TABLE temp.changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
 	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
-	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
+	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, x.run)
 	a.New = x.count(`SELECT count(*) FROM temp.next`) - kept - a.Back
 	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
 }
 
-// Distrust makes the answers of trials unusable for a plan: the next one has new
-// trials in their place. The answers are kept.
+// Distrust makes the answers of trials unusable, also for other runs: the next plan has
+// new trials in their place. The answers are kept.
 func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		for _, t := range trials {
@@ -228,8 +238,7 @@ func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error
 			if err != nil {
 				return err
 			}
-			// No plan has question -1.
-			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = -1 WHERE id = ?`, id); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = ? WHERE id = ?`, distrusted, id); err != nil {
 				return err
 			}
 		}

@@ -16,24 +16,28 @@ type taken struct {
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
-// the call's response, cost, latency and source. It looks at the trials that left the
-// run's plan and, with other, at all other runs.
+// the call's response, cost, latency and source. With other, it looks at the trials
+// that left the run's plan and at all other runs, and with shared at the trials of the
+// plan. The key of a request may lack what its answer depends on, such as the content
+// of a file of answers: then other must be false.
 //
-// With shared, every call with the key has one answer, also those of the plan. Without,
-// an answer is taken once by a run, from the same step, and from the arm of the
-// same name or one that the plan does not have: replicates, samples, and arms with
-// equal prompts never share an answer.
+// With shared, every call with the key has one answer. Without, an answer is taken once
+// by a run, from the same step, and from the arm of the same name or one that the plan
+// does not have: replicates, samples, and arms with equal prompts never share an answer.
 func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error) {
+	if !other && !shared {
+		return false, nil
+	}
 	if others, err := j.others(ctx); err != nil || !shared && !others {
 		return false, err
 	}
-	where := `calls c JOIN trials t ON t.id = c.trial JOIN runs r ON r.n = t.run WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL`
-	args := []any{c.Key, string(c.Stage)}
+	where := `calls c JOIN trials t ON t.id = c.trial JOIN runs r ON r.n = t.run WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
+	args := []any{c.Key, string(c.Stage), distrusted}
 	if !shared {
 		where, args = where+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, j.run.N)
 	}
 	if !other {
-		where, args = where+` AND t.run = ?`, append(args, j.run.N)
+		where, args = where+` AND t.run = ? AND t.place >= 0`, append(args, j.run.N)
 	}
 	type candidate struct {
 		id       int64
