@@ -31,19 +31,12 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 	if others, err := j.others(ctx); err != nil || !shared && !others {
 		return false, err
 	}
-	where := `calls c JOIN trials t ON t.id = c.trial JOIN runs r ON r.n = t.run WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
-	args := []any{c.Key, string(c.Stage), distrusted}
-	if !shared {
-		where, args = where+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, j.run.N)
-	}
-	if !other {
-		where, args = where+` AND t.run = ? AND t.place >= 0`, append(args, j.run.N)
-	}
 	type candidate struct {
 		id       int64
 		arm, run string
 	}
-	found, err := collect(query(ctx, j.db, `SELECT c.id, t.arm, r.id FROM `+where+` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm), func(rows *sql.Rows) (f candidate, err error) {
+	text, args := candidates(j.run, c, other, shared)
+	found, err := collect(query(ctx, j.db, text, args, func(rows *sql.Rows) (f candidate, err error) {
 		return f, rows.Scan(&f.id, &f.arm, &f.run)
 	}))
 	if err != nil {
@@ -69,6 +62,21 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		}
 	}
 	return false, nil
+}
+
+// candidates returns the query for calls whose answer a call may take, best first. The
+// joins are CROSS JOINs because SQLite would read all trials of the run.
+func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
+	text = `SELECT c.id, t.arm, r.id FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+		WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
+	args = []any{c.Key, string(c.Stage), distrusted}
+	if !shared {
+		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
+	}
+	if !other {
+		text, args = text+` AND t.run = ? AND t.place >= 0`, append(args, run.N)
+	}
+	return text + ` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm)
 }
 
 // others reports whether there are calls of other runs, or of trials that left the
