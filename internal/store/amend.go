@@ -54,13 +54,16 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.adopt(old)
 		x.rename(&a)
 		x.compare(&a, was, items)
+		x.exec(`CREATE TEMP TABLE back AS SELECT t.id FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
 		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
 		x.exec(`UPDATE trials SET place = n.place FROM temp.next n WHERE trials.run = ?
 			AND n.item = trials.item AND n.arm = trials.arm AND n.replicate = trials.replicate AND n.question = trials.question`, x.run)
+		x.separate(&a)
 		x.exec(`DELETE FROM temp.next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
 		x.exec(`INSERT INTO trials (run, item, arm, replicate, place, question)
 			SELECT ?, item, arm, replicate, place, question FROM temp.next ORDER BY place`, x.run)
 		x.exec(`DROP TABLE temp.next`)
+		x.exec(`DROP TABLE temp.back`)
 		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
 			string(now.StudyJSON), string(overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
@@ -206,7 +209,6 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	const (
 		inPlan = `SELECT item FROM trials WHERE run = ? AND place >= 0`
 		arms   = `SELECT arm FROM trials WHERE run = ? AND place >= 0`
-		match  = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
 	)
 	a.Added = x.names(`SELECT DISTINCT arm FROM temp.next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
 	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM temp.next) ORDER BY arm`, x.run)
@@ -227,6 +229,24 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, x.run)
 	a.New = x.count(`SELECT count(*) FROM temp.next`) - kept - a.Back
 	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
+}
+
+// match joins a trial with that of the new plan.
+const match = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
+
+// separate removes trials that came back from the plan if one of their answers is
+// that of another trial, which took it meanwhile: arms never share an answer.
+func (x *amending) separate(a *Amendment) {
+	if x.count(`SELECT count(*) FROM temp.back`) == 0 {
+		return
+	}
+	const answers = planned + `calls c ON c.trial = t.id WHERE ` + inPlan + ` AND c.stage = 'run' AND c.error_kind = ''`
+	x.exec(`CREATE TEMP TABLE twice AS SELECT coalesce(c.source, c.id) AS answer FROM `+answers+` GROUP BY 1 HAVING count(*) > 1`, x.run)
+	x.exec(`DELETE FROM temp.back WHERE id NOT IN (SELECT t.id FROM `+answers+` AND coalesce(c.source, c.id) IN (SELECT answer FROM temp.twice))`, x.run)
+	asked := x.count(`SELECT count(*) FROM temp.back JOIN outcomes ON trial = id`)
+	a.Back, a.New = a.Back-asked, a.New+asked
+	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM temp.back)`, unusable)
+	x.exec(`DROP TABLE temp.twice`)
 }
 
 // Distrust makes the answers of trials unusable, also for other runs: the next plan has

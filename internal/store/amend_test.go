@@ -378,3 +378,40 @@ func TestDistrustedAnswersAreNotTaken(t *testing.T) {
 		t.Errorf("took a distrusted answer, %v", err)
 	}
 }
+
+// An arm that comes back does not share its answer with the arm that took it meanwhile.
+func TestAnArmComesBackWithoutATakenAnswer(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
+	a, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "b", Hash: "i"} // which ask the same
+	p := planOf(t, items, []eval.Arm{a}, 1)
+	r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(arm string) *eval.Call { return call(eval.Trial{Item: "doc", Arm: arm, Replicate: 1}, "answer") }
+	for _, arms := range [][]eval.Arm{{a}, {b}} {
+		if arms[0].ID == "b" {
+			if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), func(eval.Trial) bool { return false }, unrecorded); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, c := journal(t, db, r), of(arms[0].ID)
+		if ok, err := j.Take(ctx, c, true, false); err != nil || ok != (arms[0].ID == "b") {
+			t.Fatalf("arm %s took an answer: %v, %v", arms[0].ID, ok, err)
+		}
+		if err := errors.Join(j.Append(c), j.Outcome(c.Trial, eval.Outcome{Kind: eval.OK}), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p = planOf(t, items, []eval.Arm{a, b}, 1)
+	got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, p, func(eval.Trial) bool { return false }, unrecorded)
+	if err != nil || got.New != 1 || got.Back != 0 {
+		t.Errorf("%+v, %v: want a new trial", got, err)
+	}
+	progress, err := db.Progress(ctx, r)
+	if err != nil || fmt.Sprint(progress.Done) != "[false true]" {
+		t.Errorf("outcomes of a and b: %v, %v; want that of b", progress.Done, err)
+	}
+}

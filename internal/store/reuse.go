@@ -125,8 +125,8 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
 // number: with the same question, whether or not they are in the run's own plan, and
-// whatever the name of their arm was.
-func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]bool, error) {
+// whatever the name of their arm was. Trials of an older format have it if old says so.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, old func(eval.Trial) bool) ([]bool, error) {
 	type row struct {
 		eval.Trial
 		question int64
@@ -139,7 +139,7 @@ func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]
 			return nil, err
 		}
 		if seq, ok := p.Seq(r.Trial); ok {
-			done[seq] = done[seq] || p.Question(seq) == r.question
+			done[seq] = done[seq] || p.Question(seq) == r.question || r.question == 0 && old(r.Trial)
 			continue
 		}
 		for _, arm := range arms {

@@ -208,8 +208,17 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 
 // Items returns the hashes of all items that the run has or had.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	return db.items(ctx, `run = ?`, run.N)
+}
+
+// PlannedItems returns the hashes of the items in the plan of a run.
+func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	return db.items(ctx, `run = ? AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run.N, run.N)
+}
+
+func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {
 	items := map[string]eval.Item{}
-	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE run = ?`, []any{run.N}, scanItem) {
+	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args, scanItem) {
 		if err != nil {
 			return nil, err
 		}
