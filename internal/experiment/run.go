@@ -110,6 +110,9 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
+	if err := x.checkSources(r); err != nil {
+		return nil, err
+	}
 	now, err := x.record()
 	if err != nil {
 		return nil, err
@@ -119,6 +122,9 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	if err := x.replaceGold(ctx, db, r, items); err != nil {
+		return nil, err
+	}
+	if err := x.recordFirstRules(ctx, db, r); err != nil {
 		return nil, err
 	}
 	late, err := lateArms(ctx, db, r)
@@ -131,6 +137,18 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return x.history(run.Changed, a, late)
 	})
 	return run, err
+}
+
+// checkSources rejects arms that take their answers from the run itself: its answers
+// change with the study.
+func (x *Experiment) checkSources(r *store.Run) error {
+	for _, p := range x.Bench.Pipelines() {
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
+			return notAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
+				strings.TrimPrefix(p.Model, eval.PipelinePrefix), r.ID, x.File.Path)
+		}
+	}
+	return nil
 }
 
 // unchanged reports whether a trial has the settings and the input that the run has,
