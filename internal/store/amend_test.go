@@ -182,8 +182,41 @@ func TestAmendments(t *testing.T) {
 			t.Errorf("%s: %+v\nwant %+v", step.name, got, step.want)
 		}
 	}
+	planned, err := db.PlannedItems(ctx, r)
+	all, errAll := db.Items(ctx, r)
+	if err := errors.Join(err, errAll); err != nil || len(planned) != 2 || len(all) != 4 {
+		t.Errorf("%d items of %d are in the plan, want 2 of 4: %v", len(planned), len(all), err)
+	}
 	if same, err := db.SetPlan(ctx, r, p); err != nil || !same {
 		t.Errorf("the plan after it all: %v, %v", same, err)
+	}
+}
+
+// A server with another port is the same in a run, whose history says so, and may be
+// another one in another run.
+func TestTakeFromAnotherPort(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	older, p := newRun(t, db, 1, 1)
+	at := func(url string) *eval.Call {
+		c := call(p.Trial(0), "")
+		c.Parts = append(c.Parts, eval.Part{Name: "endpoint", Value: url})
+		return c
+	}
+	j := journal(t, db, older)
+	if err := errors.Join(j.Append(at("http://localhost:8000/v1")), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	newer, _ := newRun(t, db, 1, 1)
+	j = journal(t, db, newer)
+	defer j.Close()
+	for _, test := range []struct {
+		url  string
+		want bool
+	}{{"http://localhost:8001/v1", false}, {"http://localhost:8000/v1", true}} {
+		if ok, err := j.Take(ctx, at(test.url), true, false); ok != test.want || err != nil {
+			t.Errorf("%s: took an answer %v, want %v: %v", test.url, ok, test.want, err)
+		}
 	}
 }
 

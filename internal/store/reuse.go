@@ -24,6 +24,10 @@ type taken struct {
 // With shared, every call with the key has one answer. Without, an answer is taken once
 // by a run, from the same step, and from the arm of the same name or one that the plan
 // does not have: replicates, samples, and arms with equal prompts never share an answer.
+//
+// Keys have no port. In a run that follows its study, a server with another port is the
+// one that moved, and the history says so. In another run it may be another model, so
+// its answers are not taken.
 func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error) {
 	if !other && !shared {
 		return false, nil
@@ -32,17 +36,20 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		return false, err
 	}
 	type candidate struct {
-		id       int64
-		arm, run string
+		id              int64
+		arm, run, parts string
 	}
 	text, args := candidates(j.run, c, other, shared)
 	found, err := collect(query(ctx, j.db, text, args, func(rows *sql.Rows) (f candidate, err error) {
-		return f, rows.Scan(&f.id, &f.arm, &f.run)
+		return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts)
 	}))
 	if err != nil {
 		return false, err
 	}
 	for _, f := range found {
+		if f.run != j.run.ID && endpoint(eval.DecodeParts(f.parts)) != endpoint(c.Parts) {
+			continue
+		}
 		if !shared {
 			if f.arm != c.Trial.Arm && j.has(f.arm, c.Trial) {
 				continue
@@ -67,7 +74,7 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 // candidates returns the query for calls whose answer a call may take, best first. The
 // joins are CROSS JOINs because SQLite would read all trials of the run.
 func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
-	text = `SELECT c.id, t.arm, r.id FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+	text = `SELECT c.id, t.arm, r.id, c.parts FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
 		WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
 	args = []any{c.Key, string(c.Stage), distrusted}
 	if !shared {
@@ -77,6 +84,15 @@ func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args [
 		text, args = text+` AND t.run = ? AND t.place >= 0`, append(args, run.N)
 	}
 	return text + ` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm)
+}
+
+func endpoint(parts []eval.Part) string {
+	for _, p := range parts {
+		if p.Name == "endpoint" {
+			return p.Value
+		}
+	}
+	return ""
 }
 
 // others reports whether there are calls of other runs, or of trials that left the
