@@ -153,9 +153,9 @@ func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, x *exper
 		if err != nil {
 			return err
 		}
-		if done.Calls > 0 {
-			return fmt.Errorf("recording to %s: run %s has sent %s already, which the recording would lack: give the cassette it began with, or record another run with --new",
-				opt.record, last.ID, text.Plural(done.Calls, "request", "requests"))
+		if n := store.Count(done.Called); n > 0 {
+			return fmt.Errorf("recording to %s: run %s has answers of %s already, which the recording would lack: give the cassette it began with, or record another run with --new",
+				opt.record, last.ID, text.Plural(n, "trial", "trials"))
 		}
 	}
 	return tape.Start(opt.record, true)

@@ -177,7 +177,14 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err == nil && r.HasJudge() {
 		err = r.judge(ctx, engine, journal, left.part)
 	}
-	return errors.Join(err, journal.Close(), r.checkPrograms(ctx, left))
+	err = errors.Join(err, journal.Close())
+	if changed := r.checkPrograms(context.WithoutCancel(ctx), left); changed != nil {
+		if errors.Is(err, run.ErrStopped) {
+			return changed // a stopped run has results, this one has not
+		}
+		return errors.Join(err, changed)
+	}
+	return err
 }
 
 // checkPrograms rejects the answers of this session from pipelines whose program
