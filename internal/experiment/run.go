@@ -56,6 +56,9 @@ func (x *Experiment) StartOrResume(ctx context.Context, db *store.DB, id string)
 
 // Start records a new run with its whole plan.
 func (x *Experiment) Start(ctx context.Context, db *store.DB) (*Run, error) {
+	if err := x.bind(ctx, db); err != nil {
+		return nil, err
+	}
 	now, err := x.record()
 	if err != nil {
 		return nil, err
@@ -96,8 +99,43 @@ func (x *Experiment) goldChanged(r *store.Run, gold []string) error {
 		text.Plural(len(gold), "item", "items"), r.ID, strings.Join(plan.Shorten(gold, 5), ", "))
 }
 
+// bind adds to the plan what the store knows: the questions behind the answers of
+// other runs. If a prompt changes there, the arm that takes the answers is another.
+func (x *Experiment) bind(ctx context.Context, db *store.DB) error {
+	sources := map[string]func(item string, replicate int) int64{}
+	for _, p := range x.Bench.Pipelines() {
+		id, arm, ok := strings.Cut(p.Target, ":")
+		if p.Kind != "run" || !ok {
+			continue
+		}
+		from, err := db.Run(ctx, id)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // opening the arm says so
+		}
+		if err != nil {
+			return err
+		}
+		questions, err := db.Questions(ctx, from, arm)
+		if err != nil {
+			return err
+		}
+		for _, a := range x.Bench.Arms() {
+			if a.Model == p.Model {
+				sources[a.ID] = func(item string, replicate int) int64 {
+					return questions[eval.Trial{Item: item, Arm: arm, Replicate: replicate}]
+				}
+			}
+		}
+	}
+	x.Plan.SetSources(sources)
+	return nil
+}
+
 // Follow makes the study's plan that of a run, and records how it changed.
 func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	if err := x.bind(ctx, db); err != nil {
+		return nil, err
+	}
 	same, err := db.SetPlan(ctx, r, x.Plan)
 	if err != nil && !errors.Is(err, store.ErrOtherPlan) {
 		return nil, err
@@ -272,6 +310,9 @@ func moves(was, now []eval.Part) (list []string) {
 // Attach prepares a run to be read. It rejects a run whose trials are not those of
 // the study, but allows changed prompts and models.
 func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*Run, error) {
+	if err := x.bind(ctx, db); err != nil {
+		return nil, err
+	}
 	_, err := db.SetPlan(ctx, r, x.Plan)
 	switch {
 	case errors.Is(err, store.ErrOtherPlan):
@@ -289,6 +330,9 @@ func (x *Experiment) Attach(ctx context.Context, db *store.DB, r *store.Run) (*R
 // checkSame rejects a run that the study no longer matches, or whose gold
 // changed.
 func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) error {
+	if err := x.bind(ctx, db); err != nil {
+		return err
+	}
 	same, err := db.SetPlan(ctx, r, x.Plan)
 	other := errors.Is(err, store.ErrOtherPlan)
 	if err != nil && !other {
@@ -302,6 +346,12 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 	var diffs []string
 	if other || !same {
 		diffs = x.differences(r, was)
+		if older, err := db.WithoutQuestions(ctx, r); err != nil || !older && len(diffs) == 0 {
+			diffs = append(diffs, "the answers of another run that an arm takes")
+			if err != nil {
+				return err
+			}
+		}
 	}
 	if other || len(diffs)+len(gold) > 0 {
 		if err := db.Damage(ctx); err != nil {

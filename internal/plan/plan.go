@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -26,6 +27,7 @@ type Plan struct {
 	arms       []string
 	hashes     []string // of the arms
 	replicates int
+	sources    map[string]func(item string, replicate int) int64 // by arm
 }
 
 // New returns the plan of a study. Ids must be unique. The list of items must not
@@ -72,11 +74,21 @@ func (p *Plan) Trial(seq int) eval.Trial {
 	return eval.Trial{Item: p.items[p.order[cell/len(p.arms)]].ID, Arm: p.arms[cell%len(p.arms)], Replicate: r + 1}
 }
 
+// SetSources gives arms that take their answers from another run the questions of the
+// trials there, which become part of their own.
+func (p *Plan) SetSources(sources map[string]func(item string, replicate int) int64) {
+	p.sources = sources
+}
+
 // Question returns a hash of what determines the requests of a trial: its arm and
 // the input of its item. It is never 0 or negative.
 func (p *Plan) Question(seq int) int64 {
 	cell := seq / p.replicates
-	h := eval.HashOf([]byte(p.items[p.order[cell/len(p.arms)]].Input.String() + p.hashes[cell%len(p.arms)]))
+	item := p.items[p.order[cell/len(p.arms)]]
+	h := eval.HashOf([]byte(item.Input.String() + p.hashes[cell%len(p.arms)]))
+	if source := p.sources[p.arms[cell%len(p.arms)]]; source != nil {
+		h = eval.HashOf([]byte(h.String() + strconv.FormatInt(source(item.ID, seq%p.replicates+1), 10)))
+	}
 	return max(1, int64(h>>1))
 }
 

@@ -47,6 +47,31 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 	return a, nil
 }
 
+// Questions returns the question of each trial of an arm.
+func (db *DB) Questions(ctx context.Context, run *Run, arm string) (map[eval.Trial]int64, error) {
+	type row struct {
+		eval.Trial
+		question int64
+	}
+	questions := map[eval.Trial]int64{}
+	for r, err := range query(ctx, db, `SELECT item, arm, replicate, question FROM trials WHERE run = ? AND place >= 0 AND arm = ?`, []any{run.N, arm}, func(rows *sql.Rows) (r row, err error) {
+		return r, rows.Scan(&r.Item, &r.Arm, &r.Replicate, &r.question)
+	}) {
+		if err != nil {
+			return nil, err
+		}
+		questions[r.Trial] = r.question
+	}
+	return questions, nil
+}
+
+// WithoutQuestions reports whether trials of the plan have no question: a version
+// before format 5 wrote them.
+func (db *DB) WithoutQuestions(ctx context.Context, run *Run) (some bool, err error) {
+	err = db.sql.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM trials WHERE run = ? AND place >= 0 AND question = 0)`, run.N).Scan(&some)
+	return some, explain(db.path, err)
+}
+
 // Get reads the outcome of a trial and the version of the model that gave it, ""
 // where none did.
 func (a *Answers) Get(ctx context.Context, item string, replicate int) (o eval.Outcome, version string, err error) {
