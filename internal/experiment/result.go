@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -143,8 +144,49 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
 			q.Late = append(q.Late, e.Note)
 		}
 	}
-	q.Run.Reused, err = r.db.Reused(ctx, r.Record)
-	return err
+	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
+		return err
+	}
+	for _, u := range q.Run.Reused {
+		if u.Run == r.Record.ID {
+			continue
+		}
+		if err := r.inherit(ctx, q, u.Run); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inherit adds what a run of the same study, from which answers were taken, makes of
+// the question. If its results had been shown, this run was planned with them: arms
+// that were late there, or that it does not have as they are now, came after results.
+func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string) error {
+	from, err := r.db.Run(ctx, id)
+	if err != nil || !from.Analysed || from.Study != r.Record.Study {
+		return err
+	}
+	q.Run.History = append(q.Run.History, fmt.Sprintf("answers were taken from %s, whose results had been shown", id))
+	late, err := lateArms(ctx, r.db, from)
+	if err != nil {
+		return err
+	}
+	q.Late = append(q.Late, late...)
+	had, err := r.db.PlanArms(ctx, from)
+	if err != nil {
+		return err
+	}
+	calls, err := r.db.ArmCalls(ctx, r.Record)
+	if err != nil {
+		return err
+	}
+	for _, arm := range r.ArmIDs() {
+		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
+		if anew || !slices.Contains(had, arm) {
+			q.Late = append(q.Late, arm)
+		}
+	}
+	return nil
 }
 
 // sources returns what an analysis needs beyond scores.

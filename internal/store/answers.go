@@ -39,12 +39,17 @@ func (db *DB) Answers(ctx context.Context, run *Run, arm string) (*Answers, erro
 		a.ids[r.answerKey] = r.id
 	}
 	if len(a.ids) == 0 {
-		arms, err := collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
-			return s, rows.Scan(&s)
-		}))
+		arms, err := db.PlanArms(ctx, run)
 		return nil, errors.Join(err, fmt.Errorf("arm %q of run %s: %w: its arms are %q", arm, run.ID, ErrNotFound, arms))
 	}
 	return a, nil
+}
+
+// PlanArms lists the arms of a run's plan.
+func (db *DB) PlanArms(ctx context.Context, run *Run) ([]string, error) {
+	return collect(query(ctx, db, `SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 ORDER BY arm`, []any{run.N}, func(rows *sql.Rows) (s string, err error) {
+		return s, rows.Scan(&s)
+	}))
 }
 
 // Questions returns the question of each trial of an arm.
