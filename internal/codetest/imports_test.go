@@ -70,6 +70,8 @@ var rules = []struct {
 	{"internal/experiment", []string{"internal/eval", "internal/text", "internal/study", "internal/suites/kit", "internal/plan", "internal/run", "internal/store", "internal/score",
 		"internal/analyse", "internal/gate", "internal/power", "stats"}, []string{"net", "database", "os", "github.com", "golang.org"},
 		"an experiment connects the stages and returns data: suites, prices, models, the clock and the stop signal are arguments, and callers do the printing"},
+	{"internal/serve", nil, []string{"database", "github.com", "golang.org"},
+		"serve decides who may talk to a local server, not what is said; it is net/http alone"},
 	{"internal/codetest", nil, nil, "looks at source only"},
 	{"cmd/scruple", []string{"internal/", "stats"}, nil,
 		"only the command names suites and providers, reads flags and prints"},
