@@ -47,8 +47,17 @@ type source struct {
 	run       string   // id; "" if the argument is a study file
 }
 
+// load loads the study. It refuses one whose gold changed after people locked it.
 func (s source) load() (*experiment.Experiment, error) {
-	return experiment.Load(s.path, s.overrides, experimentEnv())
+	x, err := experiment.Load(s.path, s.overrides, experimentEnv())
+	if err != nil || s.store == "" {
+		return x, err
+	}
+	if err := annotationsOf(x, s).CheckLocks(); err != nil {
+		x.Close()
+		return nil, exit(exitNotAllowed, err)
+	}
+	return x, nil
 }
 
 // find finds the run by its id, or the newest run of the study.

@@ -20,7 +20,8 @@ type Agreement struct {
 	Labels         []string
 	Table          [][]int
 	N              int
-	Percent        stats.Proportion
+	Same           int
+	SameCI         stats.Interval // Wilson's
 	Cohen          stats.Kappa
 	// Intraclass is Fleiss' kappa of two ratings, which is Scott's pi: unlike Cohen's it
 	// does not forgive a drift of the margins.
@@ -126,9 +127,7 @@ func (g *Agreement) compute(a, b []string) (err error) {
 			same++
 		}
 	}
-	if g.Percent, err = stats.Wilson(same, g.N, level); err != nil {
-		return err
-	}
+	g.Same, g.SameCI = same, stats.Wilson(same, g.N, level)
 	if g.Cohen, err = stats.CohenKappa(g.Table, stats.Unweighted, level); err != nil {
 		return err
 	}
@@ -177,7 +176,7 @@ func (g *Agreement) String() string {
 		}
 		b.WriteString(note + "\n")
 	}
-	line("agreement", g.Percent.Estimate, g.Percent.CI, fmt.Sprintf("  (%d of %d)", int(math.Round(g.Percent.Estimate*float64(g.N))), g.N))
+	line("agreement", float64(g.Same)/float64(g.N), g.SameCI, fmt.Sprintf("  (%d of %d)", g.Same, g.N))
 	line("Cohen's kappa", g.Cohen.Kappa, g.Cohen.CI, fmt.Sprintf("  (largest possible %.3f)", g.Cohen.Max))
 	line("intraclass kappa", g.Intraclass.Kappa, g.IntraclassCI, "")
 	line("Gwet's AC1", g.AC1.AC1, g.AC1.CI, "")

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -141,6 +142,52 @@ func (r *Result) skipped(s Subject) bool {
 		}
 	}
 	return false
+}
+
+// unitGold is an answer to the questions of kind gold.
+func (a Answer) unitGold(unit string) eval.UnitGold {
+	g := eval.UnitGold{Unit: unit}
+	switch a.Text("exists") {
+	case study.UnitMissing:
+		g.Missing = true
+	case study.UnitAmbiguous:
+		for line := range strings.Lines(a.Text("candidates")) {
+			if line = strings.TrimSpace(line); line != "" {
+				g.Values = append(g.Values, line)
+			}
+		}
+	default:
+		g.Values = []string{strings.TrimSpace(a.Text("value"))}
+		for _, s := range a.Spans("quote") {
+			g.Quote, g.Page = s.Text, s.Page
+		}
+	}
+	return g
+}
+
+// makesGold reports whether the answers to a task are gold in the suite's format.
+func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+
+// Gold is the file of the settled answers: gold in the suite's format if the task is
+// of kind gold, else the answers as they are.
+func (r *Result) Gold(source Source) ([]byte, error) {
+	if !makesGold(r.Task) {
+		return r.JSONL()
+	}
+	var b bytes.Buffer
+	for i := 0; i < len(r.Settled); {
+		item := r.Settled[i].Subject.Item
+		var of []eval.UnitGold
+		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
+			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
+		}
+		line, err := source.Gold(item, of)
+		if err != nil {
+			return nil, fmt.Errorf("the gold of %s: %w", item, err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes(), nil
 }
 
 // JSONL is the settled answers, one a line.

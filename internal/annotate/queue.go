@@ -208,7 +208,7 @@ func (p Place) people(task string) ([]string, error) {
 	}
 	var names []string
 	for _, e := range entries {
-		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok && checkPerson(name) == nil {
+		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok && CheckPerson(name) == nil {
 			names = append(names, name)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
@@ -316,6 +317,11 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 			return refuse(http.StatusUnprocessableEntity, "%v", err)
 		}
 		e.Answer = e.Answer.exact(shown)
+		if makesGold(d.task) && e.Kind != eventDraft {
+			if _, err := s.source.Gold(k.subject.Item, []eval.UnitGold{e.Answer.unitGold(k.subject.Unit)}); err != nil {
+				return refuse(http.StatusUnprocessableEntity, "%v", err)
+			}
+		}
 	} else {
 		e.Answer = nil
 	}

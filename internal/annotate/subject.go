@@ -48,6 +48,8 @@ type Source interface {
 	Trials() ([]eval.Trial, error)
 	// Show shows an answer, or an item alone if the trial has no arm.
 	Show(t eval.Trial) (eval.Exhibit, error)
+	// Gold makes a record of gold in the format of the suite.
+	Gold(item string, of []eval.UnitGold) ([]byte, error)
 }
 
 // Shown is everything that a person is shown of a subject.

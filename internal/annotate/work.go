@@ -85,8 +85,8 @@ type Work struct {
 
 var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
 
-// checkPerson refuses names that are no file name on some system.
-func checkPerson(name string) error {
+// CheckPerson refuses names that are no file name on some system.
+func CheckPerson(name string) error {
 	if !personName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case letters and digits, with - or _ inside", name)
 	}
@@ -192,7 +192,7 @@ func (p Place) checkHeads(task, person string, entries []ledger.Entry) error {
 
 // ReadWork reads and checks the file of a person.
 func (p Place) ReadWork(task, person string) (*Work, error) {
-	if err := checkPerson(person); err != nil {
+	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
 	path := p.workPath(task, person)
@@ -271,7 +271,7 @@ type desk struct {
 
 // open opens the file of a person for writing.
 func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, error) {
-	if err := checkPerson(person); err != nil {
+	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
 	path := p.workPath(t.Name, person)
@@ -335,7 +335,27 @@ func (d *desk) order(pass int) []Subject {
 		}
 	}
 	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if t.Of == "unit" && len(t.Arms) == 0 {
+		together(list, q.Subjects)
+	}
 	return list
+}
+
+// together moves the units of an item to its first one, in the order of the queue, so
+// that a text is read once.
+func together(list, queue []Subject) {
+	item, unit := map[string]int{}, map[Subject]int{}
+	for i, s := range list {
+		if _, seen := item[s.Item]; !seen {
+			item[s.Item] = i
+		}
+	}
+	for i, s := range queue {
+		unit[s] = i
+	}
+	slices.SortStableFunc(list, func(a, b Subject) int {
+		return cmp.Or(cmp.Compare(item[a.Item], item[b.Item]), cmp.Compare(unit[a], unit[b]))
+	})
 }
 
 // firsts lists the subjects of first answers in their order, without skipped ones,

@@ -1,0 +1,88 @@
+package experiment
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// Subjects shows what people can judge: the items of a study and, with a run, the
+// answers in it.
+type Subjects struct {
+	x      *Experiment
+	r      *Run // nil: no answers
+	scorer eval.Scorer
+	ctx    context.Context
+}
+
+// Subjects returns the subjects of a study without a run.
+func (x *Experiment) Subjects(ctx context.Context) *Subjects {
+	return &Subjects{x: x, scorer: x.Bench, ctx: ctx}
+}
+
+// Subjects returns the subjects of a study with the answers of a run.
+func (r *Run) Subjects(ctx context.Context) *Subjects {
+	return &Subjects{x: r.Experiment, r: r, scorer: r.Bench, ctx: ctx}
+}
+
+// Items returns the items of the study.
+func (s *Subjects) Items() []eval.Item { return s.x.Bench.Items() }
+
+// Units returns the units of an item.
+func (s *Subjects) Units(item string) ([]string, error) {
+	b, ok := s.x.Bench.(eval.Annotated)
+	if !ok {
+		return nil, fmt.Errorf("the items of suite %s have no units: use of: item", s.x.Suite.Name)
+	}
+	return b.Units(item)
+}
+
+// Gold makes a record of gold of an item.
+func (s *Subjects) Gold(item string, of []eval.UnitGold) ([]byte, error) {
+	b, ok := s.x.Bench.(eval.Annotated)
+	if !ok {
+		return nil, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
+	}
+	return b.Gold(item, of)
+}
+
+// Trials returns the trials of the run with an answer, in plan order.
+func (s *Subjects) Trials() ([]eval.Trial, error) {
+	if s.r == nil {
+		return nil, nil
+	}
+	hidden := s.x.calibrationArms()
+	var list []eval.Trial
+	for o, err := range s.r.db.Outcomes(s.ctx, s.r.Record) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Outcome.Kind != eval.Failed && !hidden[o.Trial.Arm] {
+			list = append(list, o.Trial)
+		}
+	}
+	return list, nil
+}
+
+// Show shows an answer, or an item alone if the trial has no arm.
+func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
+	if t.Arm == "" {
+		return s.scorer.Show(eval.CaseOf(t, eval.Outcome{Kind: eval.Failed}, nil))
+	}
+	if s.r == nil {
+		return eval.Exhibit{}, errors.New("the study has no run: run it first")
+	}
+	c, err := s.r.db.Case(s.ctx, s.r.Record, t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	return s.scorer.Show(c)
+}
+
+// AddVerdicts stores verdicts of people that the run does not have yet.
+func (r *Run) AddVerdicts(ctx context.Context, of []store.PersonVerdict) (added int, err error) {
+	return r.db.AddPeople(ctx, r.Record, of)
+}
