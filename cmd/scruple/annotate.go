@@ -49,7 +49,7 @@ Without a server: --agreement compares people with each other and with themselve
 	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
 	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
 	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
-	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/TASK/"+annotate.Gold)
+	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/"+annotate.GoldFile("TASK"))
 	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
 	servingFlags(c, &f.server)
 	return c

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -111,6 +112,16 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
 		}
 		return nil, nil, err
+	}
+	path := run.StudyPath
+	if from.run == "" {
+		path = from.path
+	}
+	if _, err := os.Stat(path); err == nil { // the study was not moved away
+		if err := annotate.Of(path, run.Study, from.store, time.Now).CheckLocks(); err != nil {
+			db.Close()
+			return nil, nil, exit(exitNotAllowed, err)
+		}
 	}
 	return db, run, nil
 }

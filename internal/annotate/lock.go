@@ -18,14 +18,15 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Gold is the file of answers that a lock makes.
-const Gold = "gold.jsonl"
+// GoldFile is the name of the file that a lock makes, in the folder annotations. It is not in
+// the folder of the task, where people's files are.
+func GoldFile(task string) string { return task + ".gold.jsonl" }
 
 // A Lock is the ledger's entry of gold that must not change any more.
 type Lock struct {
 	Study       string `json:"study"`
 	Task        string `json:"task"`
-	File        string `json:"file"` // relative to the folder of annotations, with slashes
+	File        string `json:"file"` // in the folder of annotations
 	MD5         string `json:"md5"`
 	SHA256      string `json:"sha256"`
 	Subjects    int    `json:"subjects"`
@@ -55,7 +56,7 @@ func (p Place) CheckLocks() error {
 	}
 	var errs []error
 	for _, l := range locks {
-		path := filepath.Join(p.Dir, filepath.FromSlash(l.File))
+		path := filepath.Join(p.Dir, filepath.Base(l.File))
 		data, err := os.ReadFile(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading the locked gold of task %s: %w", l.Task, err))
@@ -216,12 +217,12 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, err
 	if strings.TrimSpace(declaration) == "" {
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
-	path := filepath.Join(p.Dir, task, Gold)
+	path := filepath.Join(p.Dir, GoldFile(task))
 	if err := writeFile(path, gold, 0o444); err != nil {
 		return Lock{}, err
 	}
 	sum := md5.Sum(gold)
-	l := Lock{Study: p.Study, Task: task, File: task + "/" + Gold, MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
+	l := Lock{Study: p.Study, Task: task, File: GoldFile(task), MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
 		Subjects: len(r.Settled), Name: name, Declaration: strings.TrimSpace(declaration)}
 	for _, w := range r.Everyone {
 		entries, err := ledger.Read(p.workPath(task, w.Person))

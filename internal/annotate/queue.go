@@ -109,7 +109,14 @@ type Place struct {
 
 // At is the place of a study.
 func At(f *study.File, s *study.Study, store string, now func() time.Time) Place {
-	return Place{Study: s.Name, Dir: f.Resolve("annotations"), Ledger: filepath.Join(filepath.Dir(store), ledger.Name), Seed: s.Execution.Seed, Now: now}
+	p := Of(f.Path, s.Name, store, now)
+	p.Seed = s.Execution.Seed
+	return p
+}
+
+// Of is the place of a study that is not loaded: nothing can be drawn there.
+func Of(path, name, store string, now func() time.Time) Place {
+	return Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: filepath.Join(filepath.Dir(store), ledger.Name), Now: now}
 }
 
 func (p Place) queuePath(task string) string { return filepath.Join(p.Dir, task, "queue.json") }

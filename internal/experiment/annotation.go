@@ -1,10 +1,15 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -85,4 +90,77 @@ func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
 // AddVerdicts stores verdicts of people that the run does not have yet.
 func (r *Run) AddVerdicts(ctx context.Context, of []store.PersonVerdict) (added int, err error) {
 	return r.db.AddPeople(ctx, r.Record, of)
+}
+
+// ratings compares the judge of the suite with the verdicts of people, if the study has
+// a task for that.
+func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings, error) {
+	rater, ok := scorer.(eval.Rater)
+	steps := map[string]bool{}
+	for _, t := range r.Study.Annotation {
+		steps[t.Name] = t.Judge
+	}
+	if !ok || !slices.Contains(slices.Collect(maps.Values(steps)), true) {
+		return nil, nil
+	}
+	cluster := map[string]string{}
+	for _, it := range r.Bench.Items() {
+		cluster[it.ID] = it.ClusterID()
+	}
+	hidden := r.calibrationArms()
+	all := &analyse.Ratings{Judge: cmp.Or(r.Study.JudgeModel, "the rules of the suite")}
+	for c, err := range r.db.Cases(ctx, r.Record) {
+		if err != nil {
+			return nil, err
+		}
+		if hidden[c.Arm] {
+			continue
+		}
+		of := map[eval.Trial][]eval.Verdict{}
+		for _, t := range c.Trials {
+			of[t.Trial] = t.Verdicts
+		}
+		for _, rating := range rater.Ratings(c) {
+			human, differ := settled(of[rating.Trial], rating.Unit, steps)
+			if differ {
+				all.Differ++
+			}
+			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human})
+		}
+	}
+	return all, nil
+}
+
+// The rounds of people's verdicts: first answers, and decisions where these differ.
+const (
+	roundFirst    = 1
+	roundDecision = 3
+)
+
+// settled returns what people say of a unit: the decision, or the first answers if
+// they agree.
+func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human *bool, differ bool) {
+	for _, v := range verdicts {
+		if v.Source != eval.ByHuman || v.Unit != unit || !steps[v.Step] {
+			continue
+		}
+		var said struct {
+			Yes *bool `json:"yes"`
+		}
+		if json.Unmarshal(v.Data, &said) != nil || said.Yes == nil {
+			continue
+		}
+		switch {
+		case v.Round == roundDecision:
+			return said.Yes, false
+		case v.Round == roundFirst && human == nil:
+			human = said.Yes
+		case v.Round == roundFirst:
+			differ = differ || *human != *said.Yes
+		}
+	}
+	if differ {
+		return nil, true
+	}
+	return human, false
 }

@@ -173,6 +173,9 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
 	}
+	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
+		return from, err
+	}
 	if reporter, ok := scorer.(eval.Reporter); ok { // the calibrated one, as for scores
 		from.Report = reporter.Report
 	}
