@@ -48,6 +48,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if from.Asked, err = r.askedOf(ctx); err != nil {
 		return Result{}, err
 	}
+	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
+		return Result{}, err
+	}
 	q := r.asked(progress)
 	if err := r.remember(ctx, &q); err != nil {
 		return Result{}, err
@@ -172,9 +175,6 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	}
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)
-	}
-	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
-		return from, err
 	}
 	if reporter, ok := scorer.(eval.Reporter); ok { // the calibrated one, as for scores
 		from.Report = reporter.Report
