@@ -199,7 +199,7 @@ func shot(t *testing.T, p *person, name string) {
 	if dir == "" {
 		return
 	}
-	data, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(90))
+	data, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
 	must(t, err)
 	must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
@@ -252,5 +252,69 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 	end()
 	if n := len(submissions(t, file)); n != 1 {
 		t.Errorf("%d answers are stored, want 1", n)
+	}
+}
+
+// Passages that are selected in the page are passages of the text, whatever
+// characters it has.
+func TestPassagesInABrowser(t *testing.T) {
+	dir, study := contracts(t)
+	const text = "\nfirst\r\nsecond\rthird \u0000 nul \U0001F600\U0001F468\u200d\U0001F469 e\u0301 \u05d0\u05d1\u05d2 \u202eright to left\u202c <b>&amp;</b>\t\u0007 the end"
+	data, err := json.Marshal(map[string]any{"document_id": "odd", "schema": "cuad", "text": text,
+		"ground_truth": []any{map[string]any{"field": "document_name", "exists_in_document": false}}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "data", "odd.jsonl"), append(data, '\n'), 0o600))
+	edit(t, study, "data/contracts.jsonl", "data/odd.jsonl")
+	edit(t, study, "annotation:\n", "annotation:\n  - name: odd\n    of: item\n    show: [pages]\n    ask:\n      - {name: parts, type: span}\n")
+	edit(t, study, "    draw: 10\n", "")
+	urls, end := startServer(t, "annotate", study, "--task", "odd", "--as", "anna")
+	p := newPerson(t, urls["anna"])
+	p.open(urls["anna"] + "t/odd/")
+	p.heading()
+	marked := is[int](p, `(() => {
+		const page = document.querySelector('.page'), node = page.firstChild, text = node.nodeValue;
+		const at = [0]; // borders of characters
+		for (const c of text) at.push(at.at(-1) + c.length);
+		let n = 0;
+		for (let i = 0; i < at.length - 1; i += 3) {
+			for (const j of [i + 1, Math.min(i + 5, at.length - 1), at.length - 1]) {
+				getSelection().setBaseAndExtent(node, at[j], node, at[i]);
+				document.querySelector('.mark').click();
+				n++;
+			}
+		}
+		return n;
+	})()`)
+	if n := is[int](p, "document.querySelectorAll('.spans li').length"); n != marked || n < 30 {
+		t.Fatalf("%d passages are marked of %d", n, marked)
+	}
+	p.submit()
+	p.until("document.querySelector('h1')?.textContent === 'Done'")
+	p.content()
+	end()
+	entries, err := ledger.Read(filepath.Join(dir, "annotations", "odd", "anna.jsonl"))
+	must(t, err)
+	runes := []rune(text)
+	for _, e := range entries {
+		if e.Kind != "submit" {
+			continue
+		}
+		var data struct {
+			Answer struct {
+				Parts []struct {
+					Start, End int
+					Text       string
+				}
+			}
+		}
+		must(t, json.Unmarshal(e.Data, &data))
+		if len(data.Answer.Parts) != marked {
+			t.Errorf("%d passages are stored of %d", len(data.Answer.Parts), marked)
+		}
+		for _, s := range data.Answer.Parts {
+			if want := string(runes[s.Start:s.End]); s.Text != want {
+				t.Errorf("%d to %d is %q, want %q", s.Start, s.End, s.Text, want)
+			}
+		}
 	}
 }

@@ -103,16 +103,27 @@ type form struct {
 	url, body                     string
 	task, key, shown, kind, draft string
 	unit                          string
+	status                        int
 }
 
 func read(t *testing.T, url string) (form, int) {
 	t.Helper()
-	resp, err := http.Get(url)
+	f, err := page(url)
 	must(t, err)
+	return f, f.status
+}
+
+func page(url string) (form, error) {
+	resp, err := http.Get(url)
+	if err != nil {
+		return form{}, err
+	}
 	defer resp.Body.Close()
 	data, err := io.ReadAll(resp.Body)
-	must(t, err)
-	f := form{url: resp.Request.URL.String(), body: string(data)}
+	if err != nil {
+		return form{}, err
+	}
+	f := form{status: resp.StatusCode, url: resp.Request.URL.String(), body: string(data)}
 	for name, to := range map[string]*string{"task": &f.task, "key": &f.key, "shown": &f.shown, "kind": &f.kind, "draft": &f.draft} {
 		if m := regexp.MustCompile(`data-` + name + `="([^"]*)"`).FindStringSubmatch(f.body); m != nil {
 			*to = html.UnescapeString(m[1])
@@ -121,7 +132,7 @@ func read(t *testing.T, url string) (form, int) {
 	if m := regexp.MustCompile(`id="heading">[^<]*<bdi>([^<]*)</bdi>`).FindStringSubmatch(f.body); m != nil {
 		f.unit = m[1]
 	}
-	return f, resp.StatusCode
+	return f, nil
 }
 
 var lastID int
