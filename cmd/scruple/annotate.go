@@ -31,6 +31,11 @@ type annotating struct {
 	agreement  bool
 	lock       bool
 	declare    string
+	export     string
+	imports    string
+	format     string
+	offsets    string
+	out        string
 	server     serve.Config
 }
 
@@ -43,7 +48,8 @@ score, judge or other person. Answers are in annotations/TASK/PERSON.jsonl besid
 study, on disk before a page says saved. score turns them into verdicts.
 
 Without a server: --agreement compares people with each other and with themselves,
---lock makes the answers to a task final and writes its gold.`, cobra.ExactArgs(1),
+--lock makes the answers to a task final and writes its gold, --export and --import
+exchange answers with other tools.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.annotate(c.Context(), args[0], &f) })
 	c.Flags().StringVar(&f.task, "task", "", "name of one task (default all)")
 	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
@@ -51,6 +57,11 @@ Without a server: --agreement compares people with each other and with themselve
 	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
 	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/"+annotate.GoldFile("TASK"))
 	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
+	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
+	c.Flags().StringVar(&f.imports, "import", "", "read answers of one person to --task from a file")
+	c.Flags().StringVar(&f.offsets, "offsets", annotate.CodePoints, "what offsets of --export and --import count: "+strings.Join(annotate.Offsets(), " | "))
+	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
+	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
 	servingFlags(c, &f.server)
 	return c
 }
@@ -82,6 +93,12 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 	case f.lock:
 		return a.lockTask(x, place, tasks, subjects, f)
 	}
+	switch {
+	case f.export != "":
+		return a.exportAnnotations(place, tasks, subjects, f)
+	case f.imports != "":
+		return a.importAnnotations(place, tasks, subjects, f)
+	}
 	people, err := f.people(a)
 	if err != nil {
 		return err
@@ -110,7 +127,7 @@ func (f *annotating) tasks(x *experiment.Experiment) ([]study.Task, error) {
 	if len(all) == 0 {
 		return nil, x.File.Errorf("", "the study has no tasks for people: add annotation:, such as\n  annotation:\n    - {name: gold, kind: gold, draw: 10}")
 	}
-	one := f.lock
+	one := f.lock || f.export != "" || f.imports != ""
 	if f.task == "" && (!one || len(all) == 1) {
 		return all, nil
 	}
@@ -246,5 +263,34 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if r.Task.Kind == "gold" && x.Suite.Name == "extraction" {
 		a.say("score against it: scruple run %s -o documents.gold=annotations/%s", quoted(x.File.Path), l.File)
 	}
+	return nil
+}
+
+func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+	data, err := place.Export(tasks[0], subjects, f.export, f.offsets)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		return writeFile(f.out, data)
+	}
+	_, err = a.out.Write(data)
+	return err
+}
+
+func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+	people, err := f.people(a)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(f.imports)
+	if err != nil {
+		return fmt.Errorf("reading answers: %w", err)
+	}
+	n, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
+	if err != nil {
+		return err
+	}
+	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), people[0], tasks[0].Name)
 	return nil
 }
