@@ -8,6 +8,7 @@ import (
 	"html"
 	"io"
 	"net/http"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -339,9 +340,10 @@ func TestAgreementAdjudicationAndJudge(t *testing.T) {
 
 	// Numbers of agreement are those of scruple stats.
 	var got []struct {
-		N          int
-		Cohen      struct{ Kappa float64 }
-		Intraclass struct{ Kappa float64 }
+		N     int `json:"n"`
+		Cohen struct {
+			Value float64 `json:"value"`
+		} `json:"cohen_kappa"`
 	}
 	must(t, json.Unmarshal([]byte(ok(t, "annotate", study, "--task", "claims", "--agreement", "--json")), &got))
 	csv := "a,b\n"
@@ -351,7 +353,7 @@ func TestAgreementAdjudicationAndJudge(t *testing.T) {
 	must(t, os.WriteFile(filepath.Join(dir, "both.csv"), []byte(csv), 0o600))
 	var want map[string]any
 	must(t, json.Unmarshal([]byte(ok(t, "stats", "cohen_kappa", "--csv", filepath.Join(dir, "both.csv"), "--cols", "a,b", "--json")), &want))
-	if k := found(want, "kappa"); len(got) != 1 || got[0].N != len(a) || fmt.Sprintf("%.9f", got[0].Cohen.Kappa) != fmt.Sprintf("%.9f", k) {
+	if k := found(want, "kappa"); len(got) != 1 || got[0].N != len(a) || fmt.Sprintf("%.9f", got[0].Cohen.Value) != fmt.Sprintf("%.9f", k) {
 		t.Errorf("%+v, want kappa %v of %d", got, k, len(a))
 	}
 	text := ok(t, "annotate", study, "--task", "claims", "--agreement")
@@ -461,6 +463,55 @@ func TestAnnotationRefusals(t *testing.T) {
 	}
 	if _, status := read(t, strings.TrimSuffix(base, "/")+"0/"+"t/claims/"); status != 404 {
 		t.Error("a wrong secret is accepted")
+	}
+
+	for header, value := range map[string]string{"Origin": "http://evil.example", "Host": "evil.example", "Content-Type": "text/plain"} {
+		r, err := http.NewRequest("POST", base+"event", strings.NewReader("{}"))
+		must(t, err)
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set(header, value)
+		if header == "Host" {
+			r.Host = value
+		}
+		resp, err := http.DefaultClient.Do(r)
+		must(t, err)
+		resp.Body.Close()
+		if resp.StatusCode != 403 && resp.StatusCode != 415 {
+			t.Errorf("%s %s: %d", header, value, resp.StatusCode)
+		}
+	}
+	if after, _ := os.ReadFile(file); !bytes.Equal(before, after) {
+		t.Error("a request of another site changed the file")
+	}
+
+	// Nothing that can be reached with the address names an arm, an item, gold or a person
+	// other than the own one.
+	seen := map[string]bool{}
+	var crawl func(url string)
+	crawl = func(url string) {
+		f, _ := read(t, url)
+		if seen[f.url] || !strings.HasPrefix(f.url, base) {
+			return
+		}
+		seen[f.url] = true
+		for _, word := range []string{"heuristic", "null_baseline", "cuad-", "composite", "ground_truth", " ben", `"gold"`} {
+			if strings.Contains(strings.ReplaceAll(f.body, "best", ""), word) && !strings.Contains(f.body, "data-page") {
+				t.Errorf("%s says %q", f.url, word)
+			} else if shell := regexp.MustCompile(`(?s)<div class="text.*?</div>`).ReplaceAllString(f.body, ""); strings.Contains(shell, word) {
+				t.Errorf("%s says %q around the text", f.url, word)
+			}
+		}
+		here, err := neturl.Parse(f.url)
+		must(t, err)
+		for _, m := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(f.body, -1) {
+			to, err := here.Parse(html.UnescapeString(m[1]))
+			must(t, err)
+			crawl(to.String())
+		}
+	}
+	crawl(base)
+	if len(seen) < 5 {
+		t.Errorf("the crawl found only %v", seen)
 	}
 
 	// A re-send is harmless; a second window is told.

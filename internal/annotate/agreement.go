@@ -1,11 +1,13 @@
 package annotate
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
@@ -155,6 +157,40 @@ func (g *Agreement) compute(a, b []string) (err error) {
 		g.Notes = append(g.Notes, fmt.Sprintf("%s: a screen, not a measurement; the interval says what is known", text.Plural(g.N, "subject", "subjects")))
 	}
 	return nil
+}
+
+// MarshalJSON writes undefined numbers as null.
+func (g Agreement) MarshalJSON() ([]byte, error) {
+	measured := func(value float64, ci stats.Interval) eval.Measured {
+		return eval.Measured{Value: eval.Number(value), Low: eval.Number(ci.Low), High: eval.Number(ci.High)}
+	}
+	type byLabel struct {
+		Label string      `json:"label"`
+		Both  int         `json:"both"`
+		Share eval.Number `json:"share"`
+	}
+	labels := []byLabel{}
+	for _, l := range g.ByLabel {
+		labels = append(labels, byLabel{l.Label, l.Both, eval.Number(l.Share)})
+	}
+	return json.Marshal(struct {
+		Task       string        `json:"task"`
+		Question   string        `json:"question"`
+		A          string        `json:"a"`
+		B          string        `json:"b"`
+		Again      bool          `json:"again"`
+		N          int           `json:"n"`
+		Labels     []string      `json:"labels"`
+		Table      [][]int       `json:"table"`
+		Agreement  eval.Measured `json:"agreement"`
+		Cohen      eval.Measured `json:"cohen_kappa"`
+		Max        eval.Number   `json:"cohen_kappa_max"`
+		Intraclass eval.Measured `json:"intraclass_kappa"`
+		AC1        eval.Measured `json:"gwet_ac1"`
+		ByLabel    []byLabel     `json:"by_label"`
+		Notes      []string      `json:"notes,omitempty"`
+	}{g.Task, g.Question, g.A, g.B, g.Again, g.N, g.Labels, g.Table, measured(float64(g.Same)/float64(g.N), g.SameCI),
+		measured(g.Cohen.Kappa, g.Cohen.CI), eval.Number(g.Cohen.Max), measured(g.Intraclass.Kappa, g.IntraclassCI), measured(g.AC1.AC1, g.AC1.CI), labels, g.Notes})
 }
 
 // String is the agreement as text.

@@ -271,6 +271,9 @@ func TestAgreementNumbers(t *testing.T) {
 	if err := same.compute([]string{"y", "y"}, []string{"y", "y"}); err != nil || !strings.Contains(same.String(), "kappa is undefined") || same.AC1.AC1 != 1 {
 		t.Error(err, same.String())
 	}
+	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
+		t.Errorf("%s, %v", data, err)
+	}
 }
 
 func FuzzAnswer(f *testing.F) {
