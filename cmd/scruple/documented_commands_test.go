@@ -69,7 +69,8 @@ func inText(text string) (list []mention) {
 	return list
 }
 
-// words splits a command line at white space outside quotes, up to a comment.
+// words splits a command line at white space outside quotes, up to a comment or what a
+// shell makes of the rest.
 func words(line string) (list []string) {
 	var word strings.Builder
 	quote, begun := rune(0), false
@@ -89,6 +90,9 @@ func words(line string) (list []string) {
 		case quote == 0 && strings.ContainsRune(" \t\n", r):
 			end()
 		case quote == 0 && r == '#' && !begun:
+			return list
+		case quote == 0 && strings.ContainsRune(";>&|", r):
+			end()
 			return list
 		default:
 			word.WriteRune(r)

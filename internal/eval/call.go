@@ -77,6 +77,9 @@ type Request struct {
 	// Foreseen is the expected answer of a good model, for estimates of later
 	// requests; nil if the suite does not know it. It is not sent.
 	Foreseen func() string
+
+	// SealedKey is the key of a request that is [Request.Sealed]. It is not sent.
+	SealedKey string
 }
 
 // NoAnswer is the error of an optional request that failed after all retries. It
@@ -91,7 +94,20 @@ type Part struct{ Name, Value string }
 
 // Key returns a hash of [Request.Parts] as 32 hexadecimal digits. It identifies
 // the request.
-func (r *Request) Key() string { return KeyOf(r.Parts()) }
+func (r *Request) Key() string {
+	if r.SealedKey != "" {
+		return r.SealedKey
+	}
+	return KeyOf(r.Parts())
+}
+
+// Sealed returns the request with its key computed, and its parts: a prompt may be
+// long, and hashing it once is enough. The fields of a sealed request must not change.
+func (r Request) Sealed() (Request, []Part) {
+	parts := r.Parts()
+	r.SealedKey = KeyOf(parts)
+	return r, parts
+}
 
 // KeyOf returns the key of the request with these parts: the first half of a
 // SHA-256 over the names and values, each with its length before it. The port of an

@@ -122,8 +122,8 @@ const PipelinePrefix = "arm:"
 // A Pipeline is an external program or file that answers for an arm.
 type Pipeline struct {
 	Model  string // model id of its requests
-	Kind   string // outputs, exec or http
-	Target string // file (resolved), command or URL
+	Kind   string // outputs, exec, http or run
+	Target string // file (resolved), command, URL or RUN:ARM
 	// Version identifies the program behind a command or URL: given by the study, or a
 	// hash of its files. "" means that a change of the program is not noticed.
 	Version string
@@ -292,6 +292,7 @@ type ExhibitStep struct {
 // An ExhibitPage is a page of source text with marked ranges.
 type ExhibitPage struct {
 	Number int    `json:"number"`
+	Title  string `json:"title,omitempty"` // instead of the number
 	Text   string `json:"text"`
 	Marks  []Mark `json:"marks,omitempty"` // sorted by Start, may overlap
 }
@@ -300,8 +301,12 @@ type ExhibitPage struct {
 type Mark struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
-	Kind  string `json:"kind"` // "answer", "gold" or "both"
+	Kind  string `json:"kind"` // "answer", "gold" or "both", or the name of a tone
 	Label string `json:"label"`
+	// Tone is the number of a colour of its own, from 1, for marks that are not
+	// evidence; 0 for the others. Fault says what is wrong with a mark.
+	Tone  int    `json:"tone,omitempty"`
+	Fault string `json:"fault,omitempty"`
 }
 
 // An ExhibitRow is one unit with gold, answer and scores.

@@ -149,6 +149,9 @@ func (c *Client) load() error {
 			mistakes = append(mistakes, err)
 		}
 	}
+	for item, answers := range c.index {
+		c.index[item] = slices.Clone(answers) // half may be spare
+	}
 	if more := len(mistakes) - maxListed; more > 0 {
 		mistakes = append(mistakes[:maxListed], fmt.Errorf("%s: and %d more", c.lines.Path(), more))
 	}

@@ -100,6 +100,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 		if err == nil {
 			response, err = w.read(line, id)
 		}
+		w.place.Leave()
 		if err != nil {
 			err = e.explain(w, err)
 		}

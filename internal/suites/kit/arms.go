@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -57,6 +56,7 @@ type Arm struct {
 	Settings *study.Model   // of the model; nil for arms without one
 	Pipeline *eval.Pipeline // nil for arms without one
 	Target   string         // of the pipeline, as written in the study
+	answers  string         // hash of the answers of outputs: a request names which it was answered from
 }
 
 func (a *Arm) shared() *Arm { return a }
@@ -234,12 +234,13 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	content := way.Value
 	if way.Key == kindOutputs {
 		a.Pipeline.Target = p.Resolve(way.Value)
-		answers, err := os.ReadFile(a.Pipeline.Target)
+		hash, err := hashFile(a.Pipeline.Target)
 		if err != nil {
 			p.Fault(p.Key(i)+"."+kindOutputs, "reading answers: %v", err)
 			return Arm{}, false
 		}
-		content = eval.HashOf(answers).String()
+		content = hash.String()
+		a.answers = content
 	}
 	if err := p.program(a.Pipeline, o); err != nil {
 		p.Fault(p.Key(i), "%v", err)

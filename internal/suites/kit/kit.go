@@ -36,6 +36,9 @@ type Suite struct {
 	// Explain is nil for suites whose gold is annotated, not computed.
 	Explain *Explain
 
+	// Files compares files of the suite's results; nil for suites without such files.
+	Files *Files
+
 	Shortcuts []Shortcut
 	Commands  []Command
 	Exports   []Export
