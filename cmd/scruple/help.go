@@ -48,6 +48,10 @@ func (a *app) steps() []step {
 			{compareVerb(a), []string{"scruple compare mine/study.yaml --metric composite"}},
 			{explainVerb(a), []string{"scruple explain shop/study.yaml R01", "scruple explain shop/study.yaml R01 i01"}},
 		}},
+		{"Let people judge", []example{
+			{annotateVerb(a), []string{"scruple annotate mine/study.yaml --as anna", "scruple annotate mine/study.yaml --agreement"}},
+			{ledgerVerb(a), []string{"scruple ledger show mine/study.yaml", "scruple ledger verify mine/study.yaml"}},
+		}},
 		{"Decide", []example{
 			{gateVerb(a), []string{"scruple gate mine/study.yaml", "scruple gate mine/study.yaml --format junit --out gate.xml"}},
 		}},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -29,12 +30,24 @@ func TestExamplesRun(t *testing.T) {
 				t.Errorf("%q is no example of %s", line, c.Name())
 				continue
 			}
-			var out, errs bytes.Buffer
-			if code := execute(t.Context(), args[1:], strings.NewReader(""), &out, &errs, func(string) string { return "" }); code != exitOK {
+			var errs bytes.Buffer
+			ctx, cancel := context.WithCancel(t.Context())
+			if code := execute(ctx, args[1:], strings.NewReader(""), untilServing(cancel), &errs, func(string) string { return "" }); code != exitOK {
 				t.Errorf("%s: exit code %d\n%s", line, code, errs.String())
 			}
+			cancel()
 		}
 	}
+}
+
+// untilServing ends a verb that serves pages when it says how to end it.
+type untilServing context.CancelFunc
+
+func (end untilServing) Write(p []byte) (int, error) {
+	if bytes.Contains(p, []byte("Ctrl-C")) {
+		end()
+	}
+	return len(p), nil
 }
 
 // Help lists the verbs in the order of work.

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -47,8 +48,17 @@ type source struct {
 	run       string   // id; "" if the argument is a study file
 }
 
+// load loads the study. It refuses one whose gold changed after people locked it.
 func (s source) load() (*experiment.Experiment, error) {
-	return experiment.Load(s.path, s.overrides, experimentEnv())
+	x, err := experiment.Load(s.path, s.overrides, experimentEnv())
+	if err != nil || s.store == "" {
+		return x, err
+	}
+	if err := annotationsOf(x, s).CheckLocks(); err != nil {
+		x.Close()
+		return nil, exit(exitNotAllowed, err)
+	}
+	return x, nil
 }
 
 // find finds the run by its id, or the newest run of the study.
@@ -102,6 +112,16 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
 		}
 		return nil, nil, err
+	}
+	path := run.StudyPath
+	if from.run == "" {
+		path = from.path
+	}
+	if _, err := os.Stat(path); err == nil { // the study was not moved away
+		if err := annotate.Of(path, run.Study, from.store, time.Now).CheckLocks(); err != nil {
+			db.Close()
+			return nil, nil, exit(exitNotAllowed, err)
+		}
 	}
 	return db, run, nil
 }

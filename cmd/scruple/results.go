@@ -30,6 +30,9 @@ func samplesPerArm(arms int) int {
 // conclude scores and analyses a run from its stored answers, writes the report
 // files and prints the answer in brief. arg is the study or run that the command names.
 func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string) (experiment.Result, error) {
+	if err := a.addPeople(ctx, db, r); err != nil {
+		return experiment.Result{}, err
+	}
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
 	if err != nil {
 		return result, err

@@ -46,10 +46,12 @@ type Sources struct {
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
-	Show   func(eval.Trial) (eval.Exhibit, error)
-	Asked  *Asked
-	Cases  iter.Seq2[eval.Case, error]
-	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
+	Show  func(eval.Trial) (eval.Exhibit, error)
+	Asked *Asked
+	// Ratings are those of a judge that people measured; nil: none.
+	Ratings *Ratings
+	Cases   iter.Seq2[eval.Case, error]
+	Report  func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
 }
 
 // Analyse computes the analysis of the collected scores.
@@ -83,6 +85,12 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 		a.Judges = []Judge{j}
+	}
+	if from.Ratings != nil {
+		var err error
+		if a.JudgeAndPeople, err = judgeAndPeople(from.Ratings, level); err != nil {
+			return nil, err
+		}
 	}
 	if from.Report != nil {
 		blocks, err := from.Report(results{a, from.Cases})

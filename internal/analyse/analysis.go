@@ -30,6 +30,8 @@ type Analysis struct {
 	Comparisons []Comparison `json:"comparisons"`
 	Models      []Model      `json:"models,omitempty"` // of method mixed_effects
 	Judges      []Judge      `json:"judges,omitempty"`
+	// JudgeAndPeople is nil if people did not judge what a judge judged.
+	JudgeAndPeople *JudgeAndPeople `json:"judge_and_people,omitempty"`
 	// Calibration is the usage of the arms that answer from gold to measure the judges,
 	// null without any; Total is that of all calls.
 	Calibration *Usage        `json:"calibration,omitempty"`

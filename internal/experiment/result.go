@@ -49,6 +49,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if from.Asked, err = r.askedOf(ctx); err != nil {
 		return Result{}, err
 	}
+	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
+		return Result{}, err
+	}
 	q := r.asked(progress)
 	if err := r.remember(ctx, &q); err != nil {
 		return Result{}, err

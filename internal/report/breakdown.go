@@ -19,6 +19,9 @@ func (b *builder) breakdown() section {
 	if len(b.a.Judges) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.judges()})
 	}
+	if j := b.a.JudgeAndPeople; j != nil {
+		s.Blocks = append(s.Blocks, block{Table: b.judgeAndPeople(j)}, block{Table: judgeErrors(j)}, block{Table: b.correctedRates(j)})
+	}
 	for _, t := range b.a.Tables {
 		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
 	}

@@ -28,6 +28,8 @@ type Study struct {
 	// Assume does not affect a run: plan computes the power of the rules from it.
 	Assume []Assumption `json:"assume,omitempty" jsonschema:"description=True scores under which plan computes how often each rule would be met"`
 	Output Output       `json:"output,omitempty"`
+	// Annotation does not affect a run: people answer these tasks.
+	Annotation []Task `json:"annotation,omitempty" jsonschema:"description=Tasks for people: scruple annotate"`
 }
 
 // Any is a study in the type of its suite: a pointer to a struct that embeds

@@ -16,6 +16,7 @@ func (f *File) validate(s *Study) error {
 	v.comparisons(s.Comparisons)
 	v.conditions(s.Decide.Require)
 	v.outcomes(s.Decide.Outcomes)
+	v.tasks(s.Annotation)
 	return v.errs.Err()
 }
 

@@ -132,6 +132,12 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 	c := &corpus{}
 	add := func(key, kind, path, name string, count int) {
 		src, err := openSource(kind, path, resolve)
+		if err == nil && s.Documents.Gold != "" {
+			var with *overlay
+			if with, err = overlaid(src, resolve(s.Documents.Gold)); err == nil {
+				src = with
+			}
+		}
 		switch {
 		case err != nil:
 			for _, e := range kit.Unjoin(err) {
@@ -158,6 +164,10 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 			fault("documents.parts", "parts need source: mixed, not source: %s", d.Source)
 		}
 		add("documents", d.Source, d.Path, "", d.Count)
+		return c
+	}
+	if d.Gold != "" {
+		fault("documents.gold", "a file of gold needs source jsonl or directory, not mixed")
 		return c
 	}
 	if len(d.Parts) == 0 {

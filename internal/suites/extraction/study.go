@@ -41,6 +41,7 @@ type Documents struct {
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
 	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
+	Gold   string `json:"gold,omitempty" jsonschema:"description=File of gold that scruple annotate --lock wrote: the study has its documents only\\, with this gold instead of their own"`
 }
 
 // A Part is one source of a mixed one.

@@ -144,3 +144,13 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	}
 	return &calibrated, k, nil
 }
+
+// Ratings returns whether the judge passed each answer that it judged.
+func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
+	for t := range c.Answered() {
+		if pass, missing := verdict(t.Verdicts); missing == "" {
+			list = append(list, eval.Rating{Trial: t.Trial, Yes: pass})
+		}
+	}
+	return list
+}

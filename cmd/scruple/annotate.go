@@ -1,0 +1,296 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"os/user"
+	"regexp"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/serve"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// annotating has the flags of annotate.
+type annotating struct {
+	task       string
+	as         []string
+	adjudicate bool
+	agreement  bool
+	lock       bool
+	declare    string
+	export     string
+	imports    string
+	format     string
+	offsets    string
+	out        string
+	server     serve.Config
+}
+
+func annotateVerb(a *app) *cobra.Command {
+	var f annotating
+	c := verb("annotate STUDY|RUN", "let people answer the tasks of a study in a browser", `
+Prints an address for each person, and serves the pages of the study's tasks (key
+annotation) until Ctrl-C. Pages show what a task shows and nothing else: no arm, gold,
+score, judge or other person. Answers are in annotations/TASK/PERSON.jsonl beside the
+study, on disk before a page says saved. score turns them into verdicts.
+
+Without a server: --agreement compares people with each other and with themselves,
+--lock makes the answers to a task final and writes its gold, --export and --import
+exchange answers with other tools.`, cobra.ExactArgs(1),
+		func(c *cobra.Command, args []string) error { return a.annotate(c.Context(), args[0], &f) })
+	c.Flags().StringVar(&f.task, "task", "", "name of one task (default all)")
+	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
+	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
+	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
+	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/"+annotate.GoldFile("TASK"))
+	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
+	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
+	c.Flags().StringVar(&f.imports, "import", "", "read answers of one person to --task from a file")
+	c.Flags().StringVar(&f.offsets, "offsets", annotate.CodePoints, "what offsets of --export and --import count: "+strings.Join(annotate.Offsets(), " | "))
+	c.Flags().StringVar(&f.out, "out", "", "file to write (default: standard output)")
+	c.Flags().StringVar(&f.format, "format", "jsonl", "with --import: the format of the file")
+	servingFlags(c, &f.server)
+	return c
+}
+
+// annotationsOf is where the annotations of a study are.
+func annotationsOf(x *experiment.Experiment, from source) annotate.Place {
+	return annotate.At(x.File, x.Study, from.store, time.Now)
+}
+
+func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
+	x, from, err := a.loadFor(ctx, arg)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	tasks, err := f.tasks(x)
+	if err != nil {
+		return err
+	}
+	place := annotationsOf(x, from)
+	subjects, closeStore, err := a.subjects(ctx, arg, x)
+	if err != nil {
+		return err
+	}
+	defer closeStore()
+	switch {
+	case f.agreement:
+		return a.agreement(place, tasks)
+	case f.lock:
+		return a.lockTask(x, place, tasks, subjects, f)
+	}
+	switch {
+	case f.export != "":
+		return a.exportAnnotations(place, tasks, subjects, f)
+	case f.imports != "":
+		return a.importAnnotations(place, tasks, subjects, f)
+	}
+	people, err := f.people(a)
+	if err != nil {
+		return err
+	}
+	s, err := annotate.Open(place, tasks, subjects, version(), f.adjudicate)
+	if err != nil {
+		return err
+	}
+	f.server.Holders, f.server.Writes, f.server.Errors = people, true, a.err
+	web, err := serve.Open(f.server)
+	if err != nil {
+		return errors.Join(err, s.Close())
+	}
+	for _, p := range people {
+		a.say("%s: %s", p, web.URL(p))
+	}
+	a.say("Answers are saved as they are given. Ctrl-C ends the session.")
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
+}
+
+// tasks returns the tasks of the study that are meant.
+func (f *annotating) tasks(x *experiment.Experiment) ([]study.Task, error) {
+	all := x.Study.Annotation
+	if len(all) == 0 {
+		return nil, x.File.Errorf("", "the study has no tasks for people: add annotation:, such as\n  annotation:\n    - {name: gold, kind: gold, draw: 10}")
+	}
+	one := f.lock || f.export != "" || f.imports != ""
+	if f.task == "" && (!one || len(all) == 1) {
+		return all, nil
+	}
+	var names []string
+	for _, t := range all {
+		if t.Name == f.task {
+			return []study.Task{t}, nil
+		}
+		names = append(names, t.Name)
+	}
+	if f.task == "" {
+		return nil, fmt.Errorf("name one task with --task: %s", strings.Join(names, ", "))
+	}
+	return nil, fmt.Errorf("--task %s: the tasks of the study are %s", f.task, strings.Join(names, ", "))
+}
+
+var notInName = regexp.MustCompile(`[^a-z0-9]+`)
+
+func (f *annotating) people(a *app) ([]string, error) {
+	if len(f.as) > 0 {
+		for _, name := range f.as {
+			if err := annotate.CheckPerson(name); err != nil {
+				return nil, fmt.Errorf("--as: %w", err)
+			}
+		}
+		return f.as, nil
+	}
+	name := a.getenv("USER")
+	if u, err := user.Current(); name == "" && err == nil {
+		name = u.Username
+	}
+	name = strings.Trim(notInName.ReplaceAllString(strings.ToLower(name), "-"), "-")
+	if err := annotate.CheckPerson(name); err != nil {
+		return nil, errors.New("say who answers with --as NAME")
+	}
+	return []string{name}, nil
+}
+
+// subjects returns what people can judge, with the answers of the run if there is one.
+func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment) (*experiment.Subjects, func() error, error) {
+	db, found, err := a.findRun(ctx, arg)
+	if errors.Is(err, store.ErrNotFound) {
+		return x.Subjects(ctx), func() error { return nil }, nil
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	r, err := x.Attach(ctx, db, found)
+	if err != nil {
+		// The answers do not belong to the study as it is; items can be judged.
+		a.warn("warning: answers of run %s cannot be judged: %v", found.ID, err)
+		return x.Subjects(ctx), db.Close, nil
+	}
+	return r.Subjects(ctx), db.Close, nil
+}
+
+// addPeople stores what people said of the run as verdicts.
+func (a *app) addPeople(ctx context.Context, db *store.DB, r *experiment.Run) error {
+	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
+	for _, t := range r.Study.Annotation {
+		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
+		if err != nil {
+			return err
+		}
+		var of []store.PersonVerdict
+		for _, v := range list {
+			of = append(of, store.PersonVerdict{Trial: v.Trial, Verdict: v.Verdict})
+		}
+		added, err := r.AddVerdicts(ctx, of)
+		if err != nil {
+			return err
+		}
+		if added > 0 {
+			a.say("task %s: %s of people added", t.Name, text.Plural(added, "verdict", "verdicts"))
+		}
+		if stale > 0 {
+			a.warn("warning: task %s: %s not used: the study shows something else now", t.Name, text.Plural(stale, "answer is", "answers are"))
+		}
+	}
+	return nil
+}
+
+func (a *app) agreement(place annotate.Place, tasks []study.Task) error {
+	var all []annotate.Agreement
+	for _, t := range tasks {
+		r, err := place.Result(t)
+		if err != nil {
+			if len(tasks) > 1 {
+				a.warn("%v", err)
+				continue
+			}
+			return err
+		}
+		list, err := r.Agreements()
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 {
+			a.warn("task %s: no subject has two answers", t.Name)
+		}
+		all = append(all, list...)
+	}
+	if a.json {
+		return printJSON(a.out, all)
+	}
+	for _, g := range all {
+		fmt.Fprintln(a.out, report.PlainLines(g.String()))
+	}
+	return nil
+}
+
+func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+	people, err := f.people(a)
+	if err != nil {
+		return err
+	}
+	r, err := place.Result(tasks[0])
+	if err != nil {
+		return err
+	}
+	gold, err := r.Gold(subjects)
+	if err != nil {
+		return err
+	}
+	l, err := place.Lock(r, gold, people[0], f.declare)
+	if err != nil {
+		return exit(exitNotAllowed, err)
+	}
+	if a.json {
+		return printJSON(a.out, l)
+	}
+	a.say("locked %s: annotations/%s\nMD5     %s\nSHA-256 %s", text.Plural(l.Subjects, "answer", "answers"), l.File, l.MD5, l.SHA256)
+	if r.Task.Kind == "gold" && x.Suite.Name == "extraction" {
+		a.say("score against it: scruple run %s -o documents.gold=annotations/%s", quoted(x.File.Path), l.File)
+	}
+	return nil
+}
+
+func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+	data, err := place.Export(tasks[0], subjects, f.export, f.offsets)
+	if err != nil {
+		return err
+	}
+	if f.out != "" {
+		return writeFile(f.out, data)
+	}
+	_, err = a.out.Write(data)
+	return err
+}
+
+func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
+	people, err := f.people(a)
+	if err != nil {
+		return err
+	}
+	data, err := os.ReadFile(f.imports)
+	if err != nil {
+		return fmt.Errorf("reading answers: %w", err)
+	}
+	n, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
+	if err != nil {
+		return err
+	}
+	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), people[0], tasks[0].Name)
+	return nil
+}

@@ -1,0 +1,320 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+
+	"github.com/scruple-eval/scruple/internal/ledger"
+)
+
+// A person is someone at a keyboard in front of a browser.
+type person struct {
+	t          *testing.T
+	ctx        context.Context
+	mu         sync.Mutex
+	complaints []string
+}
+
+func newPerson(t *testing.T, base string) *person {
+	p := &person{t: t, ctx: browserTab(t)}
+	must(t, chromedp.Listen(p.ctx, func(e any) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		switch e := e.(type) {
+		case *log.EventEntryAdded:
+			p.complaints = append(p.complaints, e.Entry.Text+" "+e.Entry.URL)
+		case *runtime.EventExceptionThrown:
+			p.complaints = append(p.complaints, e.ExceptionDetails.Text)
+		case *network.EventRequestWillBeSent:
+			if !strings.HasPrefix(e.Request.URL, base) {
+				p.complaints = append(p.complaints, "request of "+e.Request.URL)
+			}
+		}
+	}))
+	_, err := chromedp.Call(p.ctx, network.Enable, network.EnableParams{})
+	must(t, err)
+	_, err = chromedp.Call(p.ctx, log.Enable, cdp.Empty{})
+	must(t, err)
+	return p
+}
+
+func (p *person) open(url string) {
+	p.t.Helper()
+	must(p.t, chromedp.Do(p.ctx, chromedp.Navigate(url)))
+}
+
+// keys presses keys; Ctrl+Enter submits.
+func (p *person) keys(text string) {
+	p.t.Helper()
+	must(p.t, chromedp.Do(p.ctx, chromedp.KeyEvent(text)))
+}
+
+// press presses a key whose page takes it as a command: the protocol would type its
+// character all the same.
+func (p *person) press(key rune) {
+	p.t.Helper()
+	for _, k := range kb.Encode(key) {
+		if k.Type != kb.KeyChar {
+			_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, *k)
+			must(p.t, err)
+		}
+	}
+}
+
+func (p *person) submit() {
+	p.t.Helper()
+	must(p.t, chromedp.Do(p.ctx, chromedp.KeyEvent(kb.Enter, chromedp.KeyModifiers(chromedp.ModifierCtrl))))
+}
+
+func is[T any](p *person, expression string) T {
+	p.t.Helper()
+	v, err := chromedp.Run(p.ctx, chromedp.Evaluate[T](expression))
+	must(p.t, err)
+	return v
+}
+
+// until waits until a condition holds in the page, through loads of other pages.
+func (p *person) until(condition string) {
+	p.t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if ok, err := chromedp.Run(p.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && ok {
+			return
+		}
+	}
+	p.t.Fatalf("%s never came; the page says %q", condition, is[string](p, "document.body.innerText.slice(0, 500)"))
+}
+
+func (p *person) heading() string {
+	p.until("document.querySelector('h1') && document.activeElement === document.querySelector('#heading') || document.querySelector('#continue') || document.querySelector('main.narrow')")
+	return is[string](p, "document.querySelector('h1').textContent")
+}
+
+func (p *person) content() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.complaints) > 0 {
+		p.t.Errorf("the browser complains: %q", p.complaints)
+	}
+	return len(p.complaints) == 0
+}
+
+// A session of twenty by keyboard alone, with a reload in the middle, in both colour
+// schemes and on a phone.
+func TestAnnotationByKeyboard(t *testing.T) {
+	dir, study := contracts(t)
+	ok(t, "run", study)
+	edit(t, study, "    again: {count: 15}\n", "")
+	urls, end := startServer(t, "annotate", study, "--as", "anna")
+	p := newPerson(t, urls["anna"])
+	p.open(urls["anna"] + "t/claims/")
+	for i := range 20 {
+		if h := p.heading(); !strings.Contains(h, fmt.Sprintf(": %d of 60", i+1)) {
+			t.Fatalf("page %d is %q", i+1, h)
+		}
+		if i == 10 { // a reload loses nothing
+			p.keys("2")
+			p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+			must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+			p.until("document.querySelector('input:checked')?.value === 'not grounded'")
+		}
+		if n := is[int](p, "document.querySelectorAll('#answer input:checked').length"); i != 10 && n != 0 {
+			t.Fatalf("page %d: an answer is filled in", i+1)
+		}
+		p.keys("1")
+		p.until("document.querySelector('input:checked')?.value === 'grounded'")
+		before := is[string](p, "location.href")
+		p.submit()
+		p.until(fmt.Sprintf("location.href !== %q && document.querySelector('h1')", before))
+	}
+	if h := p.heading(); h != "Time for a break" {
+		t.Errorf("after twenty answers the page is %q", h)
+	}
+
+	// Gold with a quote that is found and marked by keys.
+	p.open(urls["anna"] + "t/fields/")
+	p.heading()
+	p.keys("1")
+	p.until("!document.querySelector('[data-name=quote]').hidden")
+	word := is[string](p, `document.querySelector('.page').textContent.match(/[A-Za-z]{6,}/)[0]`)
+	p.press('w')
+	p.keys(word)
+	p.keys(kb.Escape)
+	p.press('/')
+	p.keys(word)
+	p.keys(kb.Enter)
+	p.until("document.querySelector('#found').textContent.startsWith('found')")
+	p.keys(kb.Escape)
+	p.press('t')
+	p.keys(kb.Enter)
+	p.until("document.querySelectorAll('.spans li').length === 1")
+	p.submit()
+	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 70')")
+
+	for _, scheme := range []string{"light", "dark"} {
+		_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
+		must(t, err)
+		for _, width := range []int64{1280, 390, 320} {
+			must(t, chromedp.Do(p.ctx, chromedp.EmulateViewport(width, 844)))
+			for _, page := range []string{"", "t/fields/", "t/claims/"} {
+				p.open(urls["anna"] + page)
+				if is[bool](p, "document.documentElement.scrollWidth > window.innerWidth + 1") {
+					t.Errorf("%q is wider than %d px", page, width)
+				}
+				shot(t, p, fmt.Sprintf("annotate-%s-%d-%s.png", scheme, width, strings.Trim(strings.ReplaceAll(page, "/", "-"), "-")))
+			}
+		}
+	}
+	unnamed := is[[]string](p, `[...document.querySelectorAll('button, input, textarea, select, a, [tabindex="0"]')].filter(e =>
+		!(e.getAttribute('aria-label') || e.labels?.length || e.textContent.trim())).map(e => e.outerHTML)`)
+	if len(unnamed) > 0 {
+		t.Errorf("without a name: %q", unnamed)
+	}
+	p.content()
+	end()
+	submitted := submissions(t, filepath.Join(dir, "annotations", "claims", "anna.jsonl"))
+	if len(submitted) != 20 {
+		t.Errorf("%d answers are stored, want 20", len(submitted))
+	}
+}
+
+// shot writes a screenshot to the folder SCRUPLE_SHOTS, to be looked at.
+func shot(t *testing.T, p *person, name string) {
+	dir := os.Getenv("SCRUPLE_SHOTS")
+	if dir == "" {
+		return
+	}
+	data, err := chromedp.Run(p.ctx, chromedp.FullScreenshot(100))
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
+}
+
+// submissions returns the ids of the answers in a person's file.
+func submissions(t *testing.T, file string) (ids []string) {
+	t.Helper()
+	entries, err := ledger.Read(file)
+	must(t, err)
+	for _, e := range entries {
+		var data struct {
+			ID string `json:"id"`
+		}
+		must(t, json.Unmarshal(e.Data, &data))
+		if e.Kind == "submit" {
+			ids = append(ids, data.ID)
+		}
+	}
+	return ids
+}
+
+// Without the server the page says that nothing is saved, and sends the answer when it
+// is back: it is stored once.
+func TestAnnotationWithoutANetwork(t *testing.T) {
+	dir, study := contracts(t)
+	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
+	p := newPerson(t, urls["anna"])
+	p.open(urls["anna"] + "t/fields/")
+	p.heading()
+	offline := func(off bool) {
+		_, err := chromedp.Call(p.ctx, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: off, DownloadThroughput: -1, UploadThroughput: -1})
+		must(t, err)
+		var rules []*network.Conditions
+		if off {
+			rules = []*network.Conditions{{Offline: true, DownloadThroughput: -1, UploadThroughput: -1}}
+		}
+		_, err = chromedp.Call(p.ctx, network.EmulateNetworkConditionsByRule, network.EmulateNetworkConditionsByRuleParams{MatchedNetworkConditions: rules})
+		must(t, err)
+	}
+	offline(true)
+	p.keys("2")
+	p.submit()
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	file := filepath.Join(dir, "annotations", "fields", "anna.jsonl")
+	if n := len(submissions(t, file)); n != 0 {
+		t.Fatalf("%d answers are stored", n)
+	}
+	offline(false)
+	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 70')")
+	end()
+	if n := len(submissions(t, file)); n != 1 {
+		t.Errorf("%d answers are stored, want 1", n)
+	}
+}
+
+// Passages that are selected in the page are passages of the text, whatever
+// characters it has.
+func TestPassagesInABrowser(t *testing.T) {
+	dir, study := contracts(t)
+	const text = "\nfirst\r\nsecond\rthird \u0000 nul \U0001F600\U0001F468\u200d\U0001F469 e\u0301 \u05d0\u05d1\u05d2 \u202eright to left\u202c <b>&amp;</b>\t\u0007 the end"
+	data, err := json.Marshal(map[string]any{"document_id": "odd", "schema": "cuad", "text": text,
+		"ground_truth": []any{map[string]any{"field": "document_name", "exists_in_document": false}}})
+	must(t, err)
+	must(t, os.WriteFile(filepath.Join(dir, "data", "odd.jsonl"), append(data, '\n'), 0o600))
+	edit(t, study, "data/contracts.jsonl", "data/odd.jsonl")
+	edit(t, study, "annotation:\n", "annotation:\n  - name: odd\n    of: item\n    show: [pages]\n    ask:\n      - {name: parts, type: span}\n")
+	edit(t, study, "    draw: 10\n", "")
+	urls, end := startServer(t, "annotate", study, "--task", "odd", "--as", "anna")
+	p := newPerson(t, urls["anna"])
+	p.open(urls["anna"] + "t/odd/")
+	p.heading()
+	marked := is[int](p, `(() => {
+		const page = document.querySelector('.page'), node = page.firstChild, text = node.nodeValue;
+		const at = [0]; // borders of characters
+		for (const c of text) at.push(at.at(-1) + c.length);
+		let n = 0;
+		for (let i = 0; i < at.length - 1; i += 3) {
+			for (const j of [i + 1, Math.min(i + 5, at.length - 1), at.length - 1]) {
+				getSelection().setBaseAndExtent(node, at[j], node, at[i]);
+				document.querySelector('.mark').click();
+				n++;
+			}
+		}
+		return n;
+	})()`)
+	if n := is[int](p, "document.querySelectorAll('.spans li').length"); n != marked || n < 30 {
+		t.Fatalf("%d passages are marked of %d", n, marked)
+	}
+	p.submit()
+	p.until("document.querySelector('h1')?.textContent === 'Done'")
+	p.content()
+	end()
+	entries, err := ledger.Read(filepath.Join(dir, "annotations", "odd", "anna.jsonl"))
+	must(t, err)
+	runes := []rune(text)
+	for _, e := range entries {
+		if e.Kind != "submit" {
+			continue
+		}
+		var data struct {
+			Answer struct {
+				Parts []struct {
+					Start, End int
+					Text       string
+				}
+			}
+		}
+		must(t, json.Unmarshal(e.Data, &data))
+		if len(data.Answer.Parts) != marked {
+			t.Errorf("%d passages are stored of %d", len(data.Answer.Parts), marked)
+		}
+		for _, s := range data.Answer.Parts {
+			if want := string(runes[s.Start:s.End]); s.Text != want {
+				t.Errorf("%d to %d is %q, want %q", s.Start, s.End, s.Text, want)
+			}
+		}
+	}
+}

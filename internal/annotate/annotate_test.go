@@ -1,0 +1,293 @@
+package annotate
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// corpus is a source of items, and of answers of two arms.
+type corpus struct{ items int }
+
+func (c corpus) Items() (list []eval.Item) {
+	for i := range c.items {
+		list = append(list, eval.Item{ID: fmt.Sprintf("i%02d", i)})
+	}
+	return list
+}
+
+func (c corpus) Units(string) ([]string, error) { return []string{"u1", "u2"}, nil }
+
+func (c corpus) Trials() (list []eval.Trial, err error) {
+	for _, it := range c.Items() {
+		for _, arm := range []string{"secret-arm", "other-arm"} {
+			list = append(list, eval.Trial{Item: it.ID, Arm: arm, Replicate: 1})
+		}
+	}
+	return list, nil
+}
+
+func (c corpus) Show(t eval.Trial) (eval.Exhibit, error) {
+	x := eval.Exhibit{Item: t.Item, Arm: t.Arm, Title: "title of " + t.Arm, Lead: "question " + t.Item,
+		Facts: []eval.Level{{Name: "gold", Value: "GOLD"}}, Expected: "GOLD", Table: &eval.Table{Title: "GOLD"},
+		Pages: []eval.ExhibitPage{{Number: 1, Text: "text of " + t.Item, Marks: []eval.Mark{{Start: 0, End: 4, Kind: "gold", Label: "GOLD"}}}}}
+	if t.Arm != "" {
+		x.Raw = "answer " + map[bool]string{true: "one", false: "two"}[t.Arm == "secret-arm"]
+		x.Steps = []eval.ExhibitStep{{Name: "judge", Text: "JUDGED"}}
+	}
+	for _, u := range []string{"u1", "u2"} {
+		x.Rows = append(x.Rows, eval.ExhibitRow{Unit: u, Gold: "GOLD", Answer: x.Raw, Quote: "quote", Note: "NOTE", Scores: []eval.Score{{Metric: "SCORE"}}})
+	}
+	return x, nil
+}
+
+func (c corpus) Gold(string, []eval.UnitGold) ([]byte, error) { return []byte("{}"), nil }
+
+// Whatever a task shows of whatever subject, nothing of arm, gold, scores or judge is
+// sent.
+func TestNothingElseIsShown(t *testing.T) {
+	for _, task := range []study.Task{
+		{Name: "t", Kind: "label", Labels: []string{"a", "b"}},
+		{Name: "t", Kind: "gold"},
+		{Name: "t", Kind: "claim", Arms: []string{"secret-arm"}},
+		{Name: "t", Kind: "codes", Labels: []string{"a", "b"}},
+		{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}},
+		{Name: "t", Kind: "spans", Labels: []string{"a", "b"}},
+		{Name: "t", Of: "trial", Show: []string{"lead", "pages", "answer", "quote", "raw"}, Ask: []study.Question{{Name: "q", Type: "text"}}},
+	} {
+		groups, err := candidates(task.Full(), corpus{3})
+		if err != nil || len(groups) == 0 {
+			t.Fatal(task.Kind, groups, err)
+		}
+		for _, s := range groups[0] {
+			for _, swapped := range []bool{false, true} {
+				shown, err := show(task.Full(), corpus{3}, s, swapped)
+				if err != nil {
+					t.Fatal(err)
+				}
+				data, _ := json.Marshal(shown)
+				for _, word := range []string{"arm", "GOLD", "JUDGED", "SCORE", "NOTE", "title of"} {
+					if strings.Contains(string(data), word) {
+						t.Errorf("%s shows %q: %s", task.Kind, word, data)
+					}
+				}
+			}
+		}
+	}
+}
+
+func at(t *testing.T, clock *time.Time) Place {
+	dir := t.TempDir()
+	return Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Seed: 7, Now: func() time.Time { return *clock }}
+}
+
+var label = study.Task{Name: "t", Ask: []study.Question{{Name: "q", Type: "choice", Options: []string{"yes", "no"}}}, Of: "item", Show: []string{"lead"},
+	Again: study.Again{Count: 2, After: 4}}
+
+func (d *desk) say(t *testing.T, option string) error {
+	t.Helper()
+	k, place, ok, wait := d.next()
+	if !ok {
+		t.Fatalf("nothing to answer until %v", wait)
+	}
+	data, _ := json.Marshal(option)
+	_, err := d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Answer: Answer{"q": data}})
+	return err
+}
+
+func open(t *testing.T, p Place, task study.Task, person string) *desk {
+	t.Helper()
+	q, err := p.queue(task.Full(), corpus{6})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := p.open(task.Full(), q, person, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.log.Close() })
+	return d
+}
+
+// The second round opens after the gap, has the drawn number of subjects of the first
+// answers, and own answers to these cannot be seen before it is over.
+func TestSecondRound(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), label, "anna")
+	for range 6 {
+		clock = clock.Add(time.Minute)
+		if err := d.say(t, "yes"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, _, ok, wait := d.next()
+	if ok || wait.Before(clock.Add(20*time.Hour)) {
+		t.Fatalf("%v until %v", ok, wait)
+	}
+	again := d.order(passAgain)
+	first, _ := d.firsts()
+	if len(again) != 2 {
+		t.Fatalf("%d subjects, want 2", len(again))
+	}
+	for _, s := range again {
+		if d.mayReview(slot{s, passFirst}) {
+			t.Error("the first answer can be seen")
+		}
+		found := false
+		for _, f := range first[:4] {
+			found = found || f == s
+		}
+		if !found {
+			t.Errorf("%v is not one of the first four", s)
+		}
+	}
+	clock = clock.Add(25 * time.Hour)
+	for range 2 {
+		if err := d.say(t, "no"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, _, ok, wait := d.next(); ok || !wait.IsZero() {
+		t.Error("the task has no end")
+	}
+}
+
+// A clock that was set back is told, and nothing is written.
+func TestClockSetBack(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	d := open(t, at(t, &clock), label, "anna")
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	clock = clock.Add(-time.Hour)
+	before := d.log.Head()
+	var refused *refusal
+	if err := d.say(t, "yes"); !errors.As(err, &refused) || !strings.Contains(err.Error(), "set the clock") {
+		t.Error(err)
+	}
+	if d.log.Head() != before {
+		t.Error("something was written")
+	}
+}
+
+// Each person has an order of their own, which is the same at every start; the second
+// person answers the drawn share.
+func TestOrders(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	share := 0.5
+	task := label
+	task.Double = &share
+	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	a, b := fmt.Sprint(anna.order(passFirst)), fmt.Sprint(ben.order(passFirst))
+	if len(anna.order(passFirst)) != 6 || len(ben.order(passFirst)) != 3 {
+		t.Errorf("%s and %s", a, b)
+	}
+	anna.log.Close()
+	if again := fmt.Sprint(open(t, p, task, "anna").order(passFirst)); again != a {
+		t.Errorf("%s, then %s", a, again)
+	}
+}
+
+// A queue that was edited is refused, and so is a ledger that is gone.
+func TestQueueIsRecorded(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	open(t, p, label, "anna")
+	path := p.queuePath("t")
+	data, _ := os.ReadFile(path)
+	os.WriteFile(path, []byte(strings.Replace(string(data), "i01", "i77", 1)), 0o600)
+	if _, err := p.readQueue(label.Full()); err == nil || !strings.Contains(err.Error(), "not the file that the ledger recorded") {
+		t.Error(err)
+	}
+	os.WriteFile(path, data, 0o600)
+	os.Remove(p.Ledger)
+	os.Remove(p.Ledger + ".head")
+	if _, err := p.readQueue(label.Full()); err == nil || !strings.Contains(err.Error(), "restore the ledger") {
+		t.Error(err)
+	}
+}
+
+// Any selection of the visible text is the same passage of the text.
+func TestAnySelection(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.StringMatching(`(?s)[\x00-\x1f\x{7f}-\x{9f}\x{202a}-\x{202e}a-z\x{1F600}-\x{1F610}\x{300}-\x{310}\x{5d0}-\x{5d9} ]{1,40}`).Draw(t, "text")
+		runes := []rune(visible(text))
+		if utf8.RuneCountInString(text) != len(runes) {
+			t.Fatalf("%d characters are shown for %d", len(runes), utf8.RuneCountInString(text))
+		}
+		i := rapid.IntRange(0, len(runes)-1).Draw(t, "i")
+		j := rapid.IntRange(i+1, len(runes)).Draw(t, "j")
+		q := study.Question{Name: "q", Type: "span"}
+		shown := Shown{Pages: []Page{{1, text}}, Ask: []study.Question{q}}
+		data, _ := json.Marshal([]Span{{Page: 1, Start: i, End: j, Text: string(runes[i:j])}})
+		a := Answer{"q": data}
+		if err := a.check(shown, false); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := a.exact(shown).Spans("q")[0].Text, string([]rune(text)[i:j]); got != want {
+			t.Fatalf("%q, want %q", got, want)
+		}
+		wrong, _ := json.Marshal([]Span{{Page: 1, Start: i, End: j, Text: string(runes[i:j]) + "x"}})
+		if (Answer{"q": wrong}).check(shown, false) == nil {
+			t.Fatal("a passage with another text was accepted")
+		}
+	})
+}
+
+// The numbers of a table of two raters: Cohen's kappa and Scott's pi of the example
+// 20, 5, 10, 15 of Wikipedia's article on Cohen's kappa (0.4), pi by hand
+// (0.7 - 0.505)/(1 - 0.505).
+func TestAgreementNumbers(t *testing.T) {
+	var a, b []string
+	for cell, n := range map[string]int{"yy": 20, "yn": 5, "ny": 10, "nn": 15} {
+		for range n {
+			a, b = append(a, cell[:1]), append(b, cell[1:])
+		}
+	}
+	g := Agreement{Labels: []string{"y", "n"}}
+	if err := g.compute(a, b); err != nil {
+		t.Fatal(err)
+	}
+	if k, pi := g.Cohen.Kappa, g.Intraclass.Kappa; k < 0.3999999 || k > 0.4000001 || pi < 0.3939393 || pi > 0.3939394 {
+		t.Errorf("kappa %v, pi %v", k, pi)
+	}
+	if g.Same != 35 || g.Table[0][1] != 5 || g.Table[1][0] != 10 || g.ByLabel[0].Share != 40.0/55 {
+		t.Errorf("%+v", g)
+	}
+	same := Agreement{Labels: []string{"y", "n"}}
+	if err := same.compute([]string{"y", "y"}, []string{"y", "y"}); err != nil || !strings.Contains(same.String(), "kappa is undefined") || same.AC1.AC1 != 1 {
+		t.Error(err, same.String())
+	}
+	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
+		t.Errorf("%s, %v", data, err)
+	}
+}
+
+func FuzzAnswer(f *testing.F) {
+	f.Add([]byte(`{"q":"yes","s":[{"page":1,"start":0,"end":1,"text":"a"}],"n":1,"m":["x"]}`))
+	shown := Shown{Pages: []Page{{1, "abc"}}, Ask: []study.Question{{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "s", Type: "span", Optional: true},
+		{Name: "n", Type: "number", Optional: true}, {Name: "m", Type: "several", Options: []string{"x", "y"}, Optional: true}}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var a Answer
+		if json.Unmarshal(data, &a) != nil || a.check(shown, false) != nil {
+			return
+		}
+		a.exact(shown)
+		if a.Text("q") != "yes" && a.Text("q") != "no" {
+			t.Fatalf("%s was accepted", data)
+		}
+	})
+}

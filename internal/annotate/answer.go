@@ -1,0 +1,236 @@
+package annotate
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// An Answer has a value for each question that was answered: text for a choice or
+// text, a list for several, a number, or a list of [Span].
+type Answer map[string]jsontext.Value
+
+// A Span is a marked passage. Start and End count code points of the page.
+type Span struct {
+	Page  int    `json:"page"`
+	Start int    `json:"start"`
+	End   int    `json:"end"`
+	Text  string `json:"text"`
+	Label string `json:"label,omitempty"`
+}
+
+// Text is the answer to a choice or text, or "".
+func (a Answer) Text(name string) (s string) {
+	if json.Unmarshal(a[name], &s) != nil {
+		return ""
+	}
+	return s
+}
+
+// Spans is the answer to a question about passages.
+func (a Answer) Spans(name string) (s []Span) {
+	if json.Unmarshal(a[name], &s) != nil {
+		return nil
+	}
+	return s
+}
+
+// label is the answer to a question as one label, to compare people.
+func (a Answer) label(q study.Question) string {
+	switch q.Type {
+	case "choice", "text":
+		return a.Text(q.Name)
+	case "several":
+		var list []string
+		_ = json.Unmarshal(a[q.Name], &list) // an answer is checked when it is given
+		slices.Sort(list)
+		return strings.Join(list, " + ")
+	}
+	return string(a[q.Name])
+}
+
+// check returns what is wrong with an answer to what was shown. A draft may be
+// incomplete.
+func (a Answer) check(shown Shown, draft bool) error {
+	for name := range a {
+		if !slices.ContainsFunc(shown.Ask, func(q study.Question) bool { return q.Name == name }) {
+			return fmt.Errorf("the task asks no %q", name)
+		}
+	}
+	for _, q := range shown.Ask {
+		value, given := a[q.Name]
+		if !q.Applies(a.Text) {
+			if given && !draft {
+				return fmt.Errorf("%s: is asked only if %s", q.Text, q.When)
+			}
+			continue
+		}
+		if !given {
+			if !q.Optional && !draft {
+				return fmt.Errorf("%s: missing answer", q.Text)
+			}
+			continue
+		}
+		if err := checkValue(q, value, shown, draft); err != nil {
+			return fmt.Errorf("%s: %w", q.Text, err)
+		}
+	}
+	return nil
+}
+
+func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) error {
+	switch q.Type {
+	case "choice":
+		var s string
+		if err := dataset.DecodeStrict(value, &s); err != nil {
+			return err
+		}
+		return checkOption(q, s)
+	case "several":
+		var list []string
+		if err := dataset.DecodeStrict(value, &list); err != nil {
+			return err
+		}
+		for i, s := range list {
+			if slices.Contains(list[:i], s) {
+				return fmt.Errorf("%q is given twice", s)
+			}
+			if err := checkOption(q, s); err != nil {
+				return err
+			}
+		}
+		return checkCount(q, len(list), "option", "options", draft)
+	case "text":
+		var s string
+		if err := dataset.DecodeStrict(value, &s); err != nil {
+			return err
+		}
+		return checkCount(q, utf8.RuneCountInString(strings.TrimSpace(s)), "character", "characters", draft)
+	case "number":
+		var x float64
+		if err := dataset.DecodeStrict(value, &x); err != nil {
+			return err
+		}
+		return checkRange(q, x)
+	}
+	var spans []Span
+	if err := dataset.DecodeStrict(value, &spans); err != nil {
+		return err
+	}
+	for _, s := range spans {
+		if err := s.check(q, shown.Pages); err != nil {
+			return err
+		}
+	}
+	return checkCount(q, len(spans), "passage", "passages", draft)
+}
+
+func checkOption(q study.Question, s string) error {
+	if !slices.Contains(q.Options, s) {
+		return fmt.Errorf("%q is no option: want one of %s", s, strings.Join(q.Options, ", "))
+	}
+	return nil
+}
+
+// checkCount compares a length with the bounds of a question. Without a bound, an
+// answer that is not optional needs one.
+func checkCount(q study.Question, n int, one, many string, draft bool) error {
+	least := 1
+	if q.Min != nil {
+		least = int(*q.Min)
+	}
+	switch {
+	case draft || n == 0 && q.Optional:
+	case n < least:
+		return fmt.Errorf("got %s, want at least %d", text.Plural(n, one, many), least)
+	}
+	if q.Max != nil && n > int(*q.Max) && !draft {
+		return fmt.Errorf("got %s, want at most %d", text.Plural(n, one, many), int(*q.Max))
+	}
+	return nil
+}
+
+func checkRange(q study.Question, x float64) error {
+	switch {
+	case math.IsNaN(x) || math.IsInf(x, 0):
+		return fmt.Errorf("want a number")
+	case q.Min != nil && x < *q.Min:
+		return fmt.Errorf("got %v, want at least %v", x, *q.Min)
+	case q.Max != nil && x > *q.Max:
+		return fmt.Errorf("got %v, want at most %v", x, *q.Max)
+	}
+	return nil
+}
+
+// check compares a passage with its page. The text may be the visible form of the
+// page, which has as many code points.
+func (s *Span) check(q study.Question, pages []Page) error {
+	i := slices.IndexFunc(pages, func(p Page) bool { return p.Number == s.Page })
+	if i < 0 {
+		return fmt.Errorf("there is no page %d", s.Page)
+	}
+	runes := []rune(pages[i].Text)
+	if s.Start < 0 || s.Start >= s.End || s.End > len(runes) {
+		return fmt.Errorf("the passage %d to %d is not in page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
+	}
+	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != visible(slice) {
+		return fmt.Errorf("the passage %d to %d of page %d is %q, not %q", s.Start, s.End, s.Page, slice, s.Text)
+	}
+	switch {
+	case len(q.Options) > 0 && !slices.Contains(q.Options, s.Label):
+		return fmt.Errorf("%q is no label: want one of %s", s.Label, strings.Join(q.Options, ", "))
+	case len(q.Options) == 0 && s.Label != "":
+		return fmt.Errorf("the passages have no labels, got %q", s.Label)
+	}
+	return nil
+}
+
+// exact returns the answer with the text of its passages as the pages have it.
+func (a Answer) exact(shown Shown) Answer {
+	for _, q := range shown.Ask {
+		spans := a.Spans(q.Name)
+		if q.Type != "span" || len(spans) == 0 {
+			continue
+		}
+		for i, s := range spans {
+			for _, p := range shown.Pages {
+				if p.Number == s.Page {
+					spans[i].Text = string([]rune(p.Text)[s.Start:s.End])
+				}
+			}
+		}
+		data, err := json.Marshal(spans)
+		if err != nil {
+			panic("annotate: encoding spans: " + err.Error()) // strings and numbers alone
+		}
+		a[q.Name] = data
+	}
+	return a
+}
+
+// visible replaces characters that a browser drops, changes or obeys with visible
+// ones, one for one, so that offsets in the page are offsets in the text.
+func visible(s string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || r == '\t':
+			return r
+		case r < ' ':
+			return 0x2400 + r
+		case r == 0x7f:
+			return '\u2421'
+		case r >= 0x80 && r < 0xa0, r == '\u200e', r == '\u200f', r == '\u061c', r >= '\u202a' && r <= '\u202e', r >= '\u2066' && r <= '\u2069', r == '\ufeff':
+			return '\u2426'
+		}
+		return r
+	}, s)
+}

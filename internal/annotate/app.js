@@ -1,0 +1,276 @@
+// The pages of annotation: keys, passages, drafts, and sending answers until the
+// server says that they are on disk. Text of the study is only ever read here.
+const $ = (s, in_ = document) => in_.querySelector(s);
+const all = (s, in_ = document) => [...in_.querySelectorAll(s)];
+const form = $('#answer');
+const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, '0')).join('');
+const status = (text, unsaved) => { const s = $('#status'); s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
+
+async function post(to, event) {
+	const response = await fetch(to, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
+	let said = {};
+	try { said = await response.json(); } catch { said = {error: 'the server answered ' + response.status}; }
+	return {ok: response.ok, said};
+}
+
+$('#continue')?.addEventListener('click', async () => {
+	const main = $('main');
+	try {
+		const {ok, said} = await post(main.dataset.event, {id: newID(), task: main.dataset.task, kind: 'break'});
+		if (ok) location.reload(); else status(said.error, true);
+	} catch { status('The server does not answer. Start it again.', true); }
+});
+
+// active counts milliseconds of a visible tab with input in the last minute.
+const opened = performance.now();
+let active = 0, lastInput = opened, lastTick = opened;
+const touch = () => { lastInput = performance.now(); };
+for (const e of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'scroll']) addEventListener(e, touch, {passive: true, capture: true});
+setInterval(() => {
+	const now = performance.now();
+	if (!document.hidden && now - lastInput < 60000) active += now - lastTick;
+	lastTick = now;
+}, 500);
+
+if (form) start();
+
+function start() {
+	const {task, key, shown, kind, event: to, person} = form.dataset;
+	const box = `scruple/${person}/${task}`; // answers that are not confirmed yet
+	const questions = all('.question');
+	const choiceOf = name => $(`.question[data-name="${name}"] input:checked`)?.value ?? '';
+	const pageText = p => p.firstChild?.nodeValue ?? '';
+	const spans = {}; // by question
+	let draftTimer = 0, draftID = '', sending = false, submitID = '';
+
+	function read() {
+		const answer = {};
+		for (const q of questions) {
+			if (q.hidden) continue;
+			const {name, type} = q.dataset;
+			const values = all('input:checked', q).map(i => i.value);
+			if (type === 'choice' && values.length) answer[name] = values[0];
+			if (type === 'several' && values.length) answer[name] = values;
+			if (type === 'text' && $('textarea', q).value.trim()) answer[name] = $('textarea', q).value;
+			if (type === 'number' && $('input', q).value !== '') answer[name] = Number($('input', q).value);
+			if (type === 'span' && spans[name]?.length) answer[name] = spans[name];
+		}
+		return answer;
+	}
+
+	function fill(answer) {
+		for (const q of questions) {
+			const {name, type} = q.dataset, value = answer[name];
+			if (value === undefined) continue;
+			if (type === 'choice' || type === 'several') for (const i of all('input', q)) i.checked = [].concat(value).includes(i.value);
+			else if (type === 'span') { spans[name] = value; list(q); }
+			else $('textarea, input', q).value = value;
+		}
+	}
+
+	// ask shows the questions that apply and counts characters.
+	function ask() {
+		for (const q of questions) {
+			const [name, ...option] = q.dataset.when.split('=');
+			q.hidden = name !== '' && choiceOf(name) !== option.join('=');
+			const count = $('.count', q);
+			if (count) {
+				const n = [...$('textarea', q).value.trim()].length, {min, max} = count.dataset;
+				count.textContent = `${n} characters` + (min ? `, at least ${min}` : '') + (max ? `, at most ${max}` : '');
+			}
+		}
+	}
+
+	function list(q) {
+		const ul = $('.spans', q), options = ul.dataset.options ? ul.dataset.options.split('\n') : [];
+		ul.replaceChildren();
+		for (const [i, s] of (spans[q.dataset.name] ?? []).entries()) {
+			const li = document.createElement('li'), quote = document.createElement('blockquote'), remove = document.createElement('button');
+			quote.textContent = s.text;
+			quote.dir = 'auto';
+			li.append(quote, ` (page ${s.page}) `);
+			if (options.length) {
+				const select = document.createElement('select');
+				select.setAttribute('aria-label', `Label of passage ${i + 1}`);
+				select.append(new Option('choose a label', ''), ...options.map(o => new Option(o, o)));
+				select.value = s.label ?? '';
+				select.addEventListener('change', () => { s.label = select.value; changed(); });
+				li.append(select, ' ');
+			}
+			remove.type = 'button';
+			remove.textContent = 'Remove';
+			remove.setAttribute('aria-label', `Remove passage ${i + 1}`);
+			remove.addEventListener('click', () => { spans[q.dataset.name].splice(i, 1); list(q); changed(); });
+			li.append(remove);
+			ul.append(li);
+		}
+		if (!CSS.highlights) return;
+		CSS.highlights.set('marked', new Highlight(...Object.values(spans).flat().map(s => {
+			const page = $(`.page[data-page="${s.page}"]`), text = pageText(page), range = new Range();
+			const units = n => [...text].slice(0, n).join('').length;
+			range.setStart(page.firstChild, units(s.start));
+			range.setEnd(page.firstChild, units(s.end));
+			return range;
+		})));
+	}
+
+	// mark adds the selected passage to the question in focus or the first one open.
+	function mark(q = focused('span')) {
+		const sel = getSelection(), page = sel.anchorNode?.parentElement;
+		if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
+			status('Select a passage on one page first.', true);
+			return;
+		}
+		const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
+		const points = s => [...s].length, start = points(text.slice(0, from)), part = text.slice(from, until);
+		const s = {page: Number(page.dataset.page), start, end: start + points(part), text: part};
+		spans[q.dataset.name] = [...(spans[q.dataset.name] ?? []), s];
+		list(q);
+		changed();
+		status(`Marked: ${part.slice(0, 80)}`);
+	}
+
+	function focused(...types) {
+		const fits = q => q && !q.hidden && types.includes(q.dataset.type);
+		const here = document.activeElement?.closest('.question');
+		return fits(here) ? here : questions.find(fits);
+	}
+
+	function changed() {
+		ask();
+		if (kind !== 'submit') return;
+		status('Not saved yet', true);
+		clearTimeout(draftTimer);
+		draftTimer = setTimeout(draft, 600);
+	}
+
+	async function draft() {
+		if (sending) return;
+		const answer = read(), id = draftID = newID();
+		try {
+			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer});
+			if (id !== draftID || sending) return;
+			if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
+		} catch {
+			if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
+		}
+	}
+
+	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
+	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
+
+	// send sends an answer until the server confirms or refuses it.
+	async function send(event) {
+		sending = true;
+		keep([...stored().filter(e => e.key !== event.key), event]);
+		for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
+			try {
+				const {ok, said} = await post(to, event);
+				keep(stored().filter(e => e.id !== event.id));
+				sending = false;
+				return {ok, said};
+			} catch {
+				status('NOT SAVED: the server does not answer. Keep this page open; it tries again.', true);
+				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
+			}
+		}
+	}
+
+	async function submit(kind, answer, reason) {
+		if (sending) return;
+		clearTimeout(draftTimer);
+		submitID ||= newID();
+		const now = performance.now();
+		const event = {id: submitID, task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
+		status('Saving');
+		const {ok, said} = await send(event);
+		if (ok) { location.href = './'; return; }
+		submitID = '';
+		status('NOT SAVED', true);
+		$('#problem').textContent = said.error;
+	}
+
+	form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('#reason')?.value ?? ''); });
+	form.addEventListener('input', e => { if (!e.target.closest('#skip')) changed(); });
+	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
+	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
+
+	// Words of a page by the arrow keys.
+	const words = page => [...pageText(page).matchAll(/\S+/gu)].map(m => [m.index, m.index + m[0].length]);
+	let at = {page: null, from: 0, to: 0};
+	function select(page, from, to) {
+		at = {page, from, to};
+		const w = words(page);
+		if (!w.length) return;
+		const [a, b] = from <= to ? [w[from][0], w[to][1]] : [w[from][1], w[to][0]];
+		getSelection().setBaseAndExtent(page.firstChild, a, page.firstChild, b);
+		const rect = getSelection().getRangeAt(0).getBoundingClientRect(), box = page.getBoundingClientRect();
+		if (rect.top < box.top || rect.bottom > box.bottom) page.scrollTop += rect.top - box.top - box.height / 3;
+		status('Selected: ' + String(getSelection()).slice(0, 80));
+	}
+	for (const page of all('.page[tabindex]')) page.addEventListener('keydown', e => {
+		const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10, PageDown: 100, PageUp: -100, Home: -1e9, End: 1e9}[e.key];
+		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); mark(); return; }
+		if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
+		e.preventDefault();
+		const last = words(page).length - 1;
+		if (at.page !== page) { select(page, 0, 0); return; }
+		const next = Math.max(0, Math.min(last, at.to + step));
+		select(page, e.shiftKey ? at.from : next, next);
+	});
+
+	// find selects the next place of a text.
+	let found = {page: 0, at: -1};
+	$('#find')?.addEventListener('input', () => { found = {page: 0, at: -1}; });
+	$('#find')?.addEventListener('keydown', e => {
+		if (e.key !== 'Enter') return;
+		e.preventDefault();
+		const pages = all('.page'), what = e.target.value.toLowerCase();
+		if (!what) return;
+		for (let n = 0; n <= pages.length; n++) {
+			const i = (found.page + n) % pages.length;
+			const text = pageText(pages[i]).toLowerCase(), k = text.indexOf(what, n === 0 ? found.at + 1 : 0);
+			if (k < 0) continue;
+			found = {page: i, at: k};
+			const w = words(pages[i]), first = w.findIndex(x => x[1] > k), lastWord = w.findIndex(x => x[1] >= k + what.trimEnd().length);
+			select(pages[i], first, Math.max(first, lastWord));
+			pages[i].scrollIntoView({block: 'nearest'});
+			$('#found').textContent = 'found on page ' + pages[i].dataset.page;
+			return;
+		}
+		$('#found').textContent = 'not found';
+	});
+
+	const single = $('#single'), option = 'scruple/single-keys';
+	single.checked = localStorage.getItem(option) !== 'off';
+	single.addEventListener('change', () => localStorage.setItem(option, single.checked ? 'on' : 'off'));
+	const help = $('#help');
+	$('#keys').addEventListener('click', () => help.showModal());
+	$('#closehelp').addEventListener('click', () => help.close());
+
+	addEventListener('keydown', e => {
+		const writing = e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])');
+		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); form.requestSubmit(); return; }
+		if (e.key === 'Escape' && writing) { e.preventDefault(); $('#heading').focus(); return; }
+		if (writing || help.open || !single.checked || e.ctrlKey || e.metaKey || e.altKey) return;
+		const go = to => { if (to) { e.preventDefault(); to.focus(); } };
+		if (e.key >= '1' && e.key <= '9') {
+			const q = focused('choice', 'several'), i = q && all('input', q)[Number(e.key) - 1];
+			if (i) { e.preventDefault(); i.focus(); i.click(); }
+		} else if (e.key === 'w') go($('textarea', focused('text') ?? form));
+		else if (e.key === 't') go($('.page[tabindex]'));
+		else if (e.key === '/') go($('#find'));
+		else if (e.key === '?') { e.preventDefault(); help.showModal(); }
+		else if (e.key === 's' && $('#skip')) { $('#skip').open = true; go($('#why')); }
+		else if (e.key === 'Backspace' && $('#back')) { e.preventDefault(); location.href = $('#back').href; }
+		else if (e.key === 'x') { const q = questions.findLast(q => spans[q.dataset.name]?.length); if (q) { spans[q.dataset.name].pop(); list(q); changed(); } }
+	});
+
+	addEventListener('beforeunload', e => { if (sending) e.preventDefault(); });
+
+	if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
+	ask();
+	$('#heading').focus();
+	// Answers that an earlier page could not send.
+	for (const e of stored()) send(e).then(({ok}) => { if (ok && e.key === key) location.href = './'; });
+}

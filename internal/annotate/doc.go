@@ -1,0 +1,15 @@
+// Package annotate lets people judge the subjects of a study in a browser, and turns
+// what they said into verdicts, gold, agreement and files of other tools.
+//
+// A task (see [study.Task]) is drawn once into a queue. The work of a person is a file
+// of its own, annotations/TASK/PERSON.jsonl beside the study, in the format of package
+// ledger: one event a line, on disk before the page says saved. The ledger of the store
+// has the hash of the queue and the heads of the files.
+//
+// What a person sees is built from the parts of an exhibit that the task names, and
+// nothing else is sent: no arm, gold, score, verdict or other person. Its hash is in
+// every event, so that an answer counts only for what was shown.
+//
+// The package must not know any suite, model or store: a [Source] shows subjects, and
+// callers write verdicts.
+package annotate

@@ -1,0 +1,169 @@
+package annotate
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// emoji is a corpus of two pages whose offsets differ by unit.
+type emoji struct{ corpus }
+
+func (emoji) Show(t eval.Trial) (eval.Exhibit, error) {
+	return eval.Exhibit{Pages: []eval.ExhibitPage{{Number: 1, Text: "a😀é\r\nb " + t.Item}, {Number: 2, Text: "z😀 two"}}}, nil
+}
+
+var everything = study.Task{Name: "all", Of: "item", Show: []string{"pages"}, Ask: []study.Question{
+	{Name: "q", Type: "choice", Options: []string{"yes", "no"}}, {Name: "m", Type: "several", Options: []string{"x", "y", "z"}},
+	{Name: "why", Type: "text"}, {Name: "n", Type: "number"}, {Name: "spans", Type: "span", Options: []string{"good", "bad"}}}}
+
+const everyAnswer = `{"q":"no","m":["x","z"],"why":"because, “so”\nand","n":2.5,"spans":[{"page":1,"start":1,"end":4,"text":"😀é\r","label":"bad"},{"page":2,"start":1,"end":4,"text":"😀 t","label":"good"}]}`
+
+// Every format takes answers out and in again, whatever offsets count, and refuses
+// them with offsets of another kind.
+func TestExchange(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	now := func() time.Time { return clock }
+	for _, format := range Formats() {
+		for _, offsets := range Offsets() {
+			t.Run(format+" "+offsets, func(t *testing.T) {
+				dir := t.TempDir()
+				p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: now}
+				source := emoji{corpus{3}}
+				q, err := p.queue(everything.Full(), source)
+				if err != nil {
+					t.Fatal(err)
+				}
+				d, err := p.open(everything.Full(), q, "anna", "test")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for range 3 {
+					k, place, _, _ := d.next()
+					var a Answer
+					if err := json.Unmarshal([]byte(everyAnswer), &a); err != nil {
+						t.Fatal(err)
+					}
+					shown, _ := show(d.task, source, k.subject, false)
+					if err := a.check(shown, false); err != nil {
+						t.Fatal(err)
+					}
+					if _, err := d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Shown: shown.Hash(), Answer: a}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				d.close()
+				data, err := p.Export(everything, source, format, offsets)
+				if err != nil {
+					t.Fatal(err)
+				}
+				file := File{Name: "f", Data: data, Format: format, Offsets: offsets, Person: "ben"}
+				for _, other := range Offsets() {
+					if wrong := file; other != offsets {
+						wrong.Offsets = other
+						if _, err := p.Import(everything, source, wrong); err == nil && format != "doccano" { // which has no text of passages
+							t.Errorf("offsets of %s were read as %s", offsets, other)
+						}
+						os.Remove(p.workPath("all", "ben"))
+						forget(t, &p)
+					}
+				}
+				if n, err := p.Import(everything, source, file); err != nil || n != 3 {
+					t.Fatalf("%d: %v\n%s", n, err, data)
+				}
+				w, err := p.ReadWork("all", "ben")
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, g := range w.given {
+					got, _ := json.Marshal(g.First.Answer)
+					var want Answer
+					json.Unmarshal([]byte(everyAnswer), &want)
+					if text, _ := json.Marshal(want); string(got) != string(text) || !g.First.Sighted {
+						t.Errorf("got  %s\nwant %s", got, text)
+					}
+				}
+				if _, err := p.Import(everything, source, file); err == nil || !strings.Contains(err.Error(), "answered already") {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// forget makes a ledger with the draw alone.
+func forget(t *testing.T, p *Place) {
+	t.Helper()
+	os.Remove(p.Ledger)
+	os.Remove(p.Ledger + ".head")
+	data, err := os.ReadFile(p.queuePath("all"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.add("", drawEntry, drawn{p.Study, "all", hashOf(data), 3}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A file with any error is refused as a whole.
+func TestImportRefusals(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for _, test := range []struct{ format, data, words string }{
+		{"jsonl", "", "has no answers"},
+		{"jsonl", `{"answer":{}}`, "f:1: the record has no subject"},
+		{"jsonl", `{"subject":{"item":"../x"},"answer":{}}`, "no subject ../x"},
+		{"jsonl", `{"subject":{"item":"i00"},"answer":{"q":"maybe"}}`, `"maybe" is no option`},
+		{"doccano", `{"text":"other","label":[],"subject":{"item":"i00"},"answer":{}}`, "not that of the study"},
+		{"doccano", `{"text":"a😀é\r\nb i00\nz😀 two","label":[[5,12,"spans: bad"]],"subject":{"item":"i00"},"answer":{}}`, "on several"},
+		{"doccano", `{"label":[[0,1,"other: bad"]],"subject":{"item":"i00"},"answer":{}}`, `no question "other"`},
+		{"prodigy", `[]`, "f:1:"},
+		{"csv", "item,q\ni00,perhaps\n", `"perhaps" is no option`},
+		{"csv", "item,n\ni00,many\n", "row 2, column n"},
+		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
+		{"xml", "", "the formats are"},
+	} {
+		dir := t.TempDir()
+		p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: func() time.Time { return clock }}
+		_, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: "anna"})
+		if err == nil || !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s %s: %v, want %q", test.format, test.data, err, test.words)
+		}
+		if data, _ := os.ReadFile(p.workPath("all", "anna")); len(data) > 0 {
+			t.Errorf("%s: %s was written", test.format, data)
+		}
+	}
+	if _, err := points("😀", 1, utf16Units); err == nil {
+		t.Error("an offset inside of a character")
+	}
+}
+
+func FuzzImport(f *testing.F) {
+	for i := range Formats() {
+		f.Add(i, []byte(`{"subject":{"item":"i00"},"answer":{"q":"yes"},"label":[[0,1,"spans: bad"]]}`))
+	}
+	f.Fuzz(func(t *testing.T, i int, data []byte) {
+		file := File{Name: "f", Data: data, Format: Formats()[uint(i)%uint(len(Formats()))], Offsets: byteUnits}
+		list, err := file.records(everything)
+		if err != nil {
+			return
+		}
+		shown, err := show(everything, emoji{corpus{2}}, Subject{Item: "i00"}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, x := range list {
+			if x.place(shown, file.Offsets) == nil && x.Answer.check(shown, false) == nil {
+				x.Answer.exact(shown)
+			}
+		}
+		_ = fmt.Sprint(list)
+	})
+}

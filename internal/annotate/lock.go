@@ -1,0 +1,268 @@
+package annotate
+
+import (
+	"bytes"
+	"crypto/md5"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// GoldFile is the name of the file that a lock makes, in the folder annotations. It is not in
+// the folder of the task, where people's files are.
+func GoldFile(task string) string { return task + ".gold.jsonl" }
+
+// A Lock is the ledger's entry of gold that must not change any more.
+type Lock struct {
+	Study       string `json:"study"`
+	Task        string `json:"task"`
+	File        string `json:"file"` // in the folder of annotations
+	MD5         string `json:"md5"`
+	SHA256      string `json:"sha256"`
+	Subjects    int    `json:"subjects"`
+	Name        string `json:"name"` // who declares
+	Declaration string `json:"declaration"`
+}
+
+// locks lists the locks of the study; task "" means all tasks.
+func (p Place) locks(task string) ([]Lock, error) {
+	return entriesOf(p, LockEntry, func(l Lock) bool { return l.Study == p.Study && (task == "" || l.Task == task) })
+}
+
+// checkOpen refuses a locked task.
+func (p Place) checkOpen(task string) error {
+	locks, err := p.locks(task)
+	if err == nil && len(locks) > 0 {
+		err = fmt.Errorf("task %s is locked: its answers cannot change any more", task)
+	}
+	return err
+}
+
+// CheckLocks returns an error if the gold of a locked task is not what was locked.
+func (p Place) CheckLocks() error {
+	locks, err := p.locks("")
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, l := range locks {
+		path := filepath.Join(p.Dir, filepath.Base(l.File))
+		data, err := os.ReadFile(path)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("reading the locked gold of task %s: %w", l.Task, err))
+		} else if hashOf(data) != l.SHA256 {
+			errs = append(errs, fmt.Errorf("%s changed after task %s was locked (SHA-256 %s, want %s): restore it", path, l.Task, hashOf(data), l.SHA256))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// A Settled is the answer that counts for a subject.
+type Settled struct {
+	Subject     Subject `json:"subject"`
+	Answer      Answer  `json:"answer"`
+	Label       string  `json:"label"`
+	By          string  `json:"by"`
+	Adjudicated bool    `json:"adjudicated,omitempty"`
+	Reason      string  `json:"reason,omitempty"`
+	Shown       string  `json:"shown"`
+}
+
+// Result is the state of a task: what is settled, and what is missing for a lock.
+type Result struct {
+	Task     study.Task
+	Settled  []Settled
+	Missing  []string
+	Everyone []*Work
+
+	queue *Queue
+}
+
+// Result reads a task with everyone's answers.
+func (p Place) Result(t study.Task) (*Result, error) {
+	t = t.Full()
+	q, err := p.readQueue(t)
+	if err != nil {
+		return nil, err
+	}
+	if q == nil {
+		return nil, fmt.Errorf("nobody has started task %s: start it with `scruple annotate`", t.Name)
+	}
+	r := &Result{Task: t, queue: q}
+	if r.Everyone, err = p.Everyone(t.Name); err != nil {
+		return nil, err
+	}
+	skipped, open, differ := 0, 0, 0
+	for _, c := range codings(t, q, r.Everyone) {
+		switch {
+		case c.Final != nil:
+			r.Settled = append(r.Settled, Settled{c.Subject, c.Final.Answer, c.Final.label(t, t.Ask[0]), c.By, c.Final.Pass == passAdjudicate, c.Final.Reason, c.Final.Shown})
+		case len(c.First) > 0:
+			differ++
+		case r.skipped(c.Subject):
+			skipped++
+		default:
+			open++
+		}
+	}
+	miss := func(n int, one, many, what string) {
+		if n > 0 {
+			r.Missing = append(r.Missing, text.Plural(n, one, many)+what)
+		}
+	}
+	miss(open, "subject has", "subjects have", " no answer")
+	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew without it")
+	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	for _, w := range r.Everyone {
+		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
+		left := 0
+		for _, s := range d.order(passAgain) {
+			if w.given[slot{s, passAgain}] == nil {
+				left++
+			}
+		}
+		miss(left, "subject", "subjects", " of the second round of "+w.Person+" left")
+	}
+	return r, nil
+}
+
+func (r *Result) skipped(s Subject) bool {
+	for _, w := range r.Everyone {
+		if g := w.given[slot{s, passFirst}]; g != nil && g.Skip != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// unitGold is an answer to the questions of kind gold.
+func (a Answer) unitGold(unit string) eval.UnitGold {
+	g := eval.UnitGold{Unit: unit}
+	switch a.Text("exists") {
+	case study.UnitMissing:
+		g.Missing = true
+	case study.UnitAmbiguous:
+		for line := range strings.Lines(a.Text("candidates")) {
+			if line = strings.TrimSpace(line); line != "" {
+				g.Values = append(g.Values, line)
+			}
+		}
+	default:
+		g.Values = []string{strings.TrimSpace(a.Text("value"))}
+		for _, s := range a.Spans("quote") {
+			g.Quote, g.Page = s.Text, s.Page
+		}
+	}
+	return g
+}
+
+// makesGold reports whether the answers to a task are gold in the suite's format.
+func makesGold(t study.Task) bool { return t.Kind == "gold" && t.Of == "unit" && len(t.Arms) == 0 }
+
+// Gold is the file of the settled answers: gold in the suite's format if the task is
+// of kind gold, else the answers as they are.
+func (r *Result) Gold(source Source) ([]byte, error) {
+	if !makesGold(r.Task) {
+		return r.JSONL()
+	}
+	var b bytes.Buffer
+	for i := 0; i < len(r.Settled); {
+		item := r.Settled[i].Subject.Item
+		var of []eval.UnitGold
+		for ; i < len(r.Settled) && r.Settled[i].Subject.Item == item; i++ {
+			of = append(of, r.Settled[i].Answer.unitGold(r.Settled[i].Subject.Unit))
+		}
+		line, err := source.Gold(item, of)
+		if err != nil {
+			return nil, fmt.Errorf("the gold of %s: %w", item, err)
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes(), nil
+}
+
+// JSONL is the settled answers, one a line.
+func (r *Result) JSONL() ([]byte, error) {
+	var b bytes.Buffer
+	for _, s := range r.Settled {
+		line, err := json.Marshal(s)
+		if err != nil {
+			return nil, err
+		}
+		b.Write(append(line, '\n'))
+	}
+	return b.Bytes(), nil
+}
+
+// Lock writes the gold of a task to a read-only file and records its hashes with the
+// declaration. gold is the file.
+func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, error) {
+	task := r.Task.Name
+	if err := p.checkOpen(task); err != nil {
+		return Lock{}, err
+	}
+	if len(r.Missing) > 0 {
+		return Lock{}, fmt.Errorf("task %s is not complete: %s", task, strings.Join(r.Missing, "; "))
+	}
+	if strings.TrimSpace(declaration) == "" {
+		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
+	}
+	path := filepath.Join(p.Dir, GoldFile(task))
+	if err := writeFile(path, gold, 0o444); err != nil {
+		return Lock{}, err
+	}
+	sum := md5.Sum(gold)
+	l := Lock{Study: p.Study, Task: task, File: GoldFile(task), MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
+		Subjects: len(r.Settled), Name: name, Declaration: strings.TrimSpace(declaration)}
+	for _, w := range r.Everyone {
+		entries, err := ledger.Read(p.workPath(task, w.Person))
+		if err != nil {
+			return Lock{}, err
+		}
+		if err := p.add(w.Person, headEntry, head{p.Study, task, w.Person, ledger.HeadOf(entries)}); err != nil {
+			return Lock{}, err
+		}
+	}
+	return l, p.add(name, LockEntry, l)
+}
+
+// Verify checks the ledger, and the queue, the files of all people and the gold of
+// each task that it has.
+func (p Place) Verify() (entries int, files []string, err error) {
+	list, err := ledger.Read(p.Ledger)
+	if err != nil {
+		return 0, nil, err
+	}
+	draws, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Study == p.Study })
+	if err != nil {
+		return 0, nil, err
+	}
+	var errs []error
+	for _, d := range draws {
+		data, err := os.ReadFile(p.queuePath(d.Task))
+		if err == nil && hashOf(data) != d.Queue {
+			err = fmt.Errorf("%s is not the file that the ledger recorded: restore it", p.queuePath(d.Task))
+		}
+		var q Queue
+		if err == nil {
+			err = dataset.DecodeStrict(data, &q)
+		}
+		everyone, err2 := p.Everyone(d.Task)
+		errs = append(errs, err, err2)
+		files = append(files, p.queuePath(d.Task))
+		for _, w := range everyone {
+			files = append(files, p.workPath(d.Task, w.Person))
+		}
+	}
+	return len(list), files, errors.Join(append(errs, p.CheckLocks())...)
+}

@@ -1,0 +1,204 @@
+package annotate
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/serve"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+type message struct {
+	Depth, Title, Text string
+	Task               string // with it, the page has a button that ends the break
+}
+
+type indexPage struct {
+	Depth, Title string
+	Person       string
+	Adjudicates  bool
+	Tasks        []indexTask
+}
+
+type indexTask struct {
+	study.Task
+	Closed   string
+	Done, Of int
+	Again    string
+	Active   time.Duration
+}
+
+func (s *Server) index(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	p := indexPage{Title: "Tasks of " + s.place.Study, Person: serve.HolderOf(r), Adjudicates: s.adjudicate}
+	for _, t := range s.tasks {
+		x := indexTask{Task: t, Closed: s.closed[t.Name]}
+		if x.Closed == "" {
+			d, err := s.desk(r, t.Name)
+			if err != nil {
+				fail(w, "", err)
+				return
+			}
+			x.Done, x.Of = d.progress(s.adjudicate)
+			x.Active = d.work.active.Round(time.Second)
+			if _, _, ok, wait := d.next(); !ok && !wait.IsZero() {
+				x.Again = wait.Local().Format("Monday 2 January, 15:04")
+			}
+		}
+		p.Tasks = append(p.Tasks, x)
+	}
+	render(w, http.StatusOK, "index", p)
+}
+
+// progress counts the person's subjects of the pass they are in.
+func (d *desk) progress(adjudicates bool) (done, of int) {
+	if adjudicates {
+		for k := range d.work.given {
+			if k.pass == passAdjudicate {
+				done++
+			}
+		}
+		open, err := d.adjudicable()
+		if err != nil {
+			return done, done // the page of the task has the error
+		}
+		return done, done + len(open)
+	}
+	for _, pass := range []int{passFirst, passAgain} {
+		for _, s := range d.order(pass) {
+			of++
+			if d.work.given[slot{s, pass}] != nil {
+				done++
+			}
+		}
+	}
+	return done, of
+}
+
+// next sends the person to their next subject.
+func (s *Server) next(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const depth = "../../"
+	d, err := s.desk(r, r.PathValue("task"))
+	if err != nil {
+		fail(w, depth, err)
+		return
+	}
+	if s.adjudicate {
+		open, err := d.adjudicable()
+		switch {
+		case err != nil:
+			fail(w, depth, err)
+		case len(open) == 0:
+			render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "Where two people answered, their answers agree or are decided."})
+		default:
+			see(w, d.key(slot{open[0].Subject, passAdjudicate}))
+		}
+		return
+	}
+	k, _, ok, wait := d.next()
+	switch {
+	case ok && d.work.since >= d.task.Session:
+		render(w, http.StatusOK, "message", message{Depth: depth, Task: d.task.Name, Title: "Time for a break",
+			Text: fmt.Sprintf("You gave %d answers in this session. All are saved. Go on when you have rested, now or on another day.", d.work.since)})
+	case ok:
+		see(w, d.key(k))
+	case !wait.IsZero():
+		render(w, http.StatusOK, "message", message{Depth: depth, Title: "Done for now",
+			Text: "Some subjects will be asked a second time, from " + wait.Local().Format("Monday 2 January, 15:04") + "."})
+	default:
+		render(w, http.StatusOK, "message", message{Depth: depth, Title: "Done", Text: "You answered everything in this task. Thank you."})
+	}
+}
+
+// see redirects to a page beside the current one.
+func see(w http.ResponseWriter, to string) {
+	w.Header().Set("Location", to) // relative: the address has a secret that pages do not know
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+type subjectPage struct {
+	Depth, Title  string
+	Task          study.Task
+	Person        string
+	Kind          string // of the event that the form sends
+	Key, Hash     string
+	Shown         Shown
+	Draft         string // JSON
+	Back          string // key of the previous subject, or ""
+	Session       int
+	InSession     int
+	Done, Of      int
+	Again         bool
+	Marks         bool // there is a question about passages
+	Words         []string
+	ReasonWanted  string
+	SkipPermitted bool
+}
+
+func (s *Server) subject(w http.ResponseWriter, r *http.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	const depth = "../../"
+	d, err := s.desk(r, r.PathValue("task"))
+	if err != nil {
+		fail(w, depth, err)
+		return
+	}
+	k, at, ok := d.find(r.PathValue("key"), s.adjudicate)
+	given := d.work.given[k]
+	if !ok || given != nil && k.pass != passAdjudicate && !d.mayReview(k) || given != nil && k.pass == passAdjudicate {
+		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "There is no such page", Text: "The subject does not exist, or its answer cannot be changed any more."})
+		return
+	}
+	shown, _, err := s.see(d, k)
+	if err != nil {
+		fail(w, depth, err)
+		return
+	}
+	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: shown.Hash(), Shown: shown,
+		Session: d.work.sessions, InSession: d.work.since + 1, Again: k.pass == passAgain, SkipPermitted: true}
+	p.Done, p.Of = d.progress(s.adjudicate)
+	p.Title = fmt.Sprintf("%s: %d of %d", d.task.Title, min(p.Done+1, p.Of), p.Of)
+	own := d.work.drafts[k]
+	switch {
+	case k.pass == passAdjudicate:
+		p.Kind, p.SkipPermitted, p.ReasonWanted = eventAdjudicate, false, "Reason for the verdict"
+	case given != nil:
+		p.Kind, p.SkipPermitted, p.ReasonWanted = eventRevise, false, "Reason for the change"
+		if given.Final != nil {
+			own = given.Final.Answer
+		}
+	}
+	if own != nil {
+		data, err := json.Marshal(own)
+		if err != nil {
+			fail(w, depth, err)
+			return
+		}
+		p.Draft = string(data)
+	}
+	if k.pass != passAdjudicate {
+		p.Back = d.before(k, at)
+	}
+	for _, q := range d.task.Ask {
+		p.Marks = p.Marks || q.Type == "span"
+	}
+	render(w, http.StatusOK, "subject", p)
+}
+
+// before returns the key of the answered subject before a place, if it can still be
+// changed.
+func (d *desk) before(k slot, at int) string {
+	list := d.order(k.pass)
+	for i := at - 2; i >= 0; i-- {
+		if b := (slot{list[i], k.pass}); d.work.given[b] != nil && d.mayReview(b) {
+			return d.key(b)
+		}
+	}
+	return ""
+}

@@ -1,0 +1,237 @@
+package annotate
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Kinds of ledger entries.
+const (
+	drawEntry   = "draw"
+	personEntry = "annotator"
+	headEntry   = "annotation-head"
+	LockEntry   = "lock"
+)
+
+// A Queue is the drawn subjects of a task.
+type Queue struct {
+	Task     string    `json:"task"`
+	Hash     string    `json:"task_hash"` // of what the task asks and shows
+	Seed     int64     `json:"seed"`
+	Subjects []Subject `json:"subjects"`
+	Double   []int     `json:"double"` // indexes of the subjects that everyone answers
+}
+
+// drawn is the ledger's entry of a queue.
+type drawn struct {
+	Study    string `json:"study"`
+	Task     string `json:"task"`
+	Queue    string `json:"queue"` // SHA-256 of the file
+	Subjects int    `json:"subjects"`
+}
+
+// taskHash covers what changes the meaning of answers.
+func taskHash(t study.Task) string {
+	t.Title, t.Guide, t.Session, t.Judge, t.Labels, t.Kind = "", "", 0, false, nil, ""
+	data, err := json.Marshal(t)
+	if err != nil {
+		panic("annotate: encoding a task: " + err.Error()) // a study file was decoded into it
+	}
+	return hashOf(data)
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+// random is a generator whose numbers depend on the words alone.
+func random(seed int64, words ...string) *rand.Rand {
+	key := sha256.Sum256(fmt.Appendf(nil, "%d %q", seed, words))
+	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:])))
+}
+
+// draw draws the subjects of a task: whole items or trials, then the double share.
+func draw(t study.Task, seed int64, source Source) (*Queue, error) {
+	groups, err := candidates(t, source)
+	if err != nil {
+		return nil, err
+	}
+	if t.Seed != nil {
+		seed = *t.Seed
+	}
+	q := &Queue{Task: t.Name, Hash: taskHash(t), Seed: seed, Double: []int{}}
+	if t.Draw > len(groups) {
+		return nil, fmt.Errorf("task %s draws %d, but there are %d to draw from", t.Name, t.Draw, len(groups))
+	}
+	order := random(seed, "draw", t.Name).Perm(len(groups))
+	if t.Draw > 0 {
+		order = order[:t.Draw]
+	}
+	slices.Sort(order)
+	for _, i := range order {
+		q.Subjects = append(q.Subjects, groups[i]...)
+	}
+	share := 1.0
+	if t.Double != nil {
+		share = *t.Double
+	}
+	n := int(math.Round(share * float64(len(q.Subjects))))
+	q.Double = append(q.Double, random(seed, "double", t.Name).Perm(len(q.Subjects))[:n]...)
+	slices.Sort(q.Double)
+	return q, nil
+}
+
+// A Place is where the annotations of a study are, and its ledger.
+type Place struct {
+	Study  string // name
+	Dir    string // the folder annotations
+	Ledger string // file
+	Seed   int64
+	Now    func() time.Time
+}
+
+// At is the place of a study.
+func At(f *study.File, s *study.Study, store string, now func() time.Time) Place {
+	p := Of(f.Path, s.Name, store, now)
+	p.Seed = s.Execution.Seed
+	return p
+}
+
+// Of is the place of a study that is not loaded: nothing can be drawn there.
+func Of(path, name, store string, now func() time.Time) Place {
+	return Place{Study: name, Dir: filepath.Join(filepath.Dir(path), "annotations"), Ledger: filepath.Join(filepath.Dir(store), ledger.Name), Now: now}
+}
+
+func (p Place) queuePath(task string) string { return filepath.Join(p.Dir, task, "queue.json") }
+
+func (p Place) workPath(task, person string) string {
+	return filepath.Join(p.Dir, task, person+".jsonl")
+}
+
+func (p Place) add(by, kind string, data any) error {
+	_, err := ledger.Add(p.Ledger, p.Now(), by, kind, data)
+	return err
+}
+
+// entriesOf decodes the data of the ledger's entries of a kind that keep selects.
+func entriesOf[T any](p Place, kind string, keep func(T) bool) ([]T, error) {
+	entries, err := ledger.Read(p.Ledger)
+	if err != nil {
+		return nil, err
+	}
+	var list []T
+	for _, e := range entries {
+		if e.Kind != kind {
+			continue
+		}
+		var data T
+		if err := e.Decode(&data); err != nil {
+			return nil, fmt.Errorf("%s: %w", p.Ledger, err)
+		}
+		if keep(data) {
+			list = append(list, data)
+		}
+	}
+	return list, nil
+}
+
+// queue reads the queue of a task, and draws it first if it has none.
+func (p Place) queue(t study.Task, source Source) (*Queue, error) {
+	q, err := p.readQueue(t)
+	if err != nil || q != nil {
+		return q, err
+	}
+	if q, err = draw(t, p.Seed, source); err != nil {
+		return nil, err
+	}
+	data, err := json.MarshalIndent(q, "", " ")
+	if err != nil {
+		return nil, err
+	}
+	data = append(data, '\n')
+	if err := os.MkdirAll(filepath.Join(p.Dir, t.Name), 0o700); err != nil {
+		return nil, fmt.Errorf("creating the folder of task %s: %w", t.Name, err)
+	}
+	if err := writeFile(p.queuePath(t.Name), data, 0o600); err != nil {
+		return nil, err
+	}
+	return q, p.add("", drawEntry, drawn{p.Study, t.Name, hashOf(data), len(q.Subjects)})
+}
+
+// readQueue returns nil if the task was not drawn. It refuses a file that is not the
+// one in the ledger, and a task that asks or shows something else now.
+func (p Place) readQueue(t study.Task) (*Queue, error) {
+	path := p.queuePath(t.Name)
+	recorded, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Study == p.Study && d.Task == t.Name })
+	if err != nil {
+		return nil, err
+	}
+	data, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && len(recorded) == 0:
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
+	case len(recorded) == 0:
+		if people, err := p.people(t.Name); err != nil || len(people) > 0 {
+			return nil, errors.Join(err, fmt.Errorf("%s: the ledger %s has no draw of this task: restore the ledger, or move the folder away to draw again", path, p.Ledger))
+		}
+		return nil, nil // the process ended between the two files
+	case recorded[len(recorded)-1].Queue != hashOf(data):
+		return nil, fmt.Errorf("%s is not the file that the ledger recorded: restore it", path)
+	}
+	var q Queue
+	if err := dataset.DecodeStrict(data, &q); err != nil {
+		return nil, dataset.Locate(path, data, err)
+	}
+	if q.Hash != taskHash(t) {
+		return nil, fmt.Errorf("task %s changed since its subjects were drawn: undo the change, or give the changed task another name", t.Name)
+	}
+	return &q, nil
+}
+
+// people lists who has a file in a task.
+func (p Place) people(task string) ([]string, error) {
+	entries, err := os.ReadDir(filepath.Join(p.Dir, task))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading the annotations of %s: %w", task, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok && CheckPerson(name) == nil {
+			names = append(names, name)
+		}
+	}
+	return names, nil
+}
+
+// writeFile replaces a file atomically and durably.
+func writeFile(path string, data []byte, mode fs.FileMode) error {
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".new*")
+	if err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(data)
+	if err := errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return os.Rename(tmp.Name(), path)
+}

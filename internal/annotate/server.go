@@ -1,0 +1,364 @@
+package annotate
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"html/template"
+	"io"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/serve"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+//go:embed pages.tmpl app.js app.css
+var files embed.FS
+
+var pages = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("").Funcs(template.FuncMap{
+		"visible": visible,
+		"inc":     func(i int) int { return i + 1 },
+	}).ParseFS(files, "pages.tmpl"))
+})
+
+// A Server has the annotation pages of a study for people who are named by their
+// secrets, see [serve.HolderOf].
+type Server struct {
+	place      Place
+	tasks      []study.Task
+	source     Source
+	version    string
+	adjudicate bool
+
+	mu     sync.Mutex
+	queues map[string]*Queue
+	closed map[string]string // why a task cannot be answered
+	desks  map[[2]string]*desk
+}
+
+// Open draws the tasks that have no queue yet. A task that cannot be drawn is an
+// error if it is the only one. With adjudicate, the people decide where others differ.
+func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
+	s := &Server{place: p, source: source, version: version, adjudicate: adjudicate,
+		queues: map[string]*Queue{}, closed: map[string]string{}, desks: map[[2]string]*desk{}}
+	for _, t := range tasks {
+		t = t.Full()
+		s.tasks = append(s.tasks, t)
+		q, err := p.queue(t, source)
+		if err == nil {
+			err = p.checkOpen(t.Name)
+		}
+		switch {
+		case err != nil && len(tasks) == 1:
+			return nil, err
+		case err != nil:
+			s.closed[t.Name] = err.Error()
+		default:
+			s.queues[t.Name] = q
+		}
+	}
+	if len(s.queues) == 0 {
+		return nil, fmt.Errorf("no task can be answered: %s", s.closed[s.tasks[0].Name])
+	}
+	return s, nil
+}
+
+// Close ends the sessions and records the heads of their files.
+func (s *Server) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var errs []error
+	for _, d := range s.desks {
+		errs = append(errs, d.close())
+	}
+	s.desks = map[[2]string]*desk{}
+	return errors.Join(errs...)
+}
+
+// Handler returns the pages.
+func (s *Server) Handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", s.index)
+	mux.HandleFunc("GET /t/{task}/{$}", s.next)
+	mux.HandleFunc("GET /t/{task}/{key}", s.subject)
+	mux.HandleFunc("POST /event", s.event)
+	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"} {
+		data, err := files.ReadFile(name)
+		if err != nil {
+			panic("annotate: " + err.Error()) // it is embedded
+		}
+		mux.HandleFunc("GET /"+name, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", kind)
+			w.Write(data)
+		})
+	}
+	return mux
+}
+
+// desk returns the open file of the person who asks. The caller holds the lock.
+func (s *Server) desk(r *http.Request, task string) (*desk, error) {
+	i := slices.IndexFunc(s.tasks, func(t study.Task) bool { return t.Name == task })
+	if i < 0 {
+		return nil, &refusal{http.StatusNotFound, "there is no such task"}
+	}
+	if why := s.closed[task]; why != "" {
+		return nil, &refusal{http.StatusConflict, why}
+	}
+	person := serve.HolderOf(r)
+	if d := s.desks[[2]string{task, person}]; d != nil {
+		return d, nil
+	}
+	d, err := s.place.open(s.tasks[i], s.queues[task], person, s.version)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = d.append(eventStart, Event{}); err == nil {
+		err = d.record()
+	}
+	if err != nil {
+		return nil, errors.Join(err, d.log.Close())
+	}
+	s.desks[[2]string{task, person}] = d
+	return d, nil
+}
+
+// key names a slot in addresses without saying what it is.
+func (d *desk) key(k slot) string {
+	data, err := json.Marshal(d.queue)
+	if err != nil {
+		panic("annotate: encoding a queue: " + err.Error()) // it was decoded
+	}
+	h := hmac.New(sha256.New, data)
+	fmt.Fprintf(h, "%s %d %q", d.work.Person, k.pass, k.subject.String())
+	return hex.EncodeToString(h.Sum(nil)[:12])
+}
+
+// find returns the slot of a key and its place in the person's order.
+func (d *desk) find(key string, adjudicates bool) (k slot, at int, ok bool) {
+	passes := []int{passFirst, passAgain}
+	if adjudicates {
+		passes = []int{passAdjudicate}
+	}
+	for _, pass := range passes {
+		list := d.queue.Subjects
+		if pass != passAdjudicate {
+			list = d.order(pass)
+		}
+		for i, s := range list {
+			if k := (slot{s, pass}); hmac.Equal([]byte(d.key(k)), []byte(key)) {
+				return k, i + 1, true
+			}
+		}
+	}
+	return k, 0, false
+}
+
+// see builds what the person is shown in a slot.
+func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
+	swapped := d.swapped(k.subject, k.pass)
+	shown, err := show(d.task, s.source, k.subject, swapped)
+	if err != nil || k.pass != passAdjudicate {
+		return shown, swapped, err
+	}
+	open, err := d.adjudicable()
+	if err != nil {
+		return shown, false, err
+	}
+	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
+	if i < 0 {
+		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide here: the answers agree, or somebody decided already"}
+	}
+	shown, swapped = d.showBoth(shown, open[i])
+	return shown, swapped, nil
+}
+
+// said is a request to store an event.
+type said struct {
+	ID       string `json:"id"`
+	Task     string `json:"task"`
+	Kind     string `json:"kind"`
+	Key      string `json:"key"`
+	Shown    string `json:"shown"`
+	Answer   Answer `json:"answer"`
+	Reason   string `json:"reason"`
+	ActiveMS int64  `json:"active_ms"`
+	WallMS   int64  `json:"wall_ms"`
+}
+
+var eventID = regexp.MustCompile(`^[0-9a-f-]{16,64}$`)
+
+func (s *Server) event(w http.ResponseWriter, r *http.Request) {
+	at, err := s.store(r)
+	w.Header().Set("Content-Type", "application/json")
+	var refused *refusal
+	switch {
+	case errors.As(err, &refused):
+		w.WriteHeader(refused.status)
+	case err != nil:
+		w.WriteHeader(http.StatusInternalServerError)
+	}
+	answer := map[string]string{"saved": at}
+	if err != nil {
+		answer = map[string]string{"error": err.Error()}
+	}
+	data, err := json.Marshal(answer)
+	if err == nil {
+		w.Write(data)
+	}
+}
+
+// store stores one event and returns its time when it is on disk.
+func (s *Server) store(r *http.Request) (at string, err error) {
+	body, err := io.ReadAll(r.Body)
+	var tooLarge *http.MaxBytesError
+	if errors.As(err, &tooLarge) {
+		return "", &refusal{http.StatusRequestEntityTooLarge, fmt.Sprintf("not saved: an answer may have %d bytes", tooLarge.Limit)}
+	}
+	if err != nil {
+		return "", &refusal{http.StatusBadRequest, "not saved: the request was cut off"}
+	}
+	var e said
+	if err := dataset.DecodeStrict(body, &e); err != nil {
+		return "", &refusal{http.StatusBadRequest, "not saved: " + err.Error()}
+	}
+	switch {
+	case !eventID.MatchString(e.ID):
+		return "", &refusal{http.StatusBadRequest, "not saved: the event has no valid id"}
+	case e.ActiveMS < 0 || e.WallMS < 0 || e.ActiveMS > e.WallMS+1000:
+		return "", &refusal{http.StatusBadRequest, "not saved: the active time is longer than the time"}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, err := s.desk(r, e.Task)
+	if err != nil {
+		return "", err
+	}
+	if old, ok := d.work.ids[e.ID]; ok { // a re-send
+		return old.At, nil
+	}
+	if err := s.place.checkOpen(e.Task); err != nil {
+		return "", &refusal{http.StatusConflict, "not saved: " + err.Error()}
+	}
+	if e.Kind == eventBreak {
+		stored, err := d.append(eventBreak, Event{ID: e.ID})
+		if err == nil {
+			err = d.record()
+		}
+		return stored.At, err
+	}
+	ev, err := s.accept(d, &e)
+	if err != nil {
+		return "", err
+	}
+	stored, err := d.append(e.Kind, ev)
+	return stored.At, err
+}
+
+// accept checks an event about a subject.
+func (s *Server) accept(d *desk, e *said) (Event, error) {
+	refuse := func(status int, format string, args ...any) (Event, error) {
+		return Event{}, &refusal{status, "not saved: " + fmt.Sprintf(format, args...)}
+	}
+	k, at, ok := d.find(e.Key, s.adjudicate)
+	if !ok {
+		return refuse(http.StatusNotFound, "the task has no such subject for you")
+	}
+	given := d.work.given[k]
+	reasonable := len([]rune(strings.TrimSpace(e.Reason))) >= 3
+	switch e.Kind {
+	case eventDraft, eventSubmit, eventSkip:
+		if given != nil {
+			return refuse(http.StatusConflict, "this was answered already, perhaps in another window: reload the page")
+		}
+		if k.pass == passAdjudicate {
+			return refuse(http.StatusBadRequest, "this server takes verdicts on answers that differ")
+		}
+		if e.Kind == eventSkip && !reasonable {
+			return refuse(http.StatusUnprocessableEntity, "give a reason for skipping")
+		}
+	case eventRevise:
+		if given == nil || !d.mayReview(k) {
+			return refuse(http.StatusConflict, "this answer cannot be changed any more")
+		}
+		if !reasonable {
+			return refuse(http.StatusUnprocessableEntity, "give a reason for the change")
+		}
+	case eventAdjudicate:
+		if k.pass != passAdjudicate {
+			return refuse(http.StatusBadRequest, "this server takes first answers: start it with --adjudicate")
+		}
+		if !reasonable {
+			return refuse(http.StatusUnprocessableEntity, "give a reason for the verdict")
+		}
+	default:
+		return refuse(http.StatusBadRequest, "there is no event %q", e.Kind)
+	}
+	shown, swapped, err := s.see(d, k)
+	if err != nil {
+		return Event{}, err
+	}
+	if e.Shown != shown.Hash() {
+		return refuse(http.StatusConflict, "the text on this page is not the current one: reload the page")
+	}
+	if e.Kind != eventSkip {
+		if err := e.Answer.check(shown, e.Kind == eventDraft); err != nil {
+			return refuse(http.StatusUnprocessableEntity, "%v", err)
+		}
+		e.Answer = e.Answer.exact(shown)
+		if makesGold(d.task) && e.Kind != eventDraft {
+			if _, err := s.source.Gold(k.subject.Item, []eval.UnitGold{e.Answer.unitGold(k.subject.Unit)}); err != nil {
+				return refuse(http.StatusUnprocessableEntity, "%v", err)
+			}
+		}
+	} else {
+		e.Answer = nil
+	}
+	subject := k.subject
+	return Event{ID: e.ID, Pass: k.pass, Subject: &subject, Shown: e.Shown, Swapped: swapped, Place: at, Answer: e.Answer,
+		Reason: strings.TrimSpace(e.Reason), Sighted: k.pass == passAdjudicate, ActiveMS: e.ActiveMS, WallMS: e.WallMS}, nil
+}
+
+// mayReview reports whether the person may see and change an answer of their own:
+// until the pass ends, and never if a second answer to the subject is wanted.
+func (d *desk) mayReview(k slot) bool {
+	again := d.order(passAgain)
+	for _, s := range d.order(k.pass) {
+		if d.work.given[slot{s, k.pass}] == nil {
+			return k.pass == passAgain || !slices.Contains(again, k.subject)
+		}
+	}
+	return false
+}
+
+// render writes a page.
+func render(w http.ResponseWriter, status int, name string, data any) {
+	var b bytes.Buffer
+	if err := pages().ExecuteTemplate(&b, name, data); err != nil {
+		http.Error(w, "the page cannot be shown: "+err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	w.WriteHeader(status)
+	w.Write(b.Bytes())
+}
+
+func fail(w http.ResponseWriter, depth string, err error) {
+	status := http.StatusInternalServerError
+	var refused *refusal
+	if errors.As(err, &refused) {
+		status = refused.status
+	}
+	render(w, status, "message", message{Depth: depth, Title: "This cannot be shown", Text: err.Error()})
+}

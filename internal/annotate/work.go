@@ -1,0 +1,447 @@
+package annotate
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/ledger"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Kinds of events.
+const (
+	eventStart      = "session_start"
+	eventEnd        = "session_end"
+	eventBreak      = "break"
+	eventDraft      = "draft"
+	eventSubmit     = "submit"
+	eventSkip       = "skip"
+	eventRevise     = "revise"
+	eventAdjudicate = "adjudicate"
+	eventImport     = "import"
+)
+
+// Passes: the first answer, the re-test, and the verdict on two answers that differ.
+const (
+	passFirst      = 1
+	passAgain      = 2
+	passAdjudicate = 3
+)
+
+// An Event is the data of a line of a person's file.
+type Event struct {
+	ID      string   `json:"id,omitempty"` // made by the browser, so that a re-send is harmless
+	Task    string   `json:"task"`
+	Hash    string   `json:"task_hash"`
+	Pass    int      `json:"pass,omitempty"`
+	Session int      `json:"session"`
+	Subject *Subject `json:"subject,omitempty"`
+	Shown   string   `json:"shown,omitempty"` // hash
+	// Swapped says that the second arm of a pair, or the second person of an
+	// adjudication, was shown as A.
+	Swapped bool   `json:"swapped,omitempty"`
+	Place   int    `json:"place,omitempty"` // in the person's order, from 1
+	Answer  Answer `json:"answer,omitempty"`
+	Reason  string `json:"reason,omitempty"`
+	// Sighted answers were given after others were shown. They count in no agreement.
+	Sighted  bool   `json:"sighted,omitempty"`
+	ActiveMS int64  `json:"active_ms,omitempty"`
+	WallMS   int64  `json:"wall_ms,omitempty"`
+	Version  string `json:"version,omitempty"` // of the program
+}
+
+// A Given is what a person said of a subject in a pass.
+type Given struct {
+	Subject      Subject
+	Pass         int
+	First, Final *Event // nil: skipped
+	FirstAt      time.Time
+	FinalAt      time.Time
+	Skip         string // reason
+}
+
+type slot struct {
+	subject Subject
+	pass    int
+}
+
+// Work is what a person did in a task.
+type Work struct {
+	Person string
+	Task   string
+	given  map[slot]*Given
+	order  []slot // of first answers
+	drafts map[slot]Answer
+	ids    map[string]ledger.Entry
+	// sessions counts starts; since counts answers after the last start or break.
+	sessions, since int
+	active          time.Duration
+	last            time.Time
+}
+
+var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
+
+// CheckPerson refuses names that are no file name on some system.
+func CheckPerson(name string) error {
+	if !personName.MatchString(name) {
+		return fmt.Errorf("name %q: want lower-case letters and digits, with - or _ inside", name)
+	}
+	return nil
+}
+
+func newWork(task, person string) *Work {
+	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]Answer{}, ids: map[string]ledger.Entry{}}
+}
+
+// apply adds an entry of the person's file.
+func (w *Work) apply(e ledger.Entry) error {
+	var ev Event
+	if err := e.Decode(&ev); err != nil {
+		return err
+	}
+	at, err := time.Parse(time.RFC3339Nano, e.At)
+	switch {
+	case err != nil:
+		return fmt.Errorf("entry %d: %w", e.Seq, err)
+	case e.By != w.Person || ev.Task != w.Task:
+		return fmt.Errorf("entry %d is of %s in task %s: the file belongs to another person or task", e.Seq, e.By, ev.Task)
+	}
+	w.last = at
+	if ev.ID != "" {
+		w.ids[ev.ID] = e
+	}
+	w.active += time.Duration(ev.ActiveMS) * time.Millisecond
+	switch e.Kind {
+	case eventStart:
+		w.sessions++
+		w.since = 0
+		return nil
+	case eventBreak:
+		w.since = 0
+		return nil
+	case eventEnd:
+		return nil
+	}
+	if ev.Subject == nil {
+		return fmt.Errorf("entry %d (%s) has no subject", e.Seq, e.Kind)
+	}
+	k := slot{*ev.Subject, ev.Pass}
+	switch e.Kind {
+	case eventDraft:
+		w.drafts[k] = ev.Answer
+		return nil
+	case eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
+	default:
+		return fmt.Errorf("entry %d has the unknown kind %q: it was written by another version", e.Seq, e.Kind)
+	}
+	delete(w.drafts, k)
+	g := w.given[k]
+	if g == nil {
+		g = &Given{Subject: *ev.Subject, Pass: ev.Pass, FirstAt: at}
+		w.given[k] = g
+		w.order = append(w.order, k)
+		w.since++
+	}
+	g.FinalAt = at
+	if e.Kind == eventSkip {
+		g.Skip = ev.Reason
+		return nil
+	}
+	if g.First == nil && e.Kind != eventRevise {
+		g.First = &ev
+	}
+	g.Final, g.Skip = &ev, ""
+	return nil
+}
+
+func fold(task, person, path string, entries []ledger.Entry) (*Work, error) {
+	w := newWork(task, person)
+	for _, e := range entries {
+		if err := w.apply(e); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", path, e.Seq, err)
+		}
+	}
+	return w, nil
+}
+
+// head is the ledger's entry of the newest line of a person's file.
+type head struct {
+	Study  string `json:"study"`
+	Task   string `json:"task"`
+	Person string `json:"person"`
+	ledger.Head
+}
+
+// checkHeads compares a person's file with the heads in the ledger.
+func (p Place) checkHeads(task, person string, entries []ledger.Entry) error {
+	heads, err := entriesOf(p, headEntry, func(h head) bool { return h.Study == p.Study && h.Task == task && h.Person == person })
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		if err := h.Check(p.workPath(task, person), entries); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ReadWork reads and checks the file of a person.
+func (p Place) ReadWork(task, person string) (*Work, error) {
+	if err := CheckPerson(person); err != nil {
+		return nil, err
+	}
+	path := p.workPath(task, person)
+	entries, err := ledger.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.checkHeads(task, person, entries); err != nil {
+		return nil, err
+	}
+	return fold(task, person, path, entries)
+}
+
+// Everyone reads the files of all people in a task, in the order in which they
+// started.
+func (p Place) Everyone(task string) ([]*Work, error) {
+	names, err := p.people(task)
+	if err != nil {
+		return nil, err
+	}
+	order, err := p.starters(task)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range order { // a file that is gone altogether
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(order, a), place(order, b)) })
+	var all []*Work
+	for _, name := range names {
+		w, err := p.ReadWork(task, name)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, w)
+	}
+	return all, nil
+}
+
+func place(order []string, name string) int {
+	if i := slices.Index(order, name); i >= 0 {
+		return i
+	}
+	return len(order)
+}
+
+// starter is the ledger's entry of a person who starts a task.
+type starter struct {
+	Study  string `json:"study"`
+	Task   string `json:"task"`
+	Person string `json:"person"`
+}
+
+func (p Place) starters(task string) (names []string, err error) {
+	list, err := entriesOf(p, personEntry, func(s starter) bool { return s.Study == p.Study && s.Task == task })
+	for _, s := range list {
+		if !slices.Contains(names, s.Person) {
+			names = append(names, s.Person)
+		}
+	}
+	return names, err
+}
+
+// A desk is the open file of a person in a task, with their queue.
+type desk struct {
+	place   Place
+	task    study.Task
+	queue   *Queue
+	work    *Work
+	log     *ledger.Log
+	first   bool // the person who answers all subjects
+	version string
+}
+
+// open opens the file of a person for writing.
+func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, error) {
+	if err := CheckPerson(person); err != nil {
+		return nil, err
+	}
+	path := p.workPath(t.Name, person)
+	log, err := ledger.Open(path, false)
+	if err != nil {
+		return nil, err
+	}
+	d := &desk{place: p, task: t, queue: q, log: log, version: version}
+	if err := d.begin(path, person); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return d, nil
+}
+
+func (d *desk) begin(path, person string) (err error) {
+	p := d.place
+	if err := p.checkHeads(d.task.Name, person, d.log.Entries()); err != nil {
+		return err
+	}
+	if d.work, err = fold(d.task.Name, person, path, d.log.Entries()); err != nil {
+		return err
+	}
+	names, err := p.starters(d.task.Name)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, person) {
+		if err := p.add(person, personEntry, starter{p.Study, d.task.Name, person}); err != nil {
+			return err
+		}
+		names = append(names, person)
+	}
+	d.first = names[0] == person
+	return nil
+}
+
+// order lists the person's subjects of a pass in their order.
+func (d *desk) order(pass int) []Subject {
+	t, q := d.task, d.queue
+	rng := random(q.Seed, "order", t.Name, d.work.Person, fmt.Sprint(pass))
+	if pass == passAgain {
+		done, answered := d.firsts()
+		after := cmp.Or(t.Again.After, len(d.order(passFirst)))
+		if t.Again.Count == 0 || answered < after {
+			return nil
+		}
+		done = done[:min(after, len(done))]
+		chosen := random(q.Seed, "again", t.Name, d.work.Person).Perm(len(done))
+		var list []Subject
+		for _, i := range chosen[:min(t.Again.Count, len(done))] {
+			list = append(list, done[i])
+		}
+		rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		return list
+	}
+	list := slices.Clone(q.Subjects)
+	if !d.first {
+		list = list[:0]
+		for _, i := range q.Double {
+			list = append(list, q.Subjects[i])
+		}
+	}
+	rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	if t.Of == "unit" && len(t.Arms) == 0 {
+		together(list, q.Subjects)
+	}
+	return list
+}
+
+// together moves the units of an item to its first one, in the order of the queue, so
+// that a text is read once.
+func together(list, queue []Subject) {
+	item, unit := map[string]int{}, map[Subject]int{}
+	for i, s := range list {
+		if _, seen := item[s.Item]; !seen {
+			item[s.Item] = i
+		}
+	}
+	for i, s := range queue {
+		unit[s] = i
+	}
+	slices.SortStableFunc(list, func(a, b Subject) int {
+		return cmp.Or(cmp.Compare(item[a.Item], item[b.Item]), cmp.Compare(unit[a], unit[b]))
+	})
+}
+
+// firsts lists the subjects of first answers in their order, without skipped ones,
+// and counts them with the skipped ones.
+func (d *desk) firsts() (list []Subject, all int) {
+	for _, k := range d.work.order {
+		if k.pass != passFirst {
+			continue
+		}
+		all++
+		if d.work.given[k].First != nil {
+			list = append(list, k.subject)
+		}
+	}
+	return list, all
+}
+
+// swapped draws which arm of a pair is A.
+func (d *desk) swapped(s Subject, pass int) bool {
+	return s.Other != "" && random(d.queue.Seed, "side", d.task.Name, d.work.Person, s.String(), fmt.Sprint(pass)).IntN(2) == 1
+}
+
+// next returns the first open subject. wait is when a re-test may begin, if it is
+// too early for it.
+func (d *desk) next() (k slot, at int, ok bool, wait time.Time) {
+	for _, pass := range []int{passFirst, passAgain} {
+		for i, s := range d.order(pass) {
+			k := slot{s, pass}
+			if d.work.given[k] != nil {
+				continue
+			}
+			if pass == passAgain {
+				gap := d.task.Again.Gap.D()
+				if gap == 0 {
+					gap = 24 * time.Hour
+				}
+				if open := d.work.given[slot{s, passFirst}].FinalAt.Add(gap); d.place.Now().Before(open) {
+					wait = open
+					continue
+				}
+			}
+			return k, i + 1, true, time.Time{}
+		}
+	}
+	return slot{}, 0, false, wait
+}
+
+// A refusal is an event that was not stored, with its reason.
+type refusal struct {
+	status int
+	reason string
+}
+
+func (r *refusal) Error() string { return r.reason }
+
+// append stores an event and returns when it is on disk. A clock that went back
+// would make the order of events unclear.
+func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
+	now := d.place.Now()
+	if now.Before(d.work.last) {
+		return ledger.Entry{}, &refusal{409, fmt.Sprintf("not saved: the clock of this computer says %s, but the last answer was given at %s: set the clock", now.UTC().Format(time.DateTime), d.work.last.UTC().Format(time.DateTime))}
+	}
+	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
+	if kind == eventStart {
+		ev.Session = d.work.sessions + 1
+	}
+	e, err := d.log.Append(now, d.work.Person, kind, ev)
+	if err != nil {
+		return e, err
+	}
+	return e, d.work.apply(e)
+}
+
+// record puts the head of the file in the ledger.
+func (d *desk) record() error {
+	p := d.place
+	return p.add(d.work.Person, headEntry, head{p.Study, d.task.Name, d.work.Person, d.log.Head()})
+}
+
+// close ends the session.
+func (d *desk) close() error {
+	var err error
+	if d.work.sessions > 0 {
+		if _, err = d.append(eventEnd, Event{}); err == nil {
+			err = d.record()
+		}
+	}
+	return errors.Join(err, d.log.Close())
+}

@@ -1,0 +1,166 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// Subjects shows what people can judge: the items of a study and, with a run, the
+// answers in it.
+type Subjects struct {
+	x      *Experiment
+	r      *Run // nil: no answers
+	scorer eval.Scorer
+	ctx    context.Context
+}
+
+// Subjects returns the subjects of a study without a run.
+func (x *Experiment) Subjects(ctx context.Context) *Subjects {
+	return &Subjects{x: x, scorer: x.Bench, ctx: ctx}
+}
+
+// Subjects returns the subjects of a study with the answers of a run.
+func (r *Run) Subjects(ctx context.Context) *Subjects {
+	return &Subjects{x: r.Experiment, r: r, scorer: r.Bench, ctx: ctx}
+}
+
+// Items returns the items of the study.
+func (s *Subjects) Items() []eval.Item { return s.x.Bench.Items() }
+
+// Units returns the units of an item.
+func (s *Subjects) Units(item string) ([]string, error) {
+	b, ok := s.x.Bench.(eval.Annotated)
+	if !ok {
+		return nil, fmt.Errorf("the items of suite %s have no units: use of: item", s.x.Suite.Name)
+	}
+	return b.Units(item)
+}
+
+// Gold makes a record of gold of an item.
+func (s *Subjects) Gold(item string, of []eval.UnitGold) ([]byte, error) {
+	b, ok := s.x.Bench.(eval.Annotated)
+	if !ok {
+		return nil, fmt.Errorf("suite %s has no gold of units", s.x.Suite.Name)
+	}
+	return b.Gold(item, of)
+}
+
+// Trials returns the trials of the run with an answer, in plan order.
+func (s *Subjects) Trials() ([]eval.Trial, error) {
+	if s.r == nil {
+		return nil, nil
+	}
+	hidden := s.x.calibrationArms()
+	var list []eval.Trial
+	for o, err := range s.r.db.Outcomes(s.ctx, s.r.Record) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Outcome.Kind != eval.Failed && !hidden[o.Trial.Arm] {
+			list = append(list, o.Trial)
+		}
+	}
+	return list, nil
+}
+
+// Show shows an answer, or an item alone if the trial has no arm.
+func (s *Subjects) Show(t eval.Trial) (eval.Exhibit, error) {
+	if t.Arm == "" {
+		return s.scorer.Show(eval.CaseOf(t, eval.Outcome{Kind: eval.Failed}, nil))
+	}
+	if s.r == nil {
+		return eval.Exhibit{}, errors.New("the study has no run: run it first")
+	}
+	c, err := s.r.db.Case(s.ctx, s.r.Record, t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	return s.scorer.Show(c)
+}
+
+// AddVerdicts stores verdicts of people that the run does not have yet.
+func (r *Run) AddVerdicts(ctx context.Context, of []store.PersonVerdict) (added int, err error) {
+	return r.db.AddPeople(ctx, r.Record, of)
+}
+
+// ratings compares the judge of the suite with the verdicts of people, if the study has
+// a task for that.
+func (r *Run) ratings(ctx context.Context, scorer eval.Scorer) (*analyse.Ratings, error) {
+	rater, ok := scorer.(eval.Rater)
+	steps := map[string]bool{}
+	for _, t := range r.Study.Annotation {
+		steps[t.Name] = t.Judge
+	}
+	if !ok || !slices.Contains(slices.Collect(maps.Values(steps)), true) {
+		return nil, nil
+	}
+	cluster := map[string]string{}
+	for _, it := range r.Bench.Items() {
+		cluster[it.ID] = it.ClusterID()
+	}
+	hidden := r.calibrationArms()
+	all := &analyse.Ratings{Judge: cmp.Or(r.Study.JudgeModel, "the rules of the suite")}
+	for c, err := range r.db.Cases(ctx, r.Record) {
+		if err != nil {
+			return nil, err
+		}
+		if hidden[c.Arm] {
+			continue
+		}
+		of := map[eval.Trial][]eval.Verdict{}
+		for _, t := range c.Trials {
+			of[t.Trial] = t.Verdicts
+		}
+		for _, rating := range rater.Ratings(c) {
+			human, differ := settled(of[rating.Trial], rating.Unit, steps)
+			if differ {
+				all.Differ++
+			}
+			all.Rated = append(all.Rated, analyse.Rated{Rating: rating, Cluster: cluster[rating.Trial.Item], Human: human})
+		}
+	}
+	return all, nil
+}
+
+// The rounds of people's verdicts: first answers, and decisions where these differ.
+const (
+	roundFirst    = 1
+	roundDecision = 3
+)
+
+// settled returns what people say of a unit: the decision, or the first answers if
+// they agree.
+func settled(verdicts []eval.Verdict, unit string, steps map[string]bool) (human *bool, differ bool) {
+	for _, v := range verdicts {
+		if v.Source != eval.ByHuman || v.Unit != unit || !steps[v.Step] {
+			continue
+		}
+		var said struct {
+			Yes *bool `json:"yes"`
+		}
+		if json.Unmarshal(v.Data, &said) != nil || said.Yes == nil {
+			continue
+		}
+		switch {
+		case v.Round == roundDecision:
+			return said.Yes, false
+		case v.Round == roundFirst && human == nil:
+			human = said.Yes
+		case v.Round == roundFirst:
+			differ = differ || *human != *said.Yes
+		}
+	}
+	if differ {
+		return nil, true
+	}
+	return human, false
+}

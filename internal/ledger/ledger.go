@@ -1,0 +1,331 @@
+// Package ledger keeps records that must not change unnoticed: JSON Lines files that
+// are only appended to, in which each line has the hash of the one before. The
+// ledger of a store has one, and so has each person's work in a task of annotation.
+// [Read] reports an edited, missing or moved line by its number.
+//
+// # Format
+//
+// A line is an [Entry] as JSON. Its last key, hash, is the SHA-256 of the line's
+// bytes up to that key, so that other programs can check a file without a canonical
+// form; prev is the hash of the line before, "" in the first.
+//
+// A chain alone cannot show that its end was cut off. Beside the ledger of a store
+// stands a file with its newest hash, and the ledger has the heads of the files of
+// annotation. Whoever can write all of these files can make them anew: to rule that
+// out, put the head that `scruple ledger show` prints in a place of its own, such as a
+// registration.
+//
+// The package must not know studies, stores or what entries mean.
+package ledger
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+)
+
+// Name is the file of a ledger in the folder of its store.
+const Name = "ledger.jsonl"
+
+// An Entry is one line.
+type Entry struct {
+	Seq  int            `json:"seq"`  // from 1
+	Prev string         `json:"prev"` // hash of the line before, or ""
+	At   string         `json:"at"`   // RFC 3339, UTC
+	By   string         `json:"by"`   // a person or program
+	Kind string         `json:"kind"`
+	Data jsontext.Value `json:"data"`
+	Hash string         `json:"hash"`
+}
+
+// Decode decodes the data of an entry.
+func (e Entry) Decode(into any) error {
+	if err := dataset.DecodeStrict(e.Data, into); err != nil {
+		return fmt.Errorf("entry %d (%s): %w", e.Seq, e.Kind, err)
+	}
+	return nil
+}
+
+// A BrokenError reports a line that is not what was written.
+type BrokenError struct {
+	Path string
+	Line int
+	Err  error
+}
+
+func (e *BrokenError) Error() string {
+	return fmt.Sprintf("%s:%d: %v: the file was changed after it was written; restore it from a copy", e.Path, e.Line, e.Err)
+}
+
+func (e *BrokenError) Unwrap() error { return e.Err }
+
+// A Head is the newest line of a chain.
+type Head struct {
+	Seq  int    `json:"seq"`
+	Hash string `json:"hash"`
+}
+
+// HeadOf returns the head of entries; the zero Head if there are none.
+func HeadOf(entries []Entry) Head {
+	if len(entries) == 0 {
+		return Head{}
+	}
+	last := entries[len(entries)-1]
+	return Head{last.Seq, last.Hash}
+}
+
+// Check returns an error if the entries of a file do not contain a head that was
+// recorded earlier.
+func (h Head) Check(path string, entries []Entry) error {
+	switch {
+	case h.Seq > len(entries):
+		return &BrokenError{path, len(entries) + 1, fmt.Errorf("the file ends after line %d, but had %d lines", len(entries), h.Seq)}
+	case h.Seq > 0 && entries[h.Seq-1].Hash != h.Hash:
+		return &BrokenError{path, h.Seq, errors.New("the hash of the line is not the one that was recorded")}
+	}
+	return nil
+}
+
+const maxLine = 1 << 20
+
+var tail = regexp.MustCompile(`,"hash":"([0-9a-f]{64})"\}$`)
+
+// parse reads a chain. whole is the length of the complete lines: bytes after it are
+// an append that was interrupted and never confirmed.
+func parse(path string, data []byte) (entries []Entry, whole int, err error) {
+	for len(data) > whole {
+		n := bytes.IndexByte(data[whole:], '\n')
+		if n < 0 {
+			return entries, whole, nil
+		}
+		e, err := parseLine(data[whole : whole+n])
+		if err == nil {
+			err = follows(entries, e)
+		}
+		if err != nil {
+			return nil, 0, &BrokenError{path, len(entries) + 1, err}
+		}
+		entries = append(entries, e)
+		whole += n + 1
+	}
+	return entries, whole, nil
+}
+
+func parseLine(line []byte) (e Entry, err error) {
+	m := tail.FindSubmatchIndex(line)
+	if m == nil {
+		return e, errors.New("the line does not end with its hash")
+	}
+	if hashOf(line[:m[0]]) != string(line[m[2]:m[3]]) {
+		return e, errors.New("the line does not have its hash")
+	}
+	return e, dataset.DecodeStrict(line, &e)
+}
+
+func follows(entries []Entry, e Entry) error {
+	head := HeadOf(entries)
+	switch {
+	case e.Seq != head.Seq+1:
+		return fmt.Errorf("the line has number %d: lines are missing or in another order", e.Seq)
+	case e.Prev != head.Hash:
+		return errors.New("the line before is not the one that it follows")
+	}
+	return nil
+}
+
+func hashOf(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Read reads and checks a file. A file that does not exist has no entries, unless
+// a head of it is recorded.
+func Read(path string) ([]Entry, error) {
+	data, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	entries, _, err := parse(path, data)
+	if err != nil {
+		return nil, err
+	}
+	head, err := readHead(path)
+	if err != nil {
+		return nil, err
+	}
+	return entries, head.Check(path, entries)
+}
+
+// A Log is a file open for appending, by one process at a time. It is not safe for
+// concurrent use.
+type Log struct {
+	path    string
+	file    *os.File
+	size    int64
+	head    Head
+	entries []Entry
+	broken  error // of a write whose result is unknown
+	beside  bool
+}
+
+// Open opens a file for appending and checks it. It creates the file and its folder.
+// With beside, the newest hash is kept in a second file. An interrupted append at
+// the end is removed; it was not confirmed.
+func Open(path string, beside bool) (*Log, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return nil, fmt.Errorf("creating the folder of %s: %w", path, err)
+	}
+	_, missing := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	l := &Log{path: path, file: f, beside: beside}
+	if err := l.begin(missing != nil); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+func (l *Log) begin(created bool) error {
+	if err := lock(l.file); err != nil {
+		return fmt.Errorf("opening %s: another scruple process is writing to it: %w", l.path, err)
+	}
+	data, err := io.ReadAll(l.file)
+	if err != nil {
+		return fmt.Errorf("reading %s: %w", l.path, err)
+	}
+	entries, whole, err := parse(l.path, data)
+	if err != nil {
+		return err
+	}
+	head, err := readHead(l.path)
+	if err == nil {
+		err = head.Check(l.path, entries)
+	}
+	if err != nil {
+		return err
+	}
+	if whole < len(data) {
+		if err := l.file.Truncate(int64(whole)); err != nil {
+			return fmt.Errorf("removing an interrupted append from %s: %w", l.path, err)
+		}
+	}
+	l.size, l.head, l.entries = int64(whole), HeadOf(entries), entries
+	if created {
+		return syncFolder(filepath.Dir(l.path))
+	}
+	return nil
+}
+
+// Entries returns what the file had when it was opened, and what was appended since.
+func (l *Log) Entries() []Entry { return l.entries }
+
+// Head returns the newest line.
+func (l *Log) Head() Head { return l.head }
+
+// Append appends an entry and returns when it is on disk. After an error whose result
+// is unknown, no more entries are accepted: open the file again.
+func (l *Log) Append(at time.Time, by, kind string, data any) (Entry, error) {
+	if l.broken != nil {
+		return Entry{}, l.broken
+	}
+	body, err := json.Marshal(data)
+	if err != nil {
+		return Entry{}, fmt.Errorf("encoding an entry of %s: %w", l.path, err)
+	}
+	e := Entry{Seq: l.head.Seq + 1, Prev: l.head.Hash, At: at.UTC().Format(time.RFC3339Nano), By: by, Kind: kind, Data: body}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return Entry{}, fmt.Errorf("encoding an entry of %s: %w", l.path, err)
+	}
+	line = line[:len(line)-len(`,"hash":""}`)]
+	e.Hash = hashOf(line)
+	line = append(line, `,"hash":"`+e.Hash+"\"}\n"...)
+	if len(line) > maxLine {
+		return Entry{}, fmt.Errorf("an entry of %s has %d bytes: want at most %d", l.path, len(line), maxLine)
+	}
+	if info, err := l.file.Stat(); err != nil || info.Size() != l.size {
+		return Entry{}, fmt.Errorf("%s was changed by another program while it was open: close it there and start again", l.path)
+	}
+	_, err = l.file.Write(line)
+	if err == nil {
+		err = l.file.Sync()
+	}
+	if err != nil {
+		l.broken = fmt.Errorf("writing to %s: %w", l.path, err)
+		return Entry{}, l.broken
+	}
+	l.size += int64(len(line))
+	l.head = Head{e.Seq, e.Hash}
+	l.entries = append(l.entries, e)
+	if l.beside {
+		if err := writeHead(l.path, l.head); err != nil {
+			return e, fmt.Errorf("writing the head of %s: %w", l.path, err)
+		}
+	}
+	return e, nil
+}
+
+// Close closes the file.
+func (l *Log) Close() error { return l.file.Close() }
+
+// Add appends one entry to a ledger that is not open.
+func Add(path string, at time.Time, by, kind string, data any) (Entry, error) {
+	l, err := Open(path, true)
+	if err != nil {
+		return Entry{}, err
+	}
+	e, err := l.Append(at, by, kind, data)
+	return e, errors.Join(err, l.Close())
+}
+
+func headPath(path string) string { return path + ".head" }
+
+func readHead(path string) (h Head, err error) {
+	data, err := os.ReadFile(headPath(path))
+	if errors.Is(err, fs.ErrNotExist) {
+		return h, nil
+	}
+	if err == nil {
+		err = dataset.DecodeStrict(data, &h)
+	}
+	if err != nil {
+		return h, fmt.Errorf("reading %s: %w", headPath(path), err)
+	}
+	return h, nil
+}
+
+func writeHead(path string, h Head) error {
+	data, err := json.Marshal(h)
+	if err != nil {
+		return err
+	}
+	tmp, err := os.CreateTemp(filepath.Dir(path), ".head*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	_, err = tmp.Write(append(data, '\n'))
+	if err := errors.Join(err, tmp.Sync(), tmp.Close()); err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), headPath(path)); err != nil {
+		return err
+	}
+	return syncFolder(filepath.Dir(path))
+}

@@ -1,0 +1,173 @@
+package study
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// A Task is something that people are asked about subjects of a study. A kind gives
+// keys that are not set: what is judged, what is shown and what is asked.
+type Task struct {
+	Name    string     `json:"name" jsonschema:"required,pattern=^[a-z0-9]([a-z0-9_-]{0\\,62}[a-z0-9])?$,description=Name of the task and of the folder of its answers below annotations/" jsonschema_extras:"errorMessage=want a name of lower-case letters and digits with - or _ inside"`
+	Kind    string     `json:"kind,omitempty" jsonschema:"enum=label,enum=gold,enum=claim,enum=codes,enum=pair,enum=spans,description=label: one of labels with a rationale. gold: whether a unit exists\\, its value and a quote. claim: whether the text supports an answer. codes: up to three of labels with a reason. pair: which of two answers is better. spans: marked errors of an answer and a rating"`
+	Title   string     `json:"title,omitempty" jsonschema:"description=Heading of the page (default: the name)"`
+	Guide   string     `json:"guide,omitempty" jsonschema:"description=Instructions for the people who answer"`
+	Of      string     `json:"of,omitempty" jsonschema:"enum=item,enum=trial,enum=unit,enum=pair,description=What is judged: items\\, answers of arms\\, units of either such as fields\\, or answers of two arms side by side"`
+	Arms    []string   `json:"arms,omitempty" jsonschema:"uniqueItems=true,description=Arms whose answers are judged (default all); none for units of items"`
+	Show    []string   `json:"show,omitempty" jsonschema:"uniqueItems=true,description=Parts that are shown: lead\\, pages\\, answer\\, quote\\, raw. Nothing else reaches the browser"`
+	Labels  []string   `json:"labels,omitempty" jsonschema:"uniqueItems=true,description=Labels of the kinds label\\, codes and spans"`
+	Ask     []Question `json:"ask,omitempty" jsonschema:"description=The questions\\, instead of those of the kind"`
+	Draw    int        `json:"draw,omitempty" jsonschema:"minimum=0,description=Number of items or trials to draw at random (default all)"`
+	Seed    *int64     `json:"seed,omitempty" jsonschema:"description=Seed of the draw (default execution.seed)"`
+	Double  *float64   `json:"double,omitempty" jsonschema:"minimum=0,maximum=1,description=Share of the subjects\\, drawn at random\\, that everyone after the first person answers too (default 1)"`
+	Again   Again      `json:"again,omitempty" jsonschema:"description=Subjects that a person answers a second time"`
+	Session int        `json:"session,omitempty" jsonschema:"minimum=0,description=Number of answers after which a break is suggested (default 20)"`
+	// Judge says that the answers measure the judge of the suite.
+	Judge bool `json:"judge,omitempty" jsonschema:"description=Compare the first question with the judge of the suite in the report; its first option is a yes"`
+}
+
+// Again configures a re-test.
+type Again struct {
+	Count int      `json:"count,omitempty" jsonschema:"minimum=0,description=Number of subjects\\, drawn at random"`
+	After int      `json:"after,omitempty" jsonschema:"minimum=0,description=Number of answers after which they are drawn (default: all)"`
+	Gap   Duration `json:"gap,omitempty" jsonschema:"description=Shortest time between the two answers (default 24h)"`
+}
+
+// A Question is one question of a task.
+type Question struct {
+	Name     string   `json:"name" jsonschema:"required,pattern=^[a-z][a-z0-9_]{0\\,40}$" jsonschema_extras:"errorMessage=want a name of lower-case letters\\, digits and _"`
+	Type     string   `json:"type" jsonschema:"required,enum=choice,enum=several,enum=text,enum=number,enum=span,description=choice: one of options. several: some of them. text: min to max characters. number: min to max. span: marked passages\\, with options as their labels"`
+	Text     string   `json:"text,omitempty" jsonschema:"description=The question (default: the name)"`
+	Options  []string `json:"options,omitempty" jsonschema:"uniqueItems=true"`
+	Min      *float64 `json:"min,omitempty" jsonschema:"description=Fewest characters\\, options or passages\\, or the smallest number"`
+	Max      *float64 `json:"max,omitempty" jsonschema:"description=Most characters\\, options or passages\\, or the largest number"`
+	Optional bool     `json:"optional,omitempty"`
+	When     string   `json:"when,omitempty" jsonschema:"pattern=^[a-z][a-z0-9_]{0\\,40}=.+$,description=Ask only after this answer to a choice: NAME=OPTION" jsonschema_extras:"errorMessage=want NAME=OPTION"`
+}
+
+// The parts that a task can show.
+var exhibitParts = []string{"lead", "pages", "answer", "quote", "raw"}
+
+// The units of gold can be these.
+const (
+	UnitPresent   = "present"
+	UnitMissing   = "missing"
+	UnitAmbiguous = "ambiguous"
+)
+
+const defaultSession = 20
+
+// Full is the task with the keys of its kind and its defaults.
+func (t Task) Full() Task {
+	number := func(x float64) *float64 { return &x }
+	set := func(of string, show []string, ask ...Question) {
+		if t.Of == "" {
+			t.Of = of
+		}
+		if t.Show == nil {
+			t.Show = show
+		}
+		if t.Ask == nil {
+			t.Ask = ask
+		}
+	}
+	text := []string{"lead", "pages"}
+	answered := []string{"lead", "pages", "answer", "quote"}
+	switch t.Kind {
+	case "label":
+		set("item", text, Question{Name: "label", Type: "choice", Text: "Label", Options: t.Labels},
+			Question{Name: "rationale", Type: "text", Text: "Why, in two to four sentences?", Min: number(20), Max: number(2000)})
+	case "gold":
+		set("unit", text, Question{Name: "exists", Type: "choice", Text: "Does the text give it?", Options: []string{UnitPresent, UnitMissing, UnitAmbiguous}},
+			Question{Name: "value", Type: "text", Text: "Value", Min: number(1), Max: number(500), When: "exists=" + UnitPresent},
+			Question{Name: "quote", Type: "span", Text: "Passage that shows it", Max: number(1), When: "exists=" + UnitPresent},
+			Question{Name: "candidates", Type: "text", Text: "Possible values, one per line", Min: number(3), Max: number(1000), When: "exists=" + UnitAmbiguous})
+	case "claim":
+		set("unit", answered, Question{Name: "grounded", Type: "choice", Text: "Does the quoted text show this value?", Options: []string{"grounded", "not grounded"}})
+	case "codes":
+		set("trial", []string{"lead", "pages", "raw"}, Question{Name: "codes", Type: "several", Text: "Codes, one to three", Options: t.Labels, Min: number(1), Max: number(3)},
+			Question{Name: "reason", Type: "text", Text: "Reason", Min: number(10), Max: number(2000)},
+			Question{Name: "emergent", Type: "text", Text: "A new code, if none fits", Max: number(200), Optional: true})
+	case "pair":
+		set("pair", []string{"lead", "raw"}, Question{Name: "better", Type: "choice", Text: "Which answer is better?", Options: []string{"A", "B", "tie"}})
+	case "spans":
+		set("trial", []string{"lead", "pages", "answer", "quote", "raw"}, Question{Name: "errors", Type: "span", Text: "Passages with an error", Options: t.Labels, Optional: true},
+			Question{Name: "rating", Type: "number", Text: "Rating, 1 (bad) to 5 (good)", Min: number(1), Max: number(5)})
+	}
+	if t.Title == "" {
+		t.Title = t.Name
+	}
+	if t.Session == 0 {
+		t.Session = defaultSession
+	}
+	for i := range t.Ask {
+		if t.Ask[i].Text == "" {
+			t.Ask[i].Text = t.Ask[i].Name
+		}
+	}
+	return t
+}
+
+// Applies reports whether a question is asked, given the choices so far.
+func (q Question) Applies(choice func(name string) string) bool {
+	name, option, conditional := strings.Cut(q.When, "=")
+	return !conditional || choice(name) == option
+}
+
+func (v *validator) tasks(tasks []Task) {
+	first := firsts(tasks, func(t Task) string { return t.Name })
+	for i, t := range tasks {
+		path := elementPath("annotation", i)
+		fault := func(key, format string, args ...any) { v.errorf(path+key, format, args...) }
+		if first[i] < i {
+			fault(".name", "duplicate name %s, also of annotation[%d]", quote(t.Name), first[i])
+		}
+		if needs := slices.Contains([]string{"label", "codes"}, t.Kind); needs && len(t.Labels) < 2 && t.Ask == nil {
+			fault("", "kind %s needs at least two labels", t.Kind)
+			continue
+		}
+		full := t.Full()
+		switch {
+		case full.Of == "" || len(full.Ask) == 0:
+			fault("", "the task asks nothing: give a kind, or of, show and ask")
+		case full.Of == "pair" && len(t.Arms) != 2:
+			fault("", "a pair needs two arms, got %d", len(t.Arms))
+		case full.Of == "item" && len(t.Arms) > 0:
+			fault(".arms", "items have no arms: remove them, or judge trials")
+		case t.Judge && (full.Ask[0].Type != "choice" || full.Of != "unit" && full.Of != "trial"):
+			fault(".judge", "a judge is compared with a first question of type choice about trials or units")
+		case full.Of == "unit" && t.Kind == "claim" && len(t.Arms) == 0:
+			fault("", "claims are those of answers: name the arms")
+		}
+		for _, part := range full.Show {
+			if !slices.Contains(exhibitParts, part) {
+				fault(".show", "there is no part %s: %s", quote(part), suggest(part, exhibitParts))
+			}
+		}
+		v.questions(full.Ask, fault)
+	}
+}
+
+func (v *validator) questions(ask []Question, fault func(key, format string, args ...any)) {
+	for i, q := range ask {
+		at := fmt.Sprintf(".ask[%d]", i)
+		if slices.ContainsFunc(ask[:i], func(o Question) bool { return o.Name == q.Name }) {
+			fault(at, "duplicate name %s", quote(q.Name))
+		}
+		if q.Min != nil && q.Max != nil && *q.Min > *q.Max {
+			fault(at, "min is %v and max %v: want min at most max", *q.Min, *q.Max)
+		}
+		if (q.Type == "choice" || q.Type == "several") && len(q.Options) < 2 {
+			fault(at, "a question of type %s needs at least two options", q.Type)
+		}
+		if name, option, ok := strings.Cut(q.When, "="); ok {
+			j := slices.IndexFunc(ask[:i], func(o Question) bool { return o.Name == name && o.Type == "choice" })
+			if j < 0 {
+				fault(at+".when", "no earlier question of type choice is named %s", quote(name))
+			} else if !slices.Contains(ask[j].Options, option) {
+				fault(at+".when", "%s is no option of %s: %s", quote(option), name, suggest(option, ask[j].Options))
+			}
+		}
+	}
+}
