@@ -81,6 +81,9 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 	}
 	calibrates := r.calibrationArms()
 	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
+		if len(calibrates) == 0 {
+			return
+		}
 		for c, err := range r.db.Cases(ctx, r.Record) {
 			if (err != nil || calibrates[c.Arm]) && !yield(c, err) {
 				return
@@ -149,17 +152,7 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
 
 // sources returns what an analysis needs beyond scores.
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sources, err error) {
-	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
-		c, err := r.db.Case(ctx, r.Record, t)
-		if err != nil {
-			return eval.Exhibit{}, err
-		}
-		x, err := scorer.Show(c)
-		if o := c.Trials[0].Outcome; o.Kind == eval.Failed && err == nil {
-			x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
-		}
-		return x, err
-	}
+	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
 	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
 		return from, err
@@ -177,6 +170,19 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 		from.Report = reporter.Report
 	}
 	return from, err
+}
+
+// exhibit shows a trial.
+func (r *Run) exhibit(ctx context.Context, scorer eval.Scorer, t eval.Trial) (eval.Exhibit, error) {
+	c, err := r.db.Case(ctx, r.Record, t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	x, err := scorer.Show(c)
+	if o := c.Trials[0].Outcome; o.Kind == eval.Failed && err == nil {
+		x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
+	}
+	return x, err
 }
 
 // decide applies the study's rules. It returns nil if there are none.

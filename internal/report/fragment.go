@@ -1,0 +1,85 @@
+package report
+
+import (
+	"bytes"
+	"html/template"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// The parts of reports that a viewer puts into its own pages. They have no styles of
+// their own: the page must load [Style].
+
+// Style is the style sheet of reports.
+func Style() string { return reportStyle }
+
+// Visible prepares a text for a page: it replaces control characters, and those that
+// reorder text, by visible symbols.
+func Visible(s string) string { return visible(s) }
+
+// Body returns a report as a part of a page, without the samples.
+func Body(r Report) (template.HTML, error) {
+	if err := r.check(); err != nil {
+		return "", err
+	}
+	c := newContent(r)
+	c.Sections = slices.DeleteFunc(c.Sections, func(s section) bool { return s.ID == "samples" })
+	return fragment("body", aligned(c))
+}
+
+// Trial returns a trial as a part of a page: its document with marks beside gold, answer
+// and scores. The metrics give scores their titles.
+func Trial(x eval.Exhibit, metrics []analyse.Metric) (template.HTML, error) {
+	b := newBuilder(Report{Analysis: &analyse.Analysis{Metrics: metrics}})
+	s := b.sample(analyse.Sample{Show: x}, 1)
+	alignTable(s.Rows)
+	type page struct {
+		Number   int
+		Segments []segment
+	}
+	var pages []page
+	for _, p := range x.Pages {
+		pages = append(pages, page{p.Number, split(p.Text, p.Marks)})
+	}
+	return fragment("trial", struct {
+		sample
+		Pages []page
+	}{s, pages})
+}
+
+// Judges returns the accuracy of the judges of an analysis as a part of a page, or "".
+func Judges(a *analyse.Analysis) (template.HTML, error) {
+	if len(a.Judges) == 0 {
+		return "", nil
+	}
+	b := newBuilder(Report{Analysis: a})
+	t := b.judges()
+	alignTable(t)
+	return fragment("table", t)
+}
+
+// Compared returns the comparisons of an analysis on one metric as a part of a page, or
+// "". Those of other arms are left out.
+func Compared(a *analyse.Analysis, x, y, metric string) (template.HTML, error) {
+	only := *a
+	only.Comparisons = filter(a.Comparisons, func(c analyse.Comparison) bool {
+		return c.Metric == metric && c.Stratum == nil && (c.A == x && c.B == y || c.A == y && c.B == x)
+	})
+	if len(only.Comparisons) == 0 {
+		return "", nil
+	}
+	b := newBuilder(Report{Analysis: &only})
+	var list []answer
+	for _, c := range only.Comparisons {
+		list = append(list, b.sentence(c))
+	}
+	return fragment("answers", list)
+}
+
+func fragment(name string, data any) (template.HTML, error) {
+	var b bytes.Buffer
+	err := page().ExecuteTemplate(&b, name, data)
+	return template.HTML(b.String()), written("a part of a report", err) // escaped by the template
+}
