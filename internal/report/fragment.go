@@ -35,13 +35,29 @@ func Trial(x eval.Exhibit, metrics []analyse.Metric) (template.HTML, error) {
 	b := newBuilder(Report{Analysis: &analyse.Analysis{Metrics: metrics}})
 	s := b.sample(analyse.Sample{Show: x}, 1)
 	alignTable(s.Rows)
+	type unitSegment struct {
+		segment
+		Units string // labels of all marks that cover it, a line each
+	}
 	type page struct {
 		Number   int
-		Segments []segment
+		Segments []unitSegment
 	}
 	var pages []page
 	for _, p := range x.Pages {
-		pages = append(pages, page{p.Number, split(p.Text, p.Marks)})
+		shown, at := page{Number: p.Number}, 0
+		marks := within(p.Text, p.Marks)
+		for _, s := range split(p.Text, p.Marks) {
+			u := unitSegment{segment: s}
+			for _, m := range marks {
+				if s.Marked() && m.Start <= at && at+len(s.Text) <= m.End && m.Label != "" {
+					u.Units += m.Label + "\n"
+				}
+			}
+			at += len(s.Text)
+			shown.Segments = append(shown.Segments, u)
+		}
+		pages = append(pages, shown)
 	}
 	return fragment("trial", struct {
 		sample

@@ -15,7 +15,6 @@ type segment struct {
 	Text         string
 	Answer, Gold bool
 	Labels       []string // of the marks that end here
-	Units        string   // labels of all marks that cover it, a line each
 }
 
 // Marked reports whether any mark covers the segment.
@@ -67,9 +66,6 @@ func split(text string, marks []eval.Mark) []segment {
 			if m.Start <= start && end <= m.End {
 				s.Answer = s.Answer || m.Kind != "gold"
 				s.Gold = s.Gold || m.Kind != "answer"
-				if m.Label != "" {
-					s.Units += m.Label + "\n"
-				}
 				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {
 					s.Labels = append(s.Labels, m.Label)
 				}
