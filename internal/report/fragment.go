@@ -19,13 +19,21 @@ func Style() string { return reportStyle }
 // reorder text, by visible symbols.
 func Visible(s string) string { return visible(s) }
 
-// Body returns a report as a part of a page, without the samples.
-func Body(r Report) (template.HTML, error) {
+// Body returns a report as a part of a page, without the samples. The short form has
+// what a terminal shows: no details, no breakdown, no methods.
+func Body(r Report, short bool) (template.HTML, error) {
 	if err := r.check(); err != nil {
 		return "", err
 	}
 	c := newContent(r)
-	c.Sections = slices.DeleteFunc(c.Sections, func(s section) bool { return s.ID == "samples" })
+	c.Sections = slices.DeleteFunc(c.Sections, func(s section) bool {
+		return s.ID == "samples" || short && slices.Contains([]string{"breakdown", "methods", "asked"}, s.ID)
+	})
+	for i := range c.Sections {
+		if short {
+			c.Sections[i].Blocks = slices.DeleteFunc(c.Sections[i].Blocks, func(b block) bool { return b.Detail })
+		}
+	}
 	return fragment("body", aligned(c))
 }
 

@@ -92,6 +92,7 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 	for pattern, page := range map[string]func(*request) error{
 		"GET /{$}":                     v.runsPage,
 		"GET /r/{run}":                 v.runPage,
+		"GET /r/{run}/report":          v.runPage,
 		"GET /r/{run}/samples":         v.samplesPage,
 		"GET /r/{run}/export":          v.export,
 		"GET /r/{run}/t/{trial}":       v.trialPage,
@@ -363,11 +364,15 @@ func (v *Viewer) runPage(r *request) error {
 		Body    template.HTML
 		Missing string
 		store.Tally
-		Samples, Judge, Command string
+		Samples, Judge, Command, Whole string
 	}{Samples: r.link([]string{"r", r.run.ID, "samples"}), Judge: r.link([]string{"r", r.run.ID, "judge"}), Command: v.Command(r.run, "report")}
+	short := !strings.HasSuffix(r.URL.Path, "/report")
+	if short {
+		data.Whole = r.link([]string{"r", r.run.ID, "report"})
+	}
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
-		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }})
+		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)
 		data.Tally = store.Tally{Trials: kept.Analysis.Run.Planned, Done: kept.Analysis.Run.Done, Failed: kept.Analysis.Run.Failed}
 	}
 	if err != nil {
