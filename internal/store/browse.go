@@ -114,7 +114,8 @@ func (db *DB) Transcript(ctx context.Context, id int64, skip, limit int) (calls 
 	if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM calls WHERE trial = ?`, id).Scan(&total); err != nil {
 		return nil, 0, explain(db.path, err)
 	}
-	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.trial = ? ORDER BY c.stage DESC, c.id LIMIT ? OFFSET ?`, id, limit, skip))
+	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id IN
+		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, id, limit, skip))
 	if err != nil {
 		return nil, 0, err
 	}
@@ -146,13 +147,12 @@ type Tally struct {
 	Trials int `json:"trials"`
 	Done   int `json:"done"` // with an outcome, failed ones included
 	Failed int `json:"failed"`
-	Judged int `json:"judged"`
 }
 
 // Tally counts the trials of a run. It costs less than [DB.Progress].
 func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
-	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), coalesce(sum(o.kind = 'failed'), 0), count(j.trial)
-		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id LEFT JOIN judged j ON j.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed, &t.Judged)
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), coalesce(sum(o.kind = 'failed'), 0)
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed)
 	return t, explain(db.path, err)
 }
 

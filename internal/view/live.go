@@ -30,14 +30,12 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	last := int64(-1)
 	told := map[string]store.Tally{}
-	tick := time.NewTicker(pollEvery)
-	defer tick.Stop()
 	for beat := 0; ; beat++ {
 		version, err := v.version(r.Context())
 		if err != nil {
 			return
 		}
-		said := false
+		began, said := time.Now(), false
 		if version != last {
 			last = version
 			runs, err := v.DB.Runs(r.Context())
@@ -45,7 +43,7 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			for _, run := range runs {
-				now, err := v.DB.Tally(r.Context(), run)
+				now, err := v.tally(r.Context(), run)
 				if err != nil {
 					return
 				}
@@ -82,7 +80,7 @@ func (v *Viewer) events(w http.ResponseWriter, r *http.Request) {
 			return
 		case <-v.ctx.Done():
 			return
-		case <-tick.C:
+		case <-time.After(max(pollEvery, 4*time.Since(began))): // counting a large run takes a while
 		}
 	}
 }

@@ -73,12 +73,13 @@ type Viewer struct {
 	indexes map[string]*indexed // by run
 	studies map[string]*loaded
 	kept    map[string]keptResult
+	tallies map[string]tallied
 }
 
 // New returns a viewer of a store. Its streams end with the context.
 func New(ctx context.Context, o Options) (*Viewer, error) {
 	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
-		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, kept: map[string]keptResult{}}
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, kept: map[string]keptResult{}, tallies: map[string]tallied{}}
 	var err error
 	if v.watch, err = o.DB.Watch(ctx); err != nil {
 		return nil, err
@@ -266,6 +267,33 @@ func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Resul
 	return result, err
 }
 
+// tallied is the tally of a run in one state of the store.
+type tallied struct {
+	version int64
+	store.Tally
+}
+
+// tally counts the trials of a run, once for all pages.
+func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
+	version, err := v.version(ctx)
+	if err != nil {
+		return store.Tally{}, err
+	}
+	v.mu.Lock()
+	held, ok := v.tallies[run.ID]
+	v.mu.Unlock()
+	if ok && held.version == version {
+		return held.Tally, nil
+	}
+	now, err := v.DB.Tally(ctx, run)
+	if err == nil {
+		v.mu.Lock()
+		v.tallies[run.ID] = tallied{version, now}
+		v.mu.Unlock()
+	}
+	return now, err
+}
+
 // metrics returns the metrics of a run's analysis, primary ones first.
 func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
 	kept, err := v.analysis(ctx, run)
@@ -350,7 +378,7 @@ func (v *Viewer) runsPage(r *request) error {
 			for _, arm := range kept.Analysis.Arms {
 				run.Simulated = run.Simulated || arm.Simulated
 			}
-		} else if run.Tally, err = v.DB.Tally(r.Context(), runs[i]); err != nil {
+		} else if run.Tally, err = v.tally(r.Context(), runs[i]); err != nil {
 			return err
 		}
 		list = append(list, run)
@@ -377,7 +405,7 @@ func (v *Viewer) runPage(r *request) error {
 	}
 	if err != nil {
 		data.Missing = err.Error()
-		if data.Tally, err = v.DB.Tally(r.Context(), r.run); err != nil {
+		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
 			return err
 		}
 	}
