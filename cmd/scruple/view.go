@@ -56,6 +56,9 @@ func isStore(arg string) bool {
 
 // view shows a store until the user interrupts.
 func (a *app) view(ctx context.Context, path string, listen serve.Config, check bool) error {
+	if full, err := filepath.Abs(path); err == nil {
+		path = full // commands on pages work in any folder
+	}
 	db, err := store.OpenRead(ctx, path)
 	if err != nil {
 		return err

@@ -3,94 +3,20 @@
 package view
 
 import (
-	"context"
-	"errors"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
-	"path/filepath"
+	"os/exec"
 	"runtime"
-	"strings"
+	"slices"
 	"syscall"
 	"testing"
 	"time"
 
-	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/plan"
-	"github.com/scruple-eval/scruple/internal/report"
-	"github.com/scruple-eval/scruple/internal/store"
-)
+	"github.com/chromedp/chromedp"
 
-// bigStore has a run of items by four arms with a call, an outcome and 36 scores each.
-func bigStore(t testing.TB, items int) *store.DB {
-	t.Helper()
-	check := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	path := filepath.Join(t.TempDir(), "s.db")
-	db, err := store.Open(context.Background(), path)
-	check(err)
-	var list []eval.Item
-	for i := range items {
-		list = append(list, eval.Item{ID: fmt.Sprintf("doc-%06d", i), Input: 1, Gold: 2})
-	}
-	p, err := plan.New(list, []eval.Arm{{ID: "ctn@a"}, {ID: "idiomatic@a"}, {ID: "ctn@b"}, {ID: "idiomatic@b"}}, 1, 42)
-	check(err)
-	r, err := db.CreateRun(context.Background(), store.Run{Study: "big", Suite: "s", StudyPath: "/none/study.yaml", StudyJSON: []byte(`{}`), Replicates: 1, Version: "test", CreatedAt: time.Unix(0, 0)}, list, p)
-	check(err)
-	j, err := db.Journal(context.Background(), r)
-	check(err)
-	answer := strings.Repeat(`{"value": "an answer"} `, 40)
-	work := make(chan int)
-	done := make(chan error)
-	const writers = 64
-	for range writers {
-		go func() {
-			var failed error
-			for seq := range work {
-				kind := eval.OK
-				if seq%50 == 0 {
-					kind = eval.Malformed
-				}
-				t := p.Trial(seq)
-				failed = errors.Join(failed, j.Append(&eval.Call{Trial: t, Stage: eval.StageRun, Step: "ask", Key: "k", Provider: "p", Model: "m", Attempts: 1, CostUSD: 0.001, LatencyMS: float64(seq % 977),
-					Response: eval.Response{Text: answer, Usage: eval.Usage{Input: 1000 + seq%100, Output: 50}}}),
-					j.Outcome(t, eval.Outcome{Kind: kind, Data: []byte(answer)}))
-			}
-			done <- failed
-		}()
-	}
-	for seq := range p.Len() {
-		work <- seq
-	}
-	close(work)
-	for range writers {
-		check(<-done)
-	}
-	check(j.Close())
-	check(db.ReplaceScores(context.Background(), r, func(yield func(eval.Scored, error) bool) {
-		var scores []eval.Score
-		for seq := range p.Len() {
-			scores = scores[:0]
-			for unit := range 6 {
-				for metric := range 6 {
-					scores = append(scores, eval.Score{Replicate: 1, Unit: fmt.Sprint("field_", unit), Metric: fmt.Sprint("metric_", metric), Num: float64((seq*7+unit*3+metric)%5) / 4, Den: 1})
-				}
-			}
-			if !yield(eval.Scored{Case: eval.CaseOf(p.Trial(seq), eval.Outcome{Kind: eval.OK}, nil), Scores: scores}, nil) {
-				return
-			}
-		}
-	}))
-	check(db.Close())
-	read, err := store.OpenRead(context.Background(), path)
-	check(err)
-	t.Cleanup(func() { read.Close() })
-	return read
-}
+	"github.com/scruple-eval/scruple/internal/report"
+)
 
 // cpu reports the processor time of an operation: wall time on a busy computer says
 // little.
@@ -104,28 +30,6 @@ func cpu(b *testing.B) func() {
 	}
 	before := used()
 	return func() { b.ReportMetric(float64((used()-before).Microseconds())/1e3/float64(b.N), "cpu-ms/op") }
-}
-
-func newViewer(t testing.TB, db *store.DB) *Viewer {
-	t.Helper()
-	ctx, stop := context.WithCancel(context.Background())
-	v, err := New(ctx, Options{DB: db, Load: func(*store.Run) (*experiment.Experiment, error) { return nil, errors.New("no study here") },
-		Command: func(r *store.Run, verb string, rest ...string) string { return "scruple " + verb + " " + r.ID }})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { stop(); v.Close() })
-	return v
-}
-
-func get(t testing.TB, v *Viewer, path string) string {
-	t.Helper()
-	w := httptest.NewRecorder()
-	v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
-	if w.Code != 200 {
-		t.Fatalf("%s: status %d: %s", path, w.Code, w.Body)
-	}
-	return w.Body.String()
 }
 
 // BenchmarkView measures a run of 100,000 trials. The goals: first pages 50 ms, filter
@@ -196,14 +100,7 @@ func BenchmarkView(b *testing.B) {
 // BenchmarkLongTrial renders a document of 300 KB with 500 marks, and a page of a
 // transcript of 5,000 steps.
 func BenchmarkLongTrial(b *testing.B) {
-	x := eval.Exhibit{Item: "i", Arm: "a"}
-	for n := range 30 {
-		p := eval.ExhibitPage{Number: n + 1, Text: strings.Repeat("Lorem ipsum dolor sit amet, consetetur. ", 250)}
-		for m := range 17 {
-			p.Marks = append(p.Marks, eval.Mark{Start: m * 500, End: m*500 + 40, Kind: []string{"gold", "answer", "both"}[m%3], Label: fmt.Sprint("field_", m)})
-		}
-		x.Pages = append(x.Pages, p)
-	}
+	x := longTrial()
 	b.Run("document", func(b *testing.B) {
 		defer cpu(b)()
 		for b.Loop() {
@@ -224,39 +121,50 @@ func BenchmarkLongTrial(b *testing.B) {
 	})
 }
 
-// longStore has a trial with many calls.
-func longStore(t testing.TB, steps int) *store.DB {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "s.db")
-	db, err := store.Open(context.Background(), path)
+// BenchmarkPaint measures the first contentful paint in a browser of the document and of
+// the transcript of BenchmarkLongTrial, and of the first page of a list of 100,000 trials.
+func BenchmarkPaint(b *testing.B) {
+	browser, err := exec.LookPath("chromium")
 	if err != nil {
-		t.Fatal(err)
+		b.Skip("chromium is not installed")
 	}
-	list := []eval.Item{{ID: "i", Input: 1, Gold: 2}}
-	p, err := plan.New(list, []eval.Arm{{ID: "a"}}, 1, 42)
+	html, err := report.Trial(longTrial(), nil)
 	if err != nil {
-		t.Fatal(err)
+		b.Fatal(err)
 	}
-	r, err := db.CreateRun(context.Background(), store.Run{Study: "long", Suite: "s", StudyPath: "/none/study.yaml", StudyJSON: []byte(`{}`), Replicates: 1, Version: "test", CreatedAt: time.Unix(0, 0)}, list, p)
-	if err != nil {
-		t.Fatal(err)
+	long, big := newViewer(b, longStore(b, 5_000)), newViewer(b, bigStore(b, 25_000))
+	mux := http.NewServeMux()
+	mux.HandleFunc("/document", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintf(w, `<!DOCTYPE html><link rel="stylesheet" href="/long/%s"><main>%s</main>`, long.style, html)
+	})
+	mux.Handle("/long/", http.StripPrefix("/long", long))
+	mux.Handle("/big/", http.StripPrefix("/big", big))
+	server := httptest.NewServer(mux)
+	b.Cleanup(server.Close)
+	allocator, cancel := chromedp.NewExecAllocator(b.Context(), chromedp.ExecPath(browser), chromedp.UserDataDir(b.TempDir()), chromedp.Flag("headless", true), chromedp.Flag("disable-gpu", true))
+	b.Cleanup(cancel)
+	tab, cancel := chromedp.NewContext(allocator)
+	b.Cleanup(cancel)
+	for name, path := range map[string]string{"document": "/document", "transcript": "/long/r/long-1/t/1/calls", "list": "/big/r/big-1/samples"} {
+		b.Run(name, func(b *testing.B) {
+			var times []float64
+			for b.Loop() {
+				if err := chromedp.Do(tab, chromedp.Navigate(server.URL+path)); err != nil {
+					b.Fatal(err)
+				}
+				fcp, err := chromedp.Run(tab, chromedp.Evaluate[float64](`performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? 0`))
+				if err != nil {
+					b.Fatal(err)
+				}
+				if fcp > 0 {
+					times = append(times, fcp)
+				}
+			}
+			if len(times) > 0 {
+				slices.Sort(times)
+				b.ReportMetric(times[0], "min-ms")
+				b.ReportMetric(times[len(times)/2], "median-ms")
+			}
+		})
 	}
-	j, err := db.Journal(context.Background(), r)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for k := range steps {
-		if err := j.Append(&eval.Call{Trial: p.Trial(0), Stage: eval.StageRun, Step: fmt.Sprintf("step-%05d", k), Key: "k", Provider: "p", Model: "m", Attempts: 1, Response: eval.Response{Text: strings.Repeat("words of an answer ", 20)}}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := errors.Join(j.Outcome(p.Trial(0), eval.Outcome{Kind: eval.OK, Data: []byte("x")}), j.Close(), db.Close()); err != nil {
-		t.Fatal(err)
-	}
-	read, err := store.OpenRead(context.Background(), path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { read.Close() })
-	return read
 }

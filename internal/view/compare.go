@@ -26,12 +26,12 @@ type side struct {
 
 // A match is an item with its scores on both sides: the means of its replicates.
 type match struct {
-	item      string
-	a, b      float64
-	idA, idB  int64 // of the first trial of each
-	worse     int   // 1: a is worse, -1: b is, 0: equal
-	without   bool  // one side has no score
-	firstRepl int
+	item     string
+	a, b     float64
+	idA, idB int64 // of the first trial of each
+	worse    int   // 1: a is worse, -1: b is, 0: equal
+	without  bool  // one side has no score
+
 }
 
 // matches pairs the items of two arms.
@@ -40,6 +40,9 @@ type matches struct {
 	Wins, Ties, Losses int // of the first side
 	Without            int // items that only one side has a score of
 }
+
+// Of is how many items are compared, at least 1 for a bar.
+func (m matches) Of() int { return max(1, len(m.list)) }
 
 const noise = 1e-9
 

@@ -85,8 +85,7 @@ func New(ctx context.Context, o Options) (*Viewer, error) {
 		return nil, err
 	}
 	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
-		"show": report.Visible, "number": number, "plain": report.PlainLine,
-		"add": func(a, b int) int { return a + b },
+		"show": report.Visible,
 	}).Parse(pages))
 	v.style = v.asset("style", "css", "text/css; charset=utf-8", report.Style()+ownStyle)
 	v.script = v.asset("view", "js", "text/javascript; charset=utf-8", script)
