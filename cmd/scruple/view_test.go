@@ -249,15 +249,6 @@ func TestViewWithoutScriptAndByKeys(t *testing.T) {
 	if got := evaluate(`document.querySelector('h1').textContent`); !strings.Contains(got, "40 of 80 trials") {
 		t.Errorf("the list says %q", got)
 	}
-	// Keys: down twice, open, next, up.
-	press := func(key string) {
-		t.Helper()
-		evaluate(`(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key: '` + key + `', bubbles: true})), ''`)
-	}
-	press("j")
-	press("j")
-	want := evaluate(`document.activeElement.textContent`)
-	press("o")
 	wait := func(js string) {
 		t.Helper()
 		for range 100 {
@@ -269,6 +260,16 @@ func TestViewWithoutScriptAndByKeys(t *testing.T) {
 		}
 		t.Fatalf("never: %s", js)
 	}
+	// Keys: down twice, open, next, up.
+	press := func(key string) {
+		t.Helper()
+		wait(`document.getElementById('keys')?.hidden === false`) // the script runs
+		evaluate(`(document.activeElement || document.body).dispatchEvent(new KeyboardEvent('keydown', {key: '` + key + `', bubbles: true})), ''`)
+	}
+	press("j")
+	press("j")
+	want := evaluate(`document.activeElement.textContent`)
+	press("o")
 	wait(`location.pathname.includes('/t/') && document.querySelector('h1 bdi').textContent === ` + jsString(want))
 	wait(`document.querySelector('[data-key=u]').textContent.startsWith('2 of 40')`)
 	press("n")
