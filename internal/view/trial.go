@@ -74,6 +74,9 @@ func (v *Viewer) trialPage(r *request) error {
 		if err == nil {
 			data.Facts = exhibit.Facts
 			data.Exhibit, err = report.Trial(exhibit, metrics)
+			if v.study(r.run).gold[row.Trial.Item] {
+				data.Wrong = "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost."
+			}
 		}
 		if err != nil {
 			data.Missing, data.Stored = err.Error(), string(judged.Outcome.Data)
@@ -104,6 +107,9 @@ func (v *Viewer) exhibit(r *request, t eval.Trial) (x eval.Exhibit, err error) {
 	l := v.study(r.run)
 	if l.err != nil {
 		return x, l.err
+	}
+	if l.input[t.Item] {
+		return x, fmt.Errorf("the data of item %s changed since it was asked", t.Item)
 	}
 	defer func() {
 		if p := recover(); p != nil { // data that the store has and the study no longer knows

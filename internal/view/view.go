@@ -322,6 +322,8 @@ type loaded struct {
 	run  *experiment.Run
 	show func(context.Context, eval.Trial) (eval.Exhibit, error)
 	err  error
+	// Items whose input or gold is not that of the run.
+	input, gold map[string]bool
 }
 
 // study loads the study of a run, again if its file or the plan changed.
@@ -345,7 +347,18 @@ func (v *Viewer) study(run *store.Run) *loaded {
 		if l.run, l.err = l.x.Attach(v.ctx, v.DB, &own); l.err != nil {
 			return
 		}
-		l.show, l.err = l.run.Exhibits(v.ctx)
+		if l.show, l.err = l.run.Exhibits(v.ctx); l.err != nil {
+			return
+		}
+		var was map[string]eval.Item
+		if was, l.err = v.DB.Items(v.ctx, &own); l.err != nil {
+			return
+		}
+		l.input, l.gold = map[string]bool{}, map[string]bool{}
+		for _, it := range l.x.Bench.Items() {
+			l.input[it.ID] = was[it.ID].Input != it.Input
+			l.gold[it.ID] = was[it.ID].Gold != it.Gold
+		}
 	})
 	return l
 }
