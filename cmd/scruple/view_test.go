@@ -369,6 +369,32 @@ func TestViewOfAChangedStudy(t *testing.T) {
 	}
 }
 
+// A document that changed since it was asked is not shown beside old answers.
+func TestViewOfChangedData(t *testing.T) {
+	study := runExample(t, "contracts")
+	path := filepath.Join(filepath.Dir(study), "data", "contracts.jsonl")
+	b, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, []byte(strings.Replace(string(b), "EXECUTION COPY", "EXECUTION C0PY", 1)), 0o600))
+	base := startView(t, study)
+	changed, same := 0, 0
+	for id := range 80 {
+		r, err := http.Get(fmt.Sprintf("%sr/contracts-1/t/%d", base, id+1))
+		must(t, err)
+		body, err := io.ReadAll(r.Body)
+		r.Body.Close()
+		must(t, err)
+		if strings.Contains(string(body), "the data of item cuad-00c463d350 changed since it was asked") {
+			changed++
+		} else if strings.Contains(string(body), `class="document"`) {
+			same++
+		}
+	}
+	if changed != 2 || same != 78 {
+		t.Errorf("%d trials of changed data, %d of the same; want 2 and 78", changed, same)
+	}
+}
+
 func TestViewErrors(t *testing.T) {
 	study := runExample(t, "contracts")
 	t.Chdir(t.TempDir())
