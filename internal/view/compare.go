@@ -30,7 +30,6 @@ type match struct {
 	a, b     float64
 	idA, idB int64 // of the first trial of each
 	worse    int   // 1: a is worse, -1: b is, 0: equal
-
 }
 
 // matches pairs the items of two arms.
