@@ -45,6 +45,7 @@ func (a *app) steps() []step {
 		{"See what came of it", []example{
 			{showVerb(a), []string{"scruple show mine/study.yaml --worst 10", "scruple show mine/study.yaml cuad-00c463d350"}},
 			{reportVerb(a), []string{"scruple report mine/study.yaml --verbose", "scruple report mine/study.yaml --format markdown --out report.md"}},
+			{viewVerb(a), []string{"scruple view mine/study.yaml --check"}},
 			{compareVerb(a), []string{"scruple compare mine/study.yaml --metric composite"}},
 			{explainVerb(a), []string{"scruple explain shop/study.yaml R01", "scruple explain shop/study.yaml R01 i01"}},
 		}},

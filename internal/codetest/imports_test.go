@@ -72,6 +72,8 @@ var rules = []struct {
 	{"internal/experiment", []string{"internal/eval", "internal/text", "internal/study", "internal/suites/kit", "internal/plan", "internal/run", "internal/store", "internal/score",
 		"internal/analyse", "internal/gate", "internal/power", "stats"}, []string{"net", "database", "os", "github.com", "golang.org"},
 		"an experiment connects the stages and returns data: suites, prices, models, the clock and the stop signal are arguments, and callers do the printing"},
+	{"internal/view", []string{"internal/eval", "internal/text", "internal/analyse", "internal/gate", "internal/report", "internal/store", "internal/experiment"}, []string{"database"},
+		"a viewer reads a store and shows it: it knows no suite, provider or command, and sends no request"},
 	{"internal/serve", nil, []string{"database", "github.com", "golang.org"},
 		"serve decides who may talk to a local server, not what is said; it is net/http alone"},
 	{"internal/codetest", nil, nil, "looks at source only"},

@@ -85,6 +85,9 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 	}
 	calibrates := r.calibrationArms()
 	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
+		if len(calibrates) == 0 {
+			return
+		}
 		for c, err := range r.db.Cases(ctx, r.Record) {
 			if (err != nil || calibrates[c.Arm]) && !yield(c, err) {
 				return
@@ -194,21 +197,7 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string) error
 
 // sources returns what an analysis needs beyond scores.
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sources, err error) {
-	from.Show = func(t eval.Trial) (eval.Exhibit, error) {
-		c, err := r.db.Case(ctx, r.Record, t)
-		if err != nil {
-			return eval.Exhibit{}, err
-		}
-		x, err := scorer.Show(c)
-		switch o := c.Trials[0].Outcome; {
-		case err != nil:
-		case o.Kind == eval.Failed:
-			x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
-		case o.Kind == eval.Refused:
-			x.Raw = cmp.Or(x.Raw, o.Detail) // providers may send the words of a refusal beside the answer
-		}
-		return x, err
-	}
+	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
 	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
 		return from, err
@@ -226,6 +215,23 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 		from.Report = reporter.Report
 	}
 	return from, err
+}
+
+// exhibit shows a trial.
+func (r *Run) exhibit(ctx context.Context, scorer eval.Scorer, t eval.Trial) (eval.Exhibit, error) {
+	c, err := r.db.Case(ctx, r.Record, t)
+	if err != nil {
+		return eval.Exhibit{}, err
+	}
+	x, err := scorer.Show(c)
+	switch o := c.Trials[0].Outcome; {
+	case err != nil:
+	case o.Kind == eval.Failed:
+		x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
+	case o.Kind == eval.Refused:
+		x.Raw = cmp.Or(x.Raw, o.Detail) // providers may send the words of a refusal beside the answer
+	}
+	return x, err
 }
 
 // decide applies the study's rules. It returns nil if there are none.

@@ -16,6 +16,7 @@ type answer struct {
 	Text  string
 	Tone  tone
 	Notes []string // warnings of the comparison
+	Href  string
 }
 
 // A verdict is the verdict of the gate, in words.
@@ -104,7 +105,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	f := found(c, m, b.a.Study.Alpha)
 	on := " on " + m.Title
 	evidence := scaleOf(m).value(c.Diff, true) + " (" + b.evidence(c, m) + ")"
-	a := answer{Tone: unsure, Notes: b.remarks(c)}
+	a := answer{Tone: unsure, Notes: b.remarks(c), Href: b.href(behindComparison(c))}
 	switch f {
 	case notCompared:
 		a.Text = c.A + " and " + c.B + " could not be compared" + on + ": " + strings.Join(comparisonReasons(c), "; ")

@@ -39,7 +39,7 @@ func (b *builder) armChart(m analyse.Metric) *chart {
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, estimateRow("", armCell(arm), e))
+			rows = append(rows, b.estimateRow("", armCell(arm), e))
 		}
 	}
 	return b.levels(m.Title+" by arm", m, rows)
@@ -78,15 +78,16 @@ func (b *builder) estimateCell(arm string, m analyse.Metric, ns *notes) cell {
 	if !ok {
 		return undefinedCell(ns, "not measured for this arm")
 	}
-	return estimated(m, e, ns)
+	return b.estimated(m, e, ns)
 }
 
-func estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
+func (b *builder) estimated(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
 	s := scaleOf(m)
 	c := cell{
 		Text:   s.value(e.Value, false),
 		Detail: []string{s.interval(e.Low, e.High, false), "n = " + count(e.Items)},
 		Refs:   ns.refs(estimateReasons(e)),
+		Href:   b.href(behindEstimate(e)),
 	}
 	if e.Unscored > 0 {
 		c.Detail = append(c.Detail, count(e.Unscored)+" unscored")
@@ -122,8 +123,8 @@ func (b *builder) outcomeTable() *table {
 	}}
 	for _, arm := range b.a.Arms {
 		t.Rows = append(t.Rows, []cell{
-			armCell(arm), number(arm.Planned), number(arm.OK),
-			trouble(arm.Malformed), trouble(arm.Refused), trouble(arm.Failed),
+			armCell(arm), number(arm.Planned), b.trialsOf(arm, eval.OK, number(arm.OK)),
+			b.trialsOf(arm, eval.Malformed, trouble(arm.Malformed)), b.trialsOf(arm, eval.Refused, trouble(arm.Refused)), b.trialsOf(arm, eval.Failed, trouble(arm.Failed)),
 			rare(noted(arm, "repaired")), rare(noted(arm, "truncated")), trouble(b.unscored(arm.ID)),
 			{Text: reasonsAndNotes(arm)},
 		})
@@ -133,6 +134,15 @@ func (b *builder) outcomeTable() *table {
 		"Unscored counts entries of all metrics without a score; the results have the reasons.",
 	}
 	return t
+}
+
+// trialsOf links a count to its trials. Rows of many arms are merged, which links would
+// prevent.
+func (b *builder) trialsOf(arm analyse.Arm, kind eval.OutcomeKind, c cell) cell {
+	if !b.crowded() && arm.Role != eval.RoleCalibration {
+		c.Href = b.href(Behind{Arm: arm.ID, Outcome: string(kind)})
+	}
+	return c
 }
 
 // merged joins rows that are the same for many arms.

@@ -53,13 +53,13 @@ func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.
 	}
 	cells := map[[2]string]cell{}
 	for _, e := range strata {
-		cells[[2]string{e.Arm, e.Stratum.Value}] = levelCell(m, e, &t.Notes)
+		cells[[2]string{e.Arm, e.Stratum.Value}] = b.levelCell(m, e, &t.Notes)
 	}
 	for _, arm := range b.contestants() {
 		none := undefinedCell(&t.Notes, "not measured for this arm")
 		row := []cell{armCell(arm), none}
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			row[1] = levelCell(m, e, &t.Notes)
+			row[1] = b.levelCell(m, e, &t.Notes)
 		}
 		for _, level := range levels {
 			c, ok := cells[[2]string{arm.ID, level}]
@@ -76,8 +76,8 @@ func (b *builder) strataTable(m analyse.Metric, factor string, strata []analyse.
 func levelOf(e analyse.Estimate) string { return e.Stratum.Value }
 
 // levelCell returns a value with its interval and n below it, shaded by value.
-func levelCell(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
-	c := estimated(m, e, ns)
+func (b *builder) levelCell(m analyse.Metric, e analyse.Estimate, ns *notes) cell {
+	c := b.estimated(m, e, ns)
 	if m.Min == 0 && m.Max == 1 {
 		c = shaded(c, e.Value)
 	}
@@ -88,7 +88,7 @@ func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []meas
 	var rows []measuredRow
 	for _, arm := range b.contestants() {
 		if e, ok := b.a.Estimate(arm.ID, m.Name); ok {
-			rows = append(rows, estimateRow("All items", armCell(arm), e))
+			rows = append(rows, b.estimateRow("All items", armCell(arm), e))
 			rows[len(rows)-1].total = true
 		}
 	}
@@ -96,7 +96,7 @@ func (b *builder) strataRows(m analyse.Metric, strata []analyse.Estimate) []meas
 		for _, arm := range b.contestants() {
 			for _, e := range strata {
 				if e.Stratum.Value == level && e.Arm == arm.ID {
-					rows = append(rows, estimateRow(e.Stratum.Name+" = "+level, armCell(arm), e))
+					rows = append(rows, b.estimateRow(e.Stratum.Name+" = "+level, armCell(arm), e))
 				}
 			}
 		}

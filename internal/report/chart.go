@@ -139,11 +139,16 @@ type measuredRow struct {
 	total bool
 	eval.Measured
 	more    []cell   // after n
+	href    string   // of the value
 	reasons []string // why something is undefined
 }
 
-func estimateRow(group string, label cell, e analyse.Estimate) measuredRow {
-	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
+func (b *builder) estimateRow(group string, label cell, e analyse.Estimate) measuredRow {
+	return measuredRow{group: group, label: label, href: b.href(behindEstimate(e)), Measured: eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, reasons: estimateReasons(e)}
+}
+
+func behindEstimate(e analyse.Estimate) Behind {
+	return Behind{Arm: e.Arm, Metric: e.Metric, Stratum: e.Stratum}
 }
 
 // levels charts values of a metric; it returns nil without rows.
@@ -170,7 +175,7 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 			c.Rows = append(c.Rows, chartRow{Group: group})
 		}
 		cells := []cell{
-			{Text: s.value(r.Value, differences), Refs: c.Notes.refs(r.reasons)},
+			{Text: s.value(r.Value, differences), Refs: c.Notes.refs(r.reasons), Href: r.href},
 			{Text: s.interval(r.Low, r.High, differences)},
 			{Text: count(r.N)},
 		}

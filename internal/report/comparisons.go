@@ -108,8 +108,12 @@ func factors[T any, N comparable](list []T, name func(T) N) []N {
 }
 
 func (b *builder) differenceRow(group string, label cell, c analyse.Comparison) measuredRow {
-	return measuredRow{group: group, label: label, Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
+	return measuredRow{group: group, label: label, href: b.href(behindComparison(c)), Measured: eval.Measured{Value: c.Diff, Low: c.Low, High: c.High, N: c.Pairs},
 		more: []cell{{Text: record(c)}}, reasons: b.reasons(c)}
+}
+
+func behindComparison(c analyse.Comparison) Behind {
+	return Behind{Arm: c.A, Against: c.B, Metric: c.Metric, Stratum: c.Stratum}
 }
 
 // reasons returns the remarks on a comparison, or why it is undefined, and the level

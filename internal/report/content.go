@@ -127,6 +127,7 @@ type cell struct {
 	Refs   []int
 	Tone   tone
 	Depth  int // shading from 1 to shades, or 0 for none
+	Href   string
 
 	lacking int // columns missing after its decimal point, see tails
 }
@@ -154,8 +155,17 @@ type builder struct {
 	a  *analyse.Analysis
 	v  *gate.Verdict
 	ci string // "95 % CI"
+	to func(Behind) string
 
 	brief bool // sentences leave out effect sizes, and mark simulated answers by a tag
+}
+
+// href returns the address of the trials behind a number, or "".
+func (b *builder) href(of Behind) string {
+	if b.to == nil {
+		return ""
+	}
+	return b.to(of)
 }
 
 func newContent(r Report) content {

@@ -30,6 +30,16 @@ type Report struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
 	Trials   bool // only the samples, which are the requested trials
+	// Link returns the address of the trials behind a number, or "". Nil means no links,
+	// as in files; only HTML has links.
+	Link func(Behind) string
+}
+
+// Behind says which trials a number stands for. An empty field does not restrict them.
+type Behind struct {
+	Arm, Against    string // with Against, the number is their difference
+	Metric, Outcome string
+	Stratum         *eval.Level
 }
 
 // A Format is one way to render a report to a file.

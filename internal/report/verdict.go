@@ -32,7 +32,7 @@ func GateMarkdown(w io.Writer, r Report) error {
 }
 
 func newBuilder(r Report) builder {
-	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
 }
 
 // about names the study and its run.

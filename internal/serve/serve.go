@@ -106,6 +106,8 @@ func Open(c Config) (*Server, error) {
 		s.hosts = []string{c.BehindProxy}
 	case len(names) > 0:
 		s.hosts = withPort(names, port, 443)
+	case address.IsValid():
+		s.hosts = withPort([]string{address.String()}, port, 80)
 	default:
 		s.hosts = withPort([]string{"127.0.0.1", "localhost", "::1"}, port, 80)
 	}

@@ -249,6 +249,14 @@ func TestBehindProxy(t *testing.T) {
 	}
 }
 
+// Another loopback address is the only name of its server.
+func TestOtherLoopbackAddress(t *testing.T) {
+	s := open(t, Config{Listen: "127.0.0.2"})
+	if len(s.hosts) != 1 || s.hosts[0] != "127.0.0.2:"+port(s) || !strings.HasPrefix(s.URL(""), "http://127.0.0.2:") {
+		t.Errorf("answers to %v at %s", s.hosts, s.URL(""))
+	}
+}
+
 // A server with a certificate answers to its exact names, over TLS.
 func TestCertificate(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

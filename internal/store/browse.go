@@ -1,0 +1,181 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"iter"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// This file reads single trials and ranges of a plan, for viewers that show a part of a
+// run and do not have its study. Each query uses an index.
+
+// A Row is a trial of a plan, as lists show it. A pending trial has no Kind.
+type Row struct {
+	ID     int64 // of the trial, which it keeps for ever
+	Place  int   // in the plan
+	Trial  eval.Trial
+	Kind   eval.OutcomeKind
+	Reason string
+}
+
+const rowColumns = `SELECT t.id, t.place, t.item, t.arm, t.replicate, coalesce(o.kind, ''), coalesce(o.reason, '') FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `
+
+func scanRow(rows *sql.Rows) (r Row, err error) {
+	return r, rows.Scan(&r.ID, &r.Place, &r.Trial.Item, &r.Trial.Arm, &r.Trial.Replicate, &r.Kind, &r.Reason)
+}
+
+// Rows yields the trials with the places from up to but not including to.
+func (db *DB) Rows(ctx context.Context, run *Run, from, to int) iter.Seq2[Row, error] {
+	return query(ctx, db, rowColumns+`t.run = ? AND t.place >= ? AND t.place < ? ORDER BY t.place`, []any{run.N, from, to}, scanRow)
+}
+
+// Row returns a trial of the plan by its id.
+func (db *DB) Row(ctx context.Context, run *Run, id int64) (Row, error) {
+	for r, err := range query(ctx, db, rowColumns+`t.id = ? AND t.run = ? AND t.place >= 0`, []any{id, run.N}, scanRow) {
+		return r, err
+	}
+	return Row{}, fmt.Errorf("trial %d in the plan of run %s: %w", id, run.ID, ErrNotFound)
+}
+
+// Effort is what the calls of a trial took, those of judges excluded.
+type Effort struct {
+	Place     int
+	Calls     int
+	Tokens    int      // input and output, thinking included
+	CostUSD   *float64 // nil if a price is unknown
+	LatencyMS float64
+}
+
+// Efforts yields the efforts of the trials with calls and the places from up to but not
+// including to.
+func (db *DB) Efforts(ctx context.Context, run *Run, from, to int) iter.Seq2[Effort, error] {
+	return query(ctx, db, `SELECT t.place, count(*), sum(input_tokens + output_tokens
+		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
+		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END),
+		CASE WHEN sum(cost_usd IS NULL AND error_kind = '') = 0 THEN coalesce(sum(cost_usd), 0) END, sum(latency_ms)
+		FROM `+planned+`calls c ON c.trial = t.id AND c.stage = 'run' WHERE t.run = ? AND t.place >= ? AND t.place < ? GROUP BY t.place`,
+		[]any{run.N, from, to}, func(rows *sql.Rows) (e Effort, err error) {
+			return e, rows.Scan(&e.Place, &e.Calls, &e.Tokens, &e.CostUSD, &e.LatencyMS)
+		})
+}
+
+// A Stored is the scores of a trial in the form of the scores table; [ScanScores] reads
+// it.
+type Stored struct {
+	Place int
+	Data  string
+}
+
+// StoredScores yields the scores of the trials with the places from up to but not
+// including to, without those of whole cases.
+func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq2[Stored, error] {
+	return query(ctx, db, `SELECT t.place, s.data FROM `+planned+`scores s ON s.trial = t.id WHERE t.run = ? AND t.place >= ? AND t.place < ? ORDER BY t.place`,
+		[]any{run.N, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
+}
+
+// ScoresOf returns the scores of a trial by its id.
+func (db *DB) ScoresOf(ctx context.Context, id int64) ([]eval.Score, error) {
+	for data, err := range query(ctx, db, `SELECT data FROM scores WHERE trial = ?`, []any{id}, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
+		if err != nil {
+			return nil, err
+		}
+		return decodeScores(data)
+	}
+	return nil, nil
+}
+
+// OutcomeOf returns the outcome of a trial by its id, and the verdicts on it.
+func (db *DB) OutcomeOf(ctx context.Context, run *Run, id int64) (eval.Judged, error) {
+	for o, err := range db.outcomes(ctx, `t.id = ?`, id) {
+		return o, err
+	}
+	return eval.Judged{}, fmt.Errorf("the outcome of trial %d in run %s: %w", id, run.ID, ErrNotFound)
+}
+
+// JudgedByPeople yields the trials of the plan on which people gave verdicts.
+func (db *DB) JudgedByPeople(ctx context.Context, run *Run) iter.Seq2[eval.Judged, error] {
+	return db.outcomes(ctx, inPlan+` AND t.id IN (SELECT p.trial FROM verdicts p WHERE p.run = t.run AND p.source = 'human' AND NOT p.stale)`, run.N)
+}
+
+// PlaceOf finds a trial in a run by its key.
+func (db *DB) PlaceOf(ctx context.Context, run *Run, t eval.Trial) (Row, error) {
+	for r, err := range query(ctx, db, rowColumns+`t.run = ? AND t.place >= 0 AND t.item = ? AND t.arm = ? AND t.replicate = ?`, []any{run.N, t.Item, t.Arm, t.Replicate}, scanRow) {
+		return r, err
+	}
+	return Row{}, fmt.Errorf("%v in run %s: %w", t, run.ID, ErrNotFound)
+}
+
+// Transcript returns calls of a trial in the order in which they were recorded, with
+// their attempts: at most limit of them after the first skip. total counts all.
+func (db *DB) Transcript(ctx context.Context, id int64, skip, limit int) (calls []eval.Call, total int, err error) {
+	if err := db.sql.QueryRowContext(ctx, `SELECT count(*) FROM calls WHERE trial = ?`, id).Scan(&total); err != nil {
+		return nil, 0, explain(db.path, err)
+	}
+	calls, err = collect(db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.id IN
+		(SELECT id FROM calls WHERE trial = ? ORDER BY stage DESC, id LIMIT ? OFFSET ?) ORDER BY c.stage DESC, c.id`, id, limit, skip))
+	if err != nil {
+		return nil, 0, err
+	}
+	type key struct {
+		stage eval.Stage
+		step  string
+	}
+	at := map[key]int{}
+	for i, c := range calls {
+		at[key{c.Stage, c.Step}] = i
+	}
+	for s, err := range query(ctx, db, `SELECT a.stage, a.step, a.n, a.sent_at, s.process, a.ended, a.error_kind FROM attempts a JOIN sessions s ON s.id = a.session
+		WHERE a.trial = ? ORDER BY a.session, a.n`, []any{id}, func(rows *sql.Rows) (s sent, err error) {
+		return s, rows.Scan(&s.stage, &s.step, &s.N, &s.At, &s.Process, &s.Ended, &s.Err)
+	}) {
+		if err != nil {
+			return nil, 0, err
+		}
+		if i, ok := at[key{s.stage, s.step}]; ok {
+			calls[i].Sent = append(calls[i].Sent, s.Attempt)
+			calls[i].Attempts = max(calls[i].Attempts, len(calls[i].Sent))
+		}
+	}
+	return calls, total, nil
+}
+
+// A Tally counts the trials of a plan.
+type Tally struct {
+	Trials int `json:"trials"`
+	Done   int `json:"done"` // with an outcome, failed ones included
+	Failed int `json:"failed"`
+}
+
+// Tally counts the trials of a run. It costs less than [DB.Progress].
+func (db *DB) Tally(ctx context.Context, run *Run) (t Tally, err error) {
+	err = db.sql.QueryRowContext(ctx, `SELECT count(*), count(o.trial), coalesce(sum(o.kind = 'failed'), 0)
+		FROM trials t LEFT JOIN outcomes o ON o.trial = t.id WHERE `+inPlan, run.N).Scan(&t.Trials, &t.Done, &t.Failed)
+	return t, explain(db.path, err)
+}
+
+// A Watch notices that a store was changed by this or another process.
+type Watch struct {
+	db   *DB
+	conn *sql.Conn
+}
+
+// Watch begins to watch.
+func (db *DB) Watch(ctx context.Context) (*Watch, error) {
+	conn, err := db.sql.Conn(ctx)
+	if err != nil {
+		return nil, explain(db.path, err)
+	}
+	return &Watch{db, conn}, nil
+}
+
+// Version returns a number that changes with every change of the store.
+func (w *Watch) Version(ctx context.Context) (v int64, err error) {
+	err = w.conn.QueryRowContext(ctx, `PRAGMA data_version`).Scan(&v)
+	return v, explain(w.db.path, err)
+}
+
+// Close ends the watch.
+func (w *Watch) Close() error { return w.conn.Close() }

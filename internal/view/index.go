@@ -1,0 +1,284 @@
+package view
+
+import (
+	"cmp"
+	"context"
+	"math"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// An index holds the trials of a run in memory, by columns, to filter and sort them.
+type index struct {
+	n       int
+	ids     []int64
+	columns []*column
+	byName  map[string]*column
+
+	mu     sync.Mutex
+	orders []order
+}
+
+// A column has a text or a number for each trial. Texts are numbered, and those of items
+// are found through the item.
+type column struct {
+	name, title string
+	words       []string // different texts
+	codes       []int32  // by trial, or by item
+	item        *column  // set if codes are by item
+	numbers     []float64
+	den         []float64 // of scores; nil if all are 1
+	metric      bool
+	lookup      map[string]int32
+}
+
+func (c *column) text() bool { return c.numbers == nil }
+
+func (c *column) code(i int) int32 {
+	if c.item != nil {
+		return c.codes[c.item.codes[i]]
+	}
+	return c.codes[i]
+}
+
+func (c *column) word(i int) string { return c.words[c.code(i)] }
+
+// ranks returns the places of the texts in order.
+func (c *column) ranks() []int32 {
+	sorted := make([]int32, len(c.words))
+	for i := range sorted {
+		sorted[i] = int32(i)
+	}
+	slices.SortFunc(sorted, func(a, b int32) int { return cmp.Compare(c.words[a], c.words[b]) })
+	ranks := make([]int32, len(sorted))
+	for rank, i := range sorted {
+		ranks[i] = int32(rank)
+	}
+	return ranks
+}
+
+// add numbers a text.
+func (c *column) add(s string) int32 {
+	k, ok := c.lookup[s]
+	if !ok {
+		k = int32(len(c.words))
+		c.words = append(c.words, s)
+		c.lookup[s] = k
+	}
+	return k
+}
+
+func (x *index) column(name string) *column { return x.byName[name] }
+
+func (x *index) addColumn(c *column) *column {
+	if x.byName[c.name] != nil {
+		return nil // names of the program come first, then metrics
+	}
+	x.columns = append(x.columns, c)
+	x.byName[c.name] = c
+	return c
+}
+
+func (x *index) addText(name, title string) *column {
+	return x.addColumn(&column{name: name, title: title, lookup: map[string]int32{}, codes: make([]int32, 0, x.n)})
+}
+
+func (x *index) addNumbers(name, title string) *column {
+	c := &column{name: name, title: title, numbers: make([]float64, x.n)}
+	for i := range c.numbers {
+		c.numbers[i] = math.NaN()
+	}
+	return x.addColumn(c)
+}
+
+// buildIndex reads the trials with the places from up to but not including to.
+func buildIndex(ctx context.Context, db *store.DB, run *store.Run, from, to int) (*index, error) {
+	from, to = max(from, 0), min(to, run.Trials)
+	x := &index{n: max(to-from, 0), byName: map[string]*column{}}
+	item, arm, rep := x.addText("item", "Item"), x.addText("arm", "Arm"), x.addNumbers("rep", "Rep")
+	outcome, reason := x.addText("outcome", "Outcome"), x.addText("reason", "Reason")
+	calls, tokens := x.addNumbers("calls", "Calls"), x.addNumbers("tokens", "Tokens")
+	cost, ms := x.addNumbers("cost", "Cost $"), x.addNumbers("ms", "ms")
+	n := 0
+	for r, err := range db.Rows(ctx, run, from, to) {
+		if err != nil {
+			return nil, err
+		}
+		if n == x.n { // the plan grew since the run was read
+			break
+		}
+		x.ids = append(x.ids, r.ID)
+		item.codes, arm.codes = append(item.codes, item.add(r.Trial.Item)), append(arm.codes, arm.add(r.Trial.Arm))
+		rep.numbers[n] = float64(r.Trial.Replicate)
+		outcome.codes = append(outcome.codes, outcome.add(cmp.Or(string(r.Kind), "pending")))
+		reason.codes = append(reason.codes, reason.add(r.Reason))
+		n++
+	}
+	x.n = n
+	for e, err := range db.Efforts(ctx, run, from, from+n) {
+		if err != nil {
+			return nil, err
+		}
+		i := e.Place - from
+		calls.numbers[i], tokens.numbers[i], ms.numbers[i] = float64(e.Calls), float64(e.Tokens), e.LatencyMS
+		if e.CostUSD != nil {
+			cost.numbers[i] = *e.CostUSD
+		}
+	}
+	metrics := map[string]*column{}
+	for s, err := range db.StoredScores(ctx, run, from, from+n) {
+		if err != nil {
+			return nil, err
+		}
+		i := s.Place - from
+		err := store.ScanScores(s.Data, func(_, metric string, num, den float64) {
+			if den == 0 {
+				return
+			}
+			c := metrics[metric]
+			if c == nil {
+				metric = string([]byte(metric)) // not the whole row
+				c = x.addNumbers(identifier(metric), metric)
+				if c == nil {
+					c = &column{numbers: make([]float64, x.n)} // the name is taken
+				}
+				c.metric = true
+				metrics[metric] = c
+			}
+			c.addScore(i, num, den)
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, c := range metrics {
+		for i := range c.den {
+			c.numbers[i] /= c.den[i]
+		}
+	}
+	for _, c := range x.columns {
+		c.lookup = nil
+	}
+	return x, nil
+}
+
+// addScore adds a fraction to the sums of a trial.
+func (c *column) addScore(i int, num, den float64) {
+	first := math.IsNaN(c.numbers[i])
+	if c.den == nil && (!first || den != 1) {
+		c.spread()
+	}
+	if first {
+		c.numbers[i] = 0
+	}
+	c.numbers[i] += num
+	if c.den != nil {
+		c.den[i] += den
+	}
+}
+
+// spread begins to keep denominators.
+func (c *column) spread() {
+	c.den = make([]float64, len(c.numbers))
+	for i, x := range c.numbers {
+		if !math.IsNaN(x) {
+			c.den[i] = 1
+		}
+	}
+}
+
+// addStrata adds the factors of items, which only the study knows.
+func (x *index) addStrata(items []eval.Item) {
+	item := x.column("item")
+	byID := map[string]eval.Item{}
+	var factors []string
+	for _, it := range items {
+		byID[it.ID] = it
+		for _, l := range it.Strata {
+			if !slices.Contains(factors, l.Name) {
+				factors = append(factors, l.Name)
+			}
+		}
+	}
+	if len(items) > 0 && items[0].Split != "" {
+		factors = append(factors, "split")
+	}
+	for _, factor := range factors {
+		c := x.addColumn(&column{name: identifier(factor), title: factor, item: item, lookup: map[string]int32{}})
+		if c == nil {
+			continue
+		}
+		for _, id := range item.words {
+			it := byID[id]
+			value := eval.LevelOf(it.Strata, factor)
+			if value == "" && factor == "split" {
+				value = it.Split
+			}
+			c.codes = append(c.codes, c.add(value))
+		}
+		c.lookup = nil
+	}
+}
+
+// indexed is the index of a run in one state of the store.
+type indexed struct {
+	mu      sync.Mutex
+	index   *index
+	version int64
+	trials  int
+	built   time.Time
+}
+
+// freshFor is how long an index is used at least: a run may change many times a second.
+const freshFor = 3 * time.Second
+
+// index returns the index of a run, built again if the store changed.
+func (v *Viewer) index(ctx context.Context, run *store.Run) (*index, error) {
+	v.mu.Lock()
+	held := v.indexes[run.ID]
+	if held == nil {
+		held = &indexed{}
+		v.indexes[run.ID] = held
+	}
+	v.mu.Unlock()
+	held.mu.Lock()
+	defer held.mu.Unlock()
+	version, err := v.version(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if held.index != nil && (held.version == version && held.trials == run.Trials || time.Since(held.built) < freshFor) {
+		return held.index, nil
+	}
+	// The work is of use to others if this request ends.
+	x, err := buildIndex(v.ctx, v.DB, run, 0, run.Trials)
+	if err != nil {
+		return nil, err
+	}
+	if l := v.study(run); l.x != nil {
+		x.addStrata(l.x.Bench.Items())
+	}
+	held.index, held.version, held.trials, held.built = x, version, run.Trials, time.Now()
+	return x, nil
+}
+
+// ready returns the index of a run if it is up to date, else begins to build it.
+func (v *Viewer) ready(run *store.Run) *index {
+	v.mu.Lock()
+	held := v.indexes[run.ID]
+	v.mu.Unlock()
+	if held != nil && held.mu.TryLock() {
+		version, err := v.version(v.ctx)
+		x, current := held.index, err == nil && held.version == version && held.trials == run.Trials
+		held.mu.Unlock()
+		if x != nil && current {
+			return x
+		}
+	}
+	go func() { _, _ = v.index(v.ctx, run) }() // an error comes again with the first filter
+	return nil
+}

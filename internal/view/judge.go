@@ -1,0 +1,107 @@
+package view
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"html/template"
+	"slices"
+	"strconv"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// An agreement counts how often a judge and a person gave the same verdict.
+type agreement struct {
+	Judge, Person, Step string
+	Same, Of            int
+}
+
+// A dissent is a verdict of a judge that differs from a person's.
+type dissent struct {
+	Item, Arm, Unit, Step, Judge, Person string
+	Said, PersonSaid                     string
+	Href                                 string
+}
+
+// mostDissents is how many differing verdicts the page of judges shows.
+const mostDissents = 200
+
+// judgePage shows how good the judges of a run are: on cases with known answers, and
+// against people. It only counts: kappa and intervals are in the report.
+func (v *Viewer) judgePage(r *request) error {
+	data := struct {
+		Calibration template.HTML
+		Note        string
+		Agreements  []agreement
+		Dissents    []dissent
+		More        int
+	}{}
+	kept, err := v.analysis(r.Context(), r.run)
+	if err == nil {
+		data.Calibration, err = report.Judges(kept.Analysis)
+	}
+	if err != nil {
+		data.Note = err.Error()
+	}
+	counts := map[agreement]*agreement{}
+	for j, err := range v.DB.JudgedByPeople(r.Context(), r.run) {
+		if err != nil {
+			return err
+		}
+		var row *store.Row
+		for _, person := range j.Verdicts {
+			if person.Source != eval.ByHuman {
+				continue
+			}
+			for _, judge := range j.Verdicts {
+				if judge.Source == eval.ByHuman || judge.Err != "" || judge.Unit != person.Unit || judge.Step != person.Step {
+					continue
+				}
+				key := agreement{Judge: judge.By, Person: person.By, Step: person.Step}
+				if counts[key] == nil {
+					kept := key
+					counts[key] = &kept
+				}
+				counts[key].Of++
+				if same(judge.Data, person.Data) {
+					counts[key].Same++
+					continue
+				}
+				if len(data.Dissents) == mostDissents {
+					data.More++
+					continue
+				}
+				if row == nil {
+					found, err := v.DB.PlaceOf(r.Context(), r.run, j.Trial)
+					if err != nil {
+						return err
+					}
+					row = &found
+				}
+				data.Dissents = append(data.Dissents, dissent{j.Trial.Item, j.Trial.Arm, person.Unit, person.Step, judge.By, person.By,
+					string(judge.Data), string(person.Data), r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})})
+			}
+		}
+	}
+	for _, a := range counts {
+		data.Agreements = append(data.Agreements, *a)
+	}
+	slices.SortFunc(data.Agreements, func(a, b agreement) int {
+		return cmp.Or(cmp.Compare(a.Judge, b.Judge), cmp.Compare(a.Person, b.Person), cmp.Compare(a.Step, b.Step))
+	})
+	return v.render(r, "judge", r.run.ID+": judges", data)
+}
+
+// same reports whether two verdicts have the same content: as JSON if both are.
+func same(a, b []byte) bool {
+	var x, y any
+	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
+		return bytes.Equal(a, b)
+	}
+	p, _ := json.Marshal(x)
+	q, _ := json.Marshal(y)
+	return bytes.Equal(p, q)
+}

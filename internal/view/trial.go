@@ -1,0 +1,302 @@
+package view
+
+import (
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+)
+
+// trial finds the trial in the address of a page.
+func (v *Viewer) trial(r *request) (store.Row, error) {
+	id, err := strconv.ParseInt(r.PathValue("trial"), 10, 64)
+	if err != nil {
+		return store.Row{}, bad("trial %q: must be a number", r.PathValue("trial"))
+	}
+	return v.DB.Row(r.Context(), r.run, id)
+}
+
+// A ruling is a verdict on a trial.
+type ruling struct {
+	Unit, Step, By, Source, At, Text, Err string
+	Round                                 int
+}
+
+func rulings(list []eval.Verdict) (shown []ruling) {
+	for _, v := range list {
+		shown = append(shown, ruling{v.Unit, v.Step, v.By, string(v.Source), v.At, string(v.Data), v.Err, max(v.Round, 1)})
+	}
+	return shown
+}
+
+// trialPage shows a trial.
+func (v *Viewer) trialPage(r *request) error {
+	row, err := v.trial(r)
+	if err != nil {
+		return err
+	}
+	data := struct {
+		store.Row
+		Item                    string
+		Others                  []choice
+		Neighbours              neighbourhood
+		Facts                   []eval.Level
+		Scores                  string
+		Exhibit                 template.HTML
+		Missing                 string // why there is no exhibit
+		Outcome                 eval.Outcome
+		Stored                  string
+		Units                   []unitScores
+		Metrics                 []string
+		Rulings                 []ruling
+		Calls                   []call
+		CallsOf, Command, Pages string
+		Total                   int
+		Wrong                   string
+	}{Row: row, Item: shortItem(row.Trial.Item), Command: v.command(r.run, row.Trial), CallsOf: v.callsLink(r, row.ID)}
+	if data.Neighbours, err = v.neighbours(r, row.ID); err != nil {
+		data.Wrong = err.Error()
+	}
+	judged, err := v.DB.OutcomeOf(r.Context(), r.run, row.ID)
+	if row.Kind != "" && err != nil {
+		return err
+	}
+	data.Outcome, data.Rulings = judged.Outcome, rulings(judged.Verdicts)
+	if row.Kind != "" {
+		metrics := v.metrics(r.Context(), r.run)
+		exhibit, err := v.exhibit(r, row.Trial)
+		if err == nil {
+			data.Facts = exhibit.Facts
+			data.Exhibit, err = report.Trial(exhibit, metrics)
+			if v.study(r.run).gold[row.Trial.Item] {
+				data.Wrong = "The gold of this item changed since it was scored: the page shows today's. `scruple score` scores again at no cost."
+			}
+		}
+		if err != nil {
+			data.Missing, data.Stored = err.Error(), string(judged.Outcome.Data)
+			scores, err := v.DB.ScoresOf(r.Context(), row.ID)
+			if err != nil {
+				return err
+			}
+			data.Metrics, data.Units = byUnit(scores)
+		}
+	}
+	const few = 5
+	calls, total, err := v.DB.Transcript(r.Context(), row.ID, 0, few)
+	if err != nil {
+		return err
+	}
+	data.Total = total
+	for _, c := range calls {
+		data.Calls = append(data.Calls, newCall(c, ""))
+	}
+	if data.Others, err = v.others(r, row); err != nil {
+		return err
+	}
+	return v.render(r, "trial", data.Item+" · "+row.Trial.Arm, data)
+}
+
+// exhibit shows a trial by the study of its run.
+func (v *Viewer) exhibit(r *request, t eval.Trial) (x eval.Exhibit, err error) {
+	l := v.study(r.run)
+	if l.err != nil {
+		return x, l.err
+	}
+	if l.input[t.Item] {
+		return x, fmt.Errorf("the data of item %s changed since it was asked", t.Item)
+	}
+	defer func() {
+		if p := recover(); p != nil { // data that the store has and the study no longer knows
+			err = fmt.Errorf("the trial cannot be shown: %v", p)
+		}
+	}()
+	return l.show(r.Context(), t)
+}
+
+func (v *Viewer) command(run *store.Run, t eval.Trial) string {
+	rest := []string{t.Item, t.Arm}
+	if t.Replicate > 1 {
+		rest = append(rest, "--replicate", strconv.Itoa(t.Replicate))
+	}
+	return v.Command(run, "show", rest...)
+}
+
+func (v *Viewer) callsLink(r *request, id int64) string {
+	return r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(id, 10), "calls"})
+}
+
+// others links the trials of the same item: other arms and replicates.
+func (v *Viewer) others(r *request, row store.Row) (list []choice, err error) {
+	// Trials of an item stand together in the plan.
+	const beside = 60
+	for o, err := range v.DB.Rows(r.Context(), r.run, max(0, row.Place-beside), row.Place+beside) {
+		if err != nil {
+			return nil, err
+		}
+		if o.Trial.Item != row.Trial.Item || o.ID == row.ID {
+			continue
+		}
+		name := o.Trial.Arm
+		if r.run.Replicates > 1 {
+			name += " #" + strconv.Itoa(o.Trial.Replicate)
+		}
+		list = append(list, choice{Text: name, Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(o.ID, 10)}, "q", r.param("q"), "sort", r.param("sort"))})
+	}
+	return list, nil
+}
+
+// unitScores are the stored scores of a unit, by metric.
+type unitScores struct {
+	Unit   string
+	Scores []string
+}
+
+func byUnit(scores []eval.Score) (metrics []string, units []unitScores) {
+	at, of := map[string]int{}, map[string]int{}
+	for _, s := range scores {
+		if _, ok := at[s.Metric]; !ok {
+			at[s.Metric] = len(metrics)
+			metrics = append(metrics, s.Metric)
+		}
+	}
+	for _, s := range scores {
+		k, ok := of[s.Unit]
+		if !ok {
+			k = len(units)
+			of[s.Unit] = k
+			units = append(units, unitScores{s.Unit, make([]string, len(metrics))})
+		}
+		units[k].Scores[at[s.Metric]] = scoreText(s)
+	}
+	return metrics, units
+}
+
+func scoreText(s eval.Score) string {
+	switch {
+	case s.Unscored != "":
+		return "unscored: " + s.Unscored
+	case s.Row != nil:
+		return fmt.Sprint([]float64(s.Row))
+	case s.Den == 1:
+		return number(s.Num)
+	}
+	return number(s.Num) + "/" + number(s.Den)
+}
+
+// A call as pages show it.
+type call struct {
+	eval.Call
+	Settings []eval.Part
+	Prompt   string // rebuilt
+	Cost     string
+	Tools    []tool
+	Sent     []attempt
+	Failed   string
+}
+
+type tool struct{ Name, Arguments string }
+
+type attempt struct {
+	At, Process, Result string
+}
+
+func newCall(c eval.Call, prompt string) call {
+	shown := call{Call: c, Prompt: prompt, Cost: "unknown", Failed: strings.TrimSpace(string(c.ErrKind) + " " + c.Err)}
+	if cost, known := c.KnownCost(); known {
+		shown.Cost = fmt.Sprintf("$%.6f", cost)
+	}
+	for _, p := range c.Parts {
+		if p.Name != "item" && p.Name != "replicate" {
+			shown.Settings = append(shown.Settings, p)
+		}
+	}
+	for _, t := range c.Response.ToolCalls {
+		shown.Tools = append(shown.Tools, tool{t.Name, indented(t.Arguments)})
+	}
+	for _, s := range c.Sent {
+		a := attempt{time.UnixMicro(s.At).UTC().Format("2006-01-02 15:04:05.000"), s.Process, "answered"}
+		switch {
+		case !s.Ended:
+			a.Result = "no end recorded"
+		case s.Err != "":
+			a.Result = string(s.Err)
+		}
+		shown.Sent = append(shown.Sent, a)
+	}
+	return shown
+}
+
+// indented formats JSON; other texts stay as they are.
+func indented(raw json.RawMessage) string {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return string(raw)
+	}
+	b, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return string(raw)
+	}
+	return string(b)
+}
+
+// callsPerPage is how many calls a page of a transcript has.
+const callsPerPage = 100
+
+// callsPage shows the calls of a trial. With prompts=1 it builds the prompts again and
+// checks them against the journal.
+func (v *Viewer) callsPage(r *request) error {
+	row, err := v.trial(r)
+	if err != nil {
+		return err
+	}
+	s, err := stateOf(r)
+	if err != nil {
+		return err
+	}
+	calls, total, err := v.DB.Transcript(r.Context(), row.ID, (s.page-1)*callsPerPage, callsPerPage)
+	if err != nil {
+		return err
+	}
+	path := []string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10), "calls"}
+	data := struct {
+		store.Row
+		Item                         string
+		Calls                        []call
+		Total, Page, Pages           int
+		Prev, Next, Rebuild, Missing string
+		Back, Command                string
+		Prompts                      bool
+	}{Row: row, Item: shortItem(row.Trial.Item), Total: total, Page: s.page, Pages: max(1, (total+callsPerPage-1)/callsPerPage),
+		Back: r.link(path[:4]), Command: v.command(r.run, row.Trial) + " --prompts", Prompts: r.param("prompts") != "",
+		Rebuild: r.link(path, "prompts", "1", "page", r.param("page"))}
+	if s.page > 1 {
+		data.Prev = r.link(path, "page", strconv.Itoa(s.page-1), "prompts", r.param("prompts"))
+	}
+	if s.page < data.Pages {
+		data.Next = r.link(path, "page", strconv.Itoa(s.page+1), "prompts", r.param("prompts"))
+	}
+	prompts := map[eval.Stage]map[string]string{}
+	if data.Prompts {
+		if l := v.study(r.run); l.err != nil {
+			data.Missing = l.err.Error()
+		} else {
+			for _, stage := range []eval.Stage{eval.StageRun, eval.StageJudge} {
+				built, err := l.run.Prompts(r.Context(), row.Trial, stage)
+				if err != nil {
+					data.Missing = err.Error()
+				}
+				prompts[stage] = built
+			}
+		}
+	}
+	for _, c := range calls {
+		data.Calls = append(data.Calls, newCall(c, prompts[c.Stage][c.Step]))
+	}
+	return v.render(r, "calls", data.Item+": calls", data)
+}

@@ -1,0 +1,457 @@
+// Package view shows the runs of a store in a browser: runs with their progress, the
+// report of a run with the trials behind each number, lists of trials with a filter,
+// single trials with their calls, and two arms or runs item by item.
+//
+// It only reads: there is no request that changes anything, and it sends none itself.
+// Package serve decides who may ask. The browser gets pages, never tables: filtering,
+// sorting and paging happen here, and the whole state of a page is in its address.
+// Pages work without their script.
+//
+// The package computes nothing but filters, sums of one item, and counts: numbers with an
+// interval come from the analysis. It knows no suite; what a trial looks like comes from
+// the study of its run, and where the study changed since, pages show what the store
+// holds and say so.
+package view
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"html/template"
+	"net/http"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+//go:embed view.css
+var ownStyle string
+
+//go:embed view.js
+var script string
+
+//go:embed page.tmpl
+var pages string
+
+// Options are what a viewer needs from the calling program.
+type Options struct {
+	DB *store.DB // open for reading
+	// Load loads the study of a run.
+	Load func(*store.Run) (*experiment.Experiment, error)
+	// Command returns the command line of a verb on a run.
+	Command func(r *store.Run, verb string, rest ...string) string
+}
+
+// A Viewer answers requests for pages.
+type Viewer struct {
+	Options
+	ctx    context.Context // ends streams and work in the background
+	mux    *http.ServeMux
+	pages  *template.Template
+	style  string // name of the style sheet, with its hash
+	script string
+
+	watch   *store.Watch
+	watched sync.Mutex // of watch, which is one connection
+	streams chan struct{}
+
+	mu      sync.Mutex
+	indexes map[string]*indexed // by run
+	studies map[string]*loaded
+	kept    map[string]keptResult
+	tallies map[string]tallied
+}
+
+// New returns a viewer of a store. Its streams end with the context.
+func New(ctx context.Context, o Options) (*Viewer, error) {
+	v := &Viewer{Options: o, ctx: ctx, mux: http.NewServeMux(), streams: make(chan struct{}, mostStreams),
+		indexes: map[string]*indexed{}, studies: map[string]*loaded{}, kept: map[string]keptResult{}, tallies: map[string]tallied{}}
+	var err error
+	if v.watch, err = o.DB.Watch(ctx); err != nil {
+		return nil, err
+	}
+	v.pages = template.Must(template.New("page").Funcs(template.FuncMap{
+		"show": report.Visible,
+	}).Parse(pages))
+	v.style = v.asset("style", "css", "text/css; charset=utf-8", report.Style()+ownStyle)
+	v.script = v.asset("view", "js", "text/javascript; charset=utf-8", script)
+	for pattern, page := range map[string]func(*request) error{
+		"GET /{$}":                     v.runsPage,
+		"GET /r/{run}":                 v.runPage,
+		"GET /r/{run}/report":          v.runPage,
+		"GET /r/{run}/samples":         v.samplesPage,
+		"GET /r/{run}/export":          v.export,
+		"GET /r/{run}/t/{trial}":       v.trialPage,
+		"GET /r/{run}/t/{trial}/calls": v.callsPage,
+		"GET /r/{run}/judge":           v.judgePage,
+		"GET /c":                       v.comparePage,
+		"GET /c/item":                  v.pairPage,
+	} {
+		v.mux.HandleFunc(pattern, v.answer(page))
+	}
+	v.mux.HandleFunc("GET /events", v.events)
+	return v, nil
+}
+
+// asset serves a file under a name with its hash, which browsers may keep.
+func (v *Viewer) asset(name, ext, kind, content string) string {
+	hash := sha256.Sum256([]byte(content))
+	path := "a/" + name + "." + hex.EncodeToString(hash[:6]) + "." + ext
+	v.mux.HandleFunc("GET /"+path, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", kind)
+		w.Header().Set("Cache-Control", "private, max-age=31536000, immutable")
+		http.ServeContent(w, r, "", time.Time{}, strings.NewReader(content))
+	})
+	return path
+}
+
+// ServeHTTP answers a request.
+func (v *Viewer) ServeHTTP(w http.ResponseWriter, r *http.Request) { v.mux.ServeHTTP(w, r) }
+
+// Close closes what the viewer opened. End its context first.
+func (v *Viewer) Close() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	err := v.watch.Close()
+	for _, l := range v.studies {
+		if l.x != nil {
+			err = errors.Join(err, l.x.Close())
+		}
+	}
+	return err
+}
+
+// A request is a request for a page, and what most pages need.
+type request struct {
+	*http.Request
+	w    http.ResponseWriter
+	base string // leads to the first page: all links are relative
+	run  *store.Run
+}
+
+func (r *request) param(name string) string { return r.URL.Query().Get(name) }
+
+// link returns the address of a page. Parts of the path are escaped, and empty
+// parameters left out.
+func (r *request) link(path []string, params ...string) string {
+	var b strings.Builder
+	b.WriteString(r.base)
+	for i, p := range path {
+		if i > 0 {
+			b.WriteByte('/')
+		}
+		b.WriteString(url.PathEscape(p))
+	}
+	sep := byte('?')
+	for i := 0; i+1 < len(params); i += 2 {
+		if params[i+1] != "" {
+			b.WriteByte(sep)
+			b.WriteString(params[i] + "=" + url.QueryEscape(params[i+1]))
+			sep = '&'
+		}
+	}
+	return b.String()
+}
+
+// A badRequest is an error in the address of a page.
+type badRequest struct{ error }
+
+func bad(format string, args ...any) error { return badRequest{fmt.Errorf(format, args...)} }
+
+// answer makes a handler of a page.
+func (v *Viewer) answer(page func(*request) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		q := &request{Request: r, w: w, base: "./"}
+		if depth := strings.Count(r.URL.EscapedPath(), "/") - 1; depth > 0 {
+			q.base = strings.Repeat("../", depth)
+		}
+		var err error
+		if id := r.PathValue("run"); id != "" {
+			q.run, err = v.DB.Run(r.Context(), id)
+		}
+		if err == nil {
+			err = page(q)
+		}
+		if err == nil || r.Context().Err() != nil {
+			return
+		}
+		status := http.StatusInternalServerError
+		var wrong badRequest
+		switch {
+		case errors.As(err, &wrong):
+			status = http.StatusBadRequest
+		case errors.Is(err, store.ErrNotFound):
+			status = http.StatusNotFound
+		}
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		w.WriteHeader(status)
+		_ = v.render(q, "error", "Error", err.Error())
+	}
+}
+
+// A shown page.
+type page struct {
+	Base, Style, Script string
+	Title               string
+	Run                 *store.Run
+	Data                any
+}
+
+func (v *Viewer) render(r *request, name, title string, data any) error {
+	var b bytes.Buffer
+	err := v.pages.ExecuteTemplate(&b, name, page{Base: r.base, Style: r.base + v.style, Script: r.base + v.script, Title: title, Run: r.run, Data: data})
+	if err != nil {
+		return err
+	}
+	r.w.Header().Set("Content-Type", "text/html; charset=utf-8")
+	_, err = r.w.Write(b.Bytes())
+	return err
+}
+
+// number formats a number for a cell, a dash if there is none.
+func number(x float64) string {
+	switch {
+	case x != x:
+		return "–"
+	case x == float64(int64(x)):
+		return strconv.FormatInt(int64(x), 10)
+	}
+	return strconv.FormatFloat(x, 'g', 4, 64)
+}
+
+// version is the state of the store.
+func (v *Viewer) version(ctx context.Context) (int64, error) {
+	v.watched.Lock()
+	defer v.watched.Unlock()
+	return v.watch.Version(ctx)
+}
+
+// A keptResult is the analysis of a run in one state of the store.
+type keptResult struct {
+	version int64
+	result  experiment.Result
+	err     error
+}
+
+// analysis returns the stored analysis and verdict of a run. The error wraps
+// [store.ErrNotFound] if it was not analysed.
+func (v *Viewer) analysis(ctx context.Context, run *store.Run) (experiment.Result, error) {
+	version, err := v.version(ctx)
+	if err != nil {
+		return experiment.Result{}, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if k, ok := v.kept[run.ID]; ok && k.version == version {
+		return k.result, k.err
+	}
+	result, err := experiment.Kept(ctx, v.DB, run)
+	if ctx.Err() == nil {
+		v.kept[run.ID] = keptResult{version, result, err}
+	}
+	return result, err
+}
+
+// tallied is the tally of a run in one state of the store.
+type tallied struct {
+	version int64
+	store.Tally
+}
+
+// tally counts the trials of a run, once for all pages.
+func (v *Viewer) tally(ctx context.Context, run *store.Run) (store.Tally, error) {
+	version, err := v.version(ctx)
+	if err != nil {
+		return store.Tally{}, err
+	}
+	v.mu.Lock()
+	held, ok := v.tallies[run.ID]
+	v.mu.Unlock()
+	if ok && held.version == version {
+		return held.Tally, nil
+	}
+	now, err := v.DB.Tally(ctx, run)
+	if err == nil {
+		v.mu.Lock()
+		v.tallies[run.ID] = tallied{version, now}
+		v.mu.Unlock()
+	}
+	return now, err
+}
+
+// metrics returns the metrics of a run's analysis, primary ones first.
+func (v *Viewer) metrics(ctx context.Context, run *store.Run) []analyse.Metric {
+	kept, err := v.analysis(ctx, run)
+	if err != nil {
+		return nil
+	}
+	var list []analyse.Metric
+	for _, rank := range []string{"primary", "secondary"} {
+		for _, m := range kept.Analysis.Metrics {
+			if m.Rank == rank {
+				list = append(list, m)
+			}
+		}
+	}
+	for _, m := range kept.Analysis.Metrics {
+		if m.Rank != "primary" && m.Rank != "secondary" {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// loaded is the study of a run, or why it cannot show its trials.
+type loaded struct {
+	once sync.Once
+	x    *experiment.Experiment
+	run  *experiment.Run
+	show func(context.Context, eval.Trial) (eval.Exhibit, error)
+	err  error
+	// Items whose input or gold is not that of the run.
+	input, gold map[string]bool
+}
+
+// study loads the study of a run, again if its file or the plan changed.
+func (v *Viewer) study(run *store.Run) *loaded {
+	key := run.ID + " " + strconv.Itoa(run.Trials)
+	if info, err := os.Stat(run.StudyPath); err == nil {
+		key += " " + info.ModTime().String()
+	}
+	v.mu.Lock()
+	l := v.studies[key]
+	if l == nil {
+		l = &loaded{}
+		v.studies[key] = l
+	}
+	v.mu.Unlock()
+	l.once.Do(func() {
+		own := *run // the plan is set in it
+		if l.x, l.err = v.Load(&own); l.err != nil {
+			return
+		}
+		if l.run, l.err = l.x.Attach(v.ctx, v.DB, &own); l.err != nil {
+			return
+		}
+		if l.show, l.err = l.run.Exhibits(v.ctx); l.err != nil {
+			return
+		}
+		var was map[string]eval.Item
+		if was, l.err = v.DB.Items(v.ctx, &own); l.err != nil {
+			return
+		}
+		l.input, l.gold = map[string]bool{}, map[string]bool{}
+		for _, it := range l.x.Bench.Items() {
+			l.input[it.ID] = was[it.ID].Input != it.Input
+			l.gold[it.ID] = was[it.ID].Gold != it.Gold
+		}
+	})
+	return l
+}
+
+// runsPage lists the runs, newest first.
+func (v *Viewer) runsPage(r *request) error {
+	runs, err := v.DB.Runs(r.Context())
+	if err != nil {
+		return err
+	}
+	type row struct {
+		*store.Run
+		store.Tally
+		Verdict, Tone string
+		Answer        string
+		Href          string
+		Simulated     bool
+	}
+	var list []row
+	for i := len(runs) - 1; i >= 0; i-- {
+		run := row{Run: runs[i], Href: r.link([]string{"r", runs[i].ID})}
+		kept, err := v.analysis(r.Context(), runs[i])
+		if err == nil {
+			a := kept.Analysis.Run
+			run.Tally = store.Tally{Trials: a.Planned, Done: a.Done, Failed: a.Failed}
+			if kept.Verdict != nil {
+				run.Verdict = strings.ToUpper(string(kept.Verdict.State))
+			}
+			for _, arm := range kept.Analysis.Arms {
+				run.Simulated = run.Simulated || arm.Simulated
+			}
+		} else if run.Tally, err = v.tally(r.Context(), runs[i]); err != nil {
+			return err
+		}
+		list = append(list, run)
+	}
+	return v.render(r, "runs", "Runs", list)
+}
+
+// runPage is the overview of a run: its report, whose numbers lead to trials.
+func (v *Viewer) runPage(r *request) error {
+	data := struct {
+		Body    template.HTML
+		Missing string
+		store.Tally
+		Samples, Judge, Command, Whole string
+	}{Samples: r.link([]string{"r", r.run.ID, "samples"}), Judge: r.link([]string{"r", r.run.ID, "judge"}), Command: v.Command(r.run, "report")}
+	short := !strings.HasSuffix(r.URL.Path, "/report")
+	if short {
+		data.Whole = r.link([]string{"r", r.run.ID, "report"})
+	}
+	kept, err := v.analysis(r.Context(), r.run)
+	if err == nil {
+		data.Body, err = report.Body(report.Report{Analysis: kept.Analysis, Verdict: kept.Verdict, Link: func(b report.Behind) string { return v.behind(r, kept.Analysis, b) }}, short)
+		data.Tally = store.Tally{Trials: kept.Analysis.Run.Planned, Done: kept.Analysis.Run.Done, Failed: kept.Analysis.Run.Failed}
+	}
+	if err != nil {
+		data.Missing = err.Error()
+		if data.Tally, err = v.tally(r.Context(), r.run); err != nil {
+			return err
+		}
+	}
+	return v.render(r, "run", r.run.ID, data)
+}
+
+// behind returns the address of the trials behind a number of a report.
+func (v *Viewer) behind(r *request, a *analyse.Analysis, b report.Behind) string {
+	var terms []string
+	if b.Stratum != nil {
+		terms = append(terms, equals(identifier(b.Stratum.Name), b.Stratum.Value))
+	}
+	if b.Against != "" {
+		return r.link([]string{"c"}, "r", r.run.ID, "a", b.Arm, "s", r.run.ID, "b", b.Against, "metric", b.Metric, "q", strings.Join(terms, " && "))
+	}
+	terms = append([]string{equals("arm", b.Arm)}, terms...)
+	if b.Outcome != "" {
+		terms = append(terms, equals("outcome", b.Outcome))
+	}
+	sort := ""
+	if b.Metric != "" {
+		name := identifier(b.Metric)
+		terms = append(terms, "!missing("+name+")")
+		if sort = name; !higherIsBetter(a, b.Metric) {
+			sort = "-" + name
+		}
+	}
+	return r.link([]string{"r", r.run.ID, "samples"}, "q", strings.Join(terms, " && "), "sort", sort)
+}
+
+func higherIsBetter(a *analyse.Analysis, metric string) bool {
+	m, ok := a.Metric(metric)
+	return !ok || m.HigherIsBetter
+}
+
+// plural counts things.
+func plural(n int, one, many string) string { return text.Plural(n, one, many) }

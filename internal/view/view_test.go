@@ -1,0 +1,257 @@
+package view
+
+import (
+	"encoding/json"
+	"math"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+func TestTerms(t *testing.T) {
+	for _, c := range []struct {
+		q    string
+		want []string
+	}{
+		{"", nil},
+		{`arm == "a"`, []string{`arm == "a"`}},
+		{`arm == "a" && composite < 0.9`, []string{`arm == "a"`, `composite < 0.9`}},
+		{`arm == "a && b" && (x || y)`, []string{`arm == "a && b"`, `(x || y)`}},
+		{`arm == 'it\'s && so' && y`, []string{`arm == 'it\'s && so'`, "y"}},
+		{`a && b || c`, []string{`a && b || c`}},
+		{`a && b or c`, []string{`a && b or c`}},
+		{`a ? b : c && d`, []string{`a ? b : c && d`}},
+	} {
+		if got := terms(c.q); !slices.Equal(got, c.want) {
+			t.Errorf("terms of %s: %q, want %q", c.q, got, c.want)
+		}
+	}
+	if got := with(`a || b`, "c"); got != `(a || b) && c` {
+		t.Errorf("with: %s", got)
+	}
+	if got := with(`a && b`, "b"); got != `a && b` {
+		t.Errorf("a condition twice: %s", got)
+	}
+	if got := without(`a && b && c`, 1); got != `a && c` {
+		t.Errorf("without: %s", got)
+	}
+}
+
+// A filter knows the columns and nothing else, and selects what it says.
+func TestFilter(t *testing.T) {
+	v := newViewer(t, bigStore(t, 50)) // 200 trials
+	run, err := v.DB.Run(t.Context(), "big-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := v.index(t.Context(), run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	metric := x.column("metric_0").numbers
+	for _, c := range []struct {
+		q, sort string
+		want    func(i int) bool
+	}{
+		{"", "", func(int) bool { return true }},
+		{`arm == "ctn@a"`, "-tokens", func(i int) bool { return x.column("arm").word(i) == "ctn@a" }},
+		{`metric_0 < 0.5 && outcome != "malformed"`, "metric_0", func(i int) bool { return metric[i] < 0.5 && x.column("outcome").word(i) != "malformed" }},
+		{`arm in ["ctn@a", "ctn@b"] and item matches "5$"`, "item", func(i int) bool {
+			return strings.HasPrefix(x.column("arm").word(i), "ctn") && strings.HasSuffix(x.column("item").word(i), "5")
+		}},
+		{`missing(metric_0)`, "", func(i int) bool { return math.IsNaN(metric[i]) }},
+	} {
+		rows, err := x.order(t.Context(), c.q, c.sort)
+		if err != nil {
+			t.Errorf("%s: %v", c.q, err)
+			continue
+		}
+		var want []int32
+		for i := range x.n {
+			if c.want(i) {
+				want = append(want, int32(i))
+			}
+		}
+		if got := slices.Sorted(slices.Values(rows)); !slices.Equal(got, want) {
+			t.Errorf("%s: %d rows, want %d", c.q, len(got), len(want))
+		}
+		if name, down := strings.CutPrefix(c.sort, "-"); name == "tokens" || name == "metric_0" {
+			for k := 1; k < len(rows); k++ {
+				a, b := x.column(name).numbers[rows[k-1]], x.column(name).numbers[rows[k]]
+				if down && a < b || !down && a > b {
+					t.Errorf("%s: row %d is out of order: %g, %g", c.sort, k, a, b)
+				}
+			}
+		}
+	}
+	for _, q := range []string{"nope == 1", "arm", "arm == 1", "arm ==", "len(arm) > 1", "all(1..1000000, true)", `filter([1], true)`, "$env", strings.Repeat("x", longestFilter+1), "__proto__ == 1", `arm.x == "1"`} {
+		if rows, err := x.order(t.Context(), q, ""); err == nil {
+			t.Errorf("%.40s selects %d rows", q, len(rows))
+		}
+	}
+	if _, err := x.order(t.Context(), "", "nope"); err == nil {
+		t.Error("an unknown column sorts")
+	}
+}
+
+// The fractions of a trial add up; trials without a score have none.
+func TestScoresAddUp(t *testing.T) {
+	c := &column{numbers: []float64{math.NaN(), math.NaN(), math.NaN()}}
+	c.addScore(0, 1, 1)
+	c.addScore(0, 0, 1)
+	c.addScore(1, 3, 4)
+	for i := range c.den {
+		c.numbers[i] /= c.den[i]
+	}
+	if c.numbers[0] != 0.5 || c.numbers[1] != 0.75 || !math.IsNaN(c.numbers[2]) {
+		t.Errorf("%v", c.numbers)
+	}
+}
+
+// The pieces of a comparison of words are the two texts.
+func TestDiff(t *testing.T) {
+	for _, c := range []struct{ a, b, want string }{
+		{"", "", ""},
+		{"1 December 1990", "1 December 1991", " 1 December[- 1990][+ 1991]"},
+		{"a b c", "a c", " a[- b] c"},
+		{"a", "", "[-a]"},
+	} {
+		got := ""
+		for _, e := range diff(c.a, c.b) {
+			got += map[string]string{"": e.Text, "ins": "[+" + e.Text + "]", "del": "[-" + e.Text + "]"}[e.Kind]
+		}
+		if strings.TrimSpace(got) != strings.TrimSpace(c.want) {
+			t.Errorf("%q to %q: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+	word := rapid.SampledFrom([]string{"a", "b", "c", " ", "ü", "😀", "\x00", "-", "1"})
+	rapid.Check(t, func(rt *rapid.T) {
+		a := strings.Join(rapid.SliceOfN(word, 0, 40).Draw(rt, "a"), "")
+		b := strings.Join(rapid.SliceOfN(word, 0, 40).Draw(rt, "b"), "")
+		var was, now string
+		for _, e := range diff(a, b) {
+			if e.Kind != "ins" {
+				was += e.Text
+			}
+			if e.Kind != "del" {
+				now += e.Text
+			}
+		}
+		if was != a || now != b {
+			rt.Fatalf("%q, %q: %q, %q", a, b, was, now)
+		}
+	})
+	if n := len(diff(strings.Repeat("a ", 15000), strings.Repeat("b ", 15000))); n > 3 {
+		t.Errorf("long texts have %d pieces", n)
+	}
+}
+
+// Wins and losses are of the first arm, by the direction of the metric; items come with
+// the largest losses first.
+func TestPair(t *testing.T) {
+	sums := func(x ...float64) map[string]*match {
+		m := map[string]*match{}
+		for i, s := range x {
+			if !math.IsNaN(s) {
+				m[string(rune('a'+i))] = &match{a: 2 * s, b: 2} // two replicates
+			}
+		}
+		return m
+	}
+	a, b := sums(1, 0.5, 0.25, 0.1, math.NaN()), sums(0.5, 0.5, 1, 0.2, 1)
+	for _, higher := range []bool{true, false} {
+		m := pair(a, b, higher)
+		wins, losses, first := 1, 2, "c"
+		if !higher {
+			wins, losses, first = 2, 1, "a"
+		}
+		if m.Wins != wins || m.Losses != losses || m.Ties != 1 || m.Without != 1 || m.list[0].item != first {
+			t.Errorf("higher %v: %+v", higher, m)
+		}
+	}
+}
+
+// An export has the filtered trials in the order of the list, and no formula.
+func TestExport(t *testing.T) {
+	v := newViewer(t, bigStore(t, 25)) // 100 trials
+	lines := strings.Split(strings.TrimSpace(get(t, v, "/r/big-1/export?format=csv&q=outcome+%3D%3D+%22malformed%22&sort=-item")), "\n")
+	if len(lines) != 3 || !strings.HasPrefix(lines[0], "item,arm,rep,outcome,") || lines[1] < lines[2] {
+		t.Errorf("%q", lines)
+	}
+	var record map[string]any
+	first, _, _ := strings.Cut(get(t, v, "/r/big-1/export?format=jsonl"), "\n")
+	if err := json.Unmarshal([]byte(first), &record); err != nil || record["rep"] != 1.0 || record["metric_0"] == nil {
+		t.Errorf("%v: %v", record, err)
+	}
+	for s, want := range map[string]string{"=1+1": "'=1+1", "@x": "'@x", "-x": "'-x", "x=1": "x=1", "": ""} {
+		if got := harmless(s); got != want {
+			t.Errorf("%q becomes %q", s, got)
+		}
+	}
+}
+
+// Addresses that fit no page are answered with the reason.
+func TestWrongAddresses(t *testing.T) {
+	v := newViewer(t, bigStore(t, 3))
+	for path, want := range map[string]int{
+		"/nothing": 404, "/r/other": 404, "/r/..%2F..%2Fetc": 404, "/r/big-1/t/x": 400, "/r/big-1/t/99": 404, "/r/big-1/samples?page=0": 400, "/r/big-1/samples?page=x": 400,
+		"/r/big-1/export?format=exe": 400, "/r/big-1/export?format=csv&q=nope": 400, "/c?r=none": 404, "/c/item?r=big-1&s=big-1&x=1&y=z": 400, "/r/big-1/samples?page=999999": 200, "/c?r=big-1&a=none": 200,
+	} {
+		w := httptest.NewRecorder()
+		v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
+		if w.Code != want {
+			t.Errorf("%s: status %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+// A form of facets becomes one expression in the address.
+func TestFacetsWriteOneExpression(t *testing.T) {
+	v := newViewer(t, bigStore(t, 3))
+	w := httptest.NewRecorder()
+	v.ServeHTTP(w, httptest.NewRequest("GET", "/r/big-1/samples?q=metric_0+%3C+1&f.arm=ctn%40a&col=item&col=arm", nil))
+	want := "../../r/big-1/samples?q=metric_0+%3C+1+%26%26+arm+%3D%3D+%22ctn%40a%22&cols=item%2Carm"
+	if w.Code != 303 || w.Header().Get("Location") != want {
+		t.Errorf("%d to %s", w.Code, w.Header().Get("Location"))
+	}
+	html := get(t, v, "/r/big-1/samples?q=metric_0+%3C+1&sort=item")
+	if !strings.Contains(html, "q=metric_0&#43;%3C&#43;1&#43;%26%26&#43;arm&#43;%3D%3D&#43;%22ctn%40a%22") && !strings.Contains(html, "%26%26+arm+%3D%3D+%22ctn%40a%22") {
+		t.Error("no facet adds a condition on the arm")
+	}
+}
+
+func TestSameVerdict(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{{`{"x":1,"y":2}`, `{"y": 2, "x": 1.0}`, true}, {`yes`, `yes`, true}, {`yes`, `no`, false}, {`1`, `"1"`, false}} {
+		if got := same([]byte(c.a), []byte(c.b)); got != c.want {
+			t.Errorf("%s, %s: %v", c.a, c.b, got)
+		}
+	}
+}
+
+// The script stays small, and nothing in it makes HTML of text.
+func TestScript(t *testing.T) {
+	if lines := strings.Count(script, "\n"); len(script) > 15_000 || lines > 300 {
+		t.Errorf("%d bytes in %d lines", len(script), lines)
+	}
+	for _, sink := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "Function(", "srcdoc", "fetch(", "XMLHttpRequest", "https:"} {
+		if strings.Contains(script, sink) {
+			t.Errorf("the script uses %s", sink)
+		}
+	}
+}
+
+func TestRulingsKeepTheRound(t *testing.T) {
+	got := rulings([]eval.Verdict{{By: "anna", Source: eval.ByHuman, Data: []byte("yes")}})
+	if diff := cmp.Diff([]ruling{{By: "anna", Source: "human", Text: "yes", Round: 1}}, got); diff != "" {
+		t.Error(diff)
+	}
+}
