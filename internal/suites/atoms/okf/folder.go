@@ -24,8 +24,8 @@ type File struct {
 	Data []byte
 }
 
-// isMarkdown reports whether a file is read.
-func isMarkdown(name string) bool {
+// IsMarkdown reports whether a file is an atom by its name.
+func IsMarkdown(name string) bool {
 	name = strings.TrimSuffix(strings.ToLower(name), ".erb")
 	return strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown")
 }
@@ -39,11 +39,12 @@ func ReadFolder(dir string) ([]File, []Finding, error) {
 		return nil, nil, fmt.Errorf("opening the folder of atoms: %w", err)
 	}
 	defer root.Close()
-	return ReadRoot(root, ".")
+	return ReadRoot(root, ".", IsMarkdown)
 }
 
-// ReadRoot is [ReadFolder] for a folder below a root.
-func ReadRoot(root *os.Root, dir string) ([]File, []Finding, error) {
+// ReadRoot is [ReadFolder] for the files below a folder of a root that wanted
+// selects by name.
+func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File, []Finding, error) {
 	var (
 		files    []File
 		findings []Finding
@@ -68,7 +69,7 @@ func ReadRoot(root *os.Root, dir string) ([]File, []Finding, error) {
 		case d.Type()&fs.ModeSymlink != 0:
 			note(CodeSymlink, name, "a symbolic link, which is not followed: put the file here")
 			return nil
-		case !isMarkdown(name):
+		case !wanted(name):
 			return nil
 		case !d.Type().IsRegular():
 			note(CodeNotRegular, name, "not a regular file")
