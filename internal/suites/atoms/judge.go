@@ -28,26 +28,37 @@ type sentence struct {
 	words      map[string]bool
 }
 
-// sentencesOf splits a source.
+// A block ends before an empty line, a heading or a list item, and after a heading.
+var blockStart = regexp.MustCompile(`^\s*(?:#{1,6}\s|[-*+•]\s|\d{1,3}[.)]\s|\||>)`)
+
+// sentencesOf splits a source into the sentences of its blocks.
 func sentencesOf(at int, source string) []sentence {
 	var list []sentence
-	from := 0
-	for _, s := range okf.Sentences(source) {
-		i := strings.Index(source[from:], s)
-		if i < 0 {
-			continue
+	start, from := 0, 0
+	flush := func(end int) {
+		block := source[start:end]
+		next := 0
+		for _, s := range okf.Sentences(block) {
+			i := strings.Index(block[next:], s)
+			if i < 0 {
+				continue
+			}
+			next += i
+			list = append(list, sentence{at, start + next, start + next + len(s), contentWords(s)})
+			next += len(s)
 		}
-		start := from + i
-		from = start + len(s)
-		// A sentence ends with its line, so that headings and list items stand alone.
-		for line := range strings.Lines(s) {
-			if l := strings.TrimSpace(line); l != "" {
-				j := start + strings.Index(source[start:], l)
-				list = append(list, sentence{at, j, j + len(l), contentWords(l)})
-				start = j + len(l)
+		start = end
+	}
+	for line := range strings.Lines(source) {
+		if begins := blockStart.MatchString(line); begins || strings.TrimSpace(line) == "" {
+			flush(from)
+			if begins && strings.HasPrefix(strings.TrimSpace(line), "#") {
+				flush(from + len(line))
 			}
 		}
+		from += len(line)
 	}
+	flush(len(source))
 	return list
 }
 

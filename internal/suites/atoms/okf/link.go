@@ -121,21 +121,41 @@ var (
 
 // Resolve finds what a link in a file leads to. The link is an id, a title, a path,
 // a URL, or a wiki or Markdown link to one. To lists the allowed types; empty means
-// any.
+// any. A bare text in the form of an id is an id and nothing else, unless atoms have
+// none: a changed id must not go unnoticed because a title or a file is like it.
 func (b *Base) Resolve(link, file string, to []string) Resolution {
 	link = strings.TrimSpace(link)
 	if m := wikiLink.FindStringSubmatch(link); m != nil && m[0] == link {
-		link = strings.TrimSpace(m[1])
-	} else if m := inlineLink.FindStringSubmatch(link); m != nil {
-		r := b.Resolve(m[2], file, to)
+		return b.resolve(strings.TrimSpace(m[1]), file, to)
+	}
+	if m := inlineLink.FindStringSubmatch(link); m != nil {
+		r := b.resolve(m[2], file, to)
 		if r.To < 0 {
-			if own := b.Resolve(m[1], file, to); own.To >= 0 {
+			if own := b.resolve(m[1], file, to); own.To >= 0 {
 				return own
 			}
 		}
 		return r
 	}
-	link = strings.TrimSuffix(strings.TrimPrefix(link, "<"), ">")
+	if inner := strings.TrimSuffix(strings.TrimPrefix(link, "<"), ">"); inner != link {
+		return b.resolve(inner, file, to)
+	}
+	if b.Ontology.ValidID(link) && !IsMarkdown(link) && !strings.Contains(link, "/") {
+		if at := b.pick(b.names.ids[link], to); at >= 0 {
+			return Resolution{ToAtom, at}
+		}
+		for _, i := range b.names.paths[pathKey(link)] {
+			if b.Atoms[i].ID == "" {
+				return Resolution{ToAtom, i}
+			}
+		}
+		return Resolution{Unresolved, -1}
+	}
+	return b.resolve(link, file, to)
+}
+
+// resolve is [Base.Resolve] for the target of a link.
+func (b *Base) resolve(link, file string, to []string) Resolution {
 	if at := b.pick(b.names.ids[link], to); at >= 0 {
 		return Resolution{ToAtom, at}
 	}
@@ -218,10 +238,17 @@ func (b *Base) BodyLinks() []BodyLink {
 		}
 		before := 1 + strings.Count(string(d.raw[:len(d.raw)-len(body)]), "\n")
 		for _, l := range linksIn(body) {
-			links = append(links, BodyLink{File: d.Path, Line: before + strings.Count(string(body[:l.at]), "\n"), Written: l.target, Resolution: b.Resolve(l.target, d.Path, nil)})
+			links = append(links, BodyLink{File: d.Path, Line: before + strings.Count(string(body[:l.at]), "\n"), Written: l.target, Resolution: b.bodyTarget(l, d.Path)})
 		}
 	}
 	return links
+}
+
+func (b *Base) bodyTarget(l placed, file string) Resolution {
+	if strings.HasPrefix(l.target, "[[") {
+		return b.Resolve(l.target, file, nil)
+	}
+	return b.resolve(l.target, file, nil)
 }
 
 type placed struct {
