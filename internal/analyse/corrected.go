@@ -8,57 +8,68 @@ import (
 	"github.com/scruple-eval/scruple/stats/dist"
 )
 
-// correctedByJudge estimates a share by a judge and its bias on other claims: the
-// prediction-powered mean with the judge's whole weight,
+// correctedByJudge estimates the mean human label of claims that a judge labelled 0 or
+// 1: the prediction-powered mean with the judge calibrated on other claims, whose
+// human labels are known. With p the judge's share of 1 and h₁, h₀ the human means of
+// the known claims that the judge labels 1 and 0, it is
 //
-//	mean(judge) − mean(judge − human | known).
+//	p·h₁ + (1 − p)·h₀,
 //
-// The weight cannot be chosen by the data, as [stats.PredictionPowered] does, since
-// the known claims are not drawn from the judged ones: less weight would move the
-// estimate to the share among the known claims. The variances of both means add up;
-// the degrees of freedom are those of the smaller sample.
+// which is from 0 to 1 for any judge. The weight of the judge cannot be chosen as
+// [stats.PredictionPowered] does, since the known claims are not drawn from the judged
+// ones. The three shares are independent; their cluster-robust variances add up, and
+// the degrees of freedom are those of the sample with the fewest clusters. It assumes
+// that people agree with the judge's 1, and with its 0, as often as on the known
+// claims.
+//
+// Source: Angelopoulos et al. (2023), Prediction-Powered Inference, with calibrated
+// predictions.
 func correctedByJudge(judged []eval.Labelled, known []eval.LabelledTwice, level float64) (eval.Measured, bool) {
-	if len(judged) == 0 || len(known) == 0 {
-		return eval.Measured{}, false
-	}
-	var says, bias clustered
+	var says clustered
+	var human [2]clustered // by the judge's label
 	for _, l := range judged {
 		says.add(l.Cluster, l.Judge)
 	}
 	for _, l := range known {
-		bias.add(l.Cluster, l.Judge-l.Human)
+		human[int(l.Judge)&1].add(l.Cluster, l.Human)
 	}
-	a, errA := stats.RatioOfSums(says.num, says.den, level)
-	b, errB := stats.RatioOfSums(bias.num, bias.den, level)
-	if errA != nil || errB != nil {
-		return eval.Measured{}, false
+	p, okP := says.mean(level)
+	yes, ok1 := human[1].mean(level)
+	no, ok0 := human[0].mean(level)
+	switch {
+	case !okP || !ok1 && p.value > 0 || !ok0 && p.value < 1:
+		return eval.Measured{}, false // nothing is known of a label that the judge gave
+	case !ok1:
+		yes = share{clusters: no.clusters}
+	case !ok0:
+		no = share{clusters: yes.clusters}
 	}
-	m := eval.Measured{Value: eval.Number(clamp(a.Value - b.Value)), Low: eval.Undefined(), High: eval.Undefined(), N: len(judged)}
-	df := float64(min(len(says.num), len(bias.num)) - 1)
-	se := math.Hypot(spread(a, len(judged)), spread(b, len(known)))
-	if df < 1 || math.IsNaN(se) {
+	m := eval.Measured{Value: eval.Number(p.value*yes.value + (1-p.value)*no.value), Low: eval.Undefined(), High: eval.Undefined(), N: len(judged)}
+	df := float64(min(p.clusters, yes.clusters, no.clusters) - 1)
+	if df < 1 {
 		return m, true
 	}
+	se := math.Sqrt(square((yes.value-no.value)*p.se) + square(p.value*yes.se) + square((1-p.value)*no.se))
 	half := dist.StudentT{DF: df}.UpperQuantile((1-level)/2) * se
-	m.Low, m.High = eval.Number(clamp(a.Value-b.Value-half)), eval.Number(clamp(a.Value-b.Value+half))
+	m.Low, m.High = eval.Number(clamp(float64(m.Value)-half)), eval.Number(clamp(float64(m.Value)+half))
 	return m, true
 }
 
-// spread is the standard error of a mean. Where nothing varies it is that of one
-// exception more, so that unanimity in a small sample is not certainty.
-func spread(r stats.Ratio, n int) float64 {
-	if r.SE > 0 {
-		return r.SE
-	}
-	return 1 / float64(n+1)
-}
+func square(x float64) float64 { return x * x }
 
 func clamp(x float64) float64 { return math.Max(0, math.Min(1, x)) }
 
-// clustered collects sums by cluster.
+// clustered collects labels by cluster.
 type clustered struct {
 	at       map[string]int
 	num, den []float64
+	n        int
+}
+
+// A share is a mean with its standard error.
+type share struct {
+	value, se float64
+	clusters  int
 }
 
 func (c *clustered) add(cluster string, x float64) {
@@ -73,4 +84,22 @@ func (c *clustered) add(cluster string, x float64) {
 	}
 	c.num[i] += x
 	c.den[i]++
+	c.n++
+}
+
+// mean is the mean of the labels. Where nothing varies, its standard error is that of
+// one exception, so that unanimity of a small sample is not certainty.
+func (c *clustered) mean(level float64) (share, bool) {
+	if c.n == 0 {
+		return share{}, false
+	}
+	r, err := stats.RatioOfSums(c.num, c.den, level)
+	if err != nil {
+		return share{}, false
+	}
+	s := share{r.Value, r.SE, len(c.num)}
+	if !(s.se > 0) {
+		s.se = 1 / float64(c.n+1)
+	}
+	return s, true
 }

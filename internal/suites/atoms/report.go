@@ -248,7 +248,7 @@ func (b *Bench) claimTable(r eval.Results, tallies map[string]*tally) eval.Table
 	if b.quality == nil {
 		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected: see judge_quality."
 	} else {
-		t.Note = "Corrected: the judge's share minus its bias on claims with human labels, with the error of both (prediction-powered). It assumes that the judge errs on these claims as on the labelled ones. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
+		t.Note = "Corrected: what people say where the judge says yes and where it says no, on claims with human labels, weighted by what it says here (prediction-powered). It assumes that people agree with each verdict as often as on the labelled claims. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
 	}
 	b.inOrder(tallies, func(id string, n *tally) {
 		for _, rate := range []struct {
