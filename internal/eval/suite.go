@@ -179,6 +179,20 @@ type Contrast struct {
 // A Contraster is a bench with contrasts.
 type Contraster interface{ Contrasts() []Contrast }
 
+// A Picker is a bench that picks the trials that a report shows in full, instead of
+// the best and worst by the first primary metric.
+type Picker interface {
+	// Pick lists trials of each arm, those to be read first at the front. few is the
+	// number of trials of an arm that a report of many arms has room for.
+	Pick(cases iter.Seq2[Case, error], few int) ([]Picked, error)
+}
+
+// Picked is a trial with a word for why it is shown, such as worst, or "".
+type Picked struct {
+	Trial
+	Rank string
+}
+
 // Measured is a number with its interval and number of items.
 type Measured struct {
 	Value Number `json:"value"`
@@ -328,6 +342,7 @@ type GraphEdge struct {
 	Label string  `json:"label"`
 	State string  `json:"state"`
 	Path  string  `json:"path"`
+	Head  string  `json:"head"` // path of the arrow's head
 	X     float64 `json:"x"`
 	Y     float64 `json:"y"`
 }

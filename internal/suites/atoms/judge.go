@@ -37,8 +37,8 @@ func sentencesOf(at int, source string) []sentence {
 	start, from := 0, 0
 	flush := func(end int) {
 		block := source[start:end]
-		next := 0
-		for _, s := range okf.Sentences(block) {
+		next := len(blockStart.FindString(block)) // the mark is no part of a sentence
+		for _, s := range okf.Sentences(block[next:]) {
 			i := strings.Index(block[next:], s)
 			if i < 0 {
 				continue

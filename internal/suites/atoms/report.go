@@ -3,6 +3,7 @@ package atoms
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -40,8 +41,29 @@ type worstCase struct {
 // Report lists the worst cases first, then counts by edge and type, problems of
 // graphs, what claims are worth by the judge's error, and the cost of an atom.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
+	tallies, err := b.tallies(r.Cases())
+	if err != nil {
+		return nil, err
+	}
+	var blocks []eval.Block
+	add := func(t eval.Table) {
+		if len(t.Rows) > 0 {
+			blocks = append(blocks, eval.Block{Table: &t})
+		}
+	}
+	add(b.worstTable(tallies))
+	add(b.countTable(tallies, "edges", "Edges by name", b.edgeNames(), func(n *tally) map[string]*graph.Counts { return n.edges }))
+	add(b.countTable(tallies, "types", "Atoms by type", append(b.ontology.TypeNames(), graph.OtherType), func(n *tally) map[string]*graph.Counts { return n.atoms }))
+	add(b.problemTable(tallies))
+	add(b.claimTable(r, tallies))
+	add(b.costTable(r, tallies))
+	return blocks, nil
+}
+
+// tallies collects the trials of each arm.
+func (b *Bench) tallies(cases iter.Seq2[eval.Case, error]) (map[string]*tally, error) {
 	tallies := map[string]*tally{}
-	for c, err := range r.Cases() {
+	for c, err := range cases {
 		if err != nil {
 			return nil, err
 		}
@@ -58,19 +80,44 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 			n.add(b, s, t)
 		}
 	}
-	var blocks []eval.Block
-	add := func(t eval.Table) {
-		if len(t.Rows) > 0 {
-			blocks = append(blocks, eval.Block{Table: &t})
-		}
+	return tallies, nil
+}
+
+// Pick picks the cases that a report shows with their graphs, worst first.
+func (b *Bench) Pick(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked, error) {
+	tallies, err := b.tallies(cases)
+	if err != nil {
+		return nil, err
 	}
-	add(b.worstTable(tallies))
-	add(b.countTable(tallies, "edges", "Edges by name", b.edgeNames(), func(n *tally) map[string]*graph.Counts { return n.edges }))
-	add(b.countTable(tallies, "types", "Atoms by type", append(b.ontology.TypeNames(), graph.OtherType), func(n *tally) map[string]*graph.Counts { return n.atoms }))
-	add(b.problemTable(tallies))
-	add(b.claimTable(r, tallies))
-	add(b.costTable(r, tallies))
-	return blocks, nil
+	most := max(maxPicked, 2*few)
+	if len(b.arms) > maxPicked {
+		most = few
+	}
+	var list []eval.Picked
+	b.inOrder(tallies, func(id string, n *tally) {
+		n.sort()
+		for i, w := range n.worst[:min(most, len(n.worst))] {
+			p := eval.Picked{Trial: eval.Trial{Item: w.id, Arm: id, Replicate: w.replicate}}
+			switch {
+			case w.broken == 0:
+				p.Rank = "best"
+			case i < (len(n.worst)+1)/2:
+				p.Rank = "worst"
+			}
+			list = append(list, p)
+		}
+	})
+	return list, nil
+}
+
+// maxPicked is the number of cases of an arm that a report shows.
+const maxPicked = 12
+
+// sort sorts the trials, worst first.
+func (n *tally) sort() {
+	slices.SortStableFunc(n.worst, func(x, y worstCase) int {
+		return cmp.Or(cmp.Compare(y.broken, x.broken), cmp.Compare(x.id, y.id), cmp.Compare(x.replicate, y.replicate))
+	})
 }
 
 func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
@@ -180,9 +227,7 @@ func (b *Bench) worstTable(tallies map[string]*tally) eval.Table {
 		if b.byArm[id].Role != eval.RoleArm {
 			return
 		}
-		slices.SortStableFunc(n.worst, func(x, y worstCase) int {
-			return cmp.Or(cmp.Compare(y.broken, x.broken), cmp.Compare(x.id, y.id), cmp.Compare(x.replicate, y.replicate))
-		})
+		n.sort()
 		for i, w := range n.worst {
 			if w.broken == 0 || i == maxWorst {
 				break

@@ -70,6 +70,8 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		}
 		x.Rows = append(x.Rows, row)
 	}
+	// What is wrong comes first.
+	slices.SortStableFunc(x.Rows, func(a, b eval.ExhibitRow) int { return cmp.Compare(indicator(a.Note == ""), indicator(b.Note == "")) })
 	x.Rows = append(x.Rows, problems(pred, before)...)
 	for i, d := range s.sources {
 		x.Pages = append(x.Pages, eval.ExhibitPage{Number: i + 1, Text: d.Text, Marks: marksOf(said, known, d.Text)})

@@ -196,11 +196,13 @@ func route(g *eval.Graph, column []int) {
 			y1, y2 = from.Y+nodeHeight, to.Y+nodeHeight
 			down := math.Max(y1, y2) + rowGap
 			e.Path = fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1, down, x2, down, x2, y2)
+			e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-4, y2+8, x2, y2+1, x2+4, y2+8)
 			e.X, e.Y = (x1+x2)/2, down-4
 			continue
 		}
 		bend := math.Max(columnGap/2, (x2-x1)/2)
 		e.Path = fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)
+		e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-8, y2-4, x2-1, y2, x2-8, y2+4)
 		e.X, e.Y = x1+columnGap/2, y1+(y2-y1)*0.5
 		if x2-x1 > columnGap+1 { // place the label in the first gap, where no node is
 			t := columnGap / 2 / (x2 - x1)
