@@ -122,7 +122,8 @@ func (n *tally) sort() {
 
 func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 	pred, before := b.written(t)
-	compared := graph.Compare(s.gold, pred, graph.Match(s.gold, pred))
+	matched := graph.Match(s.gold, pred)
+	compared := graph.Compare(s.gold, pred, matched)
 	n.trials++
 	n.emitted += len(pred.Atoms)
 	count(n.atoms, compared.Atoms)
@@ -176,6 +177,12 @@ func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 			w.wrong = append(w.wrong, fmt.Sprintf("%s: %s", f.Code, text.Shorten(f.Text, 60)))
 		}
 	}
+	for _, f := range pred.Findings() {
+		if f.Severity == okf.Error {
+			w.wrong = append(w.wrong, fmt.Sprintf("%s: %s", f.Code, text.Shorten(f.Text, 60)))
+		}
+	}
+	w.wrong = append(w.wrong, differences(s.gold, pred, matched, compared)...)
 	short := func(v eval.Number) float64 {
 		if !v.Defined() {
 			return 0
@@ -184,6 +191,33 @@ func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 	}
 	w.broken = short(w.atomF1) + short(w.edgeF1) + short(w.faithful) + 1 - w.valid + min(1, float64(w.errors)/4)
 	n.worst = append(n.worst, w)
+}
+
+// differences names the atoms and edges that are missing or spurious.
+func differences(gold, pred *okf.Base, m graph.Matching, c graph.Comparison) (list []string) {
+	for i, p := range m.Gold {
+		if p < 0 {
+			list = append(list, "missing atom: "+describe(&gold.Atoms[i]))
+		}
+	}
+	for i, g := range m.Pred {
+		if g < 0 {
+			list = append(list, "spurious atom: "+describe(&pred.Atoms[i]))
+		}
+	}
+	for _, l := range c.Missing {
+		if m.Gold[l.Atom] >= 0 {
+			link := gold.Atoms[l.Atom].Links[l.Link]
+			list = append(list, fmt.Sprintf("missing edge: %s %s %s", describe(&gold.Atoms[l.Atom]), link.Edge, link.Written))
+		}
+	}
+	for _, l := range c.Links {
+		if l.State == graph.Spurious && m.Pred[l.Atom] >= 0 {
+			link := pred.Atoms[l.Atom].Links[l.Link]
+			list = append(list, fmt.Sprintf("spurious edge: %s %s %s", describe(&pred.Atoms[l.Atom]), link.Edge, link.Written))
+		}
+	}
+	return list
 }
 
 func count(into map[string]*graph.Counts, list []graph.Counts) {

@@ -13,8 +13,8 @@ import (
 
 // The drawing, in its units.
 const (
-	nodeWidth, nodeHeight = 168.0, 40.0
-	columnGap, rowGap     = 96.0, 18.0
+	nodeWidth, nodeHeight = 150.0, 40.0
+	columnGap, rowGap     = 90.0, 18.0
 	drawMargin            = 12.0
 	maxDrawn              = 80 // atoms
 	sweeps                = 6
@@ -30,7 +30,7 @@ func Draw(gold, pred *okf.Base, m Matching, c Comparison) *eval.Graph {
 			g.Left++
 			return -1
 		}
-		g.Nodes = append(g.Nodes, eval.GraphNode{Label: text.Shorten(cmp.Or(a.Title, a.ID, a.File), 26), Title: cmp.Or(a.Title, a.ID, a.File), Kind: text.Shorten(cmp.Or(a.Type, "no type"), 26), State: state, Note: note})
+		g.Nodes = append(g.Nodes, eval.GraphNode{Label: text.Shorten(cmp.Or(a.Title, a.ID, a.File), 23), Title: cmp.Or(a.Title, a.ID, a.File), Kind: text.Shorten(cmp.Or(a.Type, "no type"), 23), State: state, Note: note})
 		return len(g.Nodes) - 1
 	}
 	for i := range gold.Atoms {
@@ -87,6 +87,22 @@ func layOut(g *eval.Graph) {
 		return
 	}
 	column := columns(g)
+	// An edge over several columns has a bend in each column between, which takes a
+	// place like a node.
+	bends := make([][]int, len(g.Edges))
+	neighbours := make([][]int, n)
+	join := func(a, b int) { neighbours[a], neighbours[b] = append(neighbours[a], b), append(neighbours[b], a) }
+	for k, e := range g.Edges {
+		last := e.From
+		for c := column[e.From] + 1; c < column[e.To] && len(column) < maxPlaces; c++ {
+			at := len(column)
+			column, neighbours = append(column, c), append(neighbours, nil)
+			bends[k] = append(bends[k], at)
+			join(last, at)
+			last = at
+		}
+		join(last, e.To)
+	}
 	var grid [][]int
 	for i, c := range column {
 		for len(grid) <= c {
@@ -94,11 +110,7 @@ func layOut(g *eval.Graph) {
 		}
 		grid[c] = append(grid[c], i)
 	}
-	neighbours := make([][]int, n)
-	for _, e := range g.Edges {
-		neighbours[e.From], neighbours[e.To] = append(neighbours[e.From], e.To), append(neighbours[e.To], e.From)
-	}
-	place := make([]float64, n)
+	place := make([]float64, len(column))
 	rows := 0
 	for _, nodes := range grid {
 		rows = max(rows, len(nodes))
@@ -139,8 +151,16 @@ func layOut(g *eval.Graph) {
 	g.Width = 2*drawMargin + float64(len(grid))*(nodeWidth+columnGap) - columnGap
 	g.Height = 2*drawMargin + float64(rows)*(nodeHeight+rowGap) - rowGap
 	g.NodeWidth, g.NodeHeight = nodeWidth, nodeHeight
-	route(g, column)
+	route(g, column, func(k int) (ys []float64) {
+		for _, at := range bends[k] {
+			ys = append(ys, drawMargin+place[at]*(nodeHeight+rowGap)+nodeHeight/2)
+		}
+		return ys
+	})
 }
+
+// maxPlaces limits the nodes and bends of a drawing.
+const maxPlaces = 2000
 
 // columns numbers the columns of nodes.
 func columns(g *eval.Graph) []int {
@@ -184,33 +204,37 @@ func columns(g *eval.Graph) []int {
 }
 
 // route draws the edges as curves from the right side of a node to the left side of
-// the next, or around for edges that go back.
-func route(g *eval.Graph, column []int) {
+// the next, through their bends, or around for edges that go back.
+func route(g *eval.Graph, column []int, bends func(edge int) []float64) {
 	for k := range g.Edges {
 		e := &g.Edges[k]
 		from, to := g.Nodes[e.From], g.Nodes[e.To]
-		x1, y1 := from.X+nodeWidth, from.Y+nodeHeight/2
-		x2, y2 := to.X, to.Y+nodeHeight/2
 		if column[e.To] <= column[e.From] {
-			x1, x2 = from.X+nodeWidth/2, to.X+nodeWidth/2
-			y1, y2 = from.Y+nodeHeight, to.Y+nodeHeight
+			x1, x2 := from.X+nodeWidth/2, to.X+nodeWidth/2
+			y1, y2 := from.Y+nodeHeight, to.Y+nodeHeight
 			down := math.Max(y1, y2) + rowGap
 			e.Path = fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1, down, x2, down, x2, y2)
 			e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-4, y2+8, x2, y2+1, x2+4, y2+8)
 			e.X, e.Y = (x1+x2)/2, down-4
 			continue
 		}
-		bend := math.Max(columnGap/2, (x2-x1)/2)
-		e.Path = fmt.Sprintf("M%.1f %.1fC%.1f %.1f %.1f %.1f %.1f %.1f", x1, y1, x1+bend, y1, x2-bend, y2, x2, y2)
-		e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x2-8, y2-4, x2-1, y2, x2-8, y2+4)
-		e.X, e.Y = x1+columnGap/2, y1+(y2-y1)*0.5
-		if x2-x1 > columnGap+1 { // place the label in the first gap, where no node is
-			t := columnGap / 2 / (x2 - x1)
-			u := 3*t*t - 2*t*t*t
-			e.Y = y1 + (y2-y1)*u
+		x, y := from.X+nodeWidth, from.Y+nodeHeight/2
+		e.Path = fmt.Sprintf("M%.1f %.1f", x, y)
+		goTo := func(x2, y2 float64) {
+			e.Path += fmt.Sprintf("C%.1f %.1f %.1f %.1f %.1f %.1f", x+columnGap/2, y, x2-columnGap/2, y2, x2, y2)
+			if e.X == 0 { // the label is in the first gap, nearer to the end, where edges of one node have parted
+				e.X, e.Y = x+0.56*(x2-x), y+0.6*(y2-y)
+			}
+			x, y = x2, y2
 		}
+		for i, at := range bends(k) {
+			left := from.X + float64(i+1)*(nodeWidth+columnGap)
+			goTo(left, at)
+			x += nodeWidth
+			e.Path += fmt.Sprintf("L%.1f %.1f", x, y)
+		}
+		goTo(to.X, to.Y+nodeHeight/2)
+		e.Head = fmt.Sprintf("M%.1f %.1fL%.1f %.1fL%.1f %.1f", x-8, y-4, x-1, y, x-8, y+4)
 	}
-	if g.Height > 0 {
-		g.Height += rowGap
-	}
+	g.Height += rowGap
 }

@@ -46,7 +46,7 @@ func Integrity(b *okf.Base) []okf.Finding {
 					continue
 				}
 				if _, known := b.Ontology.Type(a.Type); first && known && e.Exclusive && !ontology.Allows(e.From, a.Type) {
-					add(CodeNotFrom, okf.Error, i, l.Line, "%s of a %s: want %s", e.Name, a.Type, strings.Join(e.From, ", "))
+					add(CodeNotFrom, okf.Error, i, l.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
 				}
 				first = false
 				if l.To < 0 {

@@ -289,7 +289,7 @@ func (b *Base) checkEdge(a *Atom, e ontology.Edge, f Field, add func(Code, Sever
 		add(CodeSingle, Error, f.Line, "%s has %d targets: want one", e.Name, len(own))
 	}
 	if _, known := b.Ontology.Type(a.Type); known && !ontology.Allows(e.From, a.Type) {
-		add(CodeFrom, Error, f.Line, "a %s has no %s: it starts from %s", a.Type, e.Name, strings.Join(e.From, ", "))
+		add(CodeFrom, Error, f.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
 	}
 	seen := map[int]bool{}
 	for _, l := range own {
