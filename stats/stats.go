@@ -49,6 +49,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"sync/atomic"
 
 	"github.com/scruple-eval/scruple/stats/dist"
 )
@@ -98,10 +99,25 @@ func tCDF(t, df float64) float64 {
 	return dist.StudentT{DF: df}.CDF(t)
 }
 
-// tQuantile is the upper quantile: P(T > q) = tail.
+// tQuantile is the upper quantile: P(T > q) = tail. Simulations and resamples ask for
+// the same few again and again, and each is found by iteration.
 func tQuantile(tail, df float64) float64 {
-	return dist.StudentT{DF: df}.UpperQuantile(tail)
+	slot := &tQuantiles[(math.Float64bits(tail)*31+math.Float64bits(df))*0x9e3779b97f4a7c15>>(64-tQuantileBits)]
+	if known := slot.Load(); known != nil && known.tail == tail && known.df == df {
+		return known.q
+	}
+	q := dist.StudentT{DF: df}.UpperQuantile(tail)
+	slot.Store(&quantile{tail, df, q})
+	return q
 }
+
+// A quantile is a result of tQuantile.
+type quantile struct{ tail, df, q float64 }
+
+const tQuantileBits = 8
+
+// tQuantiles keeps the last result of each slot.
+var tQuantiles [1 << tQuantileBits]atomic.Pointer[quantile]
 
 // zQuantile is the upper quantile of the standard normal.
 func zQuantile(tail float64) float64 { return dist.Normal{Mean: 0, SD: 1}.UpperQuantile(tail) }

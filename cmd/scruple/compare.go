@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -11,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 func compareVerb(a *app) *cobra.Command {
@@ -35,6 +38,9 @@ run's study.`, cobra.RangeArgs(1, 2), func(c *cobra.Command, args []string) erro
 
 // showComparisons prints the comparisons of an analysis on one metric, or on all.
 func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
+	if err := checkCompared(all, metric); err != nil {
+		return err
+	}
 	shown := []analyse.Comparison{}
 	for _, k := range all.Comparisons {
 		if metric == "" || k.Metric == metric {
@@ -47,6 +53,26 @@ func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
 	only := *all
 	only.Comparisons = shown
 	return report.Comparisons(a.out, &only, a.terminal())
+}
+
+// checkCompared returns an error if no comparison is on the metric.
+func checkCompared(a *analyse.Analysis, metric string) error {
+	var compared []string
+	for _, k := range a.Comparisons {
+		if !slices.Contains(compared, k.Metric) {
+			compared = append(compared, k.Metric)
+		}
+	}
+	if metric == "" || slices.Contains(compared, metric) {
+		return nil
+	}
+	if len(compared) == 0 {
+		return fmt.Errorf("--metric %s: run %s has no comparisons; list arms under comparisons in the study", metric, a.Run.ID)
+	}
+	if _, ok := a.Metric(metric); ok {
+		return fmt.Errorf("--metric %s: run %s does not compare it; it compares %s", metric, a.Run.ID, strings.Join(compared, ", "))
+	}
+	return fmt.Errorf("--metric: unknown metric %q%s; run %s compares %s", metric, kit.DidYouMean(metric, compared), a.Run.ID, strings.Join(compared, ", "))
 }
 
 // compareRuns compares the second run with the first.

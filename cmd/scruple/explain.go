@@ -1,9 +1,7 @@
 package main
 
 import (
-	"context"
 	"fmt"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,17 +12,10 @@ import (
 )
 
 func explainVerb(a *app) *cobra.Command {
-	return verb("explain [STUDY|RUN] ITEM [CANDIDATE]", "show the computed truth of an item, and why", `
-For suites that compute the truth. The default study is study.yaml in the
-current folder.
-`+explained(), cobra.RangeArgs(1, 3),
+	return verb("explain STUDY|RUN ITEM [CANDIDATE]", "show the computed truth of an item, and why", `
+For suites that compute the truth.
+`+explained(), cobra.RangeArgs(2, 3),
 		func(c *cobra.Command, args []string) error {
-			if _, err := os.Stat(defaultStudy); err == nil && !a.isStudyOrRun(c.Context(), args[0]) {
-				args = append([]string{defaultStudy}, args...)
-			}
-			if len(args) < 2 || len(args) > 3 {
-				return fmt.Errorf("usage: explain [STUDY|RUN] ITEM [CANDIDATE]; STUDY may be omitted if the current folder has %s", defaultStudy)
-			}
 			from, err := a.locate(c.Context(), args[0])
 			if err != nil {
 				return err
@@ -63,21 +54,4 @@ func explained() string {
 		}
 	}
 	return b.String()
-}
-
-// defaultStudy is the default study file of a folder.
-const defaultStudy = "study.yaml"
-
-// isStudyOrRun reports whether an argument names a study file or a run of the
-// default store.
-func (a *app) isStudyOrRun(ctx context.Context, arg string) bool {
-	if isStudyFile(arg) {
-		return true
-	}
-	db, _, err := a.findRun(ctx, arg)
-	if err != nil {
-		return false
-	}
-	db.Close()
-	return true
 }

@@ -298,13 +298,16 @@ func TestBudgetWithoutUsage(t *testing.T) {
 				before := p.requests.Load()
 				args := append([]string{"--store", store, "-o", limit}, study...)
 				code, out := attempt(t, scruple, append([]string{"run"}, args...)...)
-				if code != exitNotAllowed || !strings.Contains(out, "budget is exhausted") || !strings.Contains(out, "are estimated") {
+				if code != exitNotAllowed || !strings.Contains(out, "budget is exhausted") || !strings.Contains(out, "did not count the tokens") {
 					t.Errorf("%s: exit code %d\n%s", limit, code, out)
 				}
 				// A request has about 400 bytes and its answer 20: 100 tokens or
 				// more, and no more than 1 a byte.
 				if n := p.requests.Load() - before; n < 5 || n > 60 {
 					t.Errorf("%s: stopped after %d requests", limit, n)
+				}
+				if _, out = attempt(t, scruple, append([]string{"report"}, args...)...); !strings.Contains(out, "are estimated") {
+					t.Errorf("%s: report\n%s", limit, out)
 				}
 				_, out = attempt(t, scruple, append([]string{"status"}, args...)...)
 				if !strings.Contains(out, "is estimated") {

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +21,10 @@ func importVerb(a *app) *cobra.Command {
 Formats:
 `+importFormats()+`
 
-Prints how many documents were kept, changed and dropped, and why.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
+Prints how many documents and fields were kept and dropped, and why. Beside the
+output it writes the schema that the documents name, schemas/NAME.json, unless a
+file has this name; give the folder as schemas in the study. With --schema the
+documents name yours, and none is written.`, cobra.ExactArgs(2), func(_ *cobra.Command, args []string) error {
 		return a.importData(args[0], args[1], output, opt)
 	})
 	c.Flags().StringVar(&output, "out", "", "file to write (required)")
@@ -52,15 +58,57 @@ func (a *app) importData(format, path, output string, opt kit.ImportOptions) err
 			if err != nil {
 				return fmt.Errorf("import: %w", err)
 			}
-			if err := writeFile(output, data); err != nil {
+			if err := writeInto(output, data); err != nil {
+				return err
+			}
+			written, kept, err := writeBeside(output, i.Files, opt)
+			if err != nil {
 				return err
 			}
 			if a.json {
-				return printJSON(a.out, report)
+				return printJSON(a.out, map[string]any{"files": append([]string{output}, written...), "report": report})
 			}
-			_, err = fmt.Fprint(a.out, report)
-			return err
+			a.say("%s", strings.TrimRight(fmt.Sprint(report), "\n"))
+			for _, file := range append([]string{output}, written...) {
+				a.say("wrote %s", file)
+			}
+			for _, file := range kept {
+				a.say("kept %s, which exists", file)
+			}
+			return nil
 		}
 	}
 	return fmt.Errorf("import: unknown format %q; see `scruple import --help`", format)
+}
+
+// writeBeside writes the files that imported data refer to into the folder of the
+// output. A file that exists may be the user's: it is kept.
+func writeBeside(output string, files func(kit.ImportOptions) []kit.File, opt kit.ImportOptions) (written, kept []string, err error) {
+	if files == nil {
+		return nil, nil, nil
+	}
+	for _, f := range files(opt) {
+		path := filepath.Join(filepath.Dir(output), filepath.FromSlash(f.Path))
+		if _, err := os.Stat(path); err == nil {
+			kept = append(kept, path)
+			continue
+		}
+		var b bytes.Buffer
+		if err := f.Write(&b); err != nil {
+			return nil, nil, fmt.Errorf("writing %s: %w", path, err)
+		}
+		if err := writeInto(path, b.Bytes()); err != nil {
+			return nil, nil, err
+		}
+		written = append(written, path)
+	}
+	return written, kept, nil
+}
+
+// writeInto writes a file and creates its folder.
+func writeInto(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return writeFile(path, data)
 }

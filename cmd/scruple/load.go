@@ -115,6 +115,35 @@ func (a *app) storeFor(studyPath string) string {
 	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
 }
 
+// again returns the command of a verb on the study or run of this command. With
+// overrides it names the run, which has them.
+func (a *app) again(verb, arg string, r *store.Run, path string, rest ...string) string {
+	of := a.storePath
+	if len(a.overrides) > 0 {
+		arg, of = r.ID, path
+	}
+	words := append([]string{verb, arg}, rest...)
+	if of != "" {
+		words = append(words, "--store", of)
+	}
+	command := "scruple"
+	for _, w := range words {
+		command += " " + quoted(w)
+	}
+	return command
+}
+
+// quoted returns a word as a shell takes it.
+func quoted(word string) string {
+	if word != "" && !special.MatchString(word) {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// special matches what a shell would not leave as it is.
+var special = regexp.MustCompile(`[^A-Za-z0-9_@%+=:,./-]`)
+
 // scheme matches the beginning of a URL. A drive of Windows has one letter.
 var scheme = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]+):`)
 

@@ -2,10 +2,11 @@
 // really better than another one, and whether it may be shipped.
 //
 // Each verb has its own file. The shared files are:
-// providers.go lists the providers, wire.go makes models and pipelines, load.go
-// lists the suites and finds studies and stores, observe.go shows progress, and
-// results.go prints and writes reports. The work of a verb is in package
-// experiment.
+// help.go lists the verbs in the order of work, with examples, verbs.go has their
+// arguments, shortcuts.go the flags that set keys of a study, providers.go lists the
+// providers, wire.go makes models and pipelines, load.go lists the suites and finds
+// studies and stores, observe.go shows progress, and results.go prints and writes
+// reports. The work of a verb is in package experiment.
 package main
 
 import (
@@ -20,7 +21,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
-	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites"
@@ -44,7 +44,7 @@ func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Wr
 	code := exitCode(err)
 	var quiet *exitError
 	if !errors.As(err, &quiet) || quiet.err != nil {
-		fmt.Fprintf(errOut, "scruple: %s\n", report.PlainLines(strings.TrimSpace(err.Error())))
+		printError(errOut, err, code, asksJSON(args))
 	}
 	return code
 }
@@ -137,16 +137,11 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
 	flags.StringVar(&a.storePath, "store", "", "database file of the runs (default .scruple/scruple.db beside the study)")
-	flags.StringArrayVarP(&a.overrides, "override", "o", nil, "override a key of the study, as in -o execution.concurrency=8")
-	a.addShortcuts(root)
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return checkStorePath(a.storePath) }
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
-	root.AddCommand(
-		initVerb(a), validateVerb(a), planVerb(a), runVerb(a), scoreVerb(a), reportVerb(a), compareVerb(a), gateVerb(a),
-		statusVerb(a), exportVerb(a), preflightVerb(a), schemaVerb(a), importVerb(a), statsVerb(a), explainVerb(a), showVerb(a), doctorVerb(a),
-	)
-	root.AddCommand(suiteVerbs(a)...)
+	a.addVerbs(root)
 	addExitStatus(root)
 	return root
 }
@@ -163,8 +158,30 @@ func addExitStatus(c *cobra.Command) {
 // recorded neither.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
+	if !ok {
 		return "dev"
 	}
-	return info.Main.Version
+	return versionOf(info)
+}
+
+// versionOf names the build: the version of the module, with the commit where the
+// version does not name it, and whether the source had changes.
+func versionOf(info *debug.BuildInfo) string {
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	v := info.Main.Version
+	if v == "" || v == "(devel)" {
+		v = "dev"
+	}
+	commit := settings["vcs.revision"]
+	commit = commit[:min(12, len(commit))]
+	if commit != "" && !strings.Contains(v, commit) {
+		v += " (" + commit + ")"
+	}
+	if settings["vcs.modified"] == "true" && !strings.Contains(v, "dirty") {
+		v += " with changes"
+	}
+	return v
 }

@@ -67,12 +67,24 @@ func summarise(p run.Progress) string {
 	for _, arm := range p.Arms {
 		done, planned, failed = done+arm.Done, planned+arm.Planned, failed+arm.Failed
 	}
-	line := fmt.Sprintf("%s: %d of %s, %d failed; %s and $%.4f in all, %v", p.Stage, done, text.Plural(planned, "trial", "trials"), failed, text.Plural(p.Spent.Calls, "call", "calls"), p.Spent.Cost,
+	line := fmt.Sprintf("%s: %d of %s, %d failed; %s and %s in all, %v", p.Stage, done, text.Plural(planned, "trial", "trials"), failed, text.Plural(p.Spent.Calls, "call", "calls"), costOrUnknown(p.Spent.Cost, p.Spent.Unpriced),
 		p.Elapsed.Round(time.Second/10))
 	if p.Left > 0 {
 		line += fmt.Sprintf(", about %v left", p.Left.Round(time.Second))
 	}
 	return line
+}
+
+// costOrUnknown formats the cost of some calls: a sum that lacks calls of unknown
+// cost is a lower bound.
+func costOrUnknown(cost float64, unpriced int) string {
+	switch {
+	case unpriced == 0:
+		return fmt.Sprintf("$%.4f", cost)
+	case cost == 0:
+		return "unknown cost"
+	}
+	return fmt.Sprintf("≥ $%.4f (%s of unknown cost)", cost, text.Plural(unpriced, "call", "calls"))
 }
 
 // A plainObserver prints progress from time to time, and events. It prints the
@@ -128,10 +140,10 @@ func (o *jsonObserver) Progress(p run.Progress) {
 	o.last = time.Now()
 	arms := []map[string]any{}
 	for _, a := range p.Arms {
-		arms = append(arms, map[string]any{"arm": a.Arm, "planned": a.Planned, "done": a.Done, "failed": a.Failed, "cost_usd": a.Cost})
+		arms = append(arms, map[string]any{"arm": a.Arm, "planned": a.Planned, "done": a.Done, "failed": a.Failed, "cost_usd": a.Cost, "unpriced_calls": a.Unpriced})
 	}
 	_ = o.out.Encode(map[string]any{"event": "progress", "stage": string(p.Stage), "arms": arms, "calls": p.Spent.Calls,
-		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
+		"tokens": p.Spent.Tokens, "cost_usd": p.Spent.Cost, "unpriced_calls": p.Spent.Unpriced, "elapsed_s": p.Elapsed.Seconds(), "left_s": p.Left.Seconds(), "ended": p.Ended})
 }
 
 // A barObserver draws one bar per arm.
@@ -171,7 +183,7 @@ func (o *barObserver) bar(key string, a *run.ArmPlan) *armBar {
 		mpb.PrependDecorators(decor.Name(key, decor.WCSyncSpaceR), decor.CountersNoUnit("%d/%d", decor.WCSyncSpace)),
 		mpb.AppendDecorators(decor.Any(func(decor.Statistics) string {
 			arm := bar.arm.Load()
-			return fmt.Sprintf(" %d failed  $%.4f ", arm.Failed, arm.Cost)
+			return fmt.Sprintf(" %d failed  %s ", arm.Failed, costOrUnknown(arm.Cost, arm.Unpriced))
 		}), decor.AverageETA(decor.ET_STYLE_GO, decor.WCSyncSpace)))
 	return bar
 }

@@ -47,6 +47,13 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	}
 	defer x.Close()
 	a.warnOf(x)
+	noKeys, err := a.checkModels(ctx, x)
+	for _, text := range noKeys {
+		a.warn("warning: %s", report.PlainLine(text))
+	}
+	if err != nil {
+		return err
+	}
 	// Counting tokens makes much garbage: collecting it less often saves a
 	// quarter of the time.
 	defer debug.SetGCPercent(debug.SetGCPercent(400))
@@ -132,7 +139,7 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	a.say("\nRules:")
 	assumed := false
 	for _, r := range p.Rules {
-		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same)))
+		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same), r.Opportunities...))
 		for _, w := range r.Power {
 			assumed = true
 			if w.Missing != "" {

@@ -23,8 +23,9 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 		if err != nil {
 			return err
 		}
+		wrong := experiment.CheckCases(results)
 		if a.json {
-			if err := printJSON(a.out, results); err != nil {
+			if err := printJSON(a.out, preflightResult(results, wrong == nil)); err != nil {
 				return err
 			}
 		}
@@ -35,8 +36,24 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 			}
 		}
 		a.sayCells(results)
-		return experiment.CheckCases(results)
+		return wrong
 	})
+}
+
+// preflightResult is the result as JSON: whether all cases passed, and each case.
+func preflightResult(results []kit.Result, ok bool) any {
+	type preflightCase struct {
+		OK bool `json:"ok"`
+		kit.Result
+	}
+	cases := []preflightCase{}
+	for _, r := range results {
+		cases = append(cases, preflightCase{r.OK(), r})
+	}
+	return struct {
+		OK    bool            `json:"ok"`
+		Cases []preflightCase `json:"cases"`
+	}{ok, cases}
 }
 
 // sayCells prints the cases with cells as tables, one for each list of columns.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -61,13 +62,18 @@ func newClient(m study.Model, getenv func(string) string, transport http.RoundTr
 	if m.Name == "" {
 		return nil, "", fmt.Errorf("model %s has no name: give the model name of provider %s", m.ID, m.Provider)
 	}
-	e, err := p.endpoint(m, getenv)
-	if err != nil {
-		return nil, "", err
-	}
+	e, noKey := p.endpoint(m, getenv)
 	e.HTTP = &http.Client{Transport: transport}
 	c, err := openWire(p.wire, e)
-	return c, p.wire, err
+	return c, p.wire, cmp.Or(err, noKey)
+}
+
+// A noKeyError is a model whose key is not in the environment. A study is valid
+// without it: the machine that validates it may not be the one that runs it.
+type noKeyError struct{ model, url, env string }
+
+func (e *noKeyError) Error() string {
+	return fmt.Sprintf("model %s needs a key for %s, and %s is not set: export it, or put it in .env beside the study", e.model, e.url, e.env)
 }
 
 // endpoint returns the base URL and the key for requests.
@@ -83,7 +89,7 @@ func (p preset) endpoint(m study.Model, getenv func(string) string) (model.Endpo
 		return e, nil
 	}
 	if e.APIKey = strings.TrimSpace(getenv(e.KeyEnv)); e.APIKey == "" && !onLoopback(e.BaseURL) {
-		return e, fmt.Errorf("model %s needs a key for %s, and %s is not set: export it, or put it in .env beside the study", m.ID, e.BaseURL, e.KeyEnv)
+		return e, &noKeyError{m.ID, e.BaseURL, e.KeyEnv}
 	}
 	return e, nil
 }

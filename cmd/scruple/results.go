@@ -28,32 +28,28 @@ func samplesPerArm(arms int) int {
 }
 
 // conclude scores and analyses a run from its stored answers, writes the report
-// files and prints the report.
-func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run) error {
+// files and prints the answer in brief. arg is the study or run that the command names.
+func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string) (experiment.Result, error) {
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
 	if err != nil {
-		return err
+		return result, err
 	}
 	shown := report.Report{Analysis: result.Analysis, Verdict: result.Verdict}
-	if !a.json {
-		if err := report.Terminal(a.out, shown, a.terminal()); err != nil {
-			return err
-		}
-	}
 	files, err := writeReports(ctx, db, r, shown)
 	if err != nil {
-		return exit(exitInfrastructure, err)
+		return result, exit(exitInfrastructure, err)
 	}
 	if a.json {
-		if err := json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.Record.ID, "files": files,
-			"analysis": result.Analysis, "verdict": result.Verdict}); err != nil {
-			return err
-		}
+		err = json.NewEncoder(a.out).Encode(map[string]any{"event": "result", "run": r.Record.ID, "files": files,
+			"analysis": result.Analysis, "verdict": result.Verdict})
+	} else {
+		err = report.Summary(a.out, shown, a.terminal(), report.Ending{Files: files,
+			Report: a.again("report", arg, r.Record, db.Path()), Worst: a.again("show", arg, r.Record, db.Path(), "--worst", "10")})
 	}
-	for _, f := range files {
-		a.say("wrote %s", f)
+	if err != nil {
+		return result, err
 	}
-	return r.CheckFailures(result)
+	return result, r.CheckFailures(result)
 }
 
 // resultsDir returns the folder of a study's report files.

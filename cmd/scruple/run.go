@@ -39,6 +39,7 @@ runs the rest.
 Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
+	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
 	c.Flags().BoolVar(&opt.noReuse, "no-reuse", false, "ask again what other runs in the store have an answer to")
 	c.Flags().BoolVar(&opt.part.RetryFailed, "retry-failed", false, "retry failed trials")
 	c.Flags().IntVar(&opt.part.Limit, "limit", 0, "run this many items, a random sample of the plan")
@@ -49,9 +50,9 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 }
 
 type runOptions struct {
-	fresh, noReuse bool
-	part           experiment.Part
-	record         string
+	fresh, noReuse, gate bool
+	part                 experiment.Part
+	record               string
 }
 
 func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
@@ -63,6 +64,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 		return err
 	}
 	defer x.Close()
+	if opt.gate && !x.HasRules() {
+		return fmt.Errorf("run --gate: %w", errNoRules)
+	}
 	a.warnOf(x)
 	if len(x.Bench.Items()) > manyItems && a.getenv("GOGC") == "" {
 		debug.SetGCPercent(60)
@@ -101,7 +105,11 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if asked != nil && !errors.Is(asked, run.ErrStopped) {
 		return asked
 	}
-	return errors.Join(asked, a.conclude(ctx, db, r))
+	result, err := a.conclude(ctx, db, r, arg)
+	if opt.gate && asked == nil && err == nil {
+		return exitOf(result.Verdict)
+	}
+	return errors.Join(asked, err)
 }
 
 // record starts a recording, or continues that of the run to be resumed. A

@@ -51,5 +51,6 @@ func (a *app) score(ctx context.Context, arg string) error {
 			a.say("the answers to these items must be judged again: run `scruple run %s`", x.File.Path)
 		}
 	}
-	return a.conclude(ctx, db, r)
+	_, err = a.conclude(ctx, db, r, arg)
+	return err
 }

@@ -2,52 +2,207 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func showVerb(a *app) *cobra.Command {
 	var to rendering
 	var which experiment.Selection
-	c := verb("show STUDY|RUN ITEM [ARM…]", "show the trials of an item, step by step", `
+	var list listing
+	c := verb("show STUDY|RUN [ITEM [ARM…]]", "show the trials of an item, or list the worst, malformed or failed ones", `
 Shows the outcome, gold beside the answer, and every step, for all arms or the
 named ones. --prompts adds the prompts: they are built again from the study and
-checked against the hashes in the journal. Formats: see report.`, cobra.MinimumNArgs(2),
+checked against the hashes in the journal. Formats: see report.
+
+Without ITEM it lists, with the command that shows each: --worst N the items on
+which an arm loses most to another one by the first primary metric, or has the
+worst scores if it loses on none; --malformed, --refused and --failed the trials
+with this outcome. The arms are those of the first primary comparison (for
+outcomes: all arms), or --arm and --against.`, cobra.MinimumNArgs(1),
 		func(c *cobra.Command, args []string) error {
-			which.Item, which.Arms = args[1], args[2:]
-			shown, err := a.show(c.Context(), args[0], which)
+			query, err := list.query(c, args)
 			if err != nil {
 				return err
 			}
-			return a.render(report.Report{Analysis: shown, Trials: true}, to)
+			if query != nil {
+				return a.list(c.Context(), args[0], *query)
+			}
+			which.Item, which.Arms = args[1], args[2:]
+			return a.withRun(c.Context(), args[0], func(x *experiment.Experiment) error { return x.CheckSelection(which) }, func(r *experiment.Run, _ *store.DB) error {
+				shown, err := r.Show(c.Context(), which)
+				if err != nil {
+					return err
+				}
+				return a.render(report.Report{Analysis: shown, Trials: true}, to)
+			})
 		})
 	to.flags(c)
 	c.Flags().BoolVar(&which.Prompts, "prompts", false, "show the prompts")
 	c.Flags().IntVar(&which.Replicate, "replicate", 1, "number of the replicate to show")
+	list.flags(c)
 	return c
 }
 
-func (a *app) show(ctx context.Context, arg string, which experiment.Selection) (*analyse.Analysis, error) {
+// withRun runs do on the run that an argument names. check is called before the store
+// is opened.
+func (a *app) withRun(ctx context.Context, arg string, check func(*experiment.Experiment) error, do func(*experiment.Run, *store.DB) error) error {
 	x, _, err := a.loadFor(ctx, arg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer x.Close()
-	if err := x.CheckSelection(which); err != nil {
-		return nil, err
+	if err := check(x); err != nil {
+		return err
 	}
 	db, found, err := a.findRun(ctx, arg)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer db.Close()
 	r, err := x.Attach(ctx, db, found)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return r.Show(ctx, which)
+	return do(r, db)
+}
+
+// A listing has the flags of lists.
+type listing struct {
+	worst                      int
+	malformed, refused, failed bool
+	arm, against               string
+}
+
+func (l *listing) flags(c *cobra.Command) {
+	c.Flags().IntVar(&l.worst, "worst", 0, "list this many items on which the arm loses most, or has the worst scores")
+	c.Flags().BoolVar(&l.malformed, "malformed", false, "list the trials with a malformed answer")
+	c.Flags().BoolVar(&l.refused, "refused", false, "list the trials in which the model refused")
+	c.Flags().BoolVar(&l.failed, "failed", false, "list the trials that failed")
+	c.Flags().StringVar(&l.arm, "arm", "", "list trials of this arm")
+	c.Flags().StringVar(&l.against, "against", "", "with --worst: compare with this arm")
+}
+
+// query returns the query of the flags, or nil if they ask for no list.
+func (l *listing) query(c *cobra.Command, args []string) (*experiment.Query, error) {
+	q := &experiment.Query{Worst: l.worst, Arm: l.arm, Against: l.against}
+	for _, o := range []struct {
+		asked bool
+		kind  eval.OutcomeKind
+	}{{l.malformed, eval.Malformed}, {l.refused, eval.Refused}, {l.failed, eval.Failed}} {
+		if o.asked {
+			q.Outcomes = append(q.Outcomes, o.kind)
+		}
+	}
+	lists := c.Flags().Changed("worst") || len(q.Outcomes) > 0
+	switch {
+	case lists && len(args) > 1:
+		return nil, fmt.Errorf("show: %s is an item to show, and the flags ask for a list: leave one out", args[1])
+	case !lists && len(args) == 1:
+		return nil, errors.New("show needs ITEM, or a list: --worst N, --malformed, --refused or --failed; usage: " + c.UseLine())
+	case !lists && (l.arm != "" || l.against != ""):
+		return nil, errors.New("show: --arm and --against are for lists; for an item, name the arms after it")
+	case !lists:
+		return nil, nil
+	case c.Flags().Changed("worst") && l.worst < 1:
+		return nil, fmt.Errorf("--worst %d: give the number of items, 1 or more", l.worst)
+	case l.worst > 0 && len(q.Outcomes) > 0:
+		return nil, errors.New("show: --worst and lists of outcomes are separate: give one of them")
+	case l.against != "" && l.worst == 0:
+		return nil, errors.New("show: --against is for --worst")
+	}
+	return q, nil
+}
+
+// list prints a list of items or trials, with the command that shows each.
+func (a *app) list(ctx context.Context, arg string, q experiment.Query) error {
+	return a.withRun(ctx, arg, func(*experiment.Experiment) error { return nil }, func(r *experiment.Run, db *store.DB) error {
+		found, err := r.List(ctx, q)
+		if err != nil {
+			return err
+		}
+		var commands []string
+		for _, e := range found.Entries {
+			rest := append([]string{e.Item}, e.Arms...)
+			if e.Replicate > 1 {
+				rest = append(rest, "--replicate", strconv.Itoa(e.Replicate))
+			}
+			commands = append(commands, a.again("show", arg, r.Record, db.Path(), rest...))
+		}
+		if a.json {
+			return printJSON(a.out, listJSON(found, commands))
+		}
+		a.sayList(found, q, commands)
+		return nil
+	})
+}
+
+// listJSON is a list with the command that shows each entry.
+func listJSON(found *experiment.List, commands []string) any {
+	type entry struct {
+		experiment.Listed
+		Show string `json:"show"`
+	}
+	entries := []entry{}
+	for i, e := range found.Entries {
+		entries = append(entries, entry{e, commands[i]})
+	}
+	return struct {
+		*experiment.List
+		Entries []entry `json:"entries"`
+	}{found, entries}
+}
+
+func (a *app) sayList(found *experiment.List, q experiment.Query, commands []string) {
+	if q.Worst == 0 {
+		a.say("%s: %s", strings.Join(outcomeNames(q.Outcomes), ", "), text.Plural(found.Total, "trial", "trials"))
+		for i, e := range found.Entries {
+			line := fmt.Sprintf("%s  %s  %s", e.Item, e.Arms[0], e.Outcome)
+			if e.Replicate > 1 {
+				line += fmt.Sprintf("  replicate %d", e.Replicate)
+			}
+			line += ": " + strings.TrimSuffix(e.Reason+": "+text.Shorten(report.PlainLine(e.Detail), 100), ": ")
+			a.say("%s\n    %s", report.PlainLine(strings.TrimSuffix(line, ": ")), report.PlainLine(commands[i]))
+		}
+		return
+	}
+	if found.Losses != nil {
+		a.say("%s loses to %s on %s by %s.", found.Arm, found.Against, text.Plural(*found.Losses, "item", "items"), found.Title)
+	}
+	if found.Losses == nil || *found.Losses == 0 {
+		a.say("The worst scores of %s by %s, of %s:", found.Arm, found.Title, text.Plural(found.Total, "item", "items"))
+	}
+	wide := 0
+	for _, e := range found.Entries {
+		wide = max(wide, utf8.RuneCountInString(report.PlainLine(e.Item)))
+	}
+	for i, e := range found.Entries {
+		line := fmt.Sprintf("%-*s  %6.3f", wide, report.PlainLine(e.Item), *e.Score)
+		if e.Difference != nil {
+			line += fmt.Sprintf(" against %.3f: %+.3f", *e.Other, *e.Difference)
+		}
+		a.say("%s\n    %s", line, report.PlainLine(commands[i]))
+	}
+	if found.Without > 0 {
+		a.say("Without a score: %s.", text.Plural(found.Without, "item", "items"))
+	}
+}
+
+func outcomeNames(list []eval.OutcomeKind) []string {
+	var names []string
+	for _, k := range list {
+		names = append(names, string(k))
+	}
+	return names
 }

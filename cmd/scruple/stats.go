@@ -147,6 +147,9 @@ func settings(o statsOptions) ([]byte, error) {
 			return nil, fmt.Errorf("--set %s: expected name=value", s)
 		}
 		params[name] = text
+		if digits, ok := strings.CutPrefix(text, "−"); ok { // pasted from a report
+			text = "-" + digits
+		}
 		if json.Valid([]byte(text)) {
 			params[name] = json.RawMessage(text)
 		}

@@ -44,7 +44,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 	if s.ToJudge+s.JudgeFailed > 0 {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
-	a.say("spent    %s, %s, $%.4f", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), s.CostUSD)
+	a.say("spent    %s, %s, %s", text.Plural(s.Calls, "call", "calls"), text.Plural(s.Tokens, "token", "tokens"), costOrUnknown(s.CostUSD, s.Unpriced))
 	if s.Estimated > 0 {
 		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))
 	}
@@ -53,6 +53,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	for _, e := range s.Errors {
 		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), report.PlainLine(e.Text))
+	}
+	for _, w := range s.Warnings {
+		a.say("warning  %s", report.PlainLine(w))
 	}
 	for _, e := range s.Events {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
@@ -80,7 +83,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return printJSON(a.out, list)
 	}
 	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %s, $%.4f  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), s.CostUSD, s.CreatedAt)
+		a.say("%-24s %-8s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
 	}
 	if len(list) == 0 {
 		a.say("no runs yet")

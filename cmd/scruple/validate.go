@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,15 +14,18 @@ import (
 
 func validateVerb(a *app) *cobra.Command {
 	return verb("validate STUDY|RUN", "validate a study file and everything it refers to", `
-Reads the study, its data, gold, schemas and prompts, checks the rules, and runs
-the suite's pre-flight cases. It calls no model and writes nothing. It lists all
-findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+Reads the study, its data, gold, schemas and prompts, checks the rules, models and
+programs, and runs the suite's pre-flight cases. It refuses what `+"`scruple run`"+`
+would refuse before its first call, but for a key that is not set, of which it
+warns. It calls no model and writes nothing. It lists all findings, each with file,
+line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
 		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
 		}
 		defer x.Close()
-		if err := errors.Join(x.CheckScorer(), a.tryPipelines(c.Context(), x)); err != nil {
+		noKeys, err := a.checkModels(c.Context(), x)
+		if err := errors.Join(x.CheckScorer(), err); err != nil {
 			return err
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Bench.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
@@ -30,7 +34,7 @@ findings, each with file, line and remedy.`, cobra.ExactArgs(1), func(c *cobra.C
 		if err != nil {
 			return err
 		}
-		warnings = append(x.Warnings(), warnings...)
+		warnings = slices.Concat(x.Warnings(), noKeys, warnings)
 		if list := x.Facts(); list != nil {
 			facts := map[string]int{}
 			var words []string

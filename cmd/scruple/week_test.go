@@ -69,6 +69,15 @@ func TestWeek(t *testing.T) {
 		}
 	}
 	out := output(t, scruple, "compare", "memos-1:k@other", "memos-2:k", "--store", filepath.Join(dir, ".scruple", "scruple.db"))
+	replace(t, path, "$", "decide: {require: [{name: right values, that: \"value('k', 'value') > 0.5\"}]}\n")
+	worst := output(t, scruple, "show", path, "--worst", "10", "--arm", "k")
+	if strings.Count(worst, "scruple show ") != 10 {
+		t.Errorf("the ten worst items:\n%s", worst)
+	}
+	code, verdict := attempt(t, scruple, "gate", path, "--format", "markdown")
+	if code != exitFail || !strings.Contains(verdict, "**Gate: FAIL (exit code 1)**") || !strings.Contains(verdict, "| right values | fail |") {
+		t.Errorf("the gate in CI, exit code %d:\n%s", code, verdict)
+	}
 	if !strings.Contains(out, "memos-2 against memos-1") || !strings.Contains(out, "memos-2:k - memos-1:k@other") {
 		t.Errorf("the comparison of two weeks:\n%s", out)
 	}

@@ -63,7 +63,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 		}
 		client, wire, err := newClient(m, getenv, transport)
 		if err != nil {
-			problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%v", err))
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("models[%d]", i), "%w", err))
 			continue
 		}
 		cost, _ := costOf(m)
@@ -84,19 +84,31 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	return models, tape, shut, errors.Join(problems...)
 }
 
-// tryPipelines opens the external programs and files of the arms without asking
-// them.
-func (a *app) tryPipelines(ctx context.Context, x *experiment.Experiment) error {
-	var problems []error
-	transport := model.NewTransport(x.Study.Execution.Concurrency)
-	for _, p := range x.Bench.Pipelines() {
-		client, err := a.pipeline(ctx, p, x, transport)
-		if c, ok := client.(io.Closer); ok && err == nil {
-			err = c.Close()
-		}
-		problems = append(problems, err)
+// checkModels refuses what a run would refuse before its first call, by opening all
+// models and pipelines without asking them. Missing keys are returned as warnings.
+func (a *app) checkModels(ctx context.Context, x *experiment.Experiment) (noKeys []string, err error) {
+	_, _, closeAll, err := a.models(ctx, x, false)
+	if err == nil {
+		return nil, closeAll()
 	}
-	return errors.Join(problems...)
+	var problems []error
+	for _, problem := range apart(err) {
+		var noKey *noKeyError
+		if errors.As(problem, &noKey) {
+			noKeys = append(noKeys, problem.Error())
+		} else {
+			problems = append(problems, problem)
+		}
+	}
+	return noKeys, errors.Join(problems...)
+}
+
+// apart returns the errors that errors.Join joined.
+func apart(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		return joined.Unwrap()
+	}
+	return []error{err}
 }
 
 // secrets returns the keys the study's models may use, to remove them from

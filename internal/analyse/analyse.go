@@ -41,11 +41,13 @@ type Pair struct {
 // Sources holds what an analysis needs beyond the fractions.
 type Sources struct {
 	Calls    []eval.ArmCalls
+	Cuts     []eval.ArmCuts
 	Versions []eval.ArmVersion
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
 	Show   func(eval.Trial) (eval.Exhibit, error)
+	Asked  *Asked
 	Cases  iter.Seq2[eval.Case, error]
 	Report func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
 	// Pick picks the samples; nil: the best and worst by the first primary metric.
@@ -60,7 +62,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	for arm := range c.arms {
 		c.turn(arm, len(c.items))
 	}
-	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q)}
+	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
 	selections := c.selections()
 	if q.Overall {
@@ -101,6 +103,10 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	if err := c.samples(a, q, from); err != nil {
 		return nil, err
 	}
+	if err := c.troubles(a, from); err != nil {
+		return nil, err
+	}
+	a.CutPrompts = CutsOf(from.Cuts)
 	a.Warnings = append(a.Warnings, warnings(a)...)
 	return a, nil
 }
@@ -143,6 +149,16 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 	}
 	for _, n := range from.Calls {
 		a.addTo(n.Arm, func(arm *Arm) { arm.addCalls(n) })
+		if a.Total == nil {
+			a.Total = &Usage{}
+		}
+		a.Total.add(n)
+		if i, ok := c.armIdx[n.Arm]; ok && c.arms[i].Role == eval.RoleCalibration {
+			if a.Calibration == nil {
+				a.Calibration = &Usage{}
+			}
+			a.Calibration.add(n)
+		}
 	}
 	for _, l := range from.Latencies {
 		a.addTo(l.Arm, func(arm *Arm) { arm.LatencyMS = &Latency{Number(l.Median), Number(l.P95)} })
@@ -423,17 +439,18 @@ func ranked(values []cell) []int {
 	return items
 }
 
-// warnings lists what a reader must know before the numbers.
+// warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis) []string {
-	var w, simulated []string
+	var first, w, last, simulated []string
 	for _, arm := range a.Arms {
 		if arm.Simulated {
 			simulated = append(simulated, arm.ID)
 		}
 	}
 	if len(simulated) > 0 {
-		w = append(w, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
+		last = append(last, fmt.Sprintf("simulated answers: derived from gold with the study's error rates, they say nothing about real models (%s)", listed(simulated)))
 	}
+	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
 			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials")))
@@ -445,22 +462,25 @@ func warnings(a *Analysis) []string {
 			w = append(w, fmt.Sprintf("%s: %d versions of its model answered; its numbers mix them", arm.ID, len(arm.Versions)))
 		}
 	}
+	for _, c := range a.CutPrompts {
+		w = append(w, c.String())
+	}
 	for _, change := range a.Run.History {
 		w = append(w, "history of the run: "+change)
 	}
 	if !a.Run.Complete() {
-		w = append(w, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
+		first = append(first, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
 			a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"), a.Run.Unjudged))
 	}
 	if a.Run.JudgeFails > 0 {
-		w = append(w, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
+		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
 			w = append(w, fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
 		}
 	}
-	return w
+	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
 }
 
 // listed joins the first names and counts the rest.

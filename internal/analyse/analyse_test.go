@@ -267,3 +267,23 @@ func scored(item, arm string, kind eval.OutcomeKind, scores ...eval.Score) eval.
 	}
 	return eval.Scored{Case: eval.CaseOf(eval.Trial{Item: item, Arm: arm, Replicate: 1}, eval.Outcome{Kind: kind}, nil), Scores: scores}
 }
+
+// Prompts that a server cut are named by arm, with numbers; those to a judge apart.
+func TestCutPrompts(t *testing.T) {
+	from := sources()
+	from.Cuts = []eval.ArmCuts{{Arm: "x", Stage: eval.StageRun, Cuts: 3, Worst: eval.Cut{Words: 7700, Tokens: 2050}},
+		{Arm: "y", Stage: eval.StageJudge, Cuts: 1, Worst: eval.Cut{Words: 900, Tokens: 512}}}
+	a, err := collect(t).Analyse(question(), from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	warnings := strings.Join(a.Warnings, "\n")
+	for _, want := range []string{"x: the server cut 3 prompts: of one with 7700 words it counted 2050 tokens", "y: the server cut 1 prompt to the judge: of one with 900 words it counted 512 tokens", "num_ctx"} {
+		if !strings.Contains(warnings, want) {
+			t.Errorf("the warnings lack %q:\n%s", want, warnings)
+		}
+	}
+	if len(a.CutPrompts) != 2 || a.CutPrompts[0] != (analyse.CutPrompts{Arm: "x", Stage: "run", N: 3, Words: 7700, Tokens: 2050}) {
+		t.Errorf("%+v", a.CutPrompts)
+	}
+}

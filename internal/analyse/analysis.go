@@ -21,21 +21,30 @@ const Format = "scruple-analysis/4"
 // An Analysis holds everything that a gate reads and a report shows. It contains
 // no times: the same study, data, seed and answers give the same bytes.
 type Analysis struct {
-	Format      string        `json:"format"` // [Format]
-	Study       Study         `json:"study"`
-	Run         Run           `json:"run"`
-	Metrics     []Metric      `json:"metrics"`
-	Arms        []Arm         `json:"arms"` // in the study's order, baselines last
-	Estimates   []Estimate    `json:"estimates"`
-	Comparisons []Comparison  `json:"comparisons"`
-	Models      []Model       `json:"models,omitempty"` // of method mixed_effects
-	Judges      []Judge       `json:"judges,omitempty"`
+	Format      string       `json:"format"` // [Format]
+	Study       Study        `json:"study"`
+	Run         Run          `json:"run"`
+	Metrics     []Metric     `json:"metrics"`
+	Arms        []Arm        `json:"arms"` // in the study's order, baselines last
+	Estimates   []Estimate   `json:"estimates"`
+	Comparisons []Comparison `json:"comparisons"`
+	Models      []Model      `json:"models,omitempty"` // of method mixed_effects
+	Judges      []Judge      `json:"judges,omitempty"`
+	// Calibration is the usage of the arms that answer from gold to measure the judges,
+	// null without any; Total is that of all calls.
+	Calibration *Usage        `json:"calibration,omitempty"`
+	Total       *Usage        `json:"total,omitempty"`
 	Tables      []eval.Table  `json:"tables,omitempty"`
 	Figures     []eval.Figure `json:"figures,omitempty"`
 	Samples     []Sample      `json:"samples,omitempty"`
+	Asked       *Asked        `json:"asked,omitempty"`
+	// Troubles are the arms with many malformed, refused or truncated answers.
+	Troubles []Trouble `json:"troubles,omitempty"`
 	// Warnings concern the whole study: simulated answers, failed trials,
 	// unscored entries, an unfinished run.
 	Warnings []string `json:"warnings,omitempty"`
+	// CutPrompts are the arms some of whose prompts a server cut.
+	CutPrompts []CutPrompts `json:"cut_prompts,omitempty"`
 }
 
 // A Study describes the study.
@@ -135,6 +144,39 @@ type Arm struct {
 	// other calls. ReusedUSD is the part of the costs that was not paid again.
 	Reused    int    `json:"reused_calls,omitempty"`
 	ReusedUSD Number `json:"reused_usd,omitempty"`
+}
+
+// Usage sums calls. A cost is that of the calls with a known cost.
+type Usage struct {
+	Calls         int    `json:"calls"`
+	Retried       int    `json:"retried"`
+	InputTokens   int    `json:"input_tokens"`
+	OutputTokens  int    `json:"output_tokens"`
+	CachedTokens  int    `json:"cached_tokens"`
+	Reasoning     int    `json:"reasoning_tokens"`
+	CostUSD       Number `json:"cost_usd"`
+	Unpriced      int    `json:"unpriced_calls,omitempty"` // of unknown cost
+	JudgeCalls    int    `json:"judge_calls"`
+	JudgeCostUSD  Number `json:"judge_cost_usd"`
+	JudgeUnpriced int    `json:"judge_unpriced_calls,omitempty"`
+}
+
+// add adds the calls of an arm in one stage.
+func (u *Usage) add(n eval.ArmCalls) {
+	if n.Stage == eval.StageJudge {
+		u.JudgeCalls += n.Calls
+		u.JudgeCostUSD += Number(n.CostUSD)
+		u.JudgeUnpriced += n.Unpriced
+		return
+	}
+	u.Calls += n.Calls
+	u.Retried += max(0, n.Requests-n.Calls+n.Reused)
+	u.InputTokens += n.Input
+	u.OutputTokens += n.Output
+	u.CachedTokens += n.Cached
+	u.Reasoning += n.Reasoning
+	u.CostUSD += Number(n.CostUSD)
+	u.Unpriced += n.Unpriced
 }
 
 // A Latency is the median and the 95th percentile, in milliseconds.

@@ -85,6 +85,7 @@ type tally struct {
 	kinds   map[eval.OutcomeKind]int
 	reasons map[string]int
 	notes   map[string]int
+	first   map[string]first // by kind of bad answer
 }
 
 // inOrder returns the items in the order of their ids, in which the analysis
@@ -129,7 +130,7 @@ func NewCollector(suite *eval.Suite, items []eval.Item, arms []eval.Arm, order O
 		c.columns[a] = make([]column, len(suite.Metrics))
 		c.rows[a] = make([]observations, len(suite.Metrics))
 		c.current[a] = open{-1, make([]cell, len(suite.Metrics))}
-		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}}
+		c.tallies[a] = tally{map[eval.OutcomeKind]int{}, map[string]int{}, map[string]int{}, map[string]first{}}
 	}
 	return c
 }
@@ -168,11 +169,17 @@ func (c *Collector) Add(s eval.Scored) {
 	for i := range s.Trials {
 		o := &s.Trials[i].Outcome
 		t.kinds[o.Kind]++
+		if o.Kind == eval.Malformed || o.Kind == eval.Refused {
+			t.note(string(o.Kind), c.order.At(position), s.Trials[i].Trial.Replicate)
+		}
 		if o.Kind != eval.OK {
 			t.reasons[strings.TrimSuffix(string(o.Kind)+": "+o.Reason, ": ")]++
 		}
 		for _, n := range o.Notes {
 			t.notes[n]++
+			if n == eval.NoteTruncated {
+				t.note(n, c.order.At(position), s.Trials[i].Trial.Replicate)
+			}
 		}
 	}
 	if len(s.Scores) > 0 && s.Scores[0].Replicate > 1 {

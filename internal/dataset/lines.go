@@ -132,7 +132,9 @@ func (l *Lines) load() error {
 	if l.file != packed {
 		packed.Close()
 	}
-	l.records = slices.Clip(l.records)
+	exact := make([]record, len(l.records)) // a quarter may be spare
+	copy(exact, l.records)
+	l.records = exact
 	return err
 }
 

@@ -33,6 +33,27 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
+// Locate prefixes an error of decoding a file of one JSON value with the file's name
+// and, if they are known, line and column.
+func Locate(file string, data []byte, err error) error {
+	var d *DecodeError
+	if !errors.As(err, &d) || d.Column == 0 {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	line, column, n := 1, 1, 1
+	for _, r := range string(data) {
+		if n == d.Column {
+			break
+		}
+		n++
+		column++
+		if r == '\n' {
+			line, column = line+1, 1
+		}
+	}
+	return fmt.Errorf("%s:%d:%d: %w", file, line, column, d.Err)
+}
+
 // DecodeStrict reads one JSON value into a pointer and refuses what
 // encoding/json lets pass in silence: keys the type does not know (or knows in
 // another case), keys given twice, text that is not UTF-8, and null for the

@@ -77,6 +77,9 @@ type Request struct {
 	// Foreseen is the expected answer of a good model, for estimates of later
 	// requests; nil if the suite does not know it. It is not sent.
 	Foreseen func() string
+
+	// SealedKey is the key of a request that is [Request.Sealed]. It is not sent.
+	SealedKey string
 }
 
 // NoAnswer is the error of an optional request that failed after all retries. It
@@ -91,7 +94,20 @@ type Part struct{ Name, Value string }
 
 // Key returns a hash of [Request.Parts] as 32 hexadecimal digits. It identifies
 // the request.
-func (r *Request) Key() string { return KeyOf(r.Parts()) }
+func (r *Request) Key() string {
+	if r.SealedKey != "" {
+		return r.SealedKey
+	}
+	return KeyOf(r.Parts())
+}
+
+// Sealed returns the request with its key computed, and its parts: a prompt may be
+// long, and hashing it once is enough. The fields of a sealed request must not change.
+func (r Request) Sealed() (Request, []Part) {
+	parts := r.Parts()
+	r.SealedKey = KeyOf(parts)
+	return r, parts
+}
 
 // KeyOf returns the key of the request with these parts: the first half of a
 // SHA-256 over the names and values, each with its length before it. The port of an
@@ -326,14 +342,21 @@ type Response struct {
 	ModelVersion string // as the provider returned it
 	RequestID    string
 	Usage        Usage
-	// Adapted lists changes to the request for parameters that the model rejects,
-	// such as "temperature dropped".
+	// Adapted lists how what the model read differs from the request: parameters that
+	// it rejects, such as "temperature dropped", and a [Cut] of the prompt.
 	Adapted []string
 }
 
-// Answer returns the model's text or, for a forced tool call, the arguments of the
-// call.
-func (r *Response) Answer() string {
+// Answer returns the answer to a request that forced this tool ([Request.Force], ""
+// if none): the arguments of the first call of the tool. Text beside the call is
+// comment. Without such a call it is the text and, without text, the arguments of
+// the first call.
+func (r *Response) Answer(tool string) string {
+	for _, c := range r.ToolCalls {
+		if tool != "" && c.Name == tool && len(c.Arguments) > 0 {
+			return string(c.Arguments)
+		}
+	}
 	if r.Text == "" && len(r.ToolCalls) > 0 {
 		return string(r.ToolCalls[0].Arguments)
 	}

@@ -59,6 +59,9 @@ func TestEveryFieldIsInTheKey(t *testing.T) {
 			t.Errorf("changing %s gives the key of changing %s", name, other)
 		}
 		seen[r.Key()] = name
+		if sealed, parts := r.Sealed(); sealed.Key() != r.Key() || eval.KeyOf(parts) != r.Key() {
+			t.Errorf("%s: sealed, the key is %s, not %s", name, sealed.Key(), r.Key())
+		}
 		if diff := eval.DiffParts(request().Parts(), r.Parts()); len(diff) != 1 {
 			t.Errorf("changing %s is reported as %q", name, diff)
 		}

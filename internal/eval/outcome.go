@@ -17,10 +17,13 @@ const (
 type Outcome struct {
 	Kind   OutcomeKind
 	Reason string   // from the suite's closed set; the [ErrorKind] for a call that failed
-	Notes  []string // processing notes: "repaired", "truncated" …
+	Notes  []string // processing notes: "repaired", [NoteTruncated] …
 	Detail string   // for people: the error text of a failure
 	Data   []byte   // what scoring needs, in the suite's own format; usually the raw answer
 }
+
+// NoteTruncated marks an answer that a token limit cut off, whatever its kind.
+const NoteTruncated = "truncated"
 
 // Source is the kind of judge of a verdict. It is a closed set.
 type Source string

@@ -287,6 +287,9 @@ type Exhibit struct {
 	Graph *Graph        `json:"graph,omitempty"` // gold and answer as one graph
 	Steps []ExhibitStep `json:"steps,omitempty"` // the arm's steps
 	Raw   string        `json:"raw,omitempty"`   // the raw answer
+	// Expected describes the answer that was expected, for an answer that does not
+	// parse, is refused or is cut off; "" stands for the gold of the rows.
+	Expected string `json:"expected,omitempty"`
 	// Failed says why the trial failed. There is no answer, so the exhibit has
 	// neither scores nor what the arm said.
 	Failed string `json:"failed,omitempty"`
@@ -373,7 +376,7 @@ type ExhibitRow struct {
 	Unit   string  `json:"unit"`
 	Gold   string  `json:"gold"`
 	Answer string  `json:"answer"`
-	Quote  string  `json:"quote,omitempty"`
-	Note   string  `json:"note,omitempty"` // description of a problem
+	Quote  string  `json:"quote,omitempty"` // the answer's quotes in quotation marks, with their pages
+	Note   string  `json:"note,omitempty"`  // description of a problem
 	Scores []Score `json:"scores,omitempty"`
 }

@@ -161,7 +161,7 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	x, spent := r.Study.Execution, left.progress
 	engine := run.New(run.Settings{Concurrency: x.Concurrency, Retries: durations(x.Retries), Timeout: x.Timeout.D(), Delay: x.Delay.D(),
 		MaxFailed: *x.MaxFailed, NoReuse: a.NoReuse, Budget: run.Budget{Calls: x.MaxCalls, Tokens: x.MaxTokens, Cost: x.MaxCost}}, journal, a.Models,
-		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost}, a.Observer)
+		run.Spent{Calls: spent.Calls, Tokens: spent.Tokens, Cost: spent.Cost, Unpriced: spent.Unpriced}, a.Observer)
 	defer stopOn(a.Stop, engine)()
 
 	err = engine.Perform(ctx, r.Bench, r.armPlans(left, eval.StageRun), r.runTasks(left))

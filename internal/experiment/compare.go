@@ -109,6 +109,7 @@ func (c *contrast) common(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	c.warn("exploratory: the study plans no comparison of two runs")
 	var missing, changed, regraded int
 	for _, it := range c.x.Bench.Items() {
 		a, inA := was[it.ID]
@@ -161,7 +162,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 	for _, p := range c.pairs {
 		a, b := name(c.newer, p[1]), name(c.older, p[0])
 		arms = append(arms, eval.Arm{ID: a}, eval.Arm{ID: b})
-		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b, Primary: true})
+		q.Comparisons = append(q.Comparisons, analyse.Pair{A: a, B: b})
 	}
 	collector := analyse.NewCollector(&c.x.Suite.Suite, c.items, arms, byID{eval.IndexItems(c.items)})
 	for i, side := range []Side{c.older, c.newer} {

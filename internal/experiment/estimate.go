@@ -39,6 +39,9 @@ type RulePlan struct {
 	Needs     *int    `json:"items_needed"`
 	Same      *int    `json:"items_needed_if_all_are_perfect"`
 	Power     []Power `json:"power,omitempty"` // under each assumption of the study
+	// Opportunities are the metrics of the rule in which an item counts only if its
+	// answer has an opportunity.
+	Opportunities []string `json:"opportunities,omitempty"`
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -132,7 +135,7 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 	}
 	var plans []RulePlan
 	for _, l := range limits {
-		r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable}
+		r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable, Opportunities: x.opportunities(l.Rule)}
 		if l.Needs > 0 {
 			r.Needs = &l.Needs
 		}

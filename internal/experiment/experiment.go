@@ -144,6 +144,9 @@ func (x *Experiment) UsedModels() map[string]bool {
 	return used
 }
 
+// HasRules reports whether the study has rules to decide by.
+func (x *Experiment) HasRules() bool { return !x.rules.Empty() }
+
 // HasJudge reports whether any arm is judged.
 func (x *Experiment) HasJudge() bool {
 	return slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool { return len(arm.Judges) > 0 })

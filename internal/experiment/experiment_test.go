@@ -356,7 +356,7 @@ func TestJudgeAndGold(t *testing.T) {
 		t.Errorf("unchanged gold: %+v, %v", change, err)
 	}
 
-	write(t, data, strings.Replace(documents, `"correct_value": "A-17"`, `"correct_value": "A-18"`, 1))
+	write(t, data, strings.Replace(documents, `"correct_value": "A-17", "evidence_quote": "A-17"`, `"correct_value": "A-18"`, 1))
 	changed := load(t, path)
 	_, err = changed.StartOrResume(ctx, db, "")
 	wantNotAllowed(t, err, "the gold of 1 item changed")
@@ -370,7 +370,7 @@ func TestJudgeAndGold(t *testing.T) {
 	if l := left(t, r, false); l.None() {
 		t.Error("nothing is left to judge after gold changed")
 	}
-	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || len(s.Events) != 1 || s.Events[0].Note != change.Note {
+	if s, err := experiment.StatusOf(ctx, db, r.Record); err != nil || len(s.Events) != 2 || s.Events[1].Note != change.Note {
 		t.Errorf("history %+v, %v", s.Events, err)
 	}
 

@@ -18,6 +18,9 @@ import (
 type Result struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
+	// NewRules reports whether the rules are not yet in the history of the run, see
+	// [Experiment.RecordRules].
+	NewRules bool
 
 	basis string
 }
@@ -42,6 +45,9 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if from.Asked, err = r.askedOf(ctx); err != nil {
+		return Result{}, err
+	}
 	q := r.asked(progress)
 	if err := r.remember(ctx, &q); err != nil {
 		return Result{}, err
@@ -51,7 +57,19 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	result := Result{analysis, r.decide(analysis), r.basis()}
+	result := Result{Analysis: analysis, Verdict: r.decide(analysis), basis: r.basis()}
+	if analysis.Run.Done > 0 { // results are seen
+		if err := r.RecordRules(ctx, r.db, r.Record); err != nil {
+			return Result{}, err
+		}
+	}
+	if result.Verdict != nil {
+		history, err := r.rulesNow(ctx, r.db, r.Record)
+		if err != nil {
+			return Result{}, err
+		}
+		result.Verdict.Changed = history.changes()
+	}
 	return result, r.keep(ctx, result)
 }
 
@@ -146,6 +164,9 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
 		return from, err
 	}
+	if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
+		return from, err
+	}
 	if from.Versions, err = r.db.Versions(ctx, r.Record); err != nil {
 		return from, err
 	}
@@ -218,6 +239,14 @@ func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kep
 		return Result{}, notAllowed("the metrics, comparisons or statistics of the study changed since run %s was analysed: run `scruple score %s` to analyse it again at no cost", r.ID, x.File.Path)
 	}
 	kept.Verdict = x.decide(kept.Analysis)
+	history, err := x.rulesNow(ctx, db, r)
+	if err != nil {
+		return Result{}, err
+	}
+	kept.NewRules = len(history.seen) > max(1, history.recorded)
+	if kept.Verdict != nil {
+		kept.Verdict.Changed = history.changes()
+	}
 	return kept, nil
 }
 

@@ -3,7 +3,9 @@ package experiment
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/power"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -15,7 +17,7 @@ func (x *Experiment) Unreachable() ([]string, error) {
 	var list []string
 	for _, l := range limits {
 		if !l.Reachable && (l.Rule.Kind == "require" || l.Rule.Passes) {
-			list = append(list, fmt.Sprintf("%s (%q) %s", l.Rule.At, l.Rule.Name, Needs(len(x.Bench.Items()), l.Reachable, l.Needs, l.Same)))
+			list = append(list, fmt.Sprintf("%s (%q) %s", l.Rule.At, l.Rule.Name, Needs(len(x.Bench.Items()), l.Reachable, l.Needs, l.Same, x.opportunities(l.Rule)...)))
 		}
 	}
 	return list, err
@@ -23,8 +25,8 @@ func (x *Experiment) Unreachable() ([]string, error) {
 
 // Needs says what a rule needs: whether it can be met with the items, the number for
 // which it can, and that for which it is met if its arms are equally perfect, 0 if
-// there is none.
-func Needs(items int, reachable bool, needs, same int) string {
+// there is none. opportunities are metrics in which not every item need count.
+func Needs(items int, reachable bool, needs, same int, opportunities ...string) string {
 	with := text.Plural(items, "item", "items")
 	var s string
 	switch {
@@ -38,7 +40,29 @@ func Needs(items int, reachable bool, needs, same int) string {
 	if same > max(items, needs) {
 		s += fmt.Sprintf("; if its arms are equally perfect it needs %d", same)
 	}
+	if len(opportunities) > 0 {
+		s += "; items without an opportunity for " + strings.Join(opportunities, " or ") + " do not count"
+	}
 	return s
+}
+
+// opportunities returns the metrics of a rule that pool counts: in them an item counts
+// only if its answer has an opportunity, which is not known before a run.
+func (x *Experiment) opportunities(r gate.Rule) []string {
+	var list []string
+	add := func(name string) {
+		i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name })
+		if i >= 0 && x.Suite.Metrics[i].Pooling == eval.RatioOfSums && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	for _, e := range r.Estimates {
+		add(e[1])
+	}
+	for _, p := range r.Pairs {
+		add(p[2])
+	}
+	return list
 }
 
 // alternatives warns of rules that any of several comparisons or arms could meet

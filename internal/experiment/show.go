@@ -30,12 +30,13 @@ func (x *Experiment) CheckSelection(s Selection) error {
 		items = append(items, it.ID)
 	}
 	if !slices.Contains(items, s.Item) {
-		return fmt.Errorf("show: study %s has no item %q%s", x.Study.Name, s.Item, kit.DidYouMean(s.Item, items))
+		const few = 3
+		return fmt.Errorf("show: study %s has no item %q; the nearest are %s", x.Study.Name, text.Shorten(s.Item, 100), strings.Join(text.NearestFew(s.Item, items, few), ", "))
 	}
 	known := x.ArmIDs()
 	for _, arm := range s.Arms {
 		if !slices.Contains(known, arm) {
-			return fmt.Errorf("show: study %s has no arm %q; the arms are %s", x.Study.Name, arm, strings.Join(known, ", "))
+			return fmt.Errorf("show: study %s has no arm %q%s; the arms are %s", x.Study.Name, arm, kit.DidYouMean(arm, known), strings.Join(known, ", "))
 		}
 	}
 	if s.Replicate < 1 || s.Replicate > x.Study.Execution.Replicates {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/store"
@@ -25,11 +26,13 @@ type Status struct {
 	JudgeFailed int                `json:"judge_failed"` // trials of which a judge call failed
 	Calls       int                `json:"calls"`
 	Tokens      int                `json:"tokens"`
-	CostUSD     float64            `json:"cost_usd"`
+	CostUSD     float64            `json:"cost_usd"`                  // of the calls with a known cost
+	Unpriced    int                `json:"unpriced_calls,omitempty"`  // answered calls of unknown cost
 	Estimated   int                `json:"estimated_calls,omitempty"` // answers whose tokens the provider did not count
 	Reused      []eval.Reuse       `json:"reused,omitempty"`          // answers taken from runs, itself included
 	Errors      []store.ErrorCount `json:"errors,omitempty"`          // the most frequent ones of failed calls
 	Events      []store.Event      `json:"events,omitempty"`
+	Warnings    []string           `json:"warnings,omitempty"` // of prompts that a server cut
 }
 
 // errorsShown is how many different errors a status has.
@@ -46,7 +49,7 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 		return Status{}, err
 	}
 	s := Status{Run: r.ID, Study: r.Study, Suite: r.Suite, File: r.StudyPath, CreatedAt: r.CreatedAt.Format(time.RFC3339),
-		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Estimated: p.Estimated}
+		Trials: r.Trials, Done: store.Count(p.Done), Failed: store.Count(p.Failed), Calls: p.Calls, Tokens: p.Tokens, CostUSD: p.Cost, Unpriced: p.Unpriced, Estimated: p.Estimated}
 	if wasJudged(r) {
 		s.ToJudge, s.JudgeFailed = p.ToJudge(), store.Count(p.Unjudged)
 	}
@@ -67,7 +70,15 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	for i := range s.Errors {
 		s.Errors[i].Text = text.Shorten(s.Errors[i].Text, longestError)
 	}
-	s.Events, err = db.Events(ctx, r)
+	cuts, err := db.Cuts(ctx, r)
+	if err != nil {
+		return s, err
+	}
+	for _, c := range analyse.CutsOf(cuts) {
+		s.Warnings = append(s.Warnings, c.String())
+	}
+	events, err := db.Events(ctx, r)
+	s.Events = inWords(events)
 	return s, err
 }
 

@@ -148,7 +148,7 @@ func (r rule) evaluate(v view) (state State, values []Used, reason string) {
 	seen := map[string]bool{}
 	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
 		x, note := f.read(v, args)
-		name := f.name + "(" + strings.Join(args, ", ") + ")"
+		name := resultName(f, args)
 		if !seen[name] {
 			seen[name] = true
 			u := Used{Name: name}

@@ -109,6 +109,11 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, arm := range a.Arms {
 		v.Simulated = v.Simulated || arm.Simulated
 	}
+	var named []string
+	for _, rule := range r.All() {
+		named = append(named, rule.Arms...)
+	}
+	v.Troubles = a.TroublesOf(named...)
 	r.decideRequired(a, &v)
 	r.decideOutcome(a, &v)
 	if !a.Run.Complete() {

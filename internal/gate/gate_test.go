@@ -76,6 +76,7 @@ func TestRequirements(t *testing.T) {
 	for that, want := range map[string]gate.State{
 		"diff_low('ctn','plain','composite') > 0.05":                                         gate.Pass,
 		"diff('plain','ctn','composite') < -0.05":                                            gate.Pass, // turned round
+		"diff('plain','ctn','composite') < −0.05":                                            gate.Pass, // pasted from a report
 		"low('ctn','composite') > high('plain','composite')":                                 gate.Fail,
 		"n('ctn','composite') >= 100 and pairs('ctn','plain','composite') == 100":            gate.Pass,
 		"failed('plain') < 0.05 && malformed('ctn') == 0":                                    gate.Pass,
@@ -246,6 +247,7 @@ func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 		"within('ctn','plain','composite')":     "the last argument must be a number above 0",
 		"within('ctn','plain','composite', -1)": "the last argument must be a number above 0",
 		"within('ctn','plain','compsite', 0.1)": `unknown metric "compsite"`,
+		"value('c−n','composite') < −1":         `unknown arm "c−n"`,
 		"within('ctn','plain', 0.1)":            "within takes 3 names, got 2",
 		"value('ctn','composite') > 'a'":        "mismatched types",
 	} {

@@ -140,6 +140,7 @@ func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).S
 func (r *Rules) Empty() bool { return len(r.require) == 0 && len(r.outcomes) == 0 }
 
 func compile(text string, names Names) (*vm.Program, reads, error) {
+	text = asciiMinus(text)
 	tree, err := parser.Parse(text)
 	if err != nil {
 		return nil, reads{}, noCondition(err)
@@ -154,6 +155,25 @@ func compile(text string, names Names) (*vm.Program, reads, error) {
 		return nil, reads{}, noCondition(err)
 	}
 	return program, check.reads, nil
+}
+
+// asciiMinus replaces the typographic minus (U+2212) of numbers pasted from a report,
+// except in quoted names.
+func asciiMinus(text string) string {
+	var quote rune
+	return strings.Map(func(r rune) rune {
+		switch {
+		case quote != 0:
+			if r == quote {
+				quote = 0
+			}
+		case r == '\'' || r == '"' || r == '`':
+			quote = r
+		case r == '−':
+			return '-'
+		}
+		return r
+	}, text)
 }
 
 // noCondition adds to an error of the expression language what a rule must be.

@@ -3,6 +3,8 @@
 // [analyse.Analysis], and undefined numbers cannot decide.
 package gate
 
+import "github.com/scruple-eval/scruple/internal/analyse"
+
 // State is the result of a condition or of the gate.
 type State string
 
@@ -22,8 +24,13 @@ type Verdict struct {
 	Advice     string      `json:"advice,omitempty"`
 	Reasons    []string    `json:"reasons,omitempty"` // why undecided or failed, in words
 	Conditions []Condition `json:"conditions"`
-	Simulated  bool        `json:"simulated,omitempty"` // some answers were simulated
-	Broken     bool        `json:"broken,omitempty"`    // more trials failed than the study allows
+	// Troubles are those of the arms that the rules name: their numbers may say more
+	// about the form of answers than about the task.
+	Troubles []analyse.Trouble `json:"troubles,omitempty"`
+	// Changed lists the changes of the rules after results of the run were seen.
+	Changed   []string `json:"rules_changed,omitempty"`
+	Simulated bool     `json:"simulated,omitempty"` // some answers were simulated
+	Broken    bool     `json:"broken,omitempty"`    // more trials failed than the study allows
 }
 
 // A Condition is one rule with the values it used.

@@ -43,6 +43,8 @@ type Error struct {
 	// another one before someone acts: connection refused, unknown host, invalid
 	// certificate.
 	Unreachable bool
+	// Final means that the same request will fail again, whatever its kind.
+	Final bool
 	// Exited means that the process of a pipeline exited before its first answer.
 	Exited bool
 	Err    error

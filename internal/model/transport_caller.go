@@ -98,6 +98,7 @@ func (c *Caller) once(ctx context.Context, r *eval.Request, refused Refused) (ev
 		return eval.Response{}, nil, c.clean(e)
 	}
 	response.Adapted = adapted
+	noteCut(r, &response)
 	if id := x.RequestID(); id != "" {
 		response.RequestID = id
 	}

@@ -166,6 +166,14 @@ func (c *complaint) refusal() bool {
 			"content filtering policy", "violating our usage policy", "considered high risk", "input was flagged")
 }
 
+// wrongKey reports whether the message is about the key, which xAI rejects with 400.
+// Only its beginning counts: messages may repeat what a document says. Some of xAI's
+// are URL-encoded.
+func (c *complaint) wrongKey() bool {
+	message := strings.ToLower(strings.ReplaceAll(c.message, "%20", " "))
+	return strings.HasPrefix(message, "incorrect api key")
+}
+
 func (c *complaint) overloaded() bool {
 	return c.says("overload", "high demand", "at capacity", "capacity exceeded", "too busy")
 }
@@ -181,7 +189,7 @@ func (c *complaint) classify(status int) eval.ErrorKind {
 		}
 	}
 	switch {
-	case status == http.StatusPaymentRequired, c.unpaid(), c.says("api_key_invalid", "api key not valid", "api key expired"):
+	case status == http.StatusPaymentRequired, c.unpaid(), c.says("api_key_invalid", "api key not valid", "api key expired"), c.wrongKey():
 		return eval.ErrAuth
 	case (status >= 500 || status == http.StatusTooManyRequests) && c.says("overloaded_error", "engine_overloaded"),
 		status == http.StatusServiceUnavailable && c.overloaded():

@@ -94,6 +94,23 @@ func TestKindsOfKeyTroubles(t *testing.T) {
 	}
 }
 
+// xAI rejects a wrong key with 400. The bodies are from reports of users:
+// github.com/continuedev/continue/issues/10778 and
+// github.com/i-am-bee/beeai-framework/issues/447.
+func TestXAIKey(t *testing.T) {
+	for body, want := range map[string]eval.ErrorKind{
+		`{"code":"Client specified an invalid argument","error":"Incorrect API key provided: na***ys. You can obtain an API key from https://console.x.ai."}`:     eval.ErrAuth,
+		`{"code":"Client specified an invalid argument","error":"Incorrect%20API%20key%20provided:%20ba***na.%20You%20can%20obtain%20an%20API%20key%20from%20x"}`: eval.ErrAuth,
+		`{"code":"Client specified an invalid argument","error":"Cannot parse the message \"Incorrect API key provided\""}`:                                       eval.ErrBadRequest,
+		`{"code":"Client specified an invalid argument","error":"The model grok-9 does not exist or your team does not have access to it."}`:                      eval.ErrBadRequest,
+	} {
+		e := failed(400, body, "XAI_API_KEY")
+		if e.Kind != want || want == eval.ErrAuth && !strings.Contains(e.Remedy, "XAI_API_KEY") {
+			t.Errorf("%s: got %s, remedy %q; want %s", body, e.Kind, e.Remedy, want)
+		}
+	}
+}
+
 func TestScrub(t *testing.T) {
 	tests := []struct{ key, text, want string }{
 		{"k-123456789", "wrong key k-123456789!", "wrong key [key]!"},

@@ -17,13 +17,38 @@ const MaxBody = 32 << 20
 // ErrTooLarge is the error of an answer above the limit.
 var ErrTooLarge = errors.New("the answer is too large")
 
-// Few answers exceed a megabyte, and a server that sends nothing else must not
-// fill the memory: of larger ones, as many are read at a time as there are
-// places. The others wait in the network. A place is free again when the answer
-// has been decoded.
-const ordinary = 1 << 20
+// Ordinary is the size above which an answer needs a [Place].
+const Ordinary = 1 << 20
 
 var places = make(chan struct{}, 4)
+
+// A Place is the right to read a large answer. Few answers exceed a megabyte, and a
+// server or process that sends nothing else must not fill the memory: of larger ones,
+// as many are read at a time as there are places. The others wait in the network, or in
+// the pipe of their process. Leave the place when the answer has been decoded.
+type Place struct{ taken bool }
+
+// Take waits for a place.
+func (p *Place) Take(ctx context.Context) error {
+	if p.taken {
+		return nil
+	}
+	select {
+	case places <- struct{}{}:
+		p.taken = true
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Leave frees the place, if one was taken.
+func (p *Place) Leave() {
+	if p.taken {
+		p.taken = false
+		<-places
+	}
+}
 
 // An Exchange is the answer to one HTTP request, read to its end.
 type Exchange struct {
@@ -32,7 +57,7 @@ type Exchange struct {
 	Body   []byte // of an answer above the limit, its beginning
 	Err    error  // why there is no complete answer
 
-	large bool // it has a place
+	place Place // if it is large
 }
 
 // beginning is how much is kept of an answer above the limit, for messages.
@@ -40,10 +65,7 @@ const beginning = 1 << 10
 
 // Close gives up the body.
 func (x *Exchange) Close() {
-	if x.large {
-		x.large = false
-		<-places
-	}
+	x.place.Leave()
 	x.Body = nil
 }
 
@@ -65,9 +87,8 @@ func Post(ctx context.Context, client *http.Client, address string, header http.
 	}
 	defer resp.Body.Close()
 	x := &Exchange{Status: resp.StatusCode, Header: resp.Header}
-	if x.Err = x.read(ctx, resp, limit); x.Err != nil && x.large {
-		x.large = false
-		<-places
+	if x.Err = x.read(ctx, resp, limit); x.Err != nil {
+		x.place.Leave()
 	}
 	return x
 }
@@ -89,16 +110,13 @@ func (x *Exchange) read(ctx context.Context, resp *http.Response, limit int64) e
 		x.Body = b.Bytes()
 		return cmp.Or(err, ErrTooLarge)
 	}
-	if 0 < size && size <= ordinary {
+	if 0 < size && size <= Ordinary {
 		b.Grow(int(size) + bytes.MinRead) // the last read, which finds the end, needs room too
 	}
-	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(ordinary, limit)+1))
-	if err == nil && b.Len() > ordinary {
-		select {
-		case places <- struct{}{}:
-			x.large = true
-		case <-ctx.Done():
-			return ctx.Err()
+	_, err := b.ReadFrom(io.LimitReader(resp.Body, min(Ordinary, limit)+1))
+	if err == nil && b.Len() > Ordinary {
+		if err := x.place.Take(ctx); err != nil {
+			return err
 		}
 		if size > 0 {
 			b.Grow(int(size) - b.Len() + bytes.MinRead)

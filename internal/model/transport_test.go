@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -307,6 +308,92 @@ func TestRecordedErrors(t *testing.T) {
 	}
 	if n := len(server.Requests()); n != 42 {
 		t.Errorf("sent %d requests for 42 errors", n)
+	}
+}
+
+// The answer to a request that forced a tool is the call of that tool, in every
+// recorded answer of every format, with or without text beside the call.
+func TestRecordedToolAnswers(t *testing.T) {
+	server := wiretest.NewServer(t)
+	for i, test := range []struct{ calls, withText int }{{70, 22}, {95, 8}, {40, 1}, {45, 0}} { // counted in the bodies
+		calls, withText := 0, 0
+		for _, e := range wiretest.Answers(t, formats[i].name) {
+			server.Play(e)
+			r, err := open(t, i, server.URL).Complete(t.Context(), request())
+			if err != nil || len(r.ToolCalls) == 0 || len(r.ToolCalls[0].Arguments) == 0 {
+				continue // one recorded call is without arguments
+			}
+			calls++
+			if r.Text != "" {
+				withText++
+			}
+			last := r.ToolCalls[len(r.ToolCalls)-1]
+			for _, text := range []string{r.Text, "", "I read the document first.", `{"answer": 1}`} {
+				with := r
+				with.Text = text
+				first := slices.IndexFunc(r.ToolCalls, func(c eval.ToolCall) bool { return c.Name == last.Name })
+				if got, want := with.Answer(last.Name), string(r.ToolCalls[first].Arguments); got != want {
+					t.Errorf("%s: the answer beside %q is %q, want %q", e.ID, text, got, want)
+				}
+				if text != "" && (with.Answer("") != text || with.Answer("another tool") != text) {
+					t.Errorf("%s: without a call of the forced tool the answer is not the text", e.ID)
+				}
+			}
+		}
+		if calls != test.calls || withText != test.withText {
+			t.Errorf("%s: %d answers with a tool call, %d of them with text; want %d, %d", formats[i].name, calls, withText, test.calls, test.withText)
+		}
+	}
+}
+
+// A prompt counts as cut if the server counted fewer tokens than any tokenizer makes
+// of it, cached ones included wherever a provider counts them.
+func TestCutPrompts(t *testing.T) {
+	openAI := func(usage string) string {
+		return `{"choices":[{"message":{"content":"hi"},"finish_reason":"stop"}],"usage":` + usage + `}`
+	}
+	anthropic := func(usage string) string {
+		return `{"content":[{"type":"text","text":"hi"}],"stop_reason":"end_turn","usage":` + usage + `}`
+	}
+	responses := func(usage string) string {
+		return `{"status":"completed","output":[{"type":"message","content":[{"type":"output_text","text":"hi"}]}],"usage":` + usage + `}`
+	}
+	google := func(usage string) string {
+		return `{"candidates":[{"content":{"parts":[{"text":"hi"}]},"finishReason":"STOP"}],"usageMetadata":` + usage + `}`
+	}
+	for _, test := range []struct {
+		name   string
+		format int
+		words  int
+		answer string
+		want   string
+	}{
+		{"Ollama's context of 2,048", 1, 7700, openAI(`{"prompt_tokens":2050,"completion_tokens":9}`), "prompt cut: 7700 words sent, 2050 tokens counted"},
+		{"the whole prompt", 1, 7700, openAI(`{"prompt_tokens":9702}`), ""},
+		{"one token per word", 1, 7700, openAI(`{"prompt_tokens":7700}`), ""},
+		{"tokens of several words", 1, 1000, openAI(`{"prompt_tokens":840}`), ""},
+		{"three quarters", 1, 1000, openAI(`{"prompt_tokens":750}`), ""},
+		{"fewer", 1, 1000, openAI(`{"prompt_tokens":749}`), "prompt cut: 1000 words sent, 749 tokens counted"},
+		{"not counted", 1, 7700, openAI(`null`), ""},
+		{"a short prompt", 1, 299, openAI(`{"prompt_tokens":10}`), ""},
+		{"cached within the input", 1, 5000, openAI(`{"prompt_tokens":6000,"prompt_tokens_details":{"cached_tokens":5900}}`), ""},
+		{"cached apart, as proxies report it", 1, 5000, openAI(`{"prompt_tokens":1500,"cache_read_input_tokens":4500}`), ""},
+		{"Anthropic's cache, read", 0, 5000, anthropic(`{"input_tokens":12,"cache_read_input_tokens":6000,"output_tokens":2}`), ""},
+		{"Anthropic's cache, written", 0, 5000, anthropic(`{"input_tokens":12,"cache_creation_input_tokens":6000,"output_tokens":2}`), ""},
+		{"Anthropic's format, cut", 0, 5000, anthropic(`{"input_tokens":2048,"output_tokens":2}`), "prompt cut: 5000 words sent, 2048 tokens counted"},
+		{"responses", 2, 5000, responses(`{"input_tokens":2048,"output_tokens":2}`), "prompt cut: 5000 words sent, 2048 tokens counted"},
+		{"Gemini's cache", 3, 5000, google(`{"promptTokenCount":6000,"cachedContentTokenCount":5000}`), ""},
+		{"Gemini's format, cut", 3, 5000, google(`{"promptTokenCount":2048}`), "prompt cut: 5000 words sent, 2048 tokens counted"},
+	} {
+		server := wiretest.NewServer(t)
+		server.Answer(200, test.answer, nil)
+		r := request()
+		r.System = "Read this."
+		r.Messages = []eval.Message{{Role: "user", Content: strings.Repeat("word ", test.words-2)}}
+		got, err := open(t, test.format, server.URL).Complete(t.Context(), r)
+		if noted := strings.Join(got.Adapted, "; "); err != nil || noted != test.want {
+			t.Errorf("%s: noted %q, %v; want %q", test.name, noted, err, test.want)
+		}
 	}
 }
 

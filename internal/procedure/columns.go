@@ -154,7 +154,20 @@ func (k Kind) value(s string) (v jsontext.Value, expected string) {
 
 // decimalComma is a number with commas, whose meaning is not guessed: 1,234 may be
 // less than 2 or more than a thousand.
-var decimalComma = regexp.MustCompile(`^[-+]?[0-9.]*[0-9],[0-9][0-9,.]*$`)
+var decimalComma = regexp.MustCompile(`^[-+−]?[0-9.]*[0-9],[0-9][0-9,.]*$`)
+
+// asciiMinus writes a number with the minus sign of programs, since numbers pasted
+// from reports have the typographic one (U+2212).
+func asciiMinus(s string) string {
+	if !strings.Contains(s, "−") {
+		return s
+	}
+	plain := strings.ReplaceAll(s, "−", "-")
+	if _, err := strconv.ParseFloat(plain, 64); err != nil {
+		return s
+	}
+	return plain
+}
 
 const commaRemedy = "write it with a decimal point and without separators of thousands"
 
@@ -275,9 +288,10 @@ func readRows(d *csv.Reader, file string, header []string, bound []binding) ([]c
 			}
 			kept, ok := seen[text]
 			if !ok {
-				kept = strings.Clone(text)
+				text = strings.Clone(text)
+				kept = asciiMinus(text)
 				if len(seen) < 1<<16 {
-					seen[kept] = kept
+					seen[text] = kept
 				}
 			}
 			columns[k].cells = append(columns[k].cells, kept)

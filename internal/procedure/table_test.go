@@ -59,11 +59,34 @@ func TestTableFormats(t *testing.T) {
 	}
 }
 
+// TestTypographicMinus: numbers of Scruple's own reports can be pasted into a table.
+// A label keeps its sign.
+func TestTypographicMinus(t *testing.T) {
+	const table = "x,y,doc\n-0.5,1e-3,a-b\n1.5,-2,a-b\n0.25,-0.25,c-d\n-1,0,c-d\n"
+	for method, cols := range map[string]string{"paired_t_test": "x,y", "wilcoxon_signed_rank": "x,y", "cohen_kappa": "x,y"} {
+		p := find(t, method)
+		run := func(table string) string {
+			got, err := p.RunTable(strings.NewReader(table), "t.csv", strings.Split(cols, ","), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return string(got)
+		}
+		if got, want := run(strings.ReplaceAll(table, "-", "−")), run(table); got != want {
+			t.Errorf("%s: got %s, want %s", method, got, want)
+		}
+	}
+	if got := asciiMinus("a−b"); got != "a−b" {
+		t.Errorf("label %q", got)
+	}
+}
+
 // TestTableRemedies: what cannot be read as it stands is refused, with what to do.
 func TestTableRemedies(t *testing.T) {
 	for _, c := range []struct{ method, cols, text, reason string }{
 		{"paired_t_test", "a,b", "a;b\n0,9;0,7\n0,8;0,7\n", `t.csv:2: column "a" is "0,9", expected a number: write it with a decimal point`},
 		{"paired_t_test", "a,b", "a,b\n0,9,0,7\n", `t.csv:2: wrong number of fields: 4, the header has 2`},
+		{"paired_t_test", "a,b", "a;b\n−0,9;0,7\n0,8;0,7\n", `write it with a decimal point`},
 		{"paired_t_test", "a,b", "a,b\n\"1,234\",2\n", "without separators of thousands"},
 		{"paired_t_test", "a,b", "a;b;c\n1;2;3\n", ""},
 		{"paired_t_test", "a,x", "a;b;c\n1;2;3\n", `no column "x"; the columns are ["a" "b" "c"]`},

@@ -25,6 +25,8 @@ type verdict struct {
 	Word string // "PASS"
 	Exit string
 	Tags []string
+	// Warnings are changes of the rules, and the troubles of the arms that they name.
+	Warnings []string
 }
 
 // answer is the first section: the answer in brief.
@@ -44,10 +46,8 @@ func (b *builder) answer() section {
 // answers returns one sentence per primary comparison on a primary metric.
 func (b *builder) answers() []answer {
 	var list []answer
-	for _, c := range b.a.Comparisons {
-		if c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary" {
-			list = append(list, b.sentence(c))
-		}
+	for _, c := range b.primaryComparisons() {
+		list = append(list, b.sentence(c))
 	}
 	if len(list) == 0 {
 		list = append(list, answer{
@@ -56,6 +56,14 @@ func (b *builder) answers() []answer {
 		})
 	}
 	return list
+}
+
+// primaryComparisons returns the primary comparisons on primary metrics, over all
+// items.
+func (b *builder) primaryComparisons() []analyse.Comparison {
+	return filter(b.a.Comparisons, func(c analyse.Comparison) bool {
+		return c.Primary && c.Stratum == nil && b.metric(c.Metric).Rank == "primary"
+	})
 }
 
 // finding classifies the result of a comparison.
@@ -115,8 +123,12 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		a.Text += " Lower is better."
 	}
 	if tags := b.simulatedTag(c.A, c.B); tags != nil {
-		a.Text += " Simulated answers: this says nothing about real models."
 		a.Tone = unsure
+		if b.brief {
+			a.Text = tagged(PlainLine, cell{Text: a.Text, Tags: tags})
+		} else {
+			a.Text += " Simulated answers: this says nothing about real models."
+		}
 	}
 	return a
 }
@@ -135,7 +147,7 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	case c.P.Defined():
 		parts = append(parts, pSentence(c.P, b.a.Study.Alpha))
 	}
-	if c.D.Defined() {
+	if c.D.Defined() && !b.brief {
 		d := "d =" + nbsp + plainNumber(c.D, 2)
 		if c.DLow.Defined() && c.DHigh.Defined() {
 			d += " [" + scale{decimals: 2}.interval(c.DLow, c.DHigh, false) + "]"
@@ -194,7 +206,19 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Simulated {
 		said.Tags = []string{"simulated"}
 	}
+	said.Warnings = rulesChanged(v)
+	for _, t := range v.Troubles {
+		said.Warnings = append(said.Warnings, t.Brief())
+	}
 	return said
+}
+
+// rulesChanged lists the changes of rules that came after results.
+func rulesChanged(v *gate.Verdict) (list []string) {
+	for _, change := range v.Changed {
+		list = append(list, "rules changed after results were seen: "+change)
+	}
+	return list
 }
 
 // line returns the verdict on one line: "Gate: PASS (exit code 0), outcome A".

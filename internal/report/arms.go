@@ -25,12 +25,12 @@ func (b *builder) arms() section {
 	if many {
 		s.Blocks = append(s.Blocks, block{Table: b.briefOutcomes(), Brief: true})
 	}
-	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.merged(b.usageTable()), Detail: many || !b.asked()})
+	s.Blocks = append(s.Blocks, block{Table: b.merged(b.outcomeTable()), Detail: many}, block{Table: b.usage(), Detail: many || !b.called()})
 	return s
 }
 
-// asked reports whether any arm called a model.
-func (b *builder) asked() bool {
+// called reports whether any arm called a model.
+func (b *builder) called() bool {
 	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.Calls > 0 })
 }
 
@@ -186,28 +186,66 @@ func (b *builder) briefOutcomes() *table {
 		}
 		t.Legend = append(t.Legend, name+": "+plural(trials, "trial", "trials")+" of "+plural(len(arms), "arm", "arms")+".")
 	}
-	calls, in, out := 0, 0, 0
-	cost := analyse.Number(0)
-	for _, arm := range b.a.Arms {
-		calls, in, out = calls+arm.Calls+arm.JudgeCalls, in+arm.InputTokens, out+arm.OutputTokens
-		for _, c := range []struct {
-			calls int
-			cost  analyse.Number
-		}{{arm.Calls, arm.CostUSD}, {arm.JudgeCalls, arm.JudgeCostUSD}} {
-			if c.calls > 0 {
-				cost += c.cost // undefined if one is
-			}
-		}
+	if u := b.a.Total; u != nil {
+		t.Legend = append(t.Legend, "All arms: "+plural(u.Calls+u.JudgeCalls, "call", "calls")+", "+plural(u.InputTokens, "input token", "input tokens")+", "+
+			plural(u.OutputTokens, "output token", "output tokens")+", "+spent(u)+". For each arm: the report with -v, or as HTML.")
 	}
-	t.Legend = append(t.Legend, "All arms: "+plural(calls, "call", "calls")+", "+plural(in, "input token", "input tokens")+", "+plural(out, "output token", "output tokens")+", "+spent(cost)+". For each arm: the report with -v, or as HTML.")
 	return t
 }
 
-func spent(cost analyse.Number) string {
-	if !cost.Defined() {
-		return "unknown cost"
+// spent formats the cost of all calls. A sum that lacks calls of unknown cost is a
+// lower bound.
+func spent(u *analyse.Usage) string {
+	text := atLeast(u.CostUSD+u.JudgeCostUSD, u.Unpriced+u.JudgeUnpriced)
+	if c := u.Unpriced + u.JudgeUnpriced; c > 0 {
+		return text + " (" + plural(c, "call", "calls") + " of unknown cost)"
+	}
+	return text
+}
+
+// atLeast formats a cost that may lack calls of unknown cost.
+func atLeast(cost analyse.Number, unpriced int) string {
+	switch {
+	case unpriced > 0 && cost == 0:
+		return "unknown"
+	case unpriced > 0:
+		return "≥" + nbsp + usd(cost)
 	}
 	return usd(cost)
+}
+
+// usage shows usage and cost of each arm, of the calibration of the judges, and of all
+// calls.
+func (b *builder) usage() *table {
+	t := b.merged(b.usageTable())
+	add := func(name string, u *analyse.Usage) {
+		if u == nil {
+			return
+		}
+		cost := func(c analyse.Number, unpriced int) cell {
+			text := cell{Text: atLeast(c, unpriced)}
+			if unpriced > 0 {
+				text.Refs = t.Notes.refs([]string{plural(unpriced, "call", "calls") + " of unknown cost; give models.price in the study file"})
+			}
+			return text
+		}
+		row := []cell{{Text: name, Tone: strong}, number(u.Calls), rare(u.Retried), number(u.InputTokens), number(u.CachedTokens), number(u.OutputTokens), number(u.Reasoning),
+			cost(u.CostUSD, u.Unpriced), number(u.JudgeCalls), cost(u.JudgeCostUSD, u.JudgeUnpriced)}
+		for len(row) < len(t.Columns) { // latencies
+			row = append(row, cell{})
+		}
+		t.Rows = append(t.Rows, row)
+	}
+	add("calibration of the judges", b.a.Calibration)
+	add("all calls", b.a.Total)
+	if b.a.Total != nil {
+		all := "All calls: " + spent(b.a.Total)
+		if c := b.a.Calibration; c != nil {
+			all += ", of which " + spent(c) + " for the calibration of the judges"
+		}
+		t.Legend = append(t.Legend, all+".")
+	}
+	return t
 }
 
 // rare is a count that is usually 0.
@@ -317,5 +355,5 @@ func costCell(cost analyse.Number, calls int, ns *notes) cell {
 	case calls == 0:
 		return undefinedCell(ns, "no call was made")
 	}
-	return undefinedCell(ns, "the price of this model is unknown; give models.price in the study file")
+	return cell{Text: "unknown", Tone: muted, Refs: ns.refs([]string{"the price of this model is unknown; give models.price in the study file"})}
 }

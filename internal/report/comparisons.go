@@ -159,10 +159,13 @@ func comparisonReasons(c analyse.Comparison) []string {
 	return []string{"undefined for an unknown reason"}
 }
 
-// remarks returns the warnings of a comparison, and what the planned test says by
+// remarks returns the warnings of a comparison and its arms, and what the planned test says by
 // itself if items are clustered or it disagrees.
 func (b *builder) remarks(c analyse.Comparison) []string {
 	list := slices.Clone(c.Warnings)
+	for _, t := range b.a.TroublesOf(c.A, c.B) {
+		list = append(list, t.Brief())
+	}
 	if p := c.Planned; p != nil && p.Low.Defined() {
 		disagree := excludes0(c) != excludes0(c.AsPlanned())
 		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + pSentence(p.P, b.a.Study.Alpha)

@@ -78,6 +78,7 @@ type block struct {
 	Figure  *figure
 	Metrics []definition
 	Samples *samples
+	Prompts []prompt // not on a terminal
 	Code    []string
 }
 
@@ -153,17 +154,19 @@ type builder struct {
 	a  *analyse.Analysis
 	v  *gate.Verdict
 	ci string // "95 % CI"
+
+	brief bool // sentences leave out effect sizes, and mark simulated answers by a tag
 }
 
 func newContent(r Report) content {
-	b := builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+	b := newBuilder(r)
 	if r.Trials {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always
 		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
 		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{Name: "Run", Value: b.a.Run.ID}}, Sections: []section{shown}}
 	}
-	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods()}
+	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
 	return content{
 		Title:    b.a.Study.Name,
 		Version:  b.a.Study.Version,

@@ -7,8 +7,10 @@ import (
 	"encoding/base64"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 )
 
 //go:embed report.tmpl
@@ -114,6 +116,15 @@ func align(rows [][]cell, j int) {
 		cells[i].lacking = lacking
 	}
 }
+
+// Long reports whether the title has a word that must be broken to fit, such as the name
+// of an arm.
+func (c column) Long() bool {
+	return slices.ContainsFunc(strings.Fields(c.Title), func(word string) bool { return utf8.RuneCountInString(word) > 15 })
+}
+
+// Many reports whether a table has so many columns that they must be narrow.
+func (t *table) Many() bool { return len(t.Columns) > 8 }
 
 // Pad returns the text after a number that aligns it.
 func (c cell) Pad() string { return strings.Repeat(figureSpace, c.lacking) }

@@ -68,6 +68,11 @@ func (m *markdown) block(b block) {
 		m.definitions(b.Metrics)
 	case b.Samples != nil:
 		m.samples(b.Samples)
+	case b.Prompts != nil:
+		for _, p := range b.Prompts {
+			m.line("**", p.Title, "**")
+			m.fence(strings.Split(PlainLines(text.Shorten(p.Text, longestPrompt)), "\n"))
+		}
 	case b.Code != nil:
 		m.fence(b.Code)
 	}
@@ -77,6 +82,7 @@ func (m *markdown) verdict(v *verdict) {
 	m.line("**", v.line(), "**")
 	m.para(v.Advice)
 	m.list(v.Reasons)
+	m.list(v.Warnings)
 	if t := v.Table(); t != nil {
 		m.table(t)
 	}
@@ -143,6 +149,9 @@ func (m *markdown) notes(notes []string) {
 
 const chartWidth = 100
 
+// longestPrompt is the length of a prompt in code points; HTML and JSON have more.
+const longestPrompt = 3000
+
 func (m *markdown) chart(c *chart) {
 	m.line("**", c.Caption, "**")
 	m.para(c.Lead)
@@ -193,16 +202,18 @@ func (m *markdown) samples(samples *samples) {
 		}
 		for _, step := range s.Steps {
 			m.para(step.Name)
-			m.fence(plainLines(step.Text))
+			m.fence(verbatim(step.Text))
 		}
 	}
 }
 
 // plainLines returns the lines of a text as plain text.
-func plainLines(text string) []string {
+// verbatim lists the lines of a text, safe to print and with their white space. A tab
+// takes four columns.
+func verbatim(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
-		lines = append(lines, PlainLine(line))
+		lines = append(lines, PlainText(strings.ReplaceAll(strings.TrimRight(line, "\r\n"), "\t", "    ")))
 	}
 	return lines
 }

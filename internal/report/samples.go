@@ -113,7 +113,7 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 	for _, r := range rows {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
-			row[2].Detail = []string{"“" + r.Quote + "”"}
+			row[2].Detail = []string{r.Quote}
 		}
 		for _, name := range metrics {
 			row = append(row, unitScore(r.Scores, name, &t.Notes))

@@ -35,7 +35,11 @@ func Terminal(w io.Writer, r Report, opt TerminalOptions) error {
 // [Terminal] shows it.
 func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
-	s.verdict(newVerdict(v))
+	said := newVerdict(v)
+	for i, t := range v.Troubles { // with the examples, which a report has elsewhere
+		said.Warnings[len(v.Changed)+i] = t.String()
+	}
+	s.verdict(said)
 	if v.Simulated {
 		s.blank()
 		s.text(loud, "", "*** "+simulated("some answers")+" ***")
@@ -180,10 +184,16 @@ func (s *screen) sample(x sample) {
 	}
 }
 
-// lines writes a text line by line.
+// lines writes a text line by line and keeps its white space, which is part of a
+// prompt.
 func (s *screen) lines(text string) {
-	for line := range strings.Lines(text) {
-		s.text(plain, "  ", strings.TrimRight(line, "\n"))
+	for _, line := range verbatim(text) {
+		if s.g.ascii {
+			line = ascii(line)
+		}
+		for _, part := range folded(line, s.width-2) {
+			s.b.WriteString(trimRight("  "+part) + "\n")
+		}
 	}
 }
 
@@ -194,6 +204,7 @@ func (s *screen) verdict(v *verdict) {
 		s.text(plain, "  ", v.Advice)
 	}
 	s.items(v.Reasons, "  - ")
+	s.items(v.Warnings, "  ! ")
 	for _, c := range v.Conditions {
 		s.rule(c, v.Outcome)
 	}

@@ -276,6 +276,23 @@ func wrapped(s string, width int) []string {
 	return append(lines, line)
 }
 
+// folded breaks a line into lines of at most the given width, after a space if there
+// is one, and keeps every character.
+func folded(s string, width int) []string {
+	var lines []string
+	for width = max(width, 2); lipgloss.Width(s) > width; {
+		head := ansi.Truncate(s, width, "")
+		if i := strings.LastIndexByte(head, ' '); i >= 0 && strings.TrimLeft(head[:i], " ") != "" {
+			head = head[:i+1]
+		}
+		if head == "" { // a character wider than the line
+			break
+		}
+		lines, s = append(lines, head), s[len(head):]
+	}
+	return append(lines, s)
+}
+
 func widest(texts []string) int {
 	w := 0
 	for _, t := range texts {

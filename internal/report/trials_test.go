@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // TestTrials: every format shows requested trials whole and nothing else.
@@ -37,4 +38,25 @@ func TestTrials(t *testing.T) {
 	}
 	narrow := TerminalOptions{Width: 40}
 	checkScreen(t, render(t, r, onTerminal(narrow)), narrow)
+}
+
+// TestPromptsAreVerbatim: terminal and Markdown keep the white space of prompts and answers
+// and the terminal breaks long lines only after a space.
+func TestPromptsAreVerbatim(t *testing.T) {
+	r := load(t, "study")
+	r.Trials = true
+	prompt := "Rules:\n  - one   two\n\n\tindented\n    {\n      \"a\":  1\n    }\r\n" + strings.Repeat("word  ", 12) + "\nend"
+	x := analyse.Sample{Show: r.Analysis.Samples[0].Show}
+	x.Show.Steps = []eval.ExhibitStep{{Name: "asked", Text: prompt}}
+	x.Show.Raw = "a   b"
+	r.Analysis.Samples = []analyse.Sample{x}
+	got := render(t, r, onTerminal(TerminalOptions{Width: 40}))
+	want := "asked\n  Rules:\n    - one   two\n\n      indented\n      {\n        \"a\":  1\n      }\n" +
+		"  word  word  word  word  word  word\n  word  word  word  word  word  word\n  end\n\nRaw answer\n  a   b\n"
+	if !strings.Contains(got, want) {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+	if got := render(t, r, Markdown); !strings.Contains(got, "Rules:\n  - one   two\n\n    indented\n    {\n      \"a\":  1\n    }\nword  word") {
+		t.Errorf("Markdown has\n%s", got)
+	}
 }

@@ -85,8 +85,8 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	if shared {
 		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
 	}
-	parts := r.Parts()
-	key := eval.KeyOf(parts)
+	r, parts := r.Sealed()
+	key := r.Key()
 	if a.lookup {
 		c, ok, err := a.engine.journal.Lookup(ctx, a.trial, a.stage, step)
 		switch {
@@ -207,7 +207,7 @@ func (a *asker) send(ctx context.Context, m *Model, r *eval.Request, call *eval.
 		switch {
 		case dead, last && failure.Unreachable && e.lines[m.Group].count() == answered:
 			return e.lost(call, r.Model, failure)
-		case !fresh && (last || !retryable(failure.Kind)):
+		case !fresh && (last || failure.Final || !retryable(failure.Kind)):
 			return e.giveUp(call, r.Model, failure)
 		}
 		wait := failure.RetryAfter

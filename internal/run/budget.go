@@ -2,6 +2,7 @@ package run
 
 import (
 	"fmt"
+	"math"
 	"strings"
 	"sync"
 
@@ -17,7 +18,12 @@ type Budget struct {
 }
 
 // Spent is the usage of a run.
-type Spent Budget
+type Spent struct {
+	Calls    int // requests sent, retries included
+	Tokens   int
+	Cost     float64 // US dollars, of the calls with a known cost
+	Unpriced int     // answered calls of unknown cost
+}
 
 // A ledger adds up usage. Calls are counted before they are sent. Tokens and cost
 // are known only afterwards, so calls in flight can exceed those two limits.
@@ -48,6 +54,9 @@ func (l *ledger) add(u eval.Usage, cost float64) {
 	defer l.mu.Unlock()
 	l.spent.Tokens += u.TotalInput() + u.TotalOutput()
 	l.spent.Cost += orZero(cost)
+	if math.IsNaN(cost) {
+		l.spent.Unpriced++
+	}
 }
 
 func (l *ledger) total() Spent {

@@ -247,6 +247,7 @@ func TestRetriesFollowTheScheduleAndRetryAfter(t *testing.T) {
 			{"two failures", failing(2, model.Error{Kind: eval.ErrUnavailable}), 40 * time.Second, eval.OK, "", 3},
 			{"retry-after", failing(1, model.Error{Kind: eval.ErrRateLimited, RetryAfter: 7 * time.Second}), 7 * time.Second, eval.OK, "", 2},
 			{"never", failing(99, model.Error{Kind: eval.ErrMalformed}), 40 * time.Second, eval.Failed, "malformed", 3},
+			{"final", failing(99, model.Error{Kind: eval.ErrUnavailable, Final: true}), 0, eval.Failed, "unavailable", 1},
 		} {
 			j := newMemory()
 			begun := time.Now()

@@ -39,12 +39,13 @@ type Progress struct {
 
 // An ArmPlan counts the trials of one arm.
 type ArmPlan struct {
-	Arm     string
-	Planned int
-	Done    int // failed ones included
-	Failed  int
-	Cost    float64
-	started int // done when the session began
+	Arm      string
+	Planned  int
+	Done     int // failed ones included
+	Failed   int
+	Cost     float64 // of this session's calls with a known cost
+	Unpriced int     // this session's calls of unknown cost
+	started  int     // done when the session began
 }
 
 type watch struct {
@@ -122,13 +123,17 @@ func (w *watch) done(arm string, failed bool) {
 
 func (w *watch) answered(c *eval.Call) {
 	cost, known := c.KnownCost()
-	if !known || cost == 0 {
+	if known && cost == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if i, ok := w.index[c.Trial.Arm]; ok {
-		w.progress.Arms[i].Cost += cost
+		if known {
+			w.progress.Arms[i].Cost += cost
+		} else {
+			w.progress.Arms[i].Unpriced++
+		}
 	}
 }
 

@@ -309,6 +309,7 @@ type Progress struct {
 	Tokens    int
 	Cost      float64
 	Estimated int // answers whose usage is estimated
+	Unpriced  int // answered calls of unknown cost, which Cost lacks
 }
 
 // ToJudge counts the trials whose judging is pending.
@@ -363,17 +364,18 @@ func (db *DB) Progress(ctx context.Context, run *Run) (*Progress, error) {
 	if err != nil {
 		return nil, err
 	}
-	var tokens, estimated, open sql.NullInt64
+	var tokens, estimated, unpriced, open sql.NullInt64
 	var cost, openCost sql.NullFloat64
-	err = db.sql.QueryRowContext(ctx, `SELECT sum(cost_usd), sum(usage_flags & 4 <> 0), sum(input_tokens + output_tokens
+	err = db.sql.QueryRowContext(ctx, `SELECT sum(cost_usd), sum(usage_flags & 4 <> 0), sum(cost_usd IS NULL AND error_kind = ''), sum(input_tokens + output_tokens
 		+ CASE WHEN usage_flags & 1 THEN 0 ELSE cached_tokens + cache_write_tokens END
 		+ CASE WHEN usage_flags & 2 THEN 0 ELSE reasoning_tokens END)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&cost, &estimated, &tokens)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE t.run = ? AND c.source IS NULL`, run.N).Scan(&cost, &estimated, &unpriced, &tokens)
 	if err == nil {
 		err = db.sql.QueryRowContext(ctx, `SELECT count(*) + (SELECT untimed FROM runs WHERE n = ?), sum(CASE WHEN ended THEN 0 ELSE tokens END),
 			sum(CASE WHEN ended THEN 0 ELSE cost_usd END) FROM `+planned+`attempts a ON a.trial = t.id WHERE t.run = ?`,
 			run.N, run.N).Scan(&p.Calls, &open, &openCost)
 	}
 	p.Tokens, p.Cost, p.Estimated = int(tokens.Int64+open.Int64), cost.Float64+openCost.Float64, int(estimated.Int64)
+	p.Unpriced = int(unpriced.Int64)
 	return p, explain(db.path, err)
 }

@@ -259,6 +259,38 @@ func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
 		}))
 }
 
+// Cuts counts the prompts that a server cut, by arm and stage in order.
+func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
+	var list []eval.ArmCuts
+	for c, err := range query(ctx, db, `SELECT t.arm, c.stage, c.adapted FROM `+planned+`calls c ON c.trial = t.id
+		WHERE `+inPlan+` AND c.adapted LIKE ? ORDER BY 1, 2`, []any{run.N, "%" + eval.CutNote + "%"},
+		func(rows *sql.Rows) (c eval.ArmCuts, err error) {
+			var adapted sql.NullString
+			var notes []string
+			if err = rows.Scan(&c.Arm, &c.Stage, &adapted); err == nil {
+				err = decodeList(adapted, &notes)
+			}
+			if cut, ok := eval.CutIn(notes); ok {
+				c.Cuts, c.Worst = 1, cut
+			}
+			return c, err
+		}) {
+		if err != nil {
+			return nil, err
+		}
+		if n := len(list); n == 0 || list[n-1].Arm != c.Arm || list[n-1].Stage != c.Stage {
+			list = append(list, c)
+			continue
+		}
+		sum := &list[len(list)-1]
+		sum.Cuts += c.Cuts
+		if c.Worst.Words > sum.Worst.Words || c.Worst.Words == sum.Worst.Words && c.Worst.Tokens < sum.Worst.Tokens {
+			sum.Worst = c.Worst
+		}
+	}
+	return list, nil
+}
+
 // Latencies returns the latencies of every arm with calls, ordered by arm.
 func (db *DB) Latencies(ctx context.Context, run *Run) ([]eval.ArmLatency, error) {
 	return collect(query(ctx, db, `SELECT arm, max(CASE WHEN place = (n + 1) / 2 THEN latency_ms END), max(CASE WHEN place = (95 * n + 99) / 100 THEN latency_ms END)

@@ -486,6 +486,37 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// TestCuts: prompts that a server cut, by arm and stage, with the longest of them.
+func TestCuts(t *testing.T) {
+	db := open(t, filepath.Join(t.TempDir(), "scruple.db"))
+	r, p := newRun(t, db, 3, 1)
+	j := journal(t, db, r)
+	for i, cut := range []*eval.Cut{{Words: 900, Tokens: 500}, {Words: 7700, Tokens: 2050}, {Words: 1000, Tokens: 500}, nil, {Words: 2000, Tokens: 500}, nil} {
+		c := call(p.Trial(i), "answer")
+		c.Trial.Arm = []string{"a", "b"}[i%2]
+		c.Trial.Item = fmt.Sprintf("doc-%03d", i/2)
+		if cut != nil {
+			c.Response.Adapted = append(c.Response.Adapted, cut.String())
+		}
+		if i == 2 {
+			c.Stage = eval.StageJudge
+		}
+		if err := j.Append(c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	want := []eval.ArmCuts{{Arm: "a", Stage: eval.StageJudge, Cuts: 1, Worst: eval.Cut{Words: 1000, Tokens: 500}},
+		{Arm: "a", Stage: eval.StageRun, Cuts: 2, Worst: eval.Cut{Words: 2000, Tokens: 500}},
+		{Arm: "b", Stage: eval.StageRun, Cuts: 1, Worst: eval.Cut{Words: 7700, Tokens: 2050}}}
+	got, err := db.Cuts(t.Context(), r)
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+}
+
 // TestLatencies: median and 95th percentile, by nearest rank, of an arm's answered
 // calls, without judge calls and errors.
 func TestLatencies(t *testing.T) {

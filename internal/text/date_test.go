@@ -208,3 +208,25 @@ func FuzzParseDate(f *testing.F) {
 		}
 	})
 }
+
+// A date that no calendar has is told from a text that is no date.
+func TestCheck(t *testing.T) {
+	for s, want := range map[string]error{
+		"2024-03-15": nil, "March 2024": nil, "2024": nil, "03/04/2024": nil, "29.2.2024": nil,
+		"32/13/2020": ErrNoDay, "2023-02-29": ErrNoDay, "31.4.2020": ErrNoDay, "30 Feb 2024": ErrNoDay, "Feb. 30, 2024": ErrNoDay,
+		"0000-00-00": ErrNoDay, "13/13/20": ErrNoDay,
+		"perpetual": errNoDate, "July __, 2000": errNoDate, "": errNoDate, "3. März 2024": errNoDate, "10.1.2.3": errNoDate, "12345/1/1": errNoDate,
+	} {
+		if got := Check(Date, s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
+		}
+	}
+	for s, want := range map[string]error{"1,234.50": nil, "EUR 1.000": nil, "": errNoDigits, "1 or 2": errBeyond, "1,23,4": errGroups} {
+		if got := Check(Money, s); got != want {
+			t.Errorf("%q: %v, want %v", s, got, want)
+		}
+	}
+	if err := Check(String, ""); err != nil {
+		t.Error(err)
+	}
+}

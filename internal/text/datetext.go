@@ -70,6 +70,24 @@ func runLength(s string, in func(rune) bool) int {
 	return len(s)
 }
 
+// threeParts reports whether a text has the form of a day: three numbers, or two and
+// the name of a month, with the usual marks between them.
+func (d *dateText) threeParts() bool {
+	numbers, months := 0, 0
+	for _, t := range d.tokens {
+		switch {
+		case t.digits() >= 1 && t.digits() <= 4:
+			numbers++
+		case t.month > 0:
+			months++
+		case t.is('-'), t.is('/'), t.is('.'), t.is(','):
+		default:
+			return false
+		}
+	}
+	return numbers == 3 && months == 0 || numbers == 2 && months == 1
+}
+
 // at is the token at i, of no kind beyond the ends.
 func (d *dateText) at(i int) dateToken {
 	if i < 0 || i >= len(d.tokens) {

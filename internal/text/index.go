@@ -18,6 +18,7 @@ type Index struct {
 	text  string // minimal form of all pages, joined
 	spans []span // ascending, the way back to the document
 	pages []Page
+	from  []int // where each page begins in text
 }
 
 // A span maps the normal text from at on (up to the next span) to the
@@ -53,10 +54,12 @@ func NewIndex(doc string) (*Index, error) {
 	b := builder{doc: doc}
 	b.text.Grow(len(doc))
 	b.spans = make([]span, 0, 64+len(doc)/64)
-	for _, p := range pages {
+	from := make([]int, len(pages))
+	for i, p := range pages {
+		from[i] = b.text.Len()
 		b.page(p.Start, p.End) // ends in a line break if another page follows
 	}
-	return &Index{text: b.text.String(), spans: b.spans, pages: pages}, nil
+	return &Index{text: b.text.String(), spans: b.spans, pages: pages, from: from}, nil
 }
 
 // Pages are the pages of the document.
@@ -67,6 +70,34 @@ func (x *Index) Pages() []Page { return x.pages }
 func (x *Index) Has(quote string) bool {
 	q := Minimal(unmarked(quote))
 	return q != "" && strings.Contains(x.text, q)
+}
+
+// Holds reports whether the document contains a value as a quote must: as written, or
+// as a value of the type. See [Contains].
+func (x *Index) Holds(t Type, value string) bool {
+	return !isBlank(value) && (strings.Contains(x.text, Minimal(value)) || Contains(t, x.text, value))
+}
+
+// BeginsOn reports whether the quote stands in the document and begins on the page
+// of this number.
+func (x *Index) BeginsOn(quote string, page int) bool {
+	q := Minimal(unmarked(quote))
+	if q == "" {
+		return false
+	}
+	for i, p := range x.pages {
+		if p.Number != page {
+			continue
+		}
+		end := len(x.text)
+		if i+1 < len(x.pages) {
+			end = min(end, x.from[i+1]+len(q)-1)
+		}
+		if strings.Contains(x.text[x.from[i]:end], q) {
+			return true
+		}
+	}
+	return false
 }
 
 // Find gives every place where the quote stands, from left to right, none

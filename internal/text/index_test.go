@@ -281,3 +281,56 @@ func BenchmarkFind(b *testing.B) {
 		}
 	}
 }
+
+// A quote begins on a page if any of its places does, also one that overlaps another.
+func TestBeginsOn(t *testing.T) {
+	const doc = "---PAGE 1---\nab ab\n---PAGE 2---\nab ab\n---PAGE 4---\nﬁn"
+	for _, test := range []struct {
+		quote string
+		pages []int
+	}{
+		{"ab", []int{1, 2}},
+		{"ab ab ab", []int{1}},
+		{"ab\n---PAGE 2---\nab", []int{1, 2}}, // white space joins pages: also twice within page 2
+		{"ab fin", []int{2}},
+		{"fin", []int{4}},
+		{"in", []int{4}},
+		{"", nil}, {" ", nil}, {"x", nil},
+	} {
+		x, err := NewIndex(doc)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for page := range 6 {
+			if x.BeginsOn(test.quote, page) {
+				got = append(got, page)
+			}
+		}
+		if !slices.Equal(got, test.pages) {
+			t.Errorf("%q begins on %v, want %v", test.quote, got, test.pages)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		pages := rapid.SliceOfN(rapid.StringMatching(`[ab\n\x{301}ﬁ]{0,6}`), 1, 4).Draw(t, "pages")
+		var doc strings.Builder
+		for i, p := range pages {
+			doc.WriteString("---PAGE " + strconv.Itoa(i+1) + "---\n" + p + "\n")
+		}
+		x, err := NewIndex(doc.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		quote := rapid.StringMatching(`[ab ]{0,4}`).Draw(t, "quote")
+		q := Minimal(quote)
+		for page := 1; page <= len(pages); page++ {
+			want := false
+			for at := range len(x.text) {
+				want = want || q != "" && strings.HasPrefix(x.text[at:], q) && x.PageAt(x.start(at)) == page
+			}
+			if got := x.BeginsOn(quote, page); got != want {
+				t.Fatalf("%q begins on page %d: %t, want %t", quote, page, got, want)
+			}
+		}
+	})
+}

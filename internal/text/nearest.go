@@ -1,6 +1,10 @@
 package text
 
-import "strings"
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
 
 // Nearest returns the known word closest to one that is not known, ignoring
 // case, if it is close enough to have been meant: at most a third of the
@@ -17,4 +21,29 @@ func Nearest(word string, known []string) (string, bool) {
 		}
 	}
 	return best, best != ""
+}
+
+// NearestFew returns up to n known words, nearest first: those that contain the word,
+// then by edit distance, ignoring case. It does not ask whether they are close.
+func NearestFew(word string, known []string, n int) []string {
+	word = strings.ToLower(Shorten(word, 100))
+	type candidate struct {
+		word     string
+		distance int
+	}
+	var list []candidate
+	for _, k := range known {
+		lower := strings.ToLower(k)
+		d := editDistance([]rune(word), []rune(lower))
+		if word != "" && strings.Contains(lower, word) {
+			d = 0
+		}
+		list = append(list, candidate{k, d})
+	}
+	slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.distance, y.distance) })
+	var words []string
+	for _, c := range list[:min(n, len(list))] {
+		words = append(words, c.word)
+	}
+	return words
 }

@@ -192,8 +192,14 @@ func power(s string) (exponent, size int) {
 		return 0, 0
 	}
 	i := 1
-	if s[i] == '+' || s[i] == '-' {
+	sign := ""
+	switch {
+	case s[i] == '+':
 		i++
+	case s[i] == '-':
+		sign, i = "-", i+1
+	case strings.HasPrefix(s[i:], "−"):
+		sign, i = "-", i+len("−")
 	}
 	from := i
 	for i < len(s) && i-from < 4 && isDigit(s[i]) {
@@ -202,7 +208,7 @@ func power(s string) (exponent, size int) {
 	if i == from {
 		return 0, 0
 	}
-	e, err := strconv.Atoi(s[1:i])
+	e, err := strconv.Atoi(sign + s[from:i])
 	if err != nil {
 		return 0, 0
 	}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"errors"
 	"unicode/utf8"
 
 	"github.com/cockroachdb/apd/v3"
@@ -42,6 +43,27 @@ func Equal(t Type, a, b string) bool {
 		return foldID(a) == foldID(b)
 	}
 	return Fold(a) == Fold(b)
+}
+
+// ErrNoDay is the error of a date of three numbers, or two and the name of a month,
+// which is no day of the calendar: 32/13/2020, 30 February 2024.
+var ErrNoDay = errors.New("no such day in the calendar; write it as 2024-03-15")
+
+// Check returns an error if a text cannot be read as a value of the type, so that
+// [Equal] compares it as text: [ErrNoDay], or one that says why. A month and a year are
+// dates. Any text is a string, a word or an identifier.
+func Check(t Type, s string) error {
+	var err error
+	switch t {
+	case Number, Money:
+		_, err = ParseNumber(s)
+		err = errors.Unwrap(err) // without the text
+	case Date:
+		if _, err = readDate(s); err == errNoDate && dates(Minimal(s)).threeParts() {
+			err = ErrNoDay
+		}
+	}
+	return err
 }
 
 // Similarity says on a scale from 0 to 1 how near a is to gold.

@@ -42,12 +42,12 @@ func (r *receipt) convert() (*Document, error) {
 // convertCopy makes gold of a value that was copied from the receipt.
 func convertCopy(d *Document, field, value string, s *Source) {
 	if value == "" {
-		d.Decide(field, NoAnswer)
+		d.Exclude(field, NoAnswer, value)
 		return
 	}
 	q, ok := s.Find(value)
 	if !ok {
-		d.Decide(field, NotInText)
+		d.Exclude(field, NotInText, value)
 		return
 	}
 	d.Present(field, q.Text, q, value)
@@ -62,7 +62,7 @@ func convertReceiptDate(d *Document, value string, s *Source) {
 	const field = "date"
 	r, err := text.ParseDate(value)
 	if err != nil {
-		d.Decide(field, NoAnswer)
+		d.Exclude(field, NoAnswer, value)
 		return
 	}
 	day := dayFirst(r)
@@ -72,7 +72,7 @@ func convertReceiptDate(d *Document, value string, s *Source) {
 			return
 		}
 	}
-	d.Decide(field, NotInText)
+	d.Exclude(field, NotInText, value)
 }
 
 // convertTotal takes an amount that is anywhere in the text.
@@ -80,9 +80,9 @@ func convertTotal(d *Document, value string, s *Source) {
 	const field = "total"
 	switch {
 	case value == "":
-		d.Decide(field, NoAnswer)
+		d.Exclude(field, NoAnswer, value)
 	case !s.Index.Has(value) || !text.Contains(text.Money, s.Text, value):
-		d.Decide(field, NotInText)
+		d.Exclude(field, NotInText, value)
 	default:
 		d.Truth = append(d.Truth, Truth{Field: field, Exists: true, Correct: value, Acceptable: []string{value}, MustContain: value})
 		d.Decide(field, Contained)

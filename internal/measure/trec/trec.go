@@ -26,7 +26,7 @@ import (
 )
 
 // Measures are the names of what is computed, in order.
-var Measures = []string{"success_1", "success_5", "success_10", "recip_rank", "ndcg_cut_5", "ndcg_cut_10", "map", "P_5", "P_10"}
+var Measures = []string{"success_1", "success_5", "success_10", "recip_rank", "ndcg_cut_5", "ndcg_cut_10", "map", "P_5", "P_10", "recall_5", "recall_10"}
 
 // A Result has the measures of each query and their means.
 type Result struct {
@@ -182,6 +182,7 @@ func measure(relevance, ideal []float64) map[string]float64 {
 		"ndcg_cut_5": ndcg(relevance, ideal, 5), "ndcg_cut_10": ndcg(relevance, ideal, 10),
 		"map": averagePrecision(relevance, len(ideal)),
 		"P_5": precision(relevance, 5), "P_10": precision(relevance, 10),
+		"recall_5": recall(relevance, len(ideal), 5), "recall_10": recall(relevance, len(ideal), 10),
 	}
 }
 
@@ -202,6 +203,14 @@ func success(relevance []float64, k int) float64 {
 // precision divides by k, also where fewer were returned.
 func precision(relevance []float64, k int) float64 {
 	return float64(relevant(relevance, k)) / float64(k)
+}
+
+// recall is 0 where nothing is relevant.
+func recall(relevance []float64, total, k int) float64 {
+	if total == 0 {
+		return 0
+	}
+	return float64(relevant(relevance, k)) / float64(total)
 }
 
 func reciprocalRank(relevance []float64) float64 {

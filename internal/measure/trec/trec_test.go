@@ -10,6 +10,7 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -114,6 +115,7 @@ func (c testCase) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := maps.Clone(c.Values)
+	c.addRecall(want)
 	if !maps.Equal(got.All, want["all"]) {
 		t.Errorf("all:\n%v, trec_eval\n%v", got.All, want["all"])
 	}
@@ -134,6 +136,35 @@ func (c testCase) check(t *testing.T) {
 	}
 	if single != c.Single {
 		t.Errorf("%d queries differ by float32, in trec_eval %d", single, c.Single)
+	}
+}
+
+// addRecall adds recall_K, which the cases do not have: trec_eval divides the relevant
+// documents among the first K, P_K times K, by all relevant ones.
+func (c testCase) addRecall(values map[string]map[string]float64) {
+	relevant := map[string]float64{}
+	for _, line := range c.Qrels {
+		if f := strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(" \t\r\v\f", r) }); len(f) == 4 && !strings.HasPrefix(f[0], "#") {
+			if n, err := strconv.Atoi(f[3]); err == nil && n > 0 {
+				relevant[f[0]]++
+			}
+		}
+	}
+	sums := map[string]float64{}
+	queries := slices.DeleteFunc(slices.Sorted(maps.Keys(values)), func(q string) bool { return q == "all" })
+	for _, q := range queries {
+		values[q] = maps.Clone(values[q])
+		for measure, k := range map[string]float64{"recall_5": 5, "recall_10": 10} {
+			values[q][measure] = 0
+			if relevant[q] > 0 {
+				values[q][measure] = math.Round(values[q]["P"+strings.TrimPrefix(measure, "recall")]*k) / relevant[q]
+			}
+			sums[measure] += values[q][measure]
+		}
+	}
+	values["all"] = maps.Clone(values["all"])
+	for measure, sum := range sums {
+		values["all"][measure] = sum / float64(len(queries))
 	}
 }
 

@@ -28,7 +28,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -150,6 +149,9 @@ func (c *Client) load() error {
 			mistakes = append(mistakes, err)
 		}
 	}
+	for item, answers := range c.index {
+		c.index[item] = slices.Clone(answers) // half may be spare
+	}
 	if more := len(mistakes) - maxListed; more > 0 {
 		mistakes = append(mistakes[:maxListed], fmt.Errorf("%s: and %d more", c.lines.Path(), more))
 	}
@@ -201,7 +203,7 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 		text, err = rec.text()
 	}
 	if err != nil {
-		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, RetryAfter: atOnce,
+		return eval.Response{}, &model.Error{Kind: eval.ErrUnavailable, Err: err, Final: true,
 			Message: fmt.Sprintf("reading the answer for %v: %v", k, err), Remedy: "do not change the file during a run"}
 	}
 	return eval.Response{
@@ -211,14 +213,10 @@ func (c *Client) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 	}, nil
 }
 
-// atOnce is how long to wait before asking a file again: it will not change its
-// mind, so the study's schedule of retries would only cost time.
-const atOnce = time.Nanosecond
-
 // missing is the error for an item without an answer. It leaves the trial
 // failed and the run alone, unlike a bad request would.
 func (c *Client) missing(k key) error {
-	return &model.Error{Kind: eval.ErrUnavailable, RetryAfter: atOnce,
+	return &model.Error{Kind: eval.ErrUnavailable, Final: true,
 		Message: fmt.Sprintf("no answer for item %s replicate %d in %s", k.item, k.replicate, c.lines.Path()),
 		Remedy:  "add a line for it, or remove the item from the study"}
 }

@@ -3,6 +3,8 @@ package process
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -35,6 +37,26 @@ func program(name, dir string) (string, error) {
 		return "", fmt.Errorf("program %q: %w: install it, or write ./%s for a program in %s", name, err, name, shownDir(dir))
 	}
 	return "", fmt.Errorf("program %q (relative paths begin in %s): %w", name, shownDir(dir), err)
+}
+
+// script matches a file that an interpreter runs, by its name.
+var script = regexp.MustCompile(`(?i)^[^:]+\.(py|js|mjs|cjs|ts|rb|pl|php|sh|bash|r|jl|lua)$`)
+
+// checkScript refuses a command whose first argument is a script that does not exist,
+// as in python3 answer.py: every call of it would fail. After a flag that may take a
+// word, such as -m or -c, a word can be anything.
+func checkScript(words []string, dir string) error {
+	if len(words) < 2 || !script.MatchString(words[1]) {
+		return nil
+	}
+	path := words[1]
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("script %q does not exist (relative paths begin in %s)", words[1], shownDir(dir))
+	}
+	return nil
 }
 
 func shownDir(dir string) string {

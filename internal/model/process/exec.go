@@ -58,6 +58,9 @@ func NewExec(command string, o ExecOptions) (*Exec, error) {
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w", command, err)
 	}
+	if err := checkScript(words, o.Dir); err != nil {
+		return nil, fmt.Errorf("command %q: %w", command, err)
+	}
 	vars := o.Env
 	if vars == nil {
 		vars = os.Environ()
@@ -97,6 +100,7 @@ func (e *Exec) Complete(ctx context.Context, r *eval.Request) (eval.Response, er
 		if err == nil {
 			response, err = w.read(line, id)
 		}
+		w.place.Leave()
 		if err != nil {
 			err = e.explain(w, err)
 		}

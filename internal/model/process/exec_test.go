@@ -3,6 +3,7 @@
 package process
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -512,5 +513,60 @@ func TestExecRefusesAPayloadThatIsNotJSON(t *testing.T) {
 	r.Payload = nil
 	if got := mustAnswer(t, e, r).Text; got != "doc #1 null" {
 		t.Errorf("without a payload: got %q", got)
+	}
+}
+
+// Of large answers a few are in memory at a time, over all processes and services.
+// Small ones do not wait for them.
+func TestExecLargeAnswersWaitForEachOther(t *testing.T) {
+	e := pipeline(t, "says")
+	answer := func(size int) *eval.Request {
+		return say(`{"id": "$ID", "output": "` + strings.Repeat("x", size) + `"}`)
+	}
+	begin := time.Now()
+	mustAnswer(t, e, answer(2<<20))
+	limit := max(300*time.Millisecond, 3*time.Since(begin)) // it would be enough
+	var held [4]model.Place
+	for i := range held {
+		if err := held[i].Take(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	short, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	var failure *model.Error
+	if _, err := e.Complete(short, answer(2<<20)); !errors.As(err, &failure) || failure.Kind != eval.ErrTimeout {
+		t.Errorf("a fifth large answer was read: %v", err)
+	}
+	if got := mustAnswer(t, e, answer(100)); len(got.Text) != 100 {
+		t.Errorf("a small answer has %d bytes", len(got.Text))
+	}
+	for i := range held {
+		held[i].Leave()
+	}
+	for range 5 { // each leaves its place
+		if got := mustAnswer(t, e, answer(2<<20)); len(got.Text) != 2<<20 {
+			t.Errorf("a large answer has %d bytes", len(got.Text))
+		}
+	}
+}
+
+// A line asks for its place before more of it is kept than any answer may have, and is
+// not read further without one.
+func TestLongLinesAskForAPlace(t *testing.T) {
+	line := strings.Repeat("x", 3*model.Ordinary/2) + "\n"
+	for _, c := range []struct {
+		text  string
+		asked bool
+	}{{"short\n", false}, {line[len(line)-model.Ordinary:], false}, {line, true}} {
+		asked := false
+		got, err := readLine(bufio.NewReaderSize(strings.NewReader(c.text), 64<<10), maxAnswer, func() error { asked = true; return nil })
+		if err != nil || string(got) != c.text || asked != c.asked {
+			t.Errorf("of %d bytes %d are read, %v, place %v", len(c.text), len(got), err, asked)
+		}
+	}
+	none := errors.New("no place")
+	if got, err := readLine(bufio.NewReaderSize(strings.NewReader(line), 64<<10), maxAnswer, func() error { return none }); err != none || len(got) > model.Ordinary {
+		t.Errorf("without a place %d bytes are kept, %v", len(got), err)
 	}
 }

@@ -37,8 +37,9 @@ type worker struct {
 	lines   *bufio.Reader // over stdout
 	maxLine int
 	stderr  tail
-	served  int  // requests answered
-	broken  bool // must not be asked again
+	place   model.Place // of an answer that is large
+	served  int         // requests answered
+	broken  bool        // must not be asked again
 
 	exited chan struct{} // closed when the process is gone and its stderr read
 	state  *os.ProcessState
@@ -146,7 +147,7 @@ func (w *worker) end(grace time.Duration) {
 }
 
 // ask sends one request, which ends in a line break, and returns the line that
-// comes back. After an error, or when broken is set, the worker is to be
+// comes back. The caller leaves the worker's place when the line is decoded. After an error, or when broken is set, the worker is to be
 // discarded. Errors are [*model.Error] or errSpent.
 func (w *worker) ask(ctx context.Context, request []byte) ([]byte, error) {
 	if w.served > 0 {
@@ -158,7 +159,7 @@ func (w *worker) ask(ctx context.Context, request []byte) ([]byte, error) {
 		_, err := w.stdin.Write(request)
 		wrote <- err
 	}()
-	line, err := readLine(w.lines, w.maxLine)
+	line, err := readLine(w.lines, w.maxLine, func() error { return w.place.Take(ctx) })
 	if err == nil {
 		w.served++
 		w.broken = <-wrote != nil
@@ -229,12 +230,18 @@ func isObject(b []byte) bool {
 
 var errLong = errors.New("the line is too long")
 
-// readLine reads to the end of the next line that is not blank. With an error
-// it returns what there was of the line.
-func readLine(r *bufio.Reader, most int) ([]byte, error) {
+// readLine reads to the end of the next line that is not blank. Before it keeps more
+// than [model.Ordinary] bytes, it calls large. With an error it returns what there was
+// of the line.
+func readLine(r *bufio.Reader, most int, large func() error) ([]byte, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > model.Ordinary {
+			if err := large(); err != nil {
+				return line, err
+			}
+		}
 		line = append(line, part...)
 		switch {
 		case len(line) > most:

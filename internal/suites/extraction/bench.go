@@ -30,6 +30,8 @@ type Bench struct {
 	hasDev   bool             // there are dev documents: the judge is calibrated on them
 	// unannotated counts fields without gold. They are requested but not scored.
 	unannotated int
+	warnings    []string // the first of the doubtful values of gold
+	doubtful    int
 
 	arms  []*arm
 	byArm map[string]*arm
@@ -107,7 +109,7 @@ func (d *prepared) ready() *prepared {
 		for _, f := range d.schema.Fields {
 			for i := range d.Truth {
 				if d.Truth[i].Field == f.Name {
-					d.points = append(d.points, point{f, &d.Truth[i], d.Text, index})
+					d.points = append(d.points, point{f, &d.Truth[i], index})
 				}
 			}
 		}
@@ -139,10 +141,11 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	if err != nil {
 		return eval.Outcome{}, err
 	}
+	answer := response.Answer(r.Force)
 	if response.Stop == eval.StopRefused {
-		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(response.Answer())}, nil
+		return eval.Outcome{Kind: eval.Refused, Reason: reasonDeclined, Detail: response.Refusal, Data: []byte(answer)}, nil
 	}
-	return outcomeOf(response.Answer(), response.Stop), nil
+	return outcomeOf(answer, response.Stop), nil
 }
 
 // needsGold reports whether the arm's answer depends on gold.
@@ -159,7 +162,7 @@ func outcomeOf(answer string, stop eval.Stop) eval.Outcome {
 		o.Notes = append(o.Notes, noteRepaired)
 	}
 	if a.Cut || stop == eval.StopLength {
-		o.Notes = append(o.Notes, noteTruncated)
+		o.Notes = append(o.Notes, eval.NoteTruncated)
 	}
 	return o
 }

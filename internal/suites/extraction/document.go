@@ -66,8 +66,9 @@ func (l *literal) UnmarshalJSON(data []byte) error {
 func (g *Gold) missing() bool { return g.Exists != nil && !*g.Exists }
 func (g *Gold) present() bool { return !g.missing() && !g.Ambiguous }
 
-// check validates a record and returns all errors. The caller adds the position.
-func (d *Document) check(s *Schema) error {
+// check validates a record and returns all errors. It passes to warn what is doubtful.
+// The caller adds the position.
+func (d *Document) check(s *Schema, warn func(string)) error {
 	var errs []error
 	fault := func(format string, args ...any) {
 		errs = append(errs, fmt.Errorf("document %q: %s", d.ID, fmt.Sprintf(format, args...)))
@@ -101,9 +102,58 @@ func (d *Document) check(s *Schema) error {
 		if at := s.field(name); at >= 0 {
 			fieldType = s.Fields[at].Type
 		}
+		before := len(errs)
 		g.check(fieldType, index, func(format string, args ...any) { fault("field %q: %s", name, fmt.Sprintf(format, args...)) })
+		if len(errs) == before && !g.missing() {
+			g.checkValues(fieldType, index, func(serious bool, format string, args ...any) {
+				if text := fmt.Sprintf(format, args...); serious {
+					fault("field %q: %s", name, text)
+				} else {
+					warn(fmt.Sprintf("document %q: field %q: %s", d.ID, name, text))
+				}
+			})
+		}
 	}
 	return errors.Join(errs...)
+}
+
+// checkValues checks whether an answer can be right. It is serious if none can: if a
+// value does not exist, or if gold has evidence that does not show it. It is doubtful
+// if answers can only match a value as text, or if no quote can show it; the
+// comparison may not know the notation of the document. Values of type enum are often
+// classes, for which annotators quote the reason.
+func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious bool, format string, args ...any)) {
+	right := append(append([]literal{g.Correct}, g.Acceptable...), g.Candidates...)
+	if g.Ambiguous {
+		right = right[1:]
+	}
+	for _, v := range right {
+		if err := text.Check(t, string(v)); errors.Is(err, text.ErrNoDay) {
+			report(true, "value %q: %v", clip(string(v)), err)
+		} else if err != nil {
+			report(false, "value %q cannot be read as type %s and is compared as text: %v", clip(string(v)), t, err)
+		}
+	}
+	if g.Ambiguous {
+		for _, v := range g.Candidates {
+			if !index.Holds(t, string(v)) {
+				report(false, "candidate value %q is not in the text, so no quote can show it", clip(string(v)))
+			}
+		}
+		return
+	}
+	shown := func(holds func(literal) bool) bool { return slices.ContainsFunc(right, holds) }
+	const remedy = "add its spelling in the text to acceptable_values, or correct the value"
+	switch {
+	case g.Quote != "":
+		quote := text.Minimal(g.Quote)
+		verbatim := func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }
+		if !shown(verbatim) && !shown(func(v literal) bool { return text.Contains(t, quote, string(v)) }) {
+			report(t != text.Enum, "evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
+		}
+	case !shown(func(v literal) bool { return index.Holds(t, string(v)) }):
+		report(g.Contains != "" && t != text.Enum, "value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
+	}
 }
 
 // check validates the gold of a field: some answer must be able to match it.

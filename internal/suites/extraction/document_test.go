@@ -22,7 +22,7 @@ func TestGoldContradictions(t *testing.T) {
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"Total: 12.50","page":1}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":12.50,"evidence_quote":"Total:   12.50"}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_must_contain":"12.50","evidence_quote":null,"page":null,"candidate_values":[]}`, ""},
-		{`{"field":"total_amount","exists_in_document":true,"correct_value":"7","evidence_quote":"12.50 Due: March"}`, ""}, // across pages
+		{`{"field":"total_amount","exists_in_document":true,"correct_value":"12.50","evidence_quote":"12.50 Due: March"}`, ""}, // across pages
 		{`{"field":"total_amount","exists_in_document":false,"correct_value":null,"acceptable_values":[]}`, ""},
 		{`{"field":"total_amount","exists_in_document":true,"is_ambiguous":true,"candidate_values":["1","2"],"note":"two totals"}`, ""},
 
@@ -52,12 +52,67 @@ func TestGoldContradictions(t *testing.T) {
 			t.Errorf("%s: %v", tt.gold, err)
 			continue
 		}
-		err := d.check(invoiceSchema)
+		err := d.check(invoiceSchema, func(string) {})
 		switch {
 		case tt.want == "" && err != nil:
 			t.Errorf("%s: %v", tt.gold, err)
 		case tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), `document "d1"`)):
 			t.Errorf("%s:\n got %v\nwant %s", tt.gold, err, tt.want)
+		}
+	}
+}
+
+// Gold that no answer can match is an error; gold that answers may match, but that
+// looks wrong, is a warning. Both name document, field and value.
+func TestUnreachableGold(t *testing.T) {
+	const doc = "Invoice INV-7 of 3. März 2024\nTotal: EUR 1.200,50 for twelve months\nDue March 1, 2024 or Apr 2, 2024. The law of Ohio governs.\n"
+	schema := &Schema{Name: "s", Fields: []Field{{Name: "number", Type: text.ID}, {Name: "due", Type: text.Date}, {Name: "total", Type: text.Money},
+		{Name: "law", Type: text.String}, {Name: "kind", Type: text.Enum}}}
+	const none, doubt, wrong = "", "doubt", "wrong"
+	for _, test := range []struct{ gold, how, want string }{
+		{`{"field":"due","correct_value":"2024-03-01"}`, none, ""},
+		{`{"field":"due","correct_value":"2024-03-01","evidence_quote":"Due March 1, 2024"}`, none, ""},
+		{`{"field":"due","correct_value":"2024-04"}`, doubt, `value "2024-04" is nowhere in the text`},
+		{`{"field":"due","correct_value":"32/13/2020"}`, wrong, `value "32/13/2020": no such day in the calendar`},
+		{`{"field":"due","correct_value":"2024-02-30"}`, wrong, `value "2024-02-30": no such day in the calendar`},
+		{`{"field":"due","correct_value":"February 30, 2024"}`, wrong, `value "February 30, 2024": no such day`},
+		{`{"field":"due","correct_value":"2024-03-01","acceptable_values":["00.00.0000"]}`, wrong, `value "00.00.0000": no such day`},
+		{`{"field":"due","is_ambiguous":true,"candidate_values":["2024-03-01","2024-04-31"]}`, wrong, `value "2024-04-31": no such day`},
+		{`{"field":"due","correct_value":"Due"}`, doubt, `value "Due" cannot be read as type date and is compared as text: not a calendar day in a known format`},
+		{`{"field":"due","correct_value":"2024-03-03"}`, doubt, `value "2024-03-03" is nowhere in the text, so no quote can show it: add its spelling in the text to acceptable_values`},
+		{`{"field":"due","correct_value":"2024-03-03","acceptable_values":["3. März 2024"]}`, doubt, `value "3. März 2024" cannot be read as type date`},
+		{`{"field":"due","correct_value":"2024-03-03","evidence_quote":"3. März 2024"}`, wrong, `evidence_quote "3. März 2024" does not contain the value "2024-03-03": add its spelling`},
+		{`{"field":"due","correct_value":"2024-03-03","evidence_must_contain":"3. März 2024"}`, wrong, `value "2024-03-03" is nowhere in the text`},
+		{`{"field":"due","is_ambiguous":true,"candidate_values":["2024-03-01","2024-04-02"]}`, none, ""},
+		{`{"field":"due","is_ambiguous":true,"candidate_values":["2024-03-01","2024-04-03"]}`, doubt, `candidate value "2024-04-03" is not in the text`},
+		{`{"field":"total","correct_value":"1200.50","evidence_quote":"Total: EUR 1.200,50"}`, none, ""},
+		{`{"field":"total","correct_value":"1200.50","evidence_must_contain":"1.200,50"}`, none, ""},
+		{`{"field":"total","correct_value":"1200.50","evidence_quote":"for twelve months"}`, wrong, `evidence_quote "for twelve months" does not contain the value "1200.50"`},
+		{`{"field":"total","correct_value":"twelve"}`, doubt, `value "twelve" cannot be read as type money and is compared as text: no digits`},
+		{`{"field":"number","correct_value":"inv-7"}`, none, ""},
+		{`{"field":"number","correct_value":"INV-8"}`, doubt, `value "INV-8" is nowhere in the text`},
+		{`{"field":"number","correct_value":"INV-8","evidence_quote":"Invoice INV-7"}`, wrong, `evidence_quote "Invoice INV-7" does not contain the value "INV-8"`},
+		{`{"field":"law","correct_value":"Ohio law","acceptable_values":["OHIO"],"evidence_quote":"law of Ohio"}`, none, ""},
+		{`{"field":"law","correct_value":"Ohio law"}`, doubt, `value "Ohio law" is nowhere in the text`},
+		{`{"field":"kind","correct_value":"annual","evidence_quote":"twelve months"}`, doubt, `evidence_quote "twelve months" does not contain the value "annual"`},
+		{`{"field":"kind","exists_in_document":false}`, none, ""},
+	} {
+		gold := test.gold
+		if !strings.Contains(gold, "exists_in") {
+			gold = strings.Replace(gold, "}", `,"exists_in_document":true}`, 1)
+		}
+		record, _ := json.Marshal(map[string]any{"document_id": "d1", "schema": "s", "text": doc, "ground_truth": []json.RawMessage{json.RawMessage(gold)}})
+		var d Document
+		if err := dataset.DecodeStrict(record, &d); err != nil {
+			t.Fatalf("%s: %v", gold, err)
+		}
+		how, said := none, ""
+		if err := d.check(schema, func(text string) { how, said = doubt, text }); err != nil {
+			how, said = wrong, err.Error()
+		}
+		field, _, _ := strings.Cut(strings.TrimPrefix(gold, `{"field":"`), `"`)
+		if how != test.how || how != none && !strings.Contains(said, `document "d1": field "`+field+`": `+test.want) {
+			t.Errorf("%s:\n got %s %s\nwant %s %s", gold, how, said, test.how, test.want)
 		}
 	}
 }
@@ -76,7 +131,7 @@ func TestDocumentContradictions(t *testing.T) {
 		{Document{Text: "---PAGE one---\nx", Truth: []Gold{missing}}, "line 1"},
 	}
 	for _, tt := range tests {
-		if err := tt.doc.check(invoiceSchema); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if err := tt.doc.check(invoiceSchema, func(string) {}); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%v, want %s", err, tt.want)
 		}
 	}
@@ -148,7 +203,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add([]byte(`{"document_id":"\ud83d\ude00","text":"---PAGE 1---\nx","ground_truth":[{"candidate_values":[null,"a"]}]} `))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var d Document
-		if dataset.DecodeStrict(data, &d) != nil || d.check(invoiceSchema) != nil {
+		if dataset.DecodeStrict(data, &d) != nil || d.check(invoiceSchema, func(string) {}) != nil {
 			return
 		}
 		p := &prepared{Document: d, schema: invoiceSchema}

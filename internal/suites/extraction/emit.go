@@ -189,7 +189,7 @@ func (m *emitter) answer(o *eval.Outcome, a Answer, s *Schema, results []result)
 	m.rate(metricExtraField, extra, len(a.Entries))
 	m.add(metricParseFailure, indicator(o.Kind == eval.Malformed), 1)
 	m.add(metricRepaired, indicator(slices.Contains(o.Notes, noteRepaired)), 1)
-	m.add(metricTruncated, indicator(slices.Contains(o.Notes, noteTruncated)), 1)
+	m.add(metricTruncated, indicator(slices.Contains(o.Notes, eval.NoteTruncated)), 1)
 	for i, mode := range modes {
 		n := 0
 		for j := range results {

@@ -32,6 +32,13 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		x.Rows = append(x.Rows, b.row(&results[i]))
 	}
 	x.Pages = d.pages(results)
+	if o.Kind != eval.OK || slices.Contains(o.Notes, eval.NoteTruncated) {
+		var gold []string
+		for _, r := range x.Rows {
+			gold = append(gold, r.Unit+" = "+r.Gold)
+		}
+		x.Expected = "a JSON object whose list “extractions” has the fields " + strings.Join(gold, "; ")
+	}
 	return x, nil
 }
 
@@ -104,9 +111,9 @@ func shownQuote(e *Entry) string {
 	add := func(q Scalar, p PageRef) {
 		switch {
 		case q.Given && p.Given && !p.Bad:
-			quotes = append(quotes, fmt.Sprintf("%s (page %d)", q.Text, p.Number))
+			quotes = append(quotes, fmt.Sprintf("“%s” (page %d)", q.Text, p.Number))
 		case q.Given:
-			quotes = append(quotes, q.Text)
+			quotes = append(quotes, "“"+q.Text+"”")
 		}
 	}
 	add(e.Quote, e.Page)

@@ -41,10 +41,10 @@ func TestExhibit(t *testing.T) {
 		}
 	}
 	wantRows := []string{
-		"invoice_number | INV-7 | INV-7 | Invoice INV-7 (page 2) | wrong page",
+		"invoice_number | INV-7 | INV-7 | “Invoice INV-7” (page 2) | wrong page",
 		"due_date | not in the document | omitted |  | omitted",
-		`total_amount | ambiguous: 12.50 or 13.50 | 12.50 | Total: 12.50 | ambiguity not flagged; evidence.page is "2", not an integer; gold: two totals`,
-		"vendor_name | Acme or ACME Inc | Bcme | Acme (page 2) | wrong value",
+		`total_amount | ambiguous: 12.50 or 13.50 | 12.50 | “Total: 12.50” | ambiguity not flagged; evidence.page is "2", not an integer; gold: two totals`,
+		"vendor_name | Acme or ACME Inc | Bcme | “Acme” (page 2) | wrong value",
 	}
 	if d := cmp.Diff(wantRows, rows); d != "" {
 		t.Errorf("rows (-want +got)\n%s", d)

@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	_ "embed" // the schemas of imported data
 	"errors"
 	"fmt"
 
@@ -16,6 +17,12 @@ func imports() []kit.Import {
 			Convert: func(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
 				documents, report, err := convert.SROIE(file, convert.Options{Schema: o.Schema, Limit: o.Limit, MaxText: o.MaxText})
 				return documents, importReport{report}, err
+			},
+			Files: func(o kit.ImportOptions) []kit.File {
+				if o.Schema != "" {
+					return nil // the user's
+				}
+				return []kit.File{kit.Bytes("schemas/sroie.json", sroieSchema)}
 			}},
 		{Name: "cuad", Doc: "CUAD contracts: run `go run ./tools/convert cuad` in the source of Scruple instead",
 			Convert: func(string, kit.ImportOptions) ([]byte, fmt.Stringer, error) {
@@ -24,7 +31,18 @@ func imports() []kit.Import {
 	}
 }
 
-// importReport prints the table of rules and the summary.
+// sroieSchema is the schema of imported receipts.
+//
+//go:embed imported/sroie.json
+var sroieSchema []byte
+
+// importReport prints the table of rules, what was excluded and why, and the summary.
 type importReport struct{ convert.Report }
 
-func (r importReport) String() string { return r.Markdown() + "\n" + r.Report.String() + "\n" }
+func (r importReport) String() string {
+	s := r.Markdown() + "\n"
+	if reasons := r.Reasons(); reasons != "" {
+		s += reasons + "\n"
+	}
+	return s + r.Report.String() + "\n"
+}

@@ -39,11 +39,13 @@ func (p *point) step(quote string) string {
 // right value that passed the gates.
 func (b *Bench) questions(d *prepared, o *eval.Outcome) []question {
 	var all []question
+	at := map[string]int{} // in all, by step
 	b.assessWith(d, o, trustedJudge, func(p *point, c claim) opinion {
 		step := p.step(c.quote)
-		i := slices.IndexFunc(all, func(q question) bool { return q.step == step })
-		if i < 0 {
+		i, ok := at[step]
+		if !ok {
 			i = len(all)
+			at[step] = i
 			all = append(all, question{step: step, field: p.field, quote: c.quote})
 		}
 		all[i].claims = append(all[i].claims, c.value)
@@ -91,16 +93,21 @@ func (b *Bench) judge(verdicts []eval.Verdict) judge {
 	if b.judgeModel == nil {
 		return deterministic
 	}
-	return func(p *point, c claim) opinion {
-		step := p.step(c.quote)
-		at := slices.IndexFunc(verdicts, func(v eval.Verdict) bool { return v.Step == step })
-		switch {
-		case at < 0:
-			return opinion{failed: "not judged"}
-		case verdicts[at].Err != "":
-			return opinion{failed: "no verdict: " + verdicts[at].Err}
+	of := make(map[string]*eval.Verdict, len(verdicts)) // the first of each step
+	for i := range verdicts {
+		if v := &verdicts[i]; of[v.Step] == nil {
+			of[v.Step] = v
 		}
-		return opinion{score: indicator(agrees(p.field.Type, string(verdicts[at].Data), c.value))}
+	}
+	return func(p *point, c claim) opinion {
+		v := of[p.step(c.quote)]
+		switch {
+		case v == nil:
+			return opinion{failed: "not judged"}
+		case v.Err != "":
+			return opinion{failed: "no verdict: " + v.Err}
+		}
+		return opinion{score: indicator(agrees(p.field.Type, string(v.Data), c.value))}
 	}
 }
 

@@ -83,12 +83,15 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	}
 	s, err := b.schemas.get(d.Schema)
 	if err != nil {
-		if err != errReported {
+		var broken *schemaFileError
+		if errors.As(err, &broken) {
+			kit.AddAll(errs, broken.err)
+		} else if err != errReported {
 			fault("document %q: %w", d.ID, err)
 		}
 		return
 	}
-	if err := d.check(s); err != nil {
+	if err := d.check(s, func(text string) { b.warn(at, text) }); err != nil {
 		for _, e := range kit.Unjoin(err) {
 			fault("%w", e)
 		}
@@ -110,6 +113,26 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
 		Cluster: d.Cluster, Input: d.inputHash(), Gold: d.goldHash()})
 }
+
+// mostWarnings is the number of warnings about data that are kept.
+const mostWarnings = 200
+
+func (b *Bench) warn(at place, text string) {
+	if b.doubtful++; b.doubtful <= mostWarnings {
+		b.warnings = append(b.warnings, b.corpus.locate(at, errors.New(text)).Error())
+	}
+}
+
+// Warnings are about gold that looks wrong but is legal.
+func (b *Bench) Warnings() []string {
+	if more := b.doubtful - len(b.warnings); more > 0 {
+		return append(slices.Clip(b.warnings), fmt.Sprintf("and %d more values of gold like these", more))
+	}
+	return b.warnings
+}
+
+// Facts returns nil: strata count the documents.
+func (b *Bench) Facts() []eval.Fact { return nil }
 
 func strataOf(docType, difficulty, part string) []eval.Level {
 	list := []eval.Level{{Name: "doc_type", Value: docType}}

@@ -2,6 +2,7 @@ package extraction
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -143,9 +144,8 @@ func TestOpenErrors(t *testing.T) {
 `,
 				`docs.jsonl:4: document "d3": schema "invioce": `,
 				`did you mean "invoice"?`,
-				`docs.jsonl:5: document "d4":`,
-				`bad.json: name is "bda"`,
-				`fields[0].name is "a b"`,
+				`schemas/bad.json: name is "bda"`,
+				`schemas/bad.json: fields[0].name is "a b"`,
 				`fields[0].type is "text": want one of string, number, money, date, enum, id`,
 				`fields[2].name: duplicate field "x"`,
 				`docs.jsonl:7: document_id is missing`,
@@ -154,6 +154,10 @@ func TestOpenErrors(t *testing.T) {
 				`docs.jsonl:7: document "": field "due": schema invoice has no such field`,
 				`docs.jsonl:8`,
 			}},
+		{"a record of a folder", map[string]string{
+			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: directory, path: docs}\nkernels: [{name: h, builtin: heuristic}]\n",
+			"docs/a.txt": "x", "docs/a.json": "{\"schema\": \"invoice\",\n \"truth\": []}\n"},
+			[]string{`docs/a.json:2:2: unknown key "truth"`}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -172,6 +176,20 @@ func TestOpenErrors(t *testing.T) {
 				t.Logf("found:\n%v", err)
 			}
 		})
+	}
+}
+
+// A mistake in a schema is reported once, under the name of the schema's file.
+func TestSchemaErrorsNameTheirFile(t *testing.T) {
+	const document = `{"document_id":"d%d","text":"x","schema":"own","ground_truth":[]}` + "\n"
+	dir := t.TempDir()
+	write(t, dir, map[string]string{
+		"study.yaml":       "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n",
+		"schemas/own.json": "{\n  \"name\": \"own\",\n  \"fields\": [\n    {\"name\": \"é\", \"typ\": \"date\"}\n  ]\n}\n",
+		"docs.jsonl":       fmt.Sprintf(document, 1) + fmt.Sprintf(document, 2)})
+	_, err := open(t, dir)
+	if want := filepath.Join(dir, "schemas", "own.json") + `:4:19: unknown key "typ" in fields[0]: did you mean "type"?`; err == nil || err.Error() != want {
+		t.Errorf("got %v\nwant %s", err, want)
 	}
 }
 
@@ -329,6 +347,35 @@ func TestToolRequest(t *testing.T) {
 	r := ask.asked[0]
 	if r.Schema != nil || r.Force != toolName || len(r.Tools) != 1 || r.Tools[0].Name != toolName || !json.Valid(r.Tools[0].Parameters) {
 		t.Errorf("asked %+v", r)
+	}
+}
+
+// Text beside the call of the forced tool is comment, whatever it holds.
+func TestToolAnswers(t *testing.T) {
+	files := studyOf("  - {name: k, path: kernel.txt, models: [a]}\n")
+	files["study.yaml"] = strings.Replace(files["study.yaml"], "name: x}", "name: x, structured: tool}", 1)
+	b := mustOpen(t, files)
+	call := func(name, arguments string) eval.ToolCall {
+		return eval.ToolCall{Name: name, Arguments: json.RawMessage(arguments)}
+	}
+	for _, test := range []struct {
+		name  string
+		text  string
+		calls []eval.ToolCall
+	}{
+		{"prose", "I read the document first.", []eval.ToolCall{call(toolName, extractions())}},
+		{"another object", `{"extractions":[{"field":"x"}]}`, []eval.ToolCall{call(toolName, extractions())}},
+		{"another tool first", "I search first.", []eval.ToolCall{call("search", `{"q":"total"}`), call(toolName, extractions())}},
+		{"the answer in the text", extractions(), []eval.ToolCall{call("search", `{"q":"total"}`)}},
+		{"a misspelt name", "", []eval.ToolCall{call("report", extractions())}},
+	} {
+		ask := &fake{answer: func(string, eval.Request) (eval.Response, error) {
+			return eval.Response{Text: test.text, Stop: eval.StopTool, ToolCalls: test.calls}, nil
+		}}
+		o, err := b.Perform(t.Context(), trial("doc-1", "k"), ask)
+		if err != nil || o.Kind != eval.OK || string(o.Data) != extractions() {
+			t.Errorf("%s: %+v, %v", test.name, o, err)
+		}
 	}
 }
 

@@ -30,8 +30,7 @@ const (
 
 // Notes on an outcome.
 const (
-	noteRepaired  = "repaired"
-	noteTruncated = "truncated"
+	noteRepaired = "repaired"
 )
 
 // An Answer is a parsed answer.

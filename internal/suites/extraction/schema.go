@@ -59,12 +59,19 @@ func (s *Schema) names() []string {
 	return names
 }
 
+// A schemaFileError holds the errors of a schema file. They begin with its name, so
+// they need no document's.
+type schemaFileError struct{ err error }
+
+func (e *schemaFileError) Error() string { return e.err.Error() }
+func (e *schemaFileError) Unwrap() error { return e.err }
+
 // parseSchema parses a schema file and returns all errors, each with the file's
 // name.
 func parseSchema(file string, data []byte) (*Schema, error) {
 	var s Schema
 	if err := dataset.DecodeStrict(data, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
+		return nil, &schemaFileError{dataset.Locate(file, data, err)}
 	}
 	var errs []error
 	fault := func(format string, args ...any) {
@@ -75,7 +82,7 @@ func parseSchema(file string, data []byte) (*Schema, error) {
 	}
 	s.check(fault)
 	if err := errors.Join(errs...); err != nil {
-		return nil, err
+		return nil, &schemaFileError{err}
 	}
 	return &s, nil
 }

@@ -49,7 +49,6 @@ func (m mix) ofCandidate() mix {
 type point struct {
 	field Field
 	gold  *Gold
-	text  string // of the document
 	index *text.Index
 }
 
@@ -92,35 +91,22 @@ func (p *point) value(e *Entry) float64 {
 // candidatesF1 is the F1 of the candidates' values against gold, as sets.
 // Values are compared as the field's type.
 func (p *point) candidatesF1(candidates []Candidate) float64 {
-	var claimed []string
+	claimed, actual := text.NewSet(p.field.Type), text.NewSet(p.field.Type)
 	void := 0 // all candidates without a valid value count as one wrong value
 	for _, c := range candidates {
 		if c.Value.Given && !c.Value.Bad {
-			claimed = append(claimed, c.Value.Text)
+			claimed.Add(c.Value.Text)
 		} else {
 			void = 1
 		}
 	}
-	actual := p.set(stringsOf(p.gold.Candidates))
-	claimed = p.set(claimed)
 	hits := 0
-	for _, t := range actual {
-		if slices.ContainsFunc(claimed, func(c string) bool { return text.Equal(p.field.Type, c, t) }) {
+	for _, v := range p.gold.Candidates {
+		if actual.Add(string(v)) && claimed.Has(string(v)) {
 			hits++
 		}
 	}
-	return 2 * float64(hits) / float64(len(actual)+len(claimed)+void)
-}
-
-// set removes duplicate values.
-func (p *point) set(values []string) []string {
-	var out []string
-	for _, v := range values {
-		if !slices.ContainsFunc(out, func(o string) bool { return text.Equal(p.field.Type, o, v) }) {
-			out = append(out, v)
-		}
-	}
-	return out
+	return 2 * float64(hits) / float64(actual.Len()+claimed.Len()+void)
 }
 
 // A support holds the gates of evidence that a quote passed.
@@ -247,20 +233,9 @@ func (p *point) page(e *Entry) float64 {
 	return indicator(p.standsOn(e.Quote, e.Page))
 }
 
-// standsOn reports whether the quote begins on the page. The index finds only
-// non-overlapping occurrences, so one within the page may be hidden by one that
-// crosses the page break. The page is therefore also searched on its own.
+// standsOn reports whether the quote begins on the page.
 func (p *point) standsOn(quote Scalar, page PageRef) bool {
-	if quote.blank() || !page.Given || page.Bad {
-		return false
-	}
-	if slices.ContainsFunc(p.index.Find(quote.Text), func(o text.Occurrence) bool { return o.Page == page.Number }) {
-		return true
-	}
-	minimal := text.Minimal(quote.Text)
-	return slices.ContainsFunc(p.index.Pages(), func(g text.Page) bool {
-		return g.Number == page.Number && strings.Contains(text.Minimal(p.text[g.Start:g.End]), minimal)
-	})
+	return !quote.blank() && page.Given && !page.Bad && p.index.BeginsOn(quote.Text, page.Number)
 }
 
 // status is the status score.

@@ -76,6 +76,53 @@ func prepare(t text.Type, doc string, gold Gold) *prepared {
 	return d.ready()
 }
 
+// manyCandidates is a document that lists 4,000 dates in some order, and an answer
+// with n of them as candidates.
+func manyCandidates(n int) (*prepared, *eval.Outcome) {
+	var doc strings.Builder
+	var candidates []string
+	for i := range 4000 {
+		j := i * 1777 % 4000 // the candidates stand anywhere in the document
+		day := fmt.Sprintf("%04d-%02d-%02d", 1000+j/300, 1+j/25%12, 1+j%25)
+		doc.WriteString(day + "\n")
+		if j < n {
+			candidates = append(candidates, candidate(day, day, "1"))
+		}
+	}
+	d := prepare(text.Date, doc.String(), ambiguousGold("1000-01-01", "1000-01-02"))
+	return d, &eval.Outcome{Kind: eval.OK, Data: []byte(extractions(ambiguous(candidates...)))}
+}
+
+// The work for a candidate does not depend on their number: sixteen times the
+// candidates take sixteen times the allocations, of which parsing needs some.
+func TestScoringIsLinearInCandidates(t *testing.T) {
+	work := func(n int) float64 {
+		d, o := manyCandidates(n)
+		return testing.AllocsPerRun(2, func() { plainBench.score(nil, d, o, nil, eval.RoleArm) })
+	}
+	if few, many := work(100), work(1600); many > 17*few {
+		t.Errorf("%v allocations for 100 candidates, %v for 1600", few, many)
+	}
+	d, o := manyCandidates(50)
+	_, results := plainBench.assess(d, o, nil)
+	if want := 2. * 2 / 52; results[0].Value != want || results[0].Page != want {
+		t.Errorf("value %v, page %v; want %v: 2 of 50 are right, and all are on their page", results[0].Value, results[0].Page, want)
+	}
+}
+
+// BenchmarkScoreCandidates shows that the time grows with the number of candidates.
+func BenchmarkScoreCandidates(b *testing.B) {
+	for _, n := range []int{250, 1000, 4000} {
+		d, o := manyCandidates(n)
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			for b.Loop() {
+				plainBench.score(nil, d, o, nil, eval.RoleArm)
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/candidate")
+		})
+	}
+}
+
 var plainBench = &Bench{weights: DefaultWeights, mix: trustedJudge}
 
 // scoresOf scores an answer with the deterministic judge, by metric.

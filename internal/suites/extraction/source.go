@@ -96,7 +96,7 @@ func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]b
 		return buf, fmt.Errorf("reading gold: %w", err)
 	}
 	if err := dataset.DecodeStrict(record, d, options); err != nil {
-		return buf, f.Locate(i, err)
+		return buf, dataset.Locate(path+".json", record, err)
 	}
 	if d.Text != "" {
 		return buf, f.Locate(i, errors.New("text is set, but the text of this document is in the .txt file: remove text"))

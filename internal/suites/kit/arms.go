@@ -2,7 +2,6 @@ package kit
 
 import (
 	"fmt"
-	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -234,12 +233,12 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 	content := way.Value
 	if way.Key == kindOutputs {
 		a.Pipeline.Target = p.Resolve(way.Value)
-		answers, err := os.ReadFile(a.Pipeline.Target)
+		hash, err := hashFile(a.Pipeline.Target)
 		if err != nil {
 			p.Fault(p.Key(i)+"."+kindOutputs, "reading answers: %v", err)
 			return Arm{}, false
 		}
-		content = eval.HashOf(answers).String()
+		content = hash.String()
 	}
 	if err := p.program(a.Pipeline, o); err != nil {
 		p.Fault(p.Key(i), "%v", err)

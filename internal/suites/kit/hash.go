@@ -1,6 +1,10 @@
 package kit
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
+	"io"
+	"os"
 	"strconv"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -17,4 +21,18 @@ func AppendParts(b []byte, parts ...string) []byte {
 		b = append(b, p...)
 	}
 	return b
+}
+
+// hashFile is [eval.HashOf] of a file, which may be larger than the memory.
+func hashFile(path string) (eval.Hash, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return 0, err
+	}
+	return eval.Hash(binary.BigEndian.Uint64(h.Sum(nil))), nil
 }

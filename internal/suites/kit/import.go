@@ -10,6 +10,9 @@ type Import struct {
 	// Convert returns the data to write and a report of what was kept, changed
 	// and dropped, which is printed as text or JSON.
 	Convert func(file string, o ImportOptions) (data []byte, report fmt.Stringer, err error)
+	// Files are those that the data refer to, relative to the folder of the data. nil:
+	// there are none.
+	Files func(o ImportOptions) []File
 }
 
 // ImportOptions are the flags of import. A zero is the default of the format.

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -136,6 +137,23 @@ func TestStructure(t *testing.T) {
 		Structure(&r, &study.Model{Structured: how}, schema, tool)
 		if got := [2]bool{r.Schema != nil, r.Force == "t" && len(r.Tools) == 1 && string(r.Tools[0].Parameters) == "{}"}; got != want {
 			t.Errorf("%q: %+v", how, r)
+		}
+	}
+}
+
+type answers eval.Response
+
+func (a answers) Ask(context.Context, string, eval.Request) (eval.Response, error) {
+	return eval.Response(a), nil
+}
+
+// A judge's verdict is the call of the tool that its request forced, or the text.
+func TestAskJudge(t *testing.T) {
+	said := answers{Text: "I compare the two.", Stop: eval.StopTool, ToolCalls: []eval.ToolCall{{Name: "verdict", Arguments: json.RawMessage(`{"pass":true}`)}}}
+	for force, want := range map[string]string{"verdict": `{"pass":true}`, "": "I compare the two."} {
+		v, err := AskJudge(t.Context(), said, "judge", eval.Request{Force: force})
+		if err != nil || v.Err != "" || string(v.Data) != want {
+			t.Errorf("force %q: %+v, %v; want %s", force, v, err, want)
 		}
 	}
 }

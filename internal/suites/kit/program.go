@@ -1,11 +1,8 @@
 package kit
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -60,23 +57,9 @@ func (p *Planner) versionOf(given string, files []string) (string, error) {
 		if err != nil {
 			return "", fmt.Errorf("reading %s of the pipeline's program: %w", file, err)
 		}
-		parts = append(parts, filepath.ToSlash(file), sum)
+		parts = append(parts, filepath.ToSlash(file), sum.String())
 	}
 	return strings.TrimPrefix(given+" "+Hash(parts...).String(), " "), nil
-}
-
-// hashFile hashes a file of any size.
-func hashFile(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
 // namedFiles lists the files that the words of a command name. A program found on the

@@ -46,6 +46,7 @@ func ScoreTrials(dst []eval.Score, c eval.Case, score func(dst []eval.Score, t *
 func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) (eval.Verdict, error) {
 	v := eval.Verdict{Step: step, Source: eval.ByModel, By: r.Model}
 	response, err := ask.Ask(ctx, step, r)
+	answer := response.Answer(r.Force)
 	switch {
 	case err != nil && !ofOneCall(err):
 		return v, err
@@ -53,10 +54,10 @@ func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) 
 		v.Err = err.Error()
 	case response.Stop == eval.StopRefused:
 		v.Err = "the judge declined"
-	case response.Answer() == "" && response.Stop == eval.StopLength:
+	case answer == "" && response.Stop == eval.StopLength:
 		v.Err = "the judge reached its token limit without output"
 	default:
-		v.Data = []byte(response.Answer())
+		v.Data = []byte(answer)
 	}
 	return v, nil
 }

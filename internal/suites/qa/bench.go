@@ -366,9 +366,9 @@ func (b *Bench) request(a *arm, q *question) (eval.Request, error) {
 	return r, nil
 }
 
-// outcome parses a response.
+// outcome parses a response. No request of the suite forces a tool.
 func (q *question) outcome(r eval.Response) eval.Outcome {
-	reply := r.Answer()
+	reply := r.Answer("")
 	o := eval.Outcome{Kind: eval.OK, Data: []byte(reply)}
 	if r.Stop == eval.StopRefused {
 		o.Kind, o.Reason, o.Detail = eval.Refused, refusedReason, r.Refusal
@@ -377,6 +377,9 @@ func (q *question) outcome(r eval.Response) eval.Outcome {
 	_, malformed := q.read(reply)
 	if r.Stop == eval.StopLength && !marked.MatchString(reply) {
 		malformed = cutOff
+	}
+	if r.Stop == eval.StopLength {
+		o.Notes = append(o.Notes, eval.NoteTruncated)
 	}
 	if malformed != "" {
 		o.Kind, o.Reason = eval.Malformed, malformed

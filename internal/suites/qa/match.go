@@ -110,7 +110,7 @@ func (q *question) choice(answer string) (string, bool) {
 	return "", false
 }
 
-var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-+]?\d+)?`)
+var number = regexp.MustCompile(`[-−+]?(?:\d[\d.,'’\x{00a0}\x{202f}]*|\.\d+)(?:[eE][-−+]?\d+)?`)
 
 // lastNumber parses the last number in a text, by the convention of GSM8K. A dash
 // after a letter or digit, as in 12-15, is not a minus sign.

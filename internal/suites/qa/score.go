@@ -100,6 +100,9 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if q.match == matchRubric {
 		row.Gold = cmp.Or(row.Gold, q.rubric)
 	}
+	if t.Outcome.Kind != eval.OK || slices.Contains(t.Outcome.Notes, eval.NoteTruncated) {
+		x.Expected = map[string]string{matchNumeric: "a number: ", matchChoice: "the letter of an option: "}[q.match] + row.Gold
+	}
 	switch right, unscored := b.correct(q, t); {
 	case t.Outcome.Kind != eval.OK:
 		row.Note = string(t.Outcome.Kind) + ": " + t.Outcome.Reason

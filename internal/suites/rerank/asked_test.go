@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -77,6 +78,25 @@ func TestRequests(t *testing.T) {
 	for _, id := range []string{"o/inject_override", "o/defended", "bm25/defended"} {
 		if b.byArm[id] != nil {
 			t.Errorf("arm %s is redundant", id)
+		}
+	}
+}
+
+// TestToolAnswers: the answer of a step that forced the tool is its call, whatever
+// text stands beside it.
+func TestToolAnswers(t *testing.T) {
+	b, err := starter(t, asking)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const arguments = `{"ranking": [2, 1]}`
+	l := &listener{answer: eval.Response{Text: "Ranking: 1, 2", Stop: eval.StopTool,
+		ToolCalls: []eval.ToolCall{{Name: "search", Arguments: []byte(`{}`)}, {Name: "answer", Arguments: []byte(arguments)}}}}
+	schema := &eval.Schema{Name: "ranking", JSON: []byte(`{"type":"object"}`)}
+	for arm, want := range map[string]string{"anot": arguments, "weaver": "Ranking: 1, 2"} { // structured: tool and schema
+		answer, err := b.asker(b.byArm[arm], &b.requests[0], l, new(atomic.Int64))(t.Context(), "rank", method.Prompt{Schema: schema})
+		if err != nil || answer.Text != want {
+			t.Errorf("%s: answer %q, %v; want %q", arm, answer.Text, err, want)
 		}
 	}
 }

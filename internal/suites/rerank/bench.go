@@ -35,6 +35,8 @@ type Bench struct {
 	deck      *method.Deck
 	itemBytes int // of an item in a prompt, on average
 	arranger  *candidates.Arranger
+	drawn     memo[drawn, []string]
+	budgeted  memo[*catalog.Item, budgeted]
 	itemIDs   []string
 	items     []eval.Item
 	byID      map[string]int
@@ -84,13 +86,34 @@ type record struct {
 // its prompts are those of the clean arm.
 func (r *record) untouched() bool { return r.Attack != "" && r.Changed == 0 }
 
+// A drawn is a request with a number of candidates.
+type drawn struct {
+	request string
+	size    int
+}
+
 // shown lists the candidates of a request in the order shown to an arm.
 func (b *Bench) shown(r *request.Request, a *arm) []string {
-	var right []string
-	for _, g := range r.Answers() {
-		right = append(right, g.ID)
-	}
-	return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, right, b.itemIDs, a.size))
+	return b.drawn.of(drawn{r.ID, a.size}, func() []string {
+		var right []string
+		for _, g := range r.Answers() {
+			right = append(right, g.ID)
+		}
+		return b.arranger.Arrange(r.ID, r.Gold, candidates.Draw(b.seed, r.ID, right, b.itemIDs, a.size))
+	})
+}
+
+// A budgeted is an item's reviews within the budget.
+type budgeted struct {
+	reviews  []catalog.Review
+	coverage candidates.Coverage
+}
+
+func (b *Bench) within(item *catalog.Item) budgeted {
+	return b.budgeted.of(item, func() (w budgeted) {
+		w.reviews, w.coverage = candidates.Budget(b.study.Budget).Apply(item.Reviews)
+		return w
+	})
 }
 
 // shows reports whether the item satisfies a request according to these reviews.
@@ -108,8 +131,9 @@ func (b *Bench) scene(r *request.Request, a *arm) (method.Task, record) {
 	rec := record{Candidates: shown}
 	for i, id := range shown {
 		items[i] = b.catalog.Item(id)
-		var c candidates.Coverage
-		reviews[i], c = candidates.Budget(b.study.Budget).Apply(items[i].Reviews)
+		within := b.within(items[i])
+		reviews[i] = within.reviews
+		c := within.coverage
 		rec.Coverage = rec.Coverage.Add(c)
 		if c.Lost() > 0 {
 			if rec.Lost == nil {
@@ -211,6 +235,9 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 		o.Kind, o.Reason, o.Detail = eval.Malformed, result.Invalid, result.Detail
 	}
 	o.Notes = slices.Clone(result.Notes)
+	if result.Invalid == method.InvalidCutOff {
+		o.Notes = append(o.Notes, eval.NoteTruncated)
+	}
 	if failed.Load() > 0 {
 		o.Notes = append(o.Notes, "a step got no answer and counts as unknown")
 	}
@@ -276,7 +303,7 @@ func (b *Bench) asker(a *arm, r *request.Request, ask eval.Asker, failed *atomic
 		if err != nil {
 			return method.Answer{}, err
 		}
-		return method.Answer{Text: response.Answer(), Stop: response.Stop}, nil
+		return method.Answer{Text: response.Answer(q.Force), Stop: response.Stop}, nil
 	}
 }
 
@@ -349,14 +376,14 @@ func (b *Bench) askPipeline(ctx context.Context, a *arm, r *request.Request, t m
 	if err != nil {
 		return method.Result{}, err
 	}
-	said := response.Answer()
+	said := response.Answer(q.Force)
 	if response.Stop == eval.StopRefused {
 		said = response.Refusal
 	}
 	if f := method.FaultOf(response.Stop, said); f != nil {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}
-	ranking, err := method.ReadRanking(response.Answer(), len(t.Candidates))
+	ranking, err := method.ReadRanking(response.Answer(q.Force), len(t.Candidates))
 	if f, ok := err.(*method.Fault); ok {
 		return method.Result{Invalid: f.Reason, Detail: f.Detail}, nil
 	}

@@ -45,6 +45,12 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 	if len(rec.Refused) > 0 {
 		fact("attack refused at positions", joined(rec.Refused))
 	}
+	if o.Kind != eval.OK {
+		x.Expected = fmt.Sprintf("a ranking of the %d candidates, best first", len(rec.Candidates))
+		if len(right) > 0 && !slices.Contains(right, 0) {
+			x.Expected += "; gold position: " + joined(right)
+		}
+	}
 	if o.Reason != "" {
 		fact("answer", string(o.Kind)+" ("+o.Reason+")")
 	}

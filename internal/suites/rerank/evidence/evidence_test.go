@@ -3,6 +3,8 @@ package evidence
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -598,4 +600,20 @@ func TestExplain(t *testing.T) {
 	if rows[0].Truth != True || rows[1].Truth != Unknown || fmt.Sprint(rows[0].Conditions) != "[true unknown false true true true true]" {
 		t.Errorf("%+v", rows)
 	}
+}
+
+// Searching with folded literal texts first finds what the expression alone finds.
+func TestSearchIsTheExpression(t *testing.T) {
+	patterns := []string{"cozy", "wi-?fi", "(?:free|no) wifi", "ſtraße", "K", "a+b", "^x", "x$", `\bcafé\b`, "[a-c]", "", "x*", "(?-i:Cozy)", "İ", "ΣΣ", "�"}
+	texts := []string{"", "COZY", "a Cozy place", "Wi-Fi", "free WIFI", "STRASSE", "\u212a", "k", "AAB", "Xx", "CAFÉ", "ſ", "ß", "i̇", "σς", "\xff", "no\x00wifi"}
+	rapid.Check(t, func(t *rapid.T) {
+		re := regexp.MustCompile("(?i)" + rapid.SampledFrom(patterns).Draw(t, "pattern"))
+		s := NewSearch(re)
+		for range 3 { // a search is used many times
+			text := rapid.SampledFrom(texts).Draw(t, "text") + rapid.SampledFrom(texts).Draw(t, "more")
+			if got, want := s.Find(text), re.FindStringIndex(text); !slices.Equal(got, want) {
+				t.Fatalf("%v in %q: %v, want %v", re, text, got, want)
+			}
+		}
+	})
 }

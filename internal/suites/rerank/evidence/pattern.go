@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"regexp/syntax"
@@ -28,6 +29,10 @@ func newPattern(s string) *pattern {
 	if err != nil {
 		panic("evidence: " + err.Error())
 	}
+	return patternOf(re)
+}
+
+func patternOf(re *regexp.Regexp) *pattern {
 	tree, err := syntax.Parse(re.String(), syntax.Perl)
 	if err != nil {
 		panic("evidence: " + err.Error()) // it compiled
@@ -35,28 +40,71 @@ func newPattern(s string) *pattern {
 	return &pattern{re, literals(tree)}
 }
 
+// A Search finds the matches of one case-insensitive expression in many texts. It is
+// not safe for concurrent use.
+type Search struct {
+	pattern *pattern
+	folded  []byte
+}
+
+// NewSearch returns a search for an expression.
+func NewSearch(re *regexp.Regexp) *Search { return &Search{pattern: patternOf(re)} }
+
+// Find is [regexp.Regexp.FindStringIndex].
+func (s *Search) Find(text string) []int {
+	if s.pattern.holds != nil {
+		s.folded = appendFolded(s.folded[:0], text)
+		if !slices.ContainsFunc(s.pattern.holds, func(l string) bool { return bytes.Contains(s.folded, []byte(l)) }) {
+			return nil
+		}
+	}
+	return s.pattern.FindStringIndex(text)
+}
+
 // A subject is the item under test, with its reviews folded on first use.
 type subject struct {
 	*catalog.Item
-	folded []string
+	all    string   // folded, all reviews together
+	folded []string // each review, a part of all
+	last   *pattern // that says was called with
+	absent bool     // no review contains a text that last needs
 }
 
 // says reports whether a review matches a pattern.
 func (s *subject) says(p *pattern, review int) bool {
-	if p.holds != nil && !slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(s.fold(review), l) }) {
-		return false
+	if p.holds != nil {
+		s.fold()
+		if s.last != p { // most patterns match no review of an item
+			s.last, s.absent = p, !p.mayMatch(s.all)
+		}
+		if s.absent || !p.mayMatch(s.folded[review]) {
+			return false
+		}
 	}
 	return p.MatchString(s.Reviews[review].Text)
 }
 
-func (s *subject) fold(review int) string {
-	if s.folded == nil {
-		s.folded = make([]string, len(s.Reviews))
-		for i := range s.Reviews {
-			s.folded[i] = fold(s.Reviews[i].Text)
-		}
+// mayMatch reports whether a folded text contains one of the texts of every match.
+func (p *pattern) mayMatch(folded string) bool {
+	return slices.ContainsFunc(p.holds, func(l string) bool { return strings.Contains(folded, l) })
+}
+
+func (s *subject) fold() {
+	if s.folded != nil {
+		return
 	}
-	return s.folded[review]
+	var all []byte
+	ends := make([]int, len(s.Reviews))
+	for i := range s.Reviews {
+		all = appendFolded(all, s.Reviews[i].Text)
+		ends[i] = len(all)
+	}
+	s.all, s.folded = string(all), make([]string, len(s.Reviews))
+	begin := 0
+	for i, end := range ends {
+		s.folded[i] = s.all[begin:end]
+		begin = end
+	}
 }
 
 // literals returns folded texts of which every match of an expression contains
@@ -123,15 +171,21 @@ func (p *pattern) quote(r *catalog.Review) string {
 
 // fold applies Unicode's simple case folding as regular expressions do. A rune
 // becomes the ASCII lower-case letter of its case orbit, else the smallest rune.
-func fold(s string) string {
-	plain := true
-	for i := 0; i < len(s) && plain; i++ {
-		plain = s[i] < utf8.RuneSelf
+func fold(s string) string { return string(appendFolded(nil, s)) }
+
+// appendFolded appends a folded text.
+func appendFolded(b []byte, s string) []byte {
+	begin := len(b)
+	b = append(b, s...)
+	for i, c := range b[begin:] {
+		switch {
+		case c >= utf8.RuneSelf:
+			return append(b[:begin], strings.Map(foldRune, s)...)
+		case 'A' <= c && c <= 'Z':
+			b[begin+i] = c + 'a' - 'A'
+		}
 	}
-	if plain {
-		return strings.ToLower(s)
-	}
-	return strings.Map(foldRune, s)
+	return b
 }
 
 func foldRune(r rune) rune {

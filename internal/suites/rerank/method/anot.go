@@ -73,8 +73,8 @@ func (n *network) balance(candidate int) (sum int) {
 const anotDecide = 10
 
 // conclude orders the candidates by the truths found and asks the model about
-// the candidates tied for first place. If that answer does not parse, there is
-// no prediction. All other ties are broken at random, independently of the
+// the candidates tied for first place. If neither answer parses, there is no
+// prediction. All other ties are broken at random, independently of the
 // order in which the candidates are shown.
 func (n *network) conclude(ctx context.Context) ([]int, error) {
 	n.record("conclude", "truth", n.table())
@@ -91,12 +91,9 @@ func (n *network) conclude(ctx context.Context) ([]int, error) {
 		return order, nil
 	}
 	shown := slices.Sorted(slices.Values(order[:min(tied, anotDecide)])) // in the order of all prompts
-	p := Prompt{System: rankSystem, Messages: ask1(n.request(), n.show(shown), n.found(shown), anotDecideTask, finalLineOf(len(shown), len(shown)))}
-	a, err := n.query(ctx, "decide", n.rankingRight(p, shown, len(shown), false))
-	if err != nil {
-		return nil, err
-	}
-	places, err := n.readRanking("decide", a, len(shown))
+	final := finalLineOf(len(shown), len(shown))
+	p := Prompt{System: rankSystem, Messages: askWith(n.request(), n.show(shown), n.found(shown), anotDecideTask, final)}
+	places, err := n.ranking(ctx, "decide", n.rankingRight(p, shown, len(shown), false), len(shown), final)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,9 @@ package method
 import (
 	"errors"
 	"fmt"
+	"math"
+	"strconv"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
@@ -11,6 +14,7 @@ import (
 // anotTests maps the tests of ATTR conditions to tests of evidence.
 var anotTests = map[string]string{
 	"is": request.IsTrue, "is_not": request.NotTrue, "has": request.Contains, "has_not": request.NotContains, "set": "",
+	"gte": request.AtLeast, "lte": request.AtMost, "between": request.Between,
 }
 
 // conditionOf converts a condition of a structure to a condition of a plan.
@@ -18,12 +22,16 @@ var anotTests = map[string]string{
 func conditionOf(id string, n *request.Node) condition {
 	e := n.Evidence
 	c := condition{ID: id, Kind: kindReview, Text: n.Aspect, Names: []string{}}
-	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero() && e.Value.Kind() != catalog.List && e.Value.Kind() != catalog.Map
+	plain := e.Missing == 0 && e.False.IsZero() && e.Neutral.IsZero()
+	value, sayable := e.Value.String(), e.Value.Kind() != catalog.List && e.Value.Kind() != catalog.Map
+	if ends := e.Value.List(); e.Test == request.Between && len(ends) == 2 {
+		value, sayable = ends[0].String()+", "+ends[1].String(), true
+	}
 	switch e.Kind {
 	case request.ItemMeta:
 		for test, meant := range anotTests { // a bijection
-			if meant == e.Test && plain {
-				c.Kind, c.Path, c.Test, c.Value = kindAttr, e.Path, test, e.Value.String()
+			if meant == e.Test && plain && sayable {
+				c.Kind, c.Path, c.Test, c.Value = kindAttr, e.Path, test, value
 			}
 		}
 	case request.ItemMetaHours:
@@ -36,6 +44,25 @@ func conditionOf(id string, n *request.Node) condition {
 	return c
 }
 
+// bounds parses the value of a comparison: a number, or two separated by a comma.
+func bounds(test, value string) (catalog.Value, error) {
+	var list []catalog.Value
+	for part := range strings.SplitSeq(value, ",") {
+		n, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil || math.IsNaN(n) || math.IsInf(n, 0) {
+			return catalog.Value{}, fmt.Errorf("%q is not a number: write digits alone, without a unit", ellipsis(part, 40))
+		}
+		list = append(list, catalog.NumberValue(n))
+	}
+	switch {
+	case test != request.Between && len(list) == 1:
+		return list[0], nil
+	case test == request.Between && len(list) == 2 && list[0].Number() <= list[1].Number():
+		return catalog.ListValue(list...), nil
+	}
+	return catalog.Value{}, fmt.Errorf("the value is %q, want one number, and for between the lower and the upper one, as in 500, 800", ellipsis(value, 40))
+}
+
 // evidence converts a condition on attributes or hours to evidence. It returns
 // an error if the condition cannot be evaluated.
 func (c *condition) evidence() (*request.Evidence, error) {
@@ -46,8 +73,14 @@ func (c *condition) evidence() (*request.Evidence, error) {
 			return nil, fmt.Errorf("ATTR needs a path and a test, got %q and %q", ellipsis(c.Path, 40), ellipsis(c.Test, 40))
 		}
 		e := &request.Evidence{Kind: request.ItemMeta, Path: c.Path, Test: test, Value: catalog.TextValue(c.Value)}
-		if c.Test == "set" {
+		var err error
+		switch test {
+		case "":
 			e.Value = catalog.Value{}
+		case request.AtLeast, request.AtMost, request.Between:
+			if e.Value, err = bounds(test, c.Value); err != nil {
+				return nil, fmt.Errorf("ATTR %s: %w", c.Test, err)
+			}
 		}
 		return e, nil
 	case kindHours:

@@ -155,12 +155,11 @@ func (n *network) byPeople(j *job) {
 func (n *network) stepPrompt(j *job) Prompt {
 	at := n.condition(j.step.Condition)
 	c := &n.conditions[at]
-	shown := n.reviewsBy(j.asked, n.writers(c))
 	question := "Question, for each candidate: " + j.step.Question
 	if j.step.Question != c.Text {
 		question += "\nIt helps to decide this condition: " + c.Text
 	}
-	p := Prompt{System: anotSystem, Schema: truthsSchema, Optional: true, Messages: ask1(question, shown, truthsTask)}
+	p := Prompt{System: anotSystem, Schema: truthsSchema, Optional: true, Messages: askWith(question, n.reviewsBy(j.asked, n.writers(c), ""), truthsTask)}
 	return truthsRight(p, n.session, j.asked, func(i int) evidence.Truth {
 		if leaves := n.sheet.leaves(); at < len(leaves) {
 			return n.sheet.leaf(leaves[at], i)

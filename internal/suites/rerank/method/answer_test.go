@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
 	"pgregory.net/rapid"
 )
@@ -129,10 +130,11 @@ func TestMethodsReadEndingsAlike(t *testing.T) {
 	const tie = `{"conditions": [{"id":"F","kind":"ATTR","path":"city","test":"is","value":"mannheim","text":"in Mannheim"}], "logic": "F"}`
 	for name, step := range map[string]string{"cot": "answer", "ps": "solve", "listwise": "pass1/window1", "anot": "decide", "plan_act": "act/01"} {
 		for _, c := range endings {
-			s := steps(map[string]string{step: c.answer})
+			said := map[string]string{step: c.answer, step + "/retry1": c.answer}
 			if name == "anot" {
-				s = steps(map[string]string{"plan": tie, step: c.answer})
+				said["plan"] = tie
 			}
+			s := steps(said)
 			r := perform(t, find(t, name), scene(8), s)
 			want, notes := c.want, c.notes
 			switch {
@@ -151,6 +153,49 @@ func TestMethodsReadEndingsAlike(t *testing.T) {
 			}
 			if r.Invalid != c.reason || !slices.Equal(r.Ranking, want) || letters(r.Notes) != notes {
 				t.Errorf("%s reads %q as %v %q %s; want %v %q %s", name, c.answer, r.Ranking, letters(r.Notes), r.Invalid, want, notes, c.reason)
+			}
+		}
+	}
+}
+
+// A ranking that cannot be read is asked for once more, with the reason. One that was
+// refused or cut off is not, nor one that is read with a note.
+func TestUnreadableRankingsAreAskedForAgain(t *testing.T) {
+	const tie = `{"conditions": [{"id":"F","kind":"ATTR","path":"city","test":"is","value":"mannheim","text":"in Mannheim"}], "logic": "F"}`
+	for name, step := range map[string]string{"cot": "answer", "ps": "solve", "listwise": "pass1/window1", "anot": "decide"} {
+		again := step + "/retry1"
+		ask := func(first method.Answer) (method.Result, *script) {
+			s := steps(map[string]string{"plan": tie})
+			if name != "anot" {
+				s = steps(nil)
+			}
+			others := s.answer
+			s.answer = func(at string, p method.Prompt) (method.Answer, error) {
+				if at == step {
+					return first, nil
+				}
+				return others(at, p)
+			}
+			return perform(t, find(t, name), scene(8), s), s
+		}
+		r, s := ask(method.Answer{Text: "Ranking: Place G", Stop: eval.StopEnd})
+		if r.Invalid != "" || r.Ranking[0] != gold || !slices.Contains(r.Notes, method.NoteAgain) {
+			t.Errorf("%s: ranking %v, %q %s, notes %v", name, r.Ranking, r.Invalid, r.Detail, r.Notes)
+		}
+		if p := s.prompts[again]; !strings.Contains(p, "assistant:\nRanking: Place G") || !strings.Contains(p, "is not a place") {
+			t.Errorf("%s: the model is not told what is wrong: %s", name, p)
+		}
+		if !slices.ContainsFunc(r.Trace, func(e method.Event) bool { return e.Step == step && e.Kind == "fault" }) {
+			t.Errorf("%s: the trace does not have the fault: %v", name, r.Trace)
+		}
+		for why, first := range map[string]method.Answer{
+			"refused":  {Text: "No.", Stop: eval.StopRefused},
+			"cut off":  {Text: "First", Stop: eval.StopLength},
+			"readable": {Text: "ranking: #7; #7, #1", Stop: eval.StopEnd},
+		} {
+			r, s := ask(first)
+			if _, asked := s.prompts[again]; asked || slices.Contains(r.Notes, method.NoteAgain) {
+				t.Errorf("%s: a %s answer is asked for again", name, why)
 			}
 		}
 	}

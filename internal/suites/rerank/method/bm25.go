@@ -3,6 +3,7 @@ package method
 import (
 	"cmp"
 	"context"
+	"iter"
 	"math"
 	"strings"
 	"unicode"
@@ -30,45 +31,75 @@ func BM25() Method {
 	return Method{
 		Name: "bm25",
 		Rank: ranks(func(_ context.Context, s *session) ([]int, error) {
-			documents := make([][]string, len(s.Candidates))
+			query := words(s.Text)
+			documents := make([]bag, len(s.Candidates))
 			for i := range documents {
-				documents[i] = words(s.cards.plain(i + 1))
+				documents[i] = bagOf(query, s.cards.plain(i+1))
 			}
-			scores := bm25(words(s.Text), documents)
+			scores := bm25(query, documents)
 			return s.sorted(func(a, b int) int { return cmp.Compare(scores[b-1], scores[a-1]) }), nil
 		}),
 	}
 }
 
-// bm25 scores documents for a query; a repeated query word counts repeatedly.
-func bm25(query []string, documents [][]string) []float64 {
-	count := make([]map[string]float64, len(documents))
-	in := map[string]float64{} // document frequency of a word
-	asked := map[string]bool{}
+// A bag is a document as BM25 sees it.
+type bag struct {
+	count  map[string]float64 // of the words of the query
+	length int                // in words
+}
+
+// bagOf counts the words of a query in the parts of a document.
+func bagOf(query []string, parts []string) bag {
+	b := bag{count: make(map[string]float64, len(query))}
 	for _, w := range query {
-		asked[w] = true
+		b.count[w] = 0
 	}
-	length := 0.0
-	for i, d := range documents {
-		count[i] = map[string]float64{}
-		for _, w := range d {
-			if !asked[w] {
-				continue
+	lower := make([]byte, 0, 64)
+	for _, part := range parts {
+		if !isASCII(part) {
+			for _, w := range anyWords(part) {
+				b.add([]byte(w))
 			}
-			if count[i][w]++; count[i][w] == 1 {
+			continue
+		}
+		for w := range plainWords(part) {
+			lower = lower[:0]
+			for i := range len(w) {
+				lower = append(lower, lowerASCII[w[i]])
+			}
+			b.add(lower)
+		}
+	}
+	return b
+}
+
+func (b *bag) add(word []byte) {
+	b.length++
+	if n, ok := b.count[string(word)]; ok {
+		b.count[string(word)] = n + 1
+	}
+}
+
+// bm25 scores documents for a query; a repeated query word counts repeatedly.
+func bm25(query []string, documents []bag) []float64 {
+	in := map[string]float64{} // document frequency of a word
+	length := 0.0
+	for _, d := range documents {
+		for w, n := range d.count {
+			if n > 0 {
 				in[w]++
 			}
 		}
-		length += float64(len(d))
+		length += float64(d.length)
 	}
 	n := float64(len(documents))
 	mean := length / n
 	scores := make([]float64, len(documents))
 	for i, d := range documents {
 		for _, w := range query {
-			if f := count[i][w]; f > 0 {
+			if f := d.count[w]; f > 0 {
 				idf := math.Log(1 + (n-in[w]+0.5)/(in[w]+0.5))
-				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(len(d))/mean))
+				scores[i] += idf * f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(d.length)/mean))
 			}
 		}
 	}
@@ -76,32 +107,54 @@ func bm25(query []string, documents [][]string) []float64 {
 }
 
 // words splits text into words.
-func words(s string) []string {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return anyWords(s)
-		}
+func words(s string) (list []string) {
+	if !isASCII(s) {
+		return anyWords(s)
 	}
-	return plainWords(s)
-}
-
-// plainWords is anyWords for ASCII, many times faster.
-func plainWords(s string) []string {
-	lower := strings.ToLower(s)
-	list := make([]string, 0, len(s)/5)
-	begin := -1 // of a word
-	for i := 0; i <= len(s); i++ {
-		inside := i < len(s) && (lower[i] >= 'a' && lower[i] <= 'z' || lower[i] >= '0' && lower[i] <= '9')
-		hump := inside && begin >= 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z'
-		if begin >= 0 && (!inside || hump) {
-			list = append(list, lower[begin:i])
-			begin = -1
-		}
-		if inside && begin < 0 {
-			begin = i
-		}
+	for w := range plainWords(s) {
+		list = append(list, strings.ToLower(w))
 	}
 	return list
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// lowerASCII folds case. A byte outside of words is 0.
+var lowerASCII = func() (t [256]byte) {
+	for c := 'a'; c <= 'z'; c++ {
+		t[c], t[c-'a'+'A'] = byte(c), byte(c)
+	}
+	for c := '0'; c <= '9'; c++ {
+		t[c] = byte(c)
+	}
+	return t
+}()
+
+// plainWords yields the words of ASCII text, without folding case.
+func plainWords(s string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		begin := -1 // of a word
+		for i := 0; i <= len(s); i++ {
+			inside := i < len(s) && lowerASCII[s[i]] != 0
+			hump := inside && begin >= 0 && s[i] >= 'A' && s[i] <= 'Z' && s[i-1] >= 'a' && s[i-1] <= 'z'
+			if begin >= 0 && (!inside || hump) {
+				if !yield(s[begin:i]) {
+					return
+				}
+				begin = -1
+			}
+			if inside && begin < 0 {
+				begin = i
+			}
+		}
+	}
 }
 
 func anyWords(s string) []string {

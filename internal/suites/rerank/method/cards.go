@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
 )
 
 // Cards format candidates as text. The text of a candidate is always the same:
@@ -85,28 +86,38 @@ func noPage(number, of int) string {
 }
 
 // candidates shows all candidates with all their data.
-func (s *session) candidates() string { return s.show(s.everyone()) }
+func (s *session) candidates() block { return s.show(s.everyone()) }
 
 // show formats these candidates, numbered by their place in the list, and the
 // people that the request names.
-func (s *session) show(list []int) string {
-	var b strings.Builder
-	size := 0
+func (s *session) show(list []int) block {
+	people := s.people(list)
+	return block{s.size(list) + len(people), func(b *strings.Builder) {
+		b.WriteString("Candidates:")
+		for place, i := range list {
+			if place > 0 {
+				b.WriteByte('\n')
+			}
+			b.WriteByte('\n')
+			b.WriteString(s.cards.title(i, place+1))
+			b.WriteString(s.cards.of(i).facts)
+			s.cards.of(i).write(b, strconv.Itoa(place+1), nil)
+		}
+		if people != "" {
+			b.WriteString("\n\n\n")
+			b.WriteString(people)
+		}
+	}}
+}
+
+// size estimates the bytes of these candidates in a prompt.
+func (s *session) size(list []int) int {
+	size := 256
 	for _, i := range list {
 		k := s.cards.of(i)
 		size += k.size + len(k.reviews)*(len(reviewTag)+4) + len(s.Candidates[i-1].Item.Name) + 16
 	}
-	b.Grow(size)
-	b.WriteString("Candidates:\n")
-	for place, i := range list {
-		b.WriteString(s.cards.title(i, place+1))
-		s.cards.of(i).write(&b, strconv.Itoa(place+1))
-		b.WriteByte('\n')
-	}
-	if people := s.people(list); people != "" {
-		b.WriteString("\n" + people + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
+	return size
 }
 
 // people describes the people that the request names: their friends, and which
@@ -148,25 +159,40 @@ func count(n int, what string) string {
 }
 
 // reviewsBy formats the names and numbers of candidates and the reviews that
-// these people wrote; nil means everybody.
-func (s *session) reviewsBy(list []int, people map[string]bool) string {
-	var b strings.Builder
-	for _, i := range list {
-		b.WriteString(s.cards.title(i, i) + s.cards.reviewsBy(i, i, people))
-		b.WriteByte('\n')
+// these people wrote; nil means everybody. Below is appended if it is not empty.
+func (s *session) reviewsBy(list []int, people map[string]bool, below string) block {
+	size := len(below)
+	if people == nil {
+		size += s.size(list)
 	}
-	return strings.TrimRight(b.String(), "\n")
+	return block{size, func(b *strings.Builder) {
+		for at, i := range list {
+			if at > 0 {
+				b.WriteString("\n\n")
+			}
+			b.WriteString(s.cards.title(i, i))
+			var wanted func(review int) bool
+			if people != nil {
+				wanted = func(k int) bool { return people[s.Candidates[i-1].Reviews[k].UserID] }
+			}
+			s.cards.of(i).write(b, strconv.Itoa(i), wanted)
+		}
+		if below != "" {
+			b.WriteString("\n\n")
+			b.WriteString(below)
+		}
+	}}
 }
 
-// plain returns the text of a candidate's card without numbers and tags, so that
-// it is independent of the other candidates and the order.
-func (c *cards) plain(i int) string {
-	candidate := c.task.Candidates[i-1]
+// plain lists the texts of a candidate's card without numbers and tags, so that they
+// are independent of the other candidates and the order.
+func (c *cards) plain(i int) []string {
+	candidate := &c.task.Candidates[i-1]
 	parts := []string{candidate.Item.Name, c.of(i).facts}
-	for _, r := range candidate.Reviews {
-		parts = append(parts, r.Text)
+	for k := range candidate.Reviews {
+		parts = append(parts, candidate.Reviews[k].Text)
 	}
-	return strings.Join(parts, "\n")
+	return parts
 }
 
 func (c *cards) title(i, number int) string {
@@ -225,30 +251,17 @@ func texts(list []catalog.Value) []string {
 	return out
 }
 
-// reviewsBy formats the reviews of a candidate that these people wrote, under a
-// number; nil means everybody.
-func (c *cards) reviewsBy(i, number int, people map[string]bool) string {
-	return strings.Join(c.reviewList(i, number, people), "")
-}
-
-// reviewList returns one piece per review, or one that says "no reviews".
-func (c *cards) reviewList(i, number int, people map[string]bool) []string {
-	var list []string
-	before, own := reviewTag+strconv.Itoa(number), c.of(i).reviews
-	for k := range own {
-		if people == nil || people[c.task.Candidates[i-1].Reviews[k].UserID] {
-			list = append(list, before+own[k])
-		}
-	}
-	if len(list) == 0 {
-		return []string{noReviews}
-	}
-	return list
-}
-
 // reviewPage returns a page of a candidate's reviews.
 func (c *cards) reviewPage(i, number int) (string, bool) {
-	return page(c.reviewList(i, i, nil), number, "review")
+	list := []string{noReviews}
+	before, own := reviewTag+strconv.Itoa(i), c.of(i).reviews
+	if len(own) > 0 {
+		list = list[:0]
+	}
+	for k := range own {
+		list = append(list, before+own[k])
+	}
+	return page(list, number, "review")
 }
 
 // cardPage returns the card of a candidate with a page of its reviews; only the
@@ -378,6 +391,7 @@ func (c *cards) search(pattern string, number int) (string, []int) {
 		re = regexp.MustCompile("(?i)" + regexp.QuoteMeta(pattern))
 	}
 	number = max(number, 1)
+	matches := evidence.NewSearch(re)
 	var b strings.Builder
 	var shown []int
 	var more []string // counts on later pages
@@ -385,7 +399,7 @@ func (c *cards) search(pattern string, number int) (string, []int) {
 	for i, candidate := range c.task.Candidates {
 		var found []string
 		for k, r := range candidate.Reviews {
-			if at := re.FindStringIndex(r.Text); at != nil {
+			if at := matches.Find(r.Text); at != nil {
 				found = append(found, fmt.Sprintf("[%d] review %d by %s: <review>%s</review>\n", i+1, k+1, oneLine(c.task.Society.name(r.UserID)), oneLine(around(r.Text, at[0], at[1]))))
 			}
 		}

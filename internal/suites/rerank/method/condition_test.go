@@ -1,6 +1,8 @@
 package method
 
 import (
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
@@ -16,10 +18,21 @@ func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
 	values := []catalog.Value{{}, catalog.BoolValue(true), catalog.BoolValue(false), catalog.NumberValue(1), catalog.NumberValue(2.5), catalog.TextValue("free"),
 		catalog.TextValue("1"), catalog.TextValue("True"), catalog.TextValue(""), catalog.ListValue(catalog.TextValue("free"), catalog.NumberValue(1)),
 		catalog.MapValue(map[string]catalog.Value{"free": catalog.BoolValue(true), "paid": catalog.BoolValue(false)})}
-	tests := []string{request.IsTrue, request.IsFalse, request.NotTrue, request.Contains, request.NotContains, request.IsNeutral, ""}
+	tests := []string{request.IsTrue, request.IsFalse, request.NotTrue, request.Contains, request.NotContains, request.IsNeutral, request.AtLeast, request.AtMost, request.Between, ""}
 	rapid.Check(t, func(t *rapid.T) {
 		e := &request.Evidence{Kind: request.ItemMeta, Path: "attributes.A", Test: rapid.SampledFrom(tests).Draw(t, "test")}
-		if e.Test != "" {
+		number := rapid.SampledFrom([]catalog.Value{catalog.NumberValue(-1), catalog.NumberValue(1), catalog.NumberValue(2.5), catalog.NumberValue(1e21)})
+		switch e.Test {
+		case "":
+		case request.AtLeast, request.AtMost:
+			e.Value = number.Draw(t, "bound")
+		case request.Between:
+			from, to := number.Draw(t, "from"), number.Draw(t, "to")
+			if from.Number() > to.Number() {
+				from, to = to, from
+			}
+			e.Value = catalog.ListValue(from, to)
+		default:
 			e.Value = rapid.SampledFrom(values[1:]).Draw(t, "value")
 		}
 		e.Missing = rapid.SampledFrom([]int8{0, 0, -1, 1}).Draw(t, "missing")
@@ -27,7 +40,8 @@ func TestConditionsMeanWhatEvidenceMeans(t *testing.T) {
 			e = &request.Evidence{Kind: request.ItemMetaHours, Day: rapid.SampledFrom(catalog.Weekdays).Draw(t, "day"), From: "22:00", To: "1:00", Missing: e.Missing}
 		}
 		has := rapid.SampledFrom(values).Draw(t, "has")
-		if meant := catalog.Interpret(has.Text()); has.Kind() == catalog.Text && !meant.Equal(has) {
+		compared := slices.Contains([]string{request.AtLeast, request.AtMost, request.Between}, e.Test)
+		if meant := catalog.Interpret(has.Text()); has.Kind() == catalog.Text && !meant.Equal(has) && !compared {
 			return
 		}
 		item := &catalog.Item{Attributes: map[string]catalog.Value{"A": has}}
@@ -54,6 +68,9 @@ func TestConditionsThatPlansCannotSay(t *testing.T) {
 		kindAttr: {
 			{Kind: request.ItemMeta, Path: "city", Test: request.IsTrue, Value: catalog.TextValue("x")},
 			{Kind: request.ItemMeta, Path: "attributes.A"},
+			{Kind: request.ItemMeta, Path: "price", Test: request.AtLeast, Value: catalog.NumberValue(500)},
+			{Kind: request.ItemMeta, Path: "price", Test: request.AtMost, Value: catalog.NumberValue(0.5)},
+			{Kind: request.ItemMeta, Path: "price", Test: request.Between, Value: catalog.ListValue(catalog.NumberValue(500), catalog.NumberValue(800))},
 		},
 		kindHours:  {{Kind: request.ItemMetaHours, Day: "Monday", From: "9:00", To: "10:00"}},
 		kindSocial: {{Kind: request.SocialFilter, Names: []string{"Alice"}, Hops: 1}},
@@ -69,6 +86,27 @@ func TestConditionsThatPlansCannotSay(t *testing.T) {
 			if c := conditionOf("C1", &request.Node{Aspect: "x", Evidence: e}); c.Kind != want {
 				t.Errorf("%+v is written as %s, want %s", e, c.Kind, want)
 			}
+		}
+	}
+}
+
+// A comparison needs numbers: otherwise the plan is asked for again with the reason.
+func TestComparisonsNeedNumbers(t *testing.T) {
+	for _, c := range []struct{ test, value, want string }{
+		{"gte", "500", ""}, {"lte", " 1.5 ", ""}, {"between", "500, 800", ""}, {"between", "-1,-1", ""},
+		{"gte", "", "is not a number"}, {"lte", "500 €", "is not a number"}, {"gte", "NaN", "is not a number"}, {"gte", "Inf", "is not a number"},
+		{"gte", "1,000", "want one number"}, {"between", "500", "want one number"}, {"between", "800, 500", "want one number"}, {"between", "1, 2, 3", "want one number"},
+	} {
+		e, err := (&condition{Kind: kindAttr, Path: "price", Test: c.test, Value: c.value}).evidence()
+		if c.want == "" {
+			if err == nil {
+				err = request.CheckEvidence(e)
+			}
+			if err != nil {
+				t.Errorf("%s %q: %v", c.test, c.value, err)
+			}
+		} else if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, want %q", c.test, c.value, err, c.want)
 		}
 	}
 }

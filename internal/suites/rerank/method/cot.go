@@ -2,19 +2,15 @@ package method
 
 import "context"
 
-// CoT asks once: think condition by condition, then rank (Wei et al., NeurIPS
+// CoT has one prompt: think condition by condition, then rank (Wei et al., NeurIPS
 // 2022).
 func CoT() Method {
 	return Method{
 		Name: "cot",
 		Asks: true,
 		Rank: ranks(func(ctx context.Context, s *session) ([]int, error) {
-			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), cotTask, s.finalLine())}
-			a, err := s.query(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false))
-			if err != nil {
-				return nil, err
-			}
-			return s.readRanking("answer", a, len(s.Candidates))
+			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), cotTask, s.finalLine())}
+			return s.ranking(ctx, "answer", s.rankingRight(p, s.everyone(), s.K, false), len(s.Candidates), s.finalLine())
 		}),
 	}
 }

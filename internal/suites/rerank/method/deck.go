@@ -1,22 +1,48 @@
 package method
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/evidence"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 )
 
-// A Deck keeps the rendered data of items, so that a candidate is rendered once
-// for a study and not once for each prompt. All tasks of a study may share one; it
-// is safe for concurrent use. It keeps only reviews that are those of the catalog:
+// A Deck keeps what the tasks of a study have in common: the rendered data of items,
+// so that a candidate is rendered once for a study and not once for each prompt, and
+// what the arms of one request need alike. It is safe for concurrent use. It keeps only
+// cards with reviews that are those of the catalog:
 // attacked ones differ from request to request.
 type Deck struct {
-	mu    sync.Mutex
-	cards map[deckKey]*card
-	bytes int
+	mu       sync.Mutex
+	cards    map[deckKey]*card
+	bytes    int
+	truths   map[truthKey]evidence.Truth
+	overview []overview // a ring
+	oldest   int        // of overview
 }
+
+// A truthKey is a condition of a request and an item.
+type truthKey struct {
+	condition *request.Node
+	item      *catalog.Item
+}
+
+// An overview is the text of [session.schemaText] for these candidates.
+type overview struct {
+	cards []*card
+	text  string
+}
+
+// What a deck keeps of the requests in progress. The arms of one request are
+// performed one after the other.
+const (
+	keptTruths    = 1 << 14
+	keptOverviews = 32
+)
 
 type deckKey struct {
 	item    *catalog.Item
@@ -27,12 +53,50 @@ type deckKey struct {
 const deckBytes = 32 << 20
 
 // NewDeck returns an empty deck.
-func NewDeck() *Deck { return &Deck{cards: map[deckKey]*card{}} }
+func NewDeck() *Deck {
+	return &Deck{cards: map[deckKey]*card{}, truths: map[truthKey]evidence.Truth{}, overview: make([]overview, keptOverviews)}
+}
 
-// card returns the card of a candidate. A nil deck renders it anew.
+// truth returns the truth of a condition for an item, which evaluate computes.
+func (d *Deck) truth(n *request.Node, item *catalog.Item, evaluate func() evidence.Truth) evidence.Truth {
+	key := truthKey{n, item}
+	d.mu.Lock()
+	t, ok := d.truths[key]
+	d.mu.Unlock()
+	if ok {
+		return t
+	}
+	t = evaluate()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.truths) >= keptTruths {
+		clear(d.truths)
+	}
+	d.truths[key] = t
+	return t
+}
+
+// describe returns the overview of candidates, which write formats.
+func (d *Deck) describe(cards []*card, write func() string) string {
+	d.mu.Lock()
+	i := slices.IndexFunc(d.overview, func(o overview) bool { return slices.Equal(o.cards, cards) })
+	if i >= 0 {
+		defer d.mu.Unlock()
+		return d.overview[i].text
+	}
+	d.mu.Unlock()
+	text := write()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.overview[d.oldest] = overview{cards, text}
+	d.oldest = (d.oldest + 1) % len(d.overview)
+	return text
+}
+
+// card returns the card of a candidate.
 func (d *Deck) card(c *Candidate, s *Society) *card {
 	own := len(c.Reviews) == 0 || len(c.Reviews) <= len(c.Item.Reviews) && &c.Reviews[0] == &c.Item.Reviews[0]
-	if d == nil || !own {
+	if !own {
 		return newCard(c, s)
 	}
 	key := deckKey{c.Item, len(c.Reviews)}
@@ -74,16 +138,24 @@ func newCard(c *Candidate, s *Society) *card {
 
 const reviewTag = `<review candidate="`
 
-// write appends the facts and all reviews under a number.
-func (k *card) write(b *strings.Builder, number string) {
-	b.WriteString(k.facts)
-	for _, r := range k.reviews {
+// write appends the reviews that are wanted under a number, without the last line
+// break.
+func (k *card) write(b *strings.Builder, number string, wanted func(review int) bool) {
+	any := false
+	for i, r := range k.reviews {
+		if wanted != nil && !wanted(i) {
+			continue
+		}
+		if any {
+			b.WriteByte('\n')
+		}
+		any = true
 		b.WriteString(reviewTag)
 		b.WriteString(number)
-		b.WriteString(r)
+		b.WriteString(r[:len(r)-1])
 	}
-	if len(k.reviews) == 0 {
-		b.WriteString(noReviews)
+	if !any {
+		b.WriteString(noReviews[:len(noReviews)-1])
 	}
 }
 

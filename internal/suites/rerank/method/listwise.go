@@ -8,8 +8,7 @@ import (
 
 // Listwise orders windows of candidates from the end of the list to its front,
 // so that the best move up by one stride per window (Sun et al., RankGPT, EMNLP
-// 2023). If the answer for a window does not parse, there is no prediction;
-// candidates that it leaves out follow in their order.
+// 2023). If neither answer for a window parses, there is no prediction; candidates that it leaves out follow in their order.
 func Listwise(size, stride int) Method {
 	return Method{
 		Name: "listwise",
@@ -43,12 +42,9 @@ func windows(n, size, stride int) []int {
 // window orders the candidates of one window.
 func (s *session) window(ctx context.Context, step string, shown []int) ([]int, error) {
 	shown = slices.Clone(shown)
-	p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.show(shown), listwiseTask, finalLineOf(len(shown), len(shown)))}
-	a, err := s.query(ctx, step, s.rankingRight(p, shown, len(shown), false))
-	if err != nil {
-		return nil, err
-	}
-	places, err := s.readRanking(step, a, len(shown))
+	final := finalLineOf(len(shown), len(shown))
+	p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.show(shown), listwiseTask, final)}
+	places, err := s.ranking(ctx, step, s.rankingRight(p, shown, len(shown), false), len(shown), final)
 	if err != nil {
 		return nil, err
 	}

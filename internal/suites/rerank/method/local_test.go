@@ -13,7 +13,8 @@ import (
 // Three documents of 2, 4 and 3 words, mean 3. "wifi" is in two of them, so
 // idf = ln(1 + 1.5/2.5); "quiet" is in one, ln(1 + 2.5/1.5).
 func TestBM25ByHand(t *testing.T) {
-	documents := [][]string{{"free", "wifi"}, {"wifi", "wifi", "quiet", "bar"}, {"loud", "free", "bar"}}
+	query := []string{"quiet", "wifi", "unheard"}
+	documents := []bag{bagOf(query, []string{"free wifi"}), bagOf(query, []string{"Wifi, wifi:", "quiet bar"}), bagOf(query, []string{"loud", "free bar"})}
 	wifi, quiet := math.Log(1.6), math.Log(1+2.5/1.5)
 	norm := func(length float64) float64 { return 1.2 * (0.25 + 0.75*length/3) }
 	want := []float64{
@@ -21,13 +22,13 @@ func TestBM25ByHand(t *testing.T) {
 		wifi*2*2.2/(2+norm(4)) + quiet*2.2/(1+norm(4)),
 		0,
 	}
-	got := bm25([]string{"quiet", "wifi", "unheard"}, documents)
+	got := bm25(query, documents)
 	for i := range want {
 		if math.Abs(got[i]-want[i]) > 1e-12 {
 			t.Errorf("document %d scores %v, want %v", i, got[i], want[i])
 		}
 	}
-	if got := bm25([]string{"x"}, [][]string{{}, {}}); !slices.Equal(got, []float64{0, 0}) {
+	if got := bm25([]string{"x"}, make([]bag, 2)); !slices.Equal(got, []float64{0, 0}) {
 		t.Errorf("empty documents score %v", got)
 	}
 }

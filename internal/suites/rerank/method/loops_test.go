@@ -13,6 +13,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/suites/rerank/catalog"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/method"
+	"github.com/scruple-eval/scruple/internal/suites/rerank/request"
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
@@ -97,7 +98,7 @@ func TestListwiseKeepsWhatAnAnswerLeavesOut(t *testing.T) {
 }
 
 func TestListwiseWithoutAWindowIsNoPrediction(t *testing.T) {
-	r := perform(t, find(t, "listwise"), scene(25), steps(map[string]string{"pass1/window1": "I like them all."}))
+	r := perform(t, find(t, "listwise"), scene(25), steps(map[string]string{"pass1/window1": "I like them all.", "pass1/window1/retry1": "All."}))
 	if r.Invalid != method.InvalidNoRanking {
 		t.Errorf("ranking %v, reason %q", r.Ranking, r.Invalid)
 	}
@@ -337,7 +338,7 @@ func TestANoTDecidesWhatIsEqual(t *testing.T) {
 	if r.Invalid != "" || !slices.Equal(r.Ranking[:2], []int{7, 1}) || len(r.Ranking) != 10 {
 		t.Errorf("ranking %v, %s", r.Ranking, r.Detail)
 	}
-	r = perform(t, find(t, "anot"), scene(12), steps(map[string]string{"plan": plan, "decide": "All are good."}))
+	r = perform(t, find(t, "anot"), scene(12), steps(map[string]string{"plan": plan, "decide": "All are good.", "decide/retry1": "All."}))
 	if r.Invalid != method.InvalidNoRanking {
 		t.Errorf("undecided, the ranking is %v", r.Ranking)
 	}
@@ -558,5 +559,31 @@ func TestWeaverStopsWithTheClock(t *testing.T) {
 	r = perform(t, find(t, "weaver"), scene(25), whole)
 	if r.Invalid != "" || r.Ranking[0] != gold || whole.prompts["plan"] != stopped.prompts["plan"] {
 		t.Errorf("not stopped: %v, %q", r.Ranking, r.Invalid)
+	}
+}
+
+// A simulated model that answers correctly ranks several right candidates by grade,
+// with every method.
+func TestRightAnswersRankByGrade(t *testing.T) {
+	task := scene(12)
+	task.K, task.Several = 12, true
+	task.Text, task.Structure = "Somewhere with free WiFi and coffee.", and(
+		leaf("free WiFi", &request.Evidence{Kind: request.ItemMeta, Path: "attributes.WiFi", Test: "true", Value: catalog.TextValue("free")}),
+		leaf("guests mention coffee", &request.Evidence{Kind: request.ReviewText, Pattern: "coffee"}))
+	want := []int{9, 7, 12, 3, 6}
+	for i, grade := range map[int]int{9: 3, 7: 2, 12: 2, 3: 1, 6: 1} {
+		task.Candidates[i-1].Grade = grade
+	}
+	for _, m := range method.All() {
+		if !m.Asks {
+			continue
+		}
+		r := perform(t, m, task, &script{answer: right})
+		if r.Invalid != "" || !slices.Equal(r.Ranking[:len(want)], want) {
+			t.Errorf("%s ranks %v, want %v first; %s", m.Name, r.Ranking, want, r.Detail)
+		}
+	}
+	if r := perform(t, find(t, "weaver"), task, &script{answer: wrong}); len(r.Ranking) == 0 || slices.Contains(want, r.Ranking[0]) {
+		t.Errorf("weaver: after wrong answers only, the ranking is %v", r.Ranking)
 	}
 }

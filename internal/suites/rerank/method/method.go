@@ -47,7 +47,7 @@ type Task struct {
 	Defence    string              // preamble of every system prompt, "" for none
 	Structure  *request.Node       // only for the oracle and the simulated provider
 	Graph      *catalog.Graph      // goes with Structure
-	Deck       *Deck               // rendered items, shared by tasks; may be nil
+	Deck       *Deck               // shared by tasks; may be nil
 	Evaluator  *evidence.Evaluator // for Graph, shared by tasks; may be nil
 	Several    bool                // more than one candidate may satisfy a request of the study
 	Promoted   int                 // index of the candidate that injections promote, 0 for none
@@ -164,6 +164,9 @@ type session struct {
 func ranks(rank func(ctx context.Context, s *session) ([]int, error)) func(context.Context, Task, Asker) (Result, error) {
 	return func(ctx context.Context, t Task, ask Asker) (Result, error) {
 		t.K = min(max(t.K, 1), len(t.Candidates))
+		if t.Deck == nil {
+			t.Deck = NewDeck()
+		}
 		s := &session{Task: t, ask: ask}
 		s.sheet, s.cards = &sheet{task: &s.Task}, &cards{task: &s.Task}
 		var ranking []int
@@ -229,6 +232,31 @@ func (s *session) note(step, kind, format string, args ...any) {
 // ask1 returns the messages of a one-turn prompt.
 func ask1(parts ...string) []eval.Message {
 	return []eval.Message{{Role: "user", Content: strings.Join(parts, "\n\n")}}
+}
+
+// askWith is ask1 with a long block after the first part: it is written where it
+// stays.
+func askWith(first string, block block, rest ...string) []eval.Message {
+	size := len(first) + block.size
+	for _, r := range rest {
+		size += 2 + len(r)
+	}
+	var b strings.Builder
+	b.Grow(size)
+	b.WriteString(first)
+	b.WriteString("\n\n")
+	block.write(&b)
+	for _, r := range rest {
+		b.WriteString("\n\n")
+		b.WriteString(r)
+	}
+	return []eval.Message{{Role: "user", Content: b.String()}}
+}
+
+// A block is a part of a prompt with its approximate size in bytes.
+type block struct {
+	size  int
+	write func(b *strings.Builder)
 }
 
 // turn appends an answer and a reply to a conversation. An empty answer becomes

@@ -15,6 +15,14 @@ const listedValues = 8
 // schemaText describes the data without naming candidates, for steps that plan
 // before they see a candidate.
 func (s *session) schemaText() string {
+	cards := make([]*card, len(s.Candidates))
+	for i := range cards {
+		cards[i] = s.cards.of(i + 1)
+	}
+	return s.Deck.describe(cards, func() string { return schemaOf(cards) })
+}
+
+func schemaOf(cards []*card) string {
 	at := map[string]map[string]bool{}
 	note := func(path, value string) {
 		if at[path] == nil {
@@ -22,8 +30,8 @@ func (s *session) schemaText() string {
 		}
 		at[path][value] = true
 	}
-	for i := range s.Candidates {
-		for _, v := range s.cards.of(i + 1).values {
+	for _, c := range cards {
+		for _, v := range c.values {
 			note(v.path, v.value)
 		}
 	}

@@ -16,12 +16,8 @@ func PlanAndSolve() Method {
 			if err := incomplete(plan); err != nil {
 				return nil, err
 			}
-			p := Prompt{System: rankSystem, Messages: ask1(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}
-			a, err := s.query(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)))
-			if err != nil {
-				return nil, err
-			}
-			return s.readRanking("solve", a, len(s.Candidates))
+			p := Prompt{System: rankSystem, Messages: askWith(s.request(), s.candidates(), "Plan:\n"+plan.Text, psSolve, s.finalLine())}
+			return s.ranking(ctx, "solve", s.rankingRight(p, s.everyone(), s.K, misled(plan)), len(s.Candidates), s.finalLine())
 		}),
 	}
 }

@@ -2,8 +2,10 @@ package method
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -291,13 +293,33 @@ func choose(list []string, n int) (Ranking, error) {
 	return r, nil
 }
 
-// readRanking is [ReadRanking] for an answer that may be refused or cut off. It
-// records the notes.
-func (s *session) readRanking(step string, a Answer, n int) ([]int, error) {
-	if err := incomplete(a); err != nil {
-		return nil, err
+// rankingAttempts are the attempts at a ranking, the first included.
+const rankingAttempts = 2
+
+// ranking asks for a ranking of n candidates, which final describes. An answer that
+// cannot be read is asked for again; one that was refused or cut off is not.
+func (s *session) ranking(ctx context.Context, step string, p Prompt, n int, final string) ([]int, error) {
+	for attempt := 1; ; attempt++ {
+		name := step
+		if attempt > 1 {
+			name = fmt.Sprintf("%s/retry%d", step, attempt-1)
+		}
+		a, err := s.query(ctx, name, p)
+		if err != nil {
+			return nil, err
+		}
+		if err := incomplete(a); err != nil {
+			return nil, err
+		}
+		places, err := s.keep(name)(ReadRanking(a.Text, n))
+		var f *Fault
+		if !errors.As(err, &f) || attempt == rankingAttempts {
+			return places, err
+		}
+		s.record(name, "fault", f.Error())
+		s.remark(name, NoteAgain)
+		p.Messages = turn(p.Messages, a, fmt.Sprintf(rankingAgain, f.Detail, final))
 	}
-	return s.keep(step)(ReadRanking(a.Text, n))
 }
 
 // keep records the notes of a ranking and returns its places.

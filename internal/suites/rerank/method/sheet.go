@@ -18,13 +18,6 @@ type sheet struct {
 	evaluator *evidence.Evaluator
 	once      sync.Once
 	truth     []evidence.Truth
-	mu        sync.Mutex
-	known     map[leafOf]evidence.Truth // of conditions, as far as evaluated
-}
-
-type leafOf struct {
-	condition *request.Node
-	candidate int
 }
 
 // truths returns the truth of the structure for every candidate.
@@ -34,9 +27,12 @@ func (h *sheet) truths() []evidence.Truth {
 			h.evaluator = evidence.New(h.task.Graph)
 		}
 		h.truth = make([]evidence.Truth, len(h.task.Candidates))
-		h.known = map[leafOf]evidence.Truth{}
 		for i := range h.task.Candidates {
-			h.truth[i] = evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth { return h.evaluate(n, i+1) })
+			item := h.task.Candidates[i].Item
+			on := h.evaluator.On(item)
+			h.truth[i] = evidence.Combine(h.task.Structure, func(n *request.Node) evidence.Truth {
+				return h.task.Deck.truth(n, item, func() evidence.Truth { return on(n.Evidence) })
+			})
 		}
 	})
 	return h.truth
@@ -53,22 +49,8 @@ func (h *sheet) leaves() []*request.Node {
 // leaf returns the truth of one condition for a candidate.
 func (h *sheet) leaf(n *request.Node, candidate int) evidence.Truth {
 	h.truths() // sets the evaluator
-	return h.evaluate(n, candidate)
-}
-
-// evaluate evaluates a condition for a candidate once.
-func (h *sheet) evaluate(n *request.Node, candidate int) evidence.Truth {
-	key := leafOf{n, candidate}
-	h.mu.Lock()
-	t, ok := h.known[key]
-	h.mu.Unlock()
-	if !ok {
-		t = h.evaluator.Leaf(n.Evidence, h.task.Candidates[candidate-1].Item)
-		h.mu.Lock()
-		h.known[key] = t
-		h.mu.Unlock()
-	}
-	return t
+	item := h.task.Candidates[candidate-1].Item
+	return h.task.Deck.truth(n, item, func() evidence.Truth { return h.evaluator.Leaf(n.Evidence, item) })
 }
 
 // best sorts candidates by truth; the sort is stable.

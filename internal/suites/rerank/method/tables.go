@@ -9,43 +9,57 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/rerank/sqltable"
 )
 
-// tables returns the candidates as a database, with rows in a fixed order.
+// tables returns the candidates as a database, with rows in a fixed order. Rows are
+// made for the tables that a query reads.
 func (c *cards) tables() []sqltable.Table {
-	items := sqltable.Table{Name: "items", Columns: []string{"item", "name"}}
-	attributes := sqltable.Table{Name: "attributes", Columns: []string{"item", "path", "value"}}
-	categories := sqltable.Table{Name: "categories", Columns: []string{"item", "category"}}
-	hours := sqltable.Table{Name: "hours", Columns: []string{"item", "day", "opens", "closes"}}
-	reviews := sqltable.Table{Name: "reviews", Columns: []string{"item", "review", "reviewer_id", "reviewer", "stars", "date", "text"}}
-	fields := sqltable.Table{Name: "review_fields", Columns: []string{"item", "review", "field", "value"}}
-	for i, candidate := range c.task.Candidates {
-		n, item := i+1, candidate.Item
-		add := func(t *sqltable.Table, cells ...any) { t.Rows = append(t.Rows, append([]any{n}, cells...)) }
-		add(&items, item.Name)
-		for _, path := range pathsOf(item) {
-			if path != "categories" {
-				cells(path, item.At(path), func(path string, value any) { add(&attributes, path, value) })
+	table := func(name, columns string, row func(n int, candidate *Candidate, add func(cells ...any))) sqltable.Table {
+		return sqltable.Table{Name: name, Columns: strings.Fields(columns), Later: func() (rows [][]any) {
+			for i := range c.task.Candidates {
+				row(i+1, &c.task.Candidates[i], func(cells ...any) { rows = append(rows, cells) })
 			}
-		}
-		for _, category := range item.Categories {
-			add(&categories, category)
-		}
-		for day, name := range catalog.Weekdays {
-			for _, interval := range item.Hours.Days[day] {
-				add(&hours, name, interval.From, interval.To)
-			}
-		}
-		for k, r := range candidate.Reviews {
-			var stars any // NULL if unknown
-			if r.Stars > 0 {
-				stars = r.Stars
-			}
-			add(&reviews, k+1, r.UserID, c.task.Society.bareName(r.UserID), stars, r.Date, r.Text)
-			for _, f := range reviewFields(&r) {
-				cells(f.name, f.value, func(name string, value any) { add(&fields, k+1, name, value) })
-			}
-		}
+			return rows
+		}}
 	}
-	return []sqltable.Table{items, attributes, categories, hours, reviews, fields, c.friends()}
+	return []sqltable.Table{
+		table("items", "item name", func(n int, c *Candidate, add func(...any)) { add(n, c.Item.Name) }),
+		table("attributes", "item path value", func(n int, c *Candidate, add func(...any)) {
+			for _, path := range pathsOf(c.Item) {
+				if path != "categories" {
+					cells(path, c.Item.At(path), func(path string, value any) { add(n, path, value) })
+				}
+			}
+		}),
+		table("categories", "item category", func(n int, c *Candidate, add func(...any)) {
+			for _, category := range c.Item.Categories {
+				add(n, category)
+			}
+		}),
+		table("hours", "item day opens closes", func(n int, c *Candidate, add func(...any)) {
+			for day, name := range catalog.Weekdays {
+				for _, interval := range c.Item.Hours.Days[day] {
+					add(n, name, interval.From, interval.To)
+				}
+			}
+		}),
+		table("reviews", "item review reviewer_id reviewer stars date text", func(n int, candidate *Candidate, add func(...any)) {
+			for k := range candidate.Reviews {
+				r := &candidate.Reviews[k]
+				var stars any // NULL if unknown
+				if r.Stars > 0 {
+					stars = r.Stars
+				}
+				add(n, k+1, r.UserID, c.task.Society.bareName(r.UserID), stars, r.Date, r.Text)
+			}
+		}),
+		table("review_fields", "item review field value", func(n int, c *Candidate, add func(...any)) {
+			for k := range c.Reviews {
+				for _, f := range reviewFields(&c.Reviews[k]) {
+					cells(f.name, f.value, func(name string, value any) { add(n, k+1, name, value) })
+				}
+			}
+		}),
+		{Name: "friends", Columns: []string{"person_id", "person", "friend_id", "friend"}, Later: c.friends},
+	}
 }
 
 // cells calls row for each value at a path.
@@ -70,27 +84,26 @@ func cells(path string, v catalog.Value, row func(path string, value any)) {
 
 // friends returns the friendships of people who wrote a review or are named in
 // the request.
-func (c *cards) friends() sqltable.Table {
-	t := sqltable.Table{Name: "friends", Columns: []string{"person_id", "person", "friend_id", "friend"}}
+func (c *cards) friends() (rows [][]any) {
 	s := c.task.Society
 	if s == nil {
-		return t
+		return nil
 	}
 	people := map[string]bool{}
 	for _, id := range s.mentioned(c.task.Text) {
 		people[id] = true
 	}
-	for _, candidate := range c.task.Candidates {
-		for _, r := range candidate.Reviews {
-			people[r.UserID] = true
+	for i := range c.task.Candidates {
+		for k := range c.task.Candidates[i].Reviews {
+			people[c.task.Candidates[i].Reviews[k].UserID] = true
 		}
 	}
 	for _, id := range slices.Sorted(maps.Keys(people)) {
 		for _, friend := range s.Friends(id) {
-			t.Rows = append(t.Rows, []any{id, s.bareName(id), friend, s.bareName(friend)})
+			rows = append(rows, []any{id, s.bareName(id), friend, s.bareName(friend)})
 		}
 	}
-	return t
+	return rows
 }
 
 // bareName returns a person's name without the id, or "".

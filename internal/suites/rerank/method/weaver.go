@@ -233,12 +233,8 @@ func (w *weaving) texts(ctx context.Context) (sqltable.Table, error) {
 }
 
 func (w *weaving) textPrompt(question int, batch []int) Prompt {
-	shown := w.reviewsBy(batch, nil)
-	if people := w.people(batch); people != "" {
-		shown += "\n\n" + people
-	}
-	p := Prompt{System: rankSystem, Schema: truthsSchema, Optional: true, Messages: ask1(
-		"Answer this question for each of these candidates:\n"+w.plan.Questions[question].Question, shown, truthsTask)}
+	p := Prompt{System: rankSystem, Schema: truthsSchema, Optional: true, Messages: askWith(
+		"Answer this question for each of these candidates:\n"+w.plan.Questions[question].Question, w.reviewsBy(batch, nil, w.people(batch)), truthsTask)}
 	leaves := w.textLeaves()
 	if question >= len(leaves) {
 		return truthsRight(p, w.session, batch, func(int) evidence.Truth { return evidence.Unknown })
@@ -304,9 +300,33 @@ func (w *weaving) orderRight(p Prompt) Prompt {
 		return jsonText(map[string]string{"reasoning": "Order by the truth of the whole request.",
 			"sql": "SELECT item FROM items WHERE item IN (" + join(w.kept) + ") ORDER BY " + order})
 	}
-	p.Right = func() string { return query(w.expression(w.Structure) + " DESC, item") }
-	p.Wrong = func() string { return query(fmt.Sprintf("item = %d, item", w.sheet.best(w.kept)[0])) }
+	p.Right = func() string { return query(w.expression(w.Structure) + " DESC, " + w.grades() + "item") }
+	p.Wrong = func() string {
+		order, truth := w.sheet.best(w.kept), w.sheet.truths()
+		right := slices.DeleteFunc(order[1:], func(i int) bool { return truth[i-1] != evidence.True })
+		if len(right) == 0 {
+			return query(fmt.Sprintf("item = %d, item", order[0]))
+		}
+		return query(fmt.Sprintf("item IN (%s), item", join(slices.Insert(right, 0, order[0]))))
+	}
 	return p
+}
+
+// grades orders candidates that are relevant to different degrees; it is "" if none
+// are.
+func (w *weaving) grades() string {
+	var cases strings.Builder
+	grades := map[int]bool{}
+	for _, i := range w.kept {
+		if g := w.Candidates[i-1].Grade; g > 0 {
+			grades[g] = true
+			fmt.Fprintf(&cases, " WHEN %d THEN %d", i, g)
+		}
+	}
+	if len(grades) < 2 {
+		return ""
+	}
+	return "CASE item" + cases.String() + " ELSE 0 END DESC, "
 }
 
 func (w *weaving) expression(n *request.Node) string {

@@ -9,7 +9,7 @@ import (
 // PromptVersion is part of the hash of every arm that asks a model, so that a run
 // never mixes answers to two wordings. It changes with any prompt; a test
 // compares it with the prompts.
-const PromptVersion = "2"
+const PromptVersion = "3"
 
 // rankSystem starts the system prompt of every method that asks a model.
 const rankSystem = `You find the item that satisfies a request. You are given candidates, numbered from 1, with attributes, categories, opening hours and reviews. ` + onlyOne + `
@@ -41,6 +41,10 @@ func finalLineOf(k, n int) string {
 	return fmt.Sprintf(`End with one line that contains %s. Write nothing after this line:
 Ranking: …`, list)
 }
+
+// rankingAgain asks again after an answer without a readable ranking.
+const rankingAgain = `That answer cannot be used: %s.
+Answer again. You need not repeat your reasoning. %s`
 
 // incomplete returns the fault of an answer that was refused or cut off.
 func incomplete(a Answer) error {

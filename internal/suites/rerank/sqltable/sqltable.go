@@ -28,8 +28,10 @@ package sqltable
 import (
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -47,6 +49,9 @@ type Table struct {
 	Name    string
 	Columns []string
 	Rows    [][]any
+	// Later replaces Rows: it is called when a query reads the table for the first
+	// time. Most queries read few of the tables.
+	Later func() [][]any
 }
 
 // Limits bound one query. Zero values mean the defaults.
@@ -92,6 +97,8 @@ type DB struct {
 	pool   *sql.DB
 	conn   *sql.Conn
 	limits Limits
+	later  map[string]Table // not filled yet, by name in lower case
+	reads  map[string]bool  // tables that the last statement reads, by name in lower case
 }
 
 // Open returns a new database; Close frees it.
@@ -109,10 +116,10 @@ func Open(ctx context.Context, limits Limits, tables ...Table) (*DB, error) {
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("sqltable: opening an in-memory database: %w", err), pool.Close())
 	}
-	db := &DB{pool: pool, conn: conn, limits: limits.orDefault()}
+	db := &DB{pool: pool, conn: conn, limits: limits.orDefault(), later: map[string]Table{}, reads: map[string]bool{}}
 	for _, t := range tables {
 		if err == nil {
-			err = db.fill(ctx, t)
+			err = db.create(ctx, t)
 		}
 	}
 	if err == nil {
@@ -132,59 +139,106 @@ func (db *DB) Add(ctx context.Context, t Table) error {
 	if err := db.unlock(ctx); err != nil {
 		return err
 	}
-	err := db.fill(ctx, t)
+	err := db.create(ctx, t)
+	return errors.Join(err, db.lock(ctx))
+}
+
+// fillRead fills the tables that the last statement reads, as far as they wait.
+func (db *DB) fillRead(ctx context.Context) error {
+	var wanted []Table
+	for _, name := range slices.Sorted(maps.Keys(db.reads)) {
+		if t, ok := db.later[name]; ok {
+			wanted = append(wanted, t)
+		}
+	}
+	if len(wanted) == 0 {
+		return nil
+	}
+	err := db.unlock(ctx)
+	for _, t := range wanted {
+		delete(db.later, strings.ToLower(t.Name))
+		if err == nil {
+			err = db.insert(ctx, t, t.Later())
+		}
+	}
 	return errors.Join(err, db.lock(ctx))
 }
 
 // rowsAtOnce keeps a statement's parameters far below SQLite's limit of 32,766.
 const rowsAtOnce = 64
 
-func (db *DB) fill(ctx context.Context, t Table) error {
+// create creates a table and inserts its rows, unless they come later.
+func (db *DB) create(ctx context.Context, t Table) error {
 	names := make([]string, len(t.Columns))
 	for i, c := range t.Columns {
 		names[i] = Quote(c)
 	}
-	wrap := func(err error) error {
-		if err != nil {
-			err = fmt.Errorf("sqltable: filling table %s: %w", t.Name, err)
-		}
-		return err
-	}
 	if _, err := db.conn.ExecContext(ctx, "CREATE TABLE "+Quote(t.Name)+" ("+strings.Join(names, ", ")+")"); err != nil {
-		return wrap(err)
+		return fmt.Errorf("sqltable: creating table %s: %w", t.Name, err)
 	}
-	if len(t.Rows) == 0 {
+	if t.Later != nil {
+		db.later[strings.ToLower(t.Name)] = t
 		return nil
 	}
-	// One statement per row would take several times as long.
-	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
-	insert := func(rows int) (*sql.Stmt, error) {
-		return db.conn.PrepareContext(ctx, "INSERT INTO "+Quote(t.Name)+" VALUES "+strings.Repeat(one, rows)[2:])
+	return db.insert(ctx, t, t.Rows)
+}
+
+// insert uses the driver: database/sql would convert and copy every cell.
+func (db *DB) insert(ctx context.Context, t Table, rows [][]any) error {
+	rest := len(rows) % rowsAtOnce
+	err := db.conn.Raw(func(c any) error {
+		conn, ok := c.(driver.ConnPrepareContext)
+		if !ok {
+			return errors.New("the driver prepares no statements")
+		}
+		return errors.Join(insertRows(ctx, conn, t, rows[:len(rows)-rest], rowsAtOnce),
+			insertRows(ctx, conn, t, rows[len(rows)-rest:], rest))
+	})
+	if err != nil {
+		return fmt.Errorf("sqltable: filling table %s: %w", t.Name, err)
 	}
-	rest := len(t.Rows) % rowsAtOnce
-	for _, part := range []struct {
-		rows [][]any
-		n    int // a statement
-	}{{t.Rows[:len(t.Rows)-rest], rowsAtOnce}, {t.Rows[len(t.Rows)-rest:], rest}} {
-		if len(part.rows) == 0 {
-			continue
-		}
-		// Parsing a statement takes as long as running it: once for all rows.
-		statement, err := insert(part.n)
-		if err != nil {
-			return wrap(err)
-		}
-		for rows := range slices.Chunk(part.rows, part.n) {
-			if _, err = statement.ExecContext(ctx, slices.Concat(rows...)...); err != nil {
-				break
+	return nil
+}
+
+// insertRows inserts rows, n with each run of one statement: preparing it takes as
+// long as running it, and one row a statement takes several times as long.
+func insertRows(ctx context.Context, conn driver.ConnPrepareContext, t Table, rows [][]any, n int) (err error) {
+	if len(rows) == 0 {
+		return nil
+	}
+	one := ", (?" + strings.Repeat(", ?", len(t.Columns)-1) + ")"
+	s, err := conn.PrepareContext(ctx, "INSERT INTO "+Quote(t.Name)+" VALUES "+strings.Repeat(one, n)[2:])
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	statement, ok := s.(driver.StmtExecContext)
+	if !ok {
+		return errors.New("the driver's statements take no context")
+	}
+	args := make([]driver.NamedValue, 0, n*len(t.Columns))
+	for part := range slices.Chunk(rows, n) {
+		args = args[:0]
+		for _, row := range part {
+			if len(row) != len(t.Columns) {
+				return fmt.Errorf("a row has %d cells, want %d", len(row), len(t.Columns))
+			}
+			for _, v := range row {
+				if i, ok := v.(int); ok {
+					v = int64(i)
+				}
+				args = append(args, driver.NamedValue{Ordinal: len(args) + 1, Value: v})
 			}
 		}
-		if err := errors.Join(err, statement.Close()); err != nil {
-			return wrap(err)
+		if _, err := statement.ExecContext(ctx, args); err != nil {
+			return err
 		}
 	}
 	return nil
 }
+
+// longestCell is SQLite's own limit of the bytes of a cell, for filling tables.
+const longestCell = 1_000_000_000
 
 // Quote quotes an SQL identifier.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
@@ -210,12 +264,15 @@ func (db *DB) lock(ctx context.Context) error {
 			return fmt.Errorf("sqltable: limiting the database: %w", err)
 		}
 	}
-	return db.authorize(readOnly)
+	return db.authorize(db.readOnly)
 }
 
 func (db *DB) unlock(ctx context.Context) error {
 	if err := db.authorize(nil); err != nil {
 		return err
+	}
+	if _, err := sqlite.Limit(db.conn, sqlite3.SQLITE_LIMIT_LENGTH, longestCell); err != nil {
+		return fmt.Errorf("sqltable: lifting a limit of the database: %w", err)
 	}
 	if _, err := db.conn.ExecContext(ctx, "PRAGMA query_only = OFF"); err != nil {
 		return fmt.Errorf("sqltable: making the database writable: %w", err)
@@ -237,10 +294,13 @@ func (db *DB) authorize(policy sqlite.AuthorizerFn) error {
 	return nil
 }
 
-// readOnly allows reading and deterministic functions.
-func readOnly(action sqlite.AuthorizerActionCode, _, function, _, _ string) sqlite.AuthorizerReturnCode {
+// readOnly allows reading and deterministic functions, and notes the tables read.
+func (db *DB) readOnly(action sqlite.AuthorizerActionCode, table, function, _, _ string) sqlite.AuthorizerReturnCode {
 	switch action {
-	case sqlite.AuthSelect, sqlite.AuthRead:
+	case sqlite.AuthRead:
+		db.reads[strings.ToLower(table)] = true
+		return sqlite.AuthorizerOK
+	case sqlite.AuthSelect:
 		return sqlite.AuthorizerOK
 	case sqlite.AuthFunction:
 		if slices.Contains(functions, strings.ToLower(function)) {
@@ -261,27 +321,50 @@ var functions = strings.Fields(`abs char coalesce concat concat_ws format glob g
 // statement and [ErrTime] for one that takes too long; any other error, such as
 // that of ctx, is not caused by the query.
 func (db *DB) Query(ctx context.Context, query string) (Result, error) {
+	var r Result
+	err := db.within(ctx, func(ctx context.Context) error { return db.check(ctx, query) })
+	if err != nil {
+		return Result{}, err
+	}
+	if err := db.fillRead(ctx); err != nil {
+		return Result{}, err
+	}
+	err = db.within(ctx, func(ctx context.Context) (err error) {
+		r, err = db.read(ctx, query)
+		return err
+	})
+	if err != nil {
+		return Result{}, err
+	}
+	return r, nil
+}
+
+// within calls do with the limit of time and returns its error as Query does.
+func (db *DB) within(ctx context.Context, do func(context.Context) error) error {
 	limited, cancel := context.WithTimeout(ctx, db.limits.Time)
 	defer cancel()
-	r, err := db.read(limited, query)
+	err := do(limited)
 	switch {
 	case err == nil:
-		return r, nil
+		return nil
 	case ctx.Err() != nil:
-		return Result{}, ctx.Err()
+		return ctx.Err()
 	case limited.Err() != nil:
-		return Result{}, fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
+		return fmt.Errorf("%w: %v", ErrTime, db.limits.Time)
 	}
-	return Result{}, &Error{explain(err)}
+	return &Error{explain(err)}
+}
+
+// check refuses a query before it runs.
+func (db *DB) check(ctx context.Context, query string) error {
+	clear(db.reads)
+	if err := single(query); err != nil {
+		return err
+	}
+	return db.planned(ctx, query)
 }
 
 func (db *DB) read(ctx context.Context, query string) (r Result, err error) {
-	if err := single(query); err != nil {
-		return r, err
-	}
-	if err := db.planned(ctx, query); err != nil {
-		return r, err
-	}
 	rows, err := db.conn.QueryContext(ctx, query)
 	if err != nil {
 		return r, err

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/spf13/cobra"
+)
+
+// A step is a group of verbs in the order of work.
+type step struct {
+	title string
+	verbs []example
+}
+
+// An example is a verb with command lines for its help. A test runs those of all
+// verbs in their order, as one session.
+type example struct {
+	verb  *cobra.Command
+	lines []string
+}
+
+// steps returns the verbs in the order in which help lists them.
+func (a *app) steps() []step {
+	own := suiteVerbs(a)
+	ofSuites := func(name string, lines ...string) example {
+		i := slices.IndexFunc(own, func(c *cobra.Command) bool { return c.Name() == name })
+		v := own[i]
+		own = slices.Delete(own, i, i+1)
+		return example{v, lines}
+	}
+	steps := []step{
+		{"Start a study", []example{
+			{initVerb(a), []string{"scruple init extraction mine", "scruple init rerank shop"}},
+			{validateVerb(a), []string{"scruple validate mine/study.yaml"}},
+			{planVerb(a), []string{"scruple plan mine/study.yaml", "scruple plan mine/study.yaml -o execution.replicates=3"}},
+		}},
+		{"Run it", []example{
+			{runVerb(a), []string{"scruple run mine/study.yaml --gate", "scruple run shop/study.yaml"}},
+			{statusVerb(a), []string{"scruple status mine/study.yaml"}},
+		}},
+		{"See what came of it", []example{
+			{showVerb(a), []string{"scruple show mine/study.yaml --worst 10", "scruple show mine/study.yaml cuad-00c463d350"}},
+			{reportVerb(a), []string{"scruple report mine/study.yaml --verbose", "scruple report mine/study.yaml --format markdown --out report.md"}},
+			{compareVerb(a), []string{"scruple compare mine/study.yaml --metric composite"}},
+			{explainVerb(a), []string{"scruple explain shop/study.yaml R01", "scruple explain shop/study.yaml R01 i01"}},
+		}},
+		{"Decide", []example{
+			{gateVerb(a), []string{"scruple gate mine/study.yaml", "scruple gate mine/study.yaml --format junit --out gate.xml"}},
+		}},
+		{"Score again and check", []example{
+			{scoreVerb(a), []string{"scruple score mine/study.yaml"}},
+			{preflightVerb(a), []string{"scruple preflight mine/study.yaml"}},
+			{doctorVerb(a), []string{"scruple doctor mine/study.yaml"}},
+		}},
+		{"Data in and out", []example{
+			{importVerb(a), []string{"scruple import sroie receipts.jsonl --out documents.jsonl"}},
+			ofSuites("generate", "scruple generate rerank made --items 60 --reviews 600 --requests 20"),
+			{exportVerb(a), []string{"scruple export mine/study.yaml --table outcomes --format csv", "scruple export shop/study.yaml --format trec --out trec"}},
+			{schemaVerb(a), []string{"scruple schema extraction"}},
+		}},
+		{"Numbers of your own", []example{
+			{statsVerb(a), []string{"scruple stats --list", "scruple stats paired_t_test"}},
+			ofSuites("measure", "scruple measure ranking --run trec/bm25_n10.run --qrels trec/qrels.txt"),
+		}},
+	}
+	for _, v := range own { // verbs that only suites know
+		last := &steps[len(steps)-1]
+		last.verbs = append(last.verbs, example{verb: v})
+	}
+	return steps
+}
+
+// inOrder keeps the verbs in the order of work. Cobra sorts them unless told not to,
+// for the whole process.
+var inOrder = sync.OnceFunc(func() { cobra.EnableCommandSorting = false })
+
+// addVerbs adds all verbs, in groups.
+func (a *app) addVerbs(root *cobra.Command) {
+	inOrder()
+	for _, s := range a.steps() {
+		root.AddGroup(&cobra.Group{ID: s.title, Title: s.title + ":"})
+		for _, e := range s.verbs {
+			e.verb.GroupID = s.title
+			e.verb.Example = indented(e.lines)
+			for _, sub := range e.verb.Commands() {
+				sub.Example = indented(slices.DeleteFunc(slices.Clone(e.lines), func(line string) bool {
+					return !strings.HasPrefix(line+" ", "scruple "+e.verb.Name()+" "+sub.Name()+" ")
+				}))
+			}
+			a.takeStudy(e.verb)
+			root.AddCommand(e.verb)
+		}
+	}
+	showHelp := root.HelpFunc()
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		a.showSuiteFlags(c)
+		showHelp(c, args)
+	})
+	root.SetUsageTemplate(root.UsageTemplate() + `{{with .Annotations.notes}}
+{{.}}
+{{end}}`)
+}
+
+// indented returns lines as help shows them.
+func indented(lines []string) string {
+	if len(lines) == 0 {
+		return ""
+	}
+	return "  " + strings.Join(lines, "\n  ")
+}
+
+// showSuiteFlags shows in the help of a verb the flags of the suite of the study that
+// the command line names, or says how to see them.
+func (a *app) showSuiteFlags(c *cobra.Command) {
+	if !takesStudy(c) {
+		return
+	}
+	note := fmt.Sprintf("`%s STUDY --help` also lists the flags of the study's suite.", c.CommandPath())
+	if suite, err := a.suiteOf(context.WithoutCancel(c.Context()), c.Flags().Args()); err == nil {
+		note = fmt.Sprintf("Suite %s has no flags of its own.", suite.Name)
+		for _, s := range suite.Shortcuts {
+			c.Flags().Lookup(s.Flag).Hidden = false
+			note = ""
+		}
+	}
+	if hasDefault(c) {
+		note = strings.TrimSpace(note + "\nWithout STUDY|RUN, the study is " + defaultStudy + " in the current folder.")
+	}
+	c.Annotations = map[string]string{"notes": note}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+)
+
+// The examples in the help of all verbs run in their order in an empty folder, with a
+// file of receipts.
+func TestExamplesRun(t *testing.T) {
+	t.Chdir(t.TempDir())
+	writeTestFile(t, "receipts.jsonl", `{"id": "r1", "pages": ["BOOK STORE SDN BHD\nTOTAL: 9.00"], "gold": {"company": "BOOK STORE SDN BHD", "total": "9.00"}}`+"\n")
+	for _, c := range newRoot(&app{}).Commands() {
+		lines := strings.Split(strings.TrimSpace(c.Example), "\n")
+		if c.Name() == "help" || c.Name() == "completion" {
+			continue
+		}
+		if c.Example == "" || len(lines) > 2 {
+			t.Errorf("the help of %s has %d examples, want one or two", c.Name(), len(lines))
+			continue
+		}
+		for _, line := range lines {
+			args := strings.Fields(line)
+			if len(args) < 2 || args[0] != "scruple" || args[1] != c.Name() {
+				t.Errorf("%q is no example of %s", line, c.Name())
+				continue
+			}
+			var out, errs bytes.Buffer
+			if code := execute(t.Context(), args[1:], strings.NewReader(""), &out, &errs, func(string) string { return "" }); code != exitOK {
+				t.Errorf("%s: exit code %d\n%s", line, code, errs.String())
+			}
+		}
+	}
+}
+
+// Help lists the verbs in the order of work.
+func TestVerbsInOrderOfWork(t *testing.T) {
+	var got []string
+	for _, c := range newRoot(&app{}).Commands() {
+		got = append(got, c.Name())
+	}
+	want := []string{"init", "validate", "plan", "run", "status", "show", "report", "compare", "gate", "score", "export", "measure"}
+	at := -1
+	for _, name := range want {
+		i := slices.Index(got, name)
+		if i <= at {
+			t.Errorf("%s is not in its place in %v", name, got)
+		}
+		at = i
+	}
+}
+
+// No flag of a suite is in the help of a verb, and none but those of its verbs.
+func TestHelpOfVerbsIsWithoutSuites(t *testing.T) {
+	var every func(c *cobra.Command)
+	every = func(c *cobra.Command) {
+		usage := c.UsageString()
+		for _, flag := range []string{"--attack", "--defence", "--shuffle"} {
+			if strings.Contains(usage, flag) {
+				t.Errorf("the help of %s shows %s", c.CommandPath(), flag)
+			}
+		}
+		for _, sub := range c.Commands() {
+			every(sub)
+		}
+	}
+	every(newRoot(&app{}))
+}

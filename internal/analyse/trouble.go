@@ -1,0 +1,154 @@
+package analyse
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// tolerated is the share of malformed, refused or truncated answers of an arm above
+// which the analysis warns: its scores then say more about the format than about the
+// task. It is the default share of failed trials that a study allows.
+const tolerated = 0.05
+
+// A Trouble says that many answers of an arm are malformed, refused or truncated, and
+// has the first of them in the order of item ids.
+type Trouble struct {
+	Arm     string  `json:"arm"`
+	Kind    string  `json:"kind"` // malformed | refused | truncated
+	N       int     `json:"n"`
+	Answers int     `json:"answers"`           // of the arm
+	Reasons []Count `json:"reasons,omitempty"` // of malformed and refused answers
+
+	Item      string `json:"item"`
+	Replicate int    `json:"replicate"`
+	Answer    string `json:"answer"`             // of the item, shortened
+	Expected  string `json:"expected,omitempty"` // of an answer to the item, shortened
+}
+
+// Brief returns the warning without the example.
+func (t Trouble) Brief() string {
+	s := fmt.Sprintf("%s: %d of %s (%.0f %%) %s %s", t.Arm, t.N, text.Plural(t.Answers, "answer", "answers"),
+		100*float64(t.N)/float64(t.Answers), map[bool]string{true: "is", false: "are"}[t.N == 1], t.Kind)
+	if len(t.Reasons) > 0 {
+		var parts []string
+		for _, r := range t.Reasons {
+			parts = append(parts, fmt.Sprintf("%s (%d)", r.Name, r.N))
+		}
+		s += ": " + strings.Join(parts, ", ")
+	}
+	return s
+}
+
+// String returns the warning with the example.
+func (t Trouble) String() string {
+	s := t.Brief() + "; the first is of item " + t.Item + ": "
+	if t.Answer == "" {
+		s += "it has no text"
+	} else {
+		s += "“" + t.Answer + "”"
+	}
+	if t.Expected != "" {
+		s += "; expected: " + t.Expected
+	}
+	return s
+}
+
+// Troubles returns the troubles of some arms, in the order of the analysis.
+func (a *Analysis) TroublesOf(arms ...string) []Trouble {
+	var list []Trouble
+	for _, t := range a.Troubles {
+		if slices.Contains(arms, t.Arm) {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// troubles finds the arms with too many bad answers. The share is of the answers:
+// failed trials have none.
+func (c *Collector) troubles(a *Analysis, from Sources) error {
+	for _, arm := range a.Arms {
+		t := c.tallies[c.armIdx[arm.ID]]
+		answers := arm.OK + arm.Malformed + arm.Refused
+		for _, kind := range []string{string(eval.Malformed), string(eval.Refused), eval.NoteTruncated} {
+			first, ok := t.first[kind]
+			if !ok || float64(first.n) <= tolerated*float64(answers) {
+				continue
+			}
+			found := Trouble{Arm: arm.ID, Kind: kind, N: first.n, Answers: answers, Item: c.items[first.item].ID, Replicate: first.replicate}
+			for _, r := range arm.Reasons {
+				if reason, ok := strings.CutPrefix(r.Name, kind+": "); ok {
+					found.Reasons = append(found.Reasons, Count{reason, r.N})
+				}
+			}
+			if from.Show != nil {
+				x, err := from.Show(eval.Trial{Item: found.Item, Arm: arm.ID, Replicate: found.Replicate})
+				if err != nil {
+					return fmt.Errorf("showing %s of %s: %w", found.Item, arm.ID, err)
+				}
+				found.Answer, found.Expected = example(x)
+			}
+			a.Troubles = append(a.Troubles, found)
+		}
+	}
+	return nil
+}
+
+// Lengths of the texts of an example, in code points.
+const (
+	longestAnswer   = 240
+	longestExpected = 240
+)
+
+// example returns the answer of an exhibit and what was expected, shortened and each
+// on one line.
+func example(x eval.Exhibit) (answer, expected string) {
+	answer = x.Raw
+	for _, s := range x.Steps {
+		answer = cmp.Or(answer, s.Text)
+	}
+	expected = x.Expected
+	if expected == "" {
+		var gold []string
+		for _, r := range x.Rows {
+			gold = append(gold, r.Unit+" = "+r.Gold)
+		}
+		expected = strings.Join(gold, "; ")
+	}
+	line := func(s string, most int) string { return text.Shorten(strings.Join(strings.Fields(s), " "), most) }
+	return line(answer, longestAnswer), line(expected, longestExpected)
+}
+
+// mostTroubles is the largest number of troubles that the warnings of an analysis
+// list one by one.
+const mostTroubles = 12
+
+// troubleWarnings are the warnings for the whole analysis.
+func troubleWarnings(list []Trouble) []string {
+	var w []string
+	for _, t := range list[:min(len(list), mostTroubles)] {
+		w = append(w, t.String())
+	}
+	if more := len(list) - mostTroubles; more > 0 {
+		w = append(w, fmt.Sprintf("and %s of malformed, refused or truncated answers: see the outcomes of the trials", text.Plural(more, "more arm with many", "more arms with many")))
+	}
+	return w
+}
+
+// A first is the number of bad answers of one kind, and the first of them.
+type first struct{ n, item, replicate int }
+
+// note counts a bad answer.
+func (t *tally) note(kind string, item, replicate int) {
+	f, ok := t.first[kind]
+	if !ok || item < f.item || item == f.item && replicate < f.replicate {
+		f.item, f.replicate = item, replicate
+	}
+	f.n++
+	t.first[kind] = f
+}

@@ -1,0 +1,25 @@
+package analyse
+
+import (
+	"strings"
+	"testing"
+)
+
+// An unfinished run comes before failed trials, and simulated answers, which are marked
+// everywhere, come last.
+func TestWarningsByImportance(t *testing.T) {
+	got := warnings(&Analysis{
+		Run:       Run{Planned: 10, Done: 9, JudgeFails: 1},
+		Arms:      []Arm{{ID: "a", Simulated: true, Planned: 10, Failed: 2, Estimated: 1}},
+		Estimates: []Estimate{{Arm: "a", Metric: "m", Unscored: 1}},
+	})
+	want := []string{"the run is unfinished", "judging failed", "a: 2 of 10 trials failed", "a: the provider did not count", "m of a: 1 entry without a score", "simulated answers"}
+	if len(got) != len(want) {
+		t.Fatalf("%d warnings, want %d: %q", len(got), len(want), got)
+	}
+	for i, w := range want {
+		if !strings.HasPrefix(got[i], w) {
+			t.Errorf("warning %d is %q, want %q", i+1, got[i], w)
+		}
+	}
+}

@@ -1,0 +1,35 @@
+package eval
+
+import "fmt"
+
+// A Cut says that a server counted far fewer tokens than a prompt has words, so
+// that it read only a part of the prompt. It is noted in [Response.Adapted].
+type Cut struct {
+	Words  int // of the prompt as it was sent
+	Tokens int // of input, as the server counted them
+}
+
+const cutNote = "prompt cut: %d words sent, %d tokens counted"
+
+// CutNote begins the note of every cut.
+const CutNote = "prompt cut: "
+
+func (c Cut) String() string { return fmt.Sprintf(cutNote, c.Words, c.Tokens) }
+
+// CutIn finds a cut among the changes to a request.
+func CutIn(adapted []string) (c Cut, ok bool) {
+	for _, note := range adapted {
+		if n, _ := fmt.Sscanf(note, cutNote, &c.Words, &c.Tokens); n == 2 {
+			return c, true
+		}
+	}
+	return Cut{}, false
+}
+
+// ArmCuts counts the prompts of an arm that a server cut in one stage.
+type ArmCuts struct {
+	Arm   string
+	Stage Stage
+	Cuts  int
+	Worst Cut // the one of the most words
+}

@@ -1,0 +1,42 @@
+package experiment
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestRuleChanges compares two studies in canonical JSON.
+func TestRuleChanges(t *testing.T) {
+	const rules = `{"decide":{"require":[{"name":"a","that":"p < 0.05"},{"name":"b","that":"d > 1"}],"outcomes":[{"name":"ship","when":"x > 1","verdict":"pass","advice":"do"},{"name":"stop","verdict":"fail"}]},
+		"statistics":{"alpha":0.05,"method":"paired_ttest"},"execution":{"max_failed":0.05}}`
+	for _, test := range []struct {
+		name, now string
+		want      []string
+	}{
+		{"equal", rules, nil},
+		{"other advice and other order of required rules", `{"decide":{"require":[{"name":"b","that":"d > 1"},{"name":"a","that":"p < 0.05"}],"outcomes":[{"name":"ship","when":"x > 1","verdict":"pass"},{"name":"stop","verdict":"fail"}]},
+			"statistics":{"alpha":0.05,"method":"paired_ttest"},"execution":{"max_failed":0.05}}`, nil},
+		{"none left", `{"statistics":{"alpha":0.05,"method":"paired_ttest"},"execution":{"max_failed":0.05}}`, []string{
+			`rule "a" was removed, it was p < 0.05`, `rule "b" was removed, it was d > 1`, `outcome "ship" was removed, it was pass if x > 1`, `outcome "stop" was removed, it was fail if otherwise`}},
+		{"changed, added, other settings", `{"decide":{"require":[{"name":"a","that":"p < 0.2"},{"name":"b","that":"d > 1"},{"name":"c","that":"n > 1"}],"outcomes":[{"name":"ship","when":"x > 1","verdict":"pass"},{"name":"stop","verdict":"pass"}]},
+			"statistics":{"alpha":0.2,"method":"wilcoxon","correction":"holm"},"execution":{"max_failed":1}}`, []string{
+			`rule "a" was p < 0.05, now p < 0.2`, `rule "c" was added, it is n > 1`, `outcome "stop" was fail if otherwise, now pass if otherwise`,
+			`statistics.alpha was 0.05, now 0.2`, `statistics.correction was not set, now holm`, `statistics.method was paired_ttest, now wilcoxon`, `execution.max_failed was 0.05, now 1`}},
+		{"outcomes in another order", `{"decide":{"require":[{"name":"a","that":"p < 0.05"},{"name":"b","that":"d > 1"}],"outcomes":[{"name":"stop","verdict":"fail"},{"name":"ship","when":"x > 1","verdict":"pass"}]},
+			"statistics":{"alpha":0.05,"method":"paired_ttest"},"execution":{"max_failed":0.05}}`, []string{"the order of the outcomes was ship, stop, now stop, ship"}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			was, err := decidingOf([]byte(rules))
+			if err != nil {
+				t.Fatal(err)
+			}
+			now, err := decidingOf([]byte(test.now))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := was.changes(now); !slices.Equal(got, test.want) {
+				t.Errorf("got  %q\nwant %q", got, test.want)
+			}
+		})
+	}
+}

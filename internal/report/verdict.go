@@ -1,0 +1,161 @@
+package report
+
+import (
+	"encoding/xml"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/gate"
+)
+
+// GateMarkdown writes a verdict for the summary of a CI job: its rules in a table and
+// a line for each warning. The report must have a verdict.
+func GateMarkdown(w io.Writer, r Report) error {
+	b := newBuilder(r)
+	v := newVerdict(b.v)
+	var m markdown
+	m.line("**", v.line(), "**")
+	m.para(b.about())
+	m.para(v.Advice)
+	m.list(v.Reasons)
+	if t := b.rules(v); len(t.Rows) > 0 {
+		m.table(t)
+	}
+	if warnings := b.warnings(); len(warnings) > 0 {
+		m.line("**", "Warnings: "+count(len(warnings)), "**")
+		m.list(warnings)
+	}
+	_, err := io.WriteString(w, m.b.String())
+	return written("the verdict as Markdown", err)
+}
+
+func newBuilder(r Report) builder {
+	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha)}
+}
+
+// about names the study and its run.
+func (b *builder) about() string {
+	return strings.TrimSpace(b.a.Study.Name+" "+b.a.Study.Version) + ": " + b.progress()
+}
+
+// progress says how many trials of the run are done.
+func (b *builder) progress() string {
+	r := b.a.Run
+	return plural(r.Items, "item", "items") + "; " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " done, " + count(r.Failed) + " failed; run " + r.ID
+}
+
+// rules is a table with a row for each value that a rule read.
+func (b *builder) rules(v *verdict) *table {
+	t := &table{Columns: []column{{Title: "Rule"}, {Title: "Result"}, {Title: "Value"}, {Title: "Threshold"}, {Title: b.ci}, {Title: "n", Align: right}}}
+	for _, c := range v.Conditions {
+		word, tone := conditionState(c, v.Outcome)
+		rule, result := cell{Text: c.Name}, cell{Text: word, Tone: tone, Refs: t.Notes.refs(nonEmpty(c.Reason))}
+		list := c.Terms()
+		if len(list) == 0 {
+			t.Rows = append(t.Rows, []cell{rule, result, {Text: c.That}, {}, {}, {}})
+		}
+		for _, term := range list {
+			interval, n := b.behind(term)
+			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used)}, {Text: term.Threshold}, {Text: interval}, {Text: n}})
+			rule, result = cell{}, cell{}
+		}
+	}
+	return t
+}
+
+// behind returns the interval and the number of observations of what a term reads.
+func (b *builder) behind(t gate.Term) (interval, n string) {
+	switch len(t.Arms) {
+	case 2:
+		if c, ok := b.a.Comparison(t.Arms[0], t.Arms[1], t.Metric); ok {
+			return scaleOf(b.metric(t.Metric)).interval(c.Low, c.High, true), plural(c.Pairs, "pair", "pairs")
+		}
+	case 1:
+		if e, ok := b.a.Estimate(t.Arms[0], t.Metric); ok {
+			return scaleOf(b.metric(t.Metric)).interval(e.Low, e.High, false), plural(e.Items, "item", "items")
+		}
+		if i := slices.IndexFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == t.Arms[0] }); i >= 0 && t.Metric == "" {
+			return "", plural(b.a.Arms[i].Planned, "trial", "trials")
+		}
+	}
+	return "", ""
+}
+
+// The elements of a JUnit file, as the schemas of Jenkins and Surefire have them.
+type (
+	junitSuites struct {
+		XMLName xml.Name `xml:"testsuites"`
+		junitCounts
+		Suite junitSuite `xml:"testsuite"`
+	}
+	junitCounts struct {
+		Name     string `xml:"name,attr"`
+		Tests    int    `xml:"tests,attr"`
+		Failures int    `xml:"failures,attr"`
+		Errors   int    `xml:"errors,attr"`
+		Skipped  int    `xml:"skipped,attr"`
+		Time     string `xml:"time,attr"`
+	}
+	junitSuite struct {
+		junitCounts
+		Cases []junitCase `xml:"testcase"`
+		Out   string      `xml:"system-out,omitempty"`
+	}
+	junitCase struct {
+		Class   string        `xml:"classname,attr"`
+		Name    string        `xml:"name,attr"`
+		Time    string        `xml:"time,attr"`
+		Failure *junitProblem `xml:"failure"`
+		Error   *junitProblem `xml:"error"`
+		Skipped *junitProblem `xml:"skipped"`
+	}
+	junitProblem struct {
+		Message string `xml:"message,attr"`
+		Type    string `xml:"type,attr,omitempty"`
+		Text    string `xml:",chardata"`
+	}
+)
+
+// GateJUnit writes a verdict as JUnit XML: a test case for each rule and one for the
+// gate as a whole. A rule that does not hold is a failure. One that cannot be decided is
+// an error and not skipped, which CI systems show as good. An outcome that does not
+// apply is skipped. The report must have a verdict.
+func GateJUnit(w io.Writer, r Report) error {
+	b := newBuilder(r)
+	v := newVerdict(b.v)
+	suite := junitSuite{junitCounts: junitCounts{Name: PlainLine(b.a.Study.Name), Time: "0"}}
+	add := func(name string, state gate.State, skipped bool, message string, text []string) {
+		c := junitCase{Class: suite.Name, Name: PlainLine(name), Time: "0"}
+		p := &junitProblem{Message: PlainLine(message), Type: string(state), Text: PlainLines(strings.Join(text, "\n"))}
+		suite.Tests++
+		switch {
+		case skipped:
+			c.Skipped = &junitProblem{Message: p.Message}
+			suite.Skipped++
+		case state == gate.Fail:
+			c.Failure = p
+			suite.Failures++
+		case state != gate.Pass:
+			c.Error = p
+			suite.Errors++
+		}
+		suite.Cases = append(suite.Cases, c)
+	}
+	for _, c := range v.Conditions {
+		word, _ := conditionState(c, v.Outcome)
+		inapplicable := c.Kind == "outcome" && c.State == gate.Fail
+		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")
+		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), append([]string{c.That}, values(c)...))
+	}
+	add("gate", v.State, false, strings.Join(append([]string{v.line()}, v.Reasons...), "; "), v.Reasons)
+	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, b.warnings()), "\n"))
+	all := junitSuites{junitCounts: suite.junitCounts, Suite: suite}
+	all.Name = "scruple"
+	text, err := xml.MarshalIndent(all, "", "  ")
+	if err == nil {
+		_, err = io.WriteString(w, xml.Header+string(text)+"\n")
+	}
+	return written("the verdict as JUnit XML", err)
+}

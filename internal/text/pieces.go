@@ -1,0 +1,28 @@
+package text
+
+// unspacedPerPiece is the number of characters that [Pieces] counts as one word in
+// scripts without spaces. Tokens of Chinese, Japanese and Thai have 1 to 2 on average.
+const unspacedPerPiece = 4
+
+// Pieces counts the runs of letters and digits in s, which are the fewest tokens that
+// a language model's tokenizer makes of it: punctuation and long words take more. In
+// scripts without spaces it counts four characters as one.
+func Pieces(s string) int {
+	n, unspaced := 0, 0
+	inside := false
+	for _, r := range s {
+		switch {
+		case isUnspaced(r):
+			unspaced++
+			inside = false
+		case isWordRune(r) && r != '_':
+			if !inside {
+				n++
+			}
+			inside = true
+		default:
+			inside = false
+		}
+	}
+	return n + (unspaced+unspacedPerPiece-1)/unspacedPerPiece
+}

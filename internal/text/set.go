@@ -1,0 +1,100 @@
+package text
+
+import "github.com/cockroachdb/apd/v3"
+
+// A Set holds texts that differ when compared as a type by [Equal]. It parses
+// each text once, so n texts take n steps and not n².
+type Set struct {
+	t    Type
+	held map[string]bool // names of the members, see [names]
+	n    int
+}
+
+// NewSet returns an empty set of values of a type.
+func NewSet(t Type) *Set { return &Set{t: t, held: map[string]bool{}} }
+
+// Add adds a text and returns true, unless the set has an equal one.
+func (s *Set) Add(text string) bool {
+	held, sought := names(s.t, text)
+	if s.has(sought) {
+		return false
+	}
+	s.n++
+	for _, name := range held {
+		s.held[name] = true
+	}
+	return true
+}
+
+// Has reports whether the set has an equal text.
+func (s *Set) Has(text string) bool {
+	_, sought := names(s.t, text)
+	return s.has(sought)
+}
+
+// Len is the number of texts in the set.
+func (s *Set) Len() int { return s.n }
+
+func (s *Set) has(sought []string) bool {
+	for _, name := range sought {
+		if s.held[name] {
+			return true
+		}
+	}
+	return false
+}
+
+// names returns the names under which a text is filed, and those of the texts that
+// are [Equal] to it. One name does not do, since Equal is no equivalence: 1.000 is
+// 1, and also EUR 1.000, which is 1000.
+func names(t Type, s string) (held, sought []string) {
+	switch t {
+	case Number, Money:
+		return numberNames(s)
+	case Date:
+		return dateNames(s)
+	case ID:
+		held = []string{foldID(s)}
+	default:
+		held = []string{Fold(s)}
+	}
+	return held, held
+}
+
+// numberNames: one currency that groups by full stops makes both numbers be read so.
+func numberNames(s string) (held, sought []string) {
+	n, err := readNumeral(s)
+	dotted := valueName(s, n, true, err)
+	if n.dots {
+		return []string{"dotted " + dotted, "any " + dotted}, []string{"any " + dotted}
+	}
+	plain := "plain " + valueName(s, n, false, err)
+	return []string{plain, "any " + dotted}, []string{plain, "dotted " + dotted}
+}
+
+// valueName names the value of a numeral, or the text if it has none.
+func valueName(s string, n numeral, dots bool, err error) string {
+	var d *apd.Decimal
+	if err == nil {
+		d, err = n.decimal(dots)
+	}
+	if err != nil {
+		return "text " + Fold(s)
+	}
+	d.Reduce(d)
+	return d.String()
+}
+
+// dateNames: a date that is ambiguous is compared with all others by its text.
+func dateNames(s string) (held, sought []string) {
+	r, err := readDate(s)
+	fold := Fold(s)
+	switch {
+	case err != nil:
+		return []string{"no date " + fold, "any " + fold}, []string{"no date " + fold, "ambiguous " + fold}
+	case r.Ambiguous:
+		return []string{"ambiguous " + fold, "any " + fold}, []string{"any " + fold}
+	}
+	day := r.MonthFirst.String()[:[...]int{toDay: 10, toMonth: 7, toYear: 4}[r.precision]]
+	return []string{day, "any " + fold}, []string{day, "ambiguous " + fold}
+}
