@@ -316,9 +316,9 @@ func (b *Bench) outside(r eval.Response) eval.Outcome {
 	if r.Stop == eval.StopRefused {
 		return eval.Outcome{Kind: eval.Refused, Reason: declined, Detail: r.Refusal}
 	}
-	made, reason, detail := readAnswer(r.Answer(), b.root)
+	made, reason, detail := readAnswer(r.Answer(""), b.root)
 	if reason != "" {
-		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer())}
+		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer(""))}
 	}
 	return eval.Outcome{Kind: eval.OK, Data: made.encode()}
 }

@@ -223,7 +223,7 @@ func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) 
 	if err != nil {
 		return eval.Outcome{}, err
 	}
-	o := eval.Outcome{Kind: eval.OK, Data: []byte(response.Answer())}
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(response.Answer(""))}
 	if response.Stop == eval.StopRefused {
 		o.Kind, o.Reason = eval.Refused, declined
 	} else if j := b.read(c, a, &o); j.missing {

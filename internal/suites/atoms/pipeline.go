@@ -102,7 +102,7 @@ func (b *Bench) pipeline(ctx context.Context, a *arm, c *sample, ask eval.Asker)
 		}
 		found, kind, reason, detail := b.readCandidates(response)
 		if kind != eval.OK {
-			o.Kind, o.Reason, o.Detail, o.Data = kind, reason, detail, []byte(response.Answer())
+			o.Kind, o.Reason, o.Detail, o.Data = kind, reason, detail, []byte(response.Answer(toolName))
 			o.Notes = append(o.Notes, d.Name+": "+reason)
 			continue
 		}
@@ -132,7 +132,7 @@ func (b *Bench) readCandidates(r eval.Response) (list []candidate, kind eval.Out
 	if r.Stop == eval.StopRefused {
 		return nil, eval.Refused, declined, r.Refusal
 	}
-	found, err := text.ReadObjectWith(r.Answer(), "atoms")
+	found, err := text.ReadObjectWith(r.Answer(toolName), "atoms")
 	if err != nil {
 		return nil, eval.Malformed, noJSON, err.Error()
 	}
