@@ -271,7 +271,9 @@ func linksIn(body []byte) (list []placed) {
 				code = append(code, [2]int{n.Segment.Start, n.Segment.Stop})
 			}
 		case *ast.Link:
-			list = append(list, placed{firstText(n, at), string(n.Destination)})
+			if d := string(n.Destination); !strings.HasPrefix(d, "`") { // a footnote with code
+				list = append(list, placed{firstText(n, at), d})
+			}
 		case *ast.Image:
 			return ast.WalkSkipChildren, nil // a picture is no atom
 		case *ast.AutoLink:
@@ -293,7 +295,8 @@ func linksIn(body []byte) (list []placed) {
 		for next < len(code) && code[next][1] <= m[0] {
 			next++
 		}
-		if next == len(code) || m[1] <= code[next][0] {
+		link := m[1] < len(body) && body[m[1]] == '(' // a Markdown link with brackets in its text
+		if !link && (next == len(code) || m[1] <= code[next][0]) {
 			list = append(list, placed{m[0], string(body[m[0]:m[1]])})
 		}
 	}
