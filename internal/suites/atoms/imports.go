@@ -251,16 +251,17 @@ type re3d struct {
 	Title    string `json:"title"`
 	Text     string `json:"text"`
 	Entities []struct {
-		ID    string `json:"_id"`
 		Begin int    `json:"begin"`
 		End   int    `json:"end"`
 		Type  string `json:"type"`
 		Value string `json:"value"`
 	} `json:"entities"`
 	Relations []struct {
-		Type   string `json:"type"`
-		Source string `json:"source"`
-		Target string `json:"target"`
+		Type        string `json:"type"`
+		SourceBegin int    `json:"sourceBegin"`
+		SourceEnd   int    `json:"sourceEnd"`
+		TargetBegin int    `json:"targetBegin"`
+		TargetEnd   int    `json:"targetEnd"`
 	} `json:"relations"`
 }
 
@@ -269,15 +270,17 @@ func fromRE3D(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
 	ids := map[string]int{}
 	err := each(file, o.Limit, func(line int, d *re3d) error {
 		var nodes []node
-		at := map[string]int{}
+		at := map[[2]int]int{} // by place; of two entities at one place the first
 		for _, e := range d.Entities {
-			at[e.ID] = len(nodes)
+			if _, ok := at[[2]int{e.Begin, e.End}]; !ok {
+				at[[2]int{e.Begin, e.End}] = len(nodes)
+			}
 			nodes = append(nodes, node{okf.Slug(e.Type), strings.Join(strings.Fields(e.Value), " ")})
 		}
 		var relations []relation
 		for _, r := range d.Relations {
-			from, ok1 := at[r.Source]
-			to, ok2 := at[r.Target]
+			from, ok1 := at[[2]int{r.SourceBegin, r.SourceEnd}]
+			to, ok2 := at[[2]int{r.TargetBegin, r.TargetEnd}]
 			if !ok1 || !ok2 {
 				w.report.Dropped++ // an end that is no entity of the document
 				continue

@@ -125,10 +125,10 @@ var (
 // none: a changed id must not go unnoticed because a title or a file is like it.
 func (b *Base) Resolve(link, file string, to []string) Resolution {
 	link = strings.TrimSpace(link)
-	if m := wikiLink.FindStringSubmatch(link); m != nil && m[0] == link {
+	if m := submatch(wikiLink, link); m != nil && m[0] == link {
 		return b.resolve(strings.TrimSpace(m[1]), file, to)
 	}
-	if m := inlineLink.FindStringSubmatch(link); m != nil {
+	if m := submatch(inlineLink, link); m != nil {
 		r := b.resolve(m[2], file, to)
 		if r.To < 0 {
 			if own := b.resolve(m[1], file, to); own.To >= 0 {
@@ -152,6 +152,14 @@ func (b *Base) Resolve(link, file string, to []string) Resolution {
 		return Resolution{Unresolved, -1}
 	}
 	return b.resolve(link, file, to)
+}
+
+// submatch matches a text that begins with a bracket. Most links do not.
+func submatch(r *regexp.Regexp, s string) []string {
+	if !strings.HasPrefix(s, "[") {
+		return nil
+	}
+	return r.FindStringSubmatch(s)
 }
 
 // resolve is [Base.Resolve] for the target of a link.
