@@ -36,11 +36,13 @@ func Suite() kit.Suite {
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
 			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, metricAtomMacro, metricEdgeMacro, metricFaithfulnessMacro},
 		},
-		Study:   func() study.Any { return new(Study) },
-		Open:    kit.Opener(Open),
-		Starter: func() ([]kit.File, error) { return kit.Template(template, "template") },
-		Cases:   shippedCases,
-		Check:   checkCase,
+		Study:       func() study.Any { return new(Study) },
+		Open:        kit.Opener(Open),
+		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Cases:       shippedCases,
+		Check:       checkCase,
+		CheckFolder: checkFolder,
+
 		Imports: imports(),
 		Exports: exports(),
 	}
