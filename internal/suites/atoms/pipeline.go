@@ -318,7 +318,7 @@ func (m *made) compose(o *ontology.Ontology) []byte {
 }
 
 // sheetOf is the right answer about a document, an atom each, with the errors that a
-// simulated model makes: it misses an atom, drops its edges, or invents a claim. An
+// simulated model makes: it misses an atom, drops most of its edges, or invents a claim. An
 // atom that no document names is in the first.
 func sheetOf(c *sample, d source) simulated.Sheet {
 	s := simulated.Sheet{Prefix: `{"atoms": [`, Separator: ", ", Suffix: "]}"}
@@ -329,7 +329,12 @@ func sheetOf(c *sample, d source) simulated.Sheet {
 		}
 		right := goldCandidate(c.gold, a)
 		wrong := right
-		wrong.Edges = nil
+		wrong.Edges = map[string][]string{} // but for those that an atom of the graph needs
+		for name, targets := range right.Edges {
+			if e, _ := c.gold.Ontology.Edge(name); e.Total {
+				wrong.Edges[name] = targets
+			}
+		}
 		part := simulated.Part{Right: right.json(), Alternatives: map[string]string{simulated.Miss: "null", simulated.Wrong: wrong.json()}}
 		if len(right.Rationale) > 0 {
 			invented := right
