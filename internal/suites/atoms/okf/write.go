@@ -48,12 +48,44 @@ func (d *Document) Set(e Entry) ([]byte, error) {
 		if d.front[1] > d.front[0] && d.raw[d.front[1]-1] != '\n' {
 			text = d.newline + text
 		}
-		return slices.Concat(d.raw[:d.front[1]], []byte(text), d.raw[d.front[1]:]), nil
+		return d.checked(slices.Concat(d.raw[:d.front[1]], []byte(text), d.raw[d.front[1]:]), e)
 	}
 	if d.flow() {
 		return nil, fmt.Errorf("setting %s of %s: the front matter is one {…}: write a key on each line", e.Key, d.Path)
 	}
-	return slices.Concat(d.raw[:f.lines[0]], []byte(text), d.raw[d.keptFrom(f):]), nil
+	return d.checked(slices.Concat(d.raw[:f.lines[0]], []byte(text), d.raw[d.keptFrom(f):]), e)
+}
+
+// checked reads an edited file back: YAML has forms in which a line belongs to the one
+// before it.
+func (d *Document) checked(raw []byte, e Entry) ([]byte, error) {
+	again := Parse(d.Path, raw)
+	f, ok := again.Field(e.Key)
+	list, _ := f.Value.Strings()
+	want := e.List
+	if !e.IsList {
+		want = []string{e.Text}
+	}
+	same := slices.Equal(list, want) && slices.EqualFunc(d.others(e.Key), again.others(e.Key), Value.equal)
+	if !ok || !same || !slices.Equal(again.Body(), d.Body()) {
+		return nil, fmt.Errorf("setting %s of %s: the front matter has a form of YAML that cannot be edited line by line", e.Key, d.Path)
+	}
+	return raw, nil
+}
+
+// others are the values of all fields but one.
+func (d *Document) others(key string) (values []Value) {
+	for _, f := range d.Fields {
+		if f.Key != key {
+			values = append(values, f.Value)
+		}
+	}
+	return values
+}
+
+// equal reports whether two values are the same, wherever they stand.
+func (v Value) equal(w Value) bool {
+	return v.Kind == w.Kind && v.Text == w.Text && slices.Equal(v.Keys, w.Keys) && slices.EqualFunc(v.Items, w.Items, Value.equal)
 }
 
 // flow reports whether several fields are on one line.
