@@ -16,11 +16,17 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-// The HTML report of the example study in a real browser: it loads nothing, does
-// not violate its own policy, marks quotes, and fits a phone.
+// The HTML reports of example studies in a real browser: they load nothing, do not
+// violate their own policy, mark quotes and spans, and fit a phone.
 func TestReportInABrowser(t *testing.T) {
+	for _, example := range []string{"contracts", "spans"} {
+		t.Run(example, func(t *testing.T) { reportInABrowser(t, example) })
+	}
+}
+
+func reportInABrowser(t *testing.T, example string) {
 	browse := browserTab(t)
-	page := exampleReport(t, "contracts")
+	page := exampleReport(t, example)
 	var mu sync.Mutex
 	var complaints, requests []string
 	must(t, chromedp.Listen(browse, func(e any) {
@@ -48,7 +54,7 @@ func TestReportInABrowser(t *testing.T) {
 	}
 	title, err := chromedp.Run(browse, chromedp.Title())
 	must(t, err)
-	if headings, marks, figures := count("h2"), count("mark"), count("svg"); !strings.Contains(title, "contracts") || headings < 5 || marks < 20 || figures < 5 {
+	if headings, marks, figures := count("h2"), count("mark"), count("svg"); !strings.Contains(title, example) || headings < 5 || marks < 20 || figures < 5 {
 		t.Errorf("title %q, %d headings, %d marks, %d figures", title, headings, marks, figures)
 	}
 	must(t, chromedp.Do(browse, chromedp.EmulateViewport(390, 844)))

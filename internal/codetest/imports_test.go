@@ -42,6 +42,8 @@ var rules = []struct {
 		"clients know the vocabulary and their provider; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
+	{"internal/suites/spans/snapshot", []string{"internal/eval", "internal/measure", "internal/text", "internal/suites/spans/label", "internal/suites/spans/verdict", "stats"}, []string{"net", "database", "time"},
+		"a snapshot comes from another tool, without a run and its analysis: its summary and comparison compute their own intervals"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},

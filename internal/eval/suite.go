@@ -359,6 +359,7 @@ type ExhibitStep struct {
 // An ExhibitPage is a page of source text with marked ranges.
 type ExhibitPage struct {
 	Number int    `json:"number"`
+	Title  string `json:"title,omitempty"` // instead of the number
 	Text   string `json:"text"`
 	Marks  []Mark `json:"marks,omitempty"` // sorted by Start, may overlap
 }
@@ -367,8 +368,12 @@ type ExhibitPage struct {
 type Mark struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
-	Kind  string `json:"kind"` // "answer", "gold" or "both"
+	Kind  string `json:"kind"` // "answer", "gold" or "both", or the name of a tone
 	Label string `json:"label"`
+	// Tone is the number of a colour of its own, from 1, for marks that are not
+	// evidence; 0 for the others. Fault says what is wrong with a mark.
+	Tone  int    `json:"tone,omitempty"`
+	Fault string `json:"fault,omitempty"`
 }
 
 // An ExhibitRow is one unit with gold, answer and scores.

@@ -2,6 +2,7 @@ package report
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -15,15 +16,23 @@ type segment struct {
 	Text         string
 	Answer, Gold bool
 	Labels       []string // of the marks that end here
+	// Tone is that of the shortest mark with one; Names are those of all of them, and
+	// Faults what is wrong with them.
+	Tone          int
+	Names, Faults []string
 }
 
 // Marked reports whether any mark covers the segment.
-func (s segment) Marked() bool { return s.Answer || s.Gold }
+func (s segment) Marked() bool { return s.Answer || s.Gold || s.Tone > 0 }
 
 // Kind returns the kind of the marks that cover the segment: "answer", "gold" or
-// "both".
+// "both", or classes for a tone.
 func (s segment) Kind() string {
 	switch {
+	case s.Tone > 0 && len(s.Faults) > 0:
+		return toneClass(s.Tone) + " fault"
+	case s.Tone > 0:
+		return toneClass(s.Tone)
 	case s.Answer && s.Gold:
 		return "both"
 	case s.Gold:
@@ -32,8 +41,17 @@ func (s segment) Kind() string {
 	return "answer"
 }
 
+// tones is the number of different colours of marks.
+const tones = 10
+
+// toneClass is the class of a tone. Tones beyond the last colour begin again.
+func toneClass(tone int) string { return "tone t" + strconv.Itoa((tone-1)%tones) }
+
 // Title describes the marks, for readers who do not see colours.
 func (s segment) Title() string {
+	if s.Tone > 0 {
+		return PlainLine(strings.Join(append(slices.Clone(s.Names), s.Faults...), "; "))
+	}
 	return map[string]string{
 		"both":   "gold evidence, quoted by the answer",
 		"gold":   "gold evidence",
@@ -62,8 +80,22 @@ func split(text string, marks []eval.Mark) []segment {
 	for i := 1; i < len(borders); i++ {
 		start, end := borders[i-1], borders[i]
 		s := segment{Text: text[start:end]}
+		shortest := len(text) + 1
 		for _, m := range marks {
-			if m.Start <= start && end <= m.End {
+			if m.Start <= start && end <= m.End && m.Tone > 0 {
+				if m.End-m.Start < shortest {
+					s.Tone, shortest = m.Tone, m.End-m.Start
+				}
+				s.Names = append(s.Names, m.Label)
+				if m.Fault != "" {
+					s.Faults = append(s.Faults, m.Fault)
+				}
+				if m.End == end && m.Fault != "" {
+					s.Labels = append(s.Labels, m.Label+" ✗")
+				} else if m.End == end {
+					s.Labels = append(s.Labels, m.Label)
+				}
+			} else if m.Start <= start && end <= m.End {
 				s.Answer = s.Answer || m.Kind != "gold"
 				s.Gold = s.Gold || m.Kind != "answer"
 				if m.End == end && m.Label != "" && !slices.Contains(s.Labels, m.Label) {

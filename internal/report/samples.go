@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,8 +14,10 @@ import (
 type samples struct {
 	Arms   []string
 	List   []sample
-	Marked bool // some texts have marks
-	Ranked bool // best and worst of their arms
+	Marked bool       // some texts have marks of evidence
+	Key    []toneName // of marks with tones
+	tones  []int      // of Key
+	Ranked bool       // best and worst of their arms
 }
 
 // A sample is one trial shown in full.
@@ -28,12 +31,19 @@ type sample struct {
 	Why   string // there is no answer
 	Rows  *table
 	Pages []samplePage
+	// TextFirst says that the pages come before the rows: they have titles, and are
+	// what the rows are about.
+	TextFirst bool
 }
+
+// A toneName is the name of a tone in the key of marks.
+type toneName struct{ Class, Name string }
 
 // A samplePage is a page of the source: its excerpt, and the whole page if the
 // excerpt skips text.
 type samplePage struct {
 	Number int
+	Title  string // instead of the number
 	Pieces []piece
 	Whole  []segment
 }
@@ -46,7 +56,7 @@ func (b *builder) samples() section {
 		for _, x := range b.a.Samples {
 			if x.Show.Arm == arm {
 				shown.List = append(shown.List, b.sample(x, len(shown.List)+1))
-				shown.Marked = shown.Marked || len(x.Show.Pages) > 0
+				shown.add(x.Show.Pages)
 				shown.Ranked = shown.Ranked || x.Rank != ""
 			}
 		}
@@ -55,6 +65,25 @@ func (b *builder) samples() section {
 		s.Blocks = []block{{Prose: fmt.Sprintf("The best and worst items of %d of %d arms. `scruple show STUDY ITEM ARM` shows any other trial.", len(shown.Arms), len(b.contestants()))}, {Samples: shown}}
 	}
 	return s
+}
+
+// add adds the marks of pages to the key.
+func (s *samples) add(pages []eval.ExhibitPage) {
+	for _, p := range pages {
+		toned := false
+		for _, m := range p.Marks {
+			if m.Tone == 0 {
+				continue
+			}
+			toned = true
+			name := toneName{toneClass(m.Tone), m.Kind}
+			at, found := slices.BinarySearchFunc(s.tones, m.Tone, cmp.Compare[int])
+			if !found {
+				s.tones, s.Key = slices.Insert(s.tones, at, m.Tone), slices.Insert(s.Key, at, name)
+			}
+		}
+		s.Marked = s.Marked || !toned && p.Title == ""
+	}
 }
 
 func (b *builder) sample(x analyse.Sample, number int) sample {
@@ -79,6 +108,7 @@ func (b *builder) sample(x analyse.Sample, number int) sample {
 	}
 	for _, p := range x.Show.Pages {
 		s.Pages = append(s.Pages, newSamplePage(p))
+		s.TextFirst = s.TextFirst || p.Title != ""
 	}
 	return s
 }
@@ -94,7 +124,7 @@ func (b *builder) tagsOf(id string) []string {
 
 func newSamplePage(p eval.ExhibitPage) samplePage {
 	segments := split(p.Text, p.Marks)
-	page := samplePage{Number: p.Number, Pieces: excerpt(segments)}
+	page := samplePage{Number: p.Number, Title: p.Title, Pieces: excerpt(segments)}
 	if slices.ContainsFunc(page.Pieces, func(p piece) bool { return p.Skipped > 0 }) {
 		page.Whole = segments
 	}
@@ -104,7 +134,12 @@ func newSamplePage(p eval.ExhibitPage) samplePage {
 // exhibitTable shows gold beside the answer for each unit, with a column for each
 // metric with a score.
 func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
+	// Items without gold have no column for it.
+	gold := len(rows) == 0 || slices.ContainsFunc(rows, func(r eval.ExhibitRow) bool { return r.Gold != "" })
 	t := &table{Columns: []column{{Title: "Unit"}, {Title: "Gold"}, {Title: "Answer"}}}
+	if !gold {
+		t.Columns = slices.Delete(t.Columns, 1, 2)
+	}
 	metrics := scoredBy(rows)
 	for _, name := range metrics {
 		t.Columns = append(t.Columns, column{Title: b.metric(name).Title, Align: point})
@@ -114,6 +149,9 @@ func (b *builder) exhibitTable(rows []eval.ExhibitRow) *table {
 		row := []cell{{Text: r.Unit}, {Text: r.Gold}, {Text: r.Answer}}
 		if r.Quote != "" {
 			row[2].Detail = []string{r.Quote}
+		}
+		if !gold {
+			row = slices.Delete(row, 1, 2)
 		}
 		for _, name := range metrics {
 			row = append(row, unitScore(r.Scores, name, &t.Notes))

@@ -9,6 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/qa"
 	"github.com/scruple-eval/scruple/internal/suites/rerank"
+	"github.com/scruple-eval/scruple/internal/suites/spans"
 )
 
 // All lists the suites.
@@ -18,5 +19,6 @@ func All() []kit.Suite {
 		extraction.Suite(),
 		qa.Suite(),
 		rerank.Suite(),
+		spans.Suite(),
 	}
 }

@@ -1,0 +1,112 @@
+package measure
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// A Stated counts the cases with one stated confidence.
+type Stated struct {
+	Confidence float64
+	Right      float64
+	Wrong      float64
+}
+
+// CountStated counts cases by confidence, sorted. Confidences that are not numbers
+// are left out.
+func CountStated(confidence []float64, right []bool) []Stated {
+	order := make([]int, 0, len(confidence))
+	for i, c := range confidence {
+		if !math.IsNaN(c) {
+			order = append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(confidence[i], confidence[j]) })
+	var counts []Stated
+	for _, i := range order {
+		if n := len(counts); n == 0 || counts[n-1].Confidence != confidence[i] {
+			counts = append(counts, Stated{Confidence: confidence[i]})
+		}
+		last := &counts[len(counts)-1]
+		if right[i] {
+			last.Right++
+		} else {
+			last.Wrong++
+		}
+	}
+	return counts
+}
+
+// A Reliability is one bin of a reliability curve.
+type Reliability struct {
+	Low, High  float64 // borders
+	N          float64
+	Confidence float64 // mean
+	Accuracy   float64 // share of right cases
+}
+
+// ReliabilityCurve sorts cases into equally wide bins of [0, 1], the last one
+// closed. Empty bins are left out.
+func ReliabilityCurve(counts []Stated, bins int) []Reliability {
+	var curve []Reliability
+	last := -1
+	for _, c := range counts {
+		n := c.Right + c.Wrong
+		if n == 0 {
+			continue
+		}
+		k := min(max(int(c.Confidence*float64(bins)), 0), bins-1)
+		switch { // the product may be rounded past a border, as that of 0.29 and 100 is
+		case k+1 < bins && float64(k+1)/float64(bins) <= c.Confidence:
+			k++
+		case k > 0 && float64(k)/float64(bins) > c.Confidence:
+			k--
+		}
+		if k != last {
+			curve = append(curve, Reliability{Low: float64(k) / float64(bins), High: float64(k+1) / float64(bins)})
+			last = k
+		}
+		b := &curve[len(curve)-1]
+		b.N += n
+		b.Confidence += n * c.Confidence
+		b.Accuracy += c.Right
+	}
+	for i := range curve {
+		curve[i].Confidence /= curve[i].N
+		curve[i].Accuracy /= curve[i].N
+	}
+	return curve
+}
+
+// CalibrationError is the expected calibration error over bins of equal width (Guo
+// et al. 2017); NaN without cases.
+func CalibrationError(counts []Stated, bins int) float64 {
+	sum, n := 0.0, 0.0
+	for _, b := range ReliabilityCurve(counts, bins) {
+		sum += b.N * math.Abs(b.Confidence-b.Accuracy)
+		n += b.N
+	}
+	return sum / n
+}
+
+// AUROC is the probability that a right case has a higher confidence than a wrong
+// one, ties counting one half; NaN without cases of both kinds.
+func AUROC(counts []Stated) float64 {
+	below, area, right := 0.0, 0.0, 0.0 // below: wrong cases with lower confidence
+	for _, c := range counts {
+		area += c.Right * (below + c.Wrong/2)
+		below += c.Wrong
+		right += c.Right
+	}
+	return area / (right * below)
+}
+
+// Kappa is Cohen's kappa of two raters from a 2 × 2 table: both yes, only the
+// first, only the second, neither. It is NaN if it is undefined.
+func Kappa(both, first, second, neither float64) float64 {
+	n := both + first + second + neither
+	agree := (both + neither) / n
+	chance := ((both+first)*(both+second) + (second+neither)*(first+neither)) / n / n
+	return (agree - chance) / (1 - chance)
+}

@@ -1,0 +1,41 @@
+// Package span scores labelled spans against gold, as nervaluate (the scheme of
+// MUC-5 and SemEval-2013 task 9), seqeval and conlleval do, and reads tagged
+// sentences. It must not know any suite.
+//
+// Offsets count tokens, characters or anything else, as long as gold and
+// prediction use the same. An end is exclusive.
+package span
+
+// A Span is a labelled part of a text.
+type Span struct {
+	Start, End int
+	Label      string
+}
+
+// Compare orders spans by start, end and label.
+func Compare(a, b Span) int {
+	switch {
+	case a.Start != b.Start:
+		return a.Start - b.Start
+	case a.End != b.End:
+		return a.End - b.End
+	case a.Label < b.Label:
+		return -1
+	case a.Label > b.Label:
+		return 1
+	}
+	return 0
+}
+
+// overlap is the length of the part that two spans share.
+func overlap(a, b Span) int { return max(0, min(a.End, b.End)-max(a.Start, b.Start)) }
+
+// IoU is the length of the intersection of two spans over that of their union,
+// without regard to labels.
+func IoU(a, b Span) float64 {
+	shared := overlap(a, b)
+	if shared == 0 {
+		return 0
+	}
+	return float64(shared) / float64(a.End-a.Start+b.End-b.Start-shared)
+}

@@ -1,0 +1,171 @@
+package spans
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// An answerSpan is a span in the answer of a labeller. Offsets are code points;
+// without them the text is looked for.
+type answerSpan struct {
+	Text       string   `json:"text"`
+	Role       string   `json:"role"`
+	Label      string   `json:"label,omitempty"`
+	Confidence *float64 `json:"confidence,omitempty"`
+	Start      *int     `json:"start,omitempty"`
+	End        *int     `json:"end,omitempty"`
+}
+
+// An answer is the parsed answer of a labeller.
+type answer struct {
+	spans    []label.Span
+	notes    []string // of spans: realigned, unaligned, else ""
+	stated   []bool   // spans with a confidence
+	dropped  int      // entries that are no spans
+	repaired bool
+}
+
+// errSpans is the error of an answer without a list of spans.
+var errSpans = errors.New(`want an object with the key "spans"`)
+
+// readAnswer reads the answer of a labeller about a text. Entries without a text
+// or role are dropped and counted.
+func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
+	var a answer
+	list, repaired, err := spanList(string(raw))
+	if err != nil {
+		return a, err
+	}
+	a.repaired = repaired
+	ruler := label.NewRuler(of)
+	sections := b.reader.Sectioner.Detect(ruler)
+	for _, one := range list {
+		if string(one) == "{}" {
+			continue // nothing
+		}
+		var w answerSpan
+		if json.Unmarshal(one, &w) != nil || w.Role == "" && w.Label == "" || w.Text == "" && (w.Start == nil || w.End == nil) {
+			a.dropped++
+			continue
+		}
+		s := label.Span{Text: w.Text, Role: w.Role, Confidence: 1, Start: -1, End: -1}
+		if s.Role == "" {
+			s.Role = w.Label
+		}
+		if w.Confidence != nil && *w.Confidence >= 0 && *w.Confidence <= 1 {
+			s.Confidence = *w.Confidence
+		}
+		note := ""
+		if w.Start != nil && w.End != nil {
+			s.Start, s.End = *w.Start, *w.End
+			note = ruler.Place(&s)
+		} else {
+			note = ruler.Find(&s, a.spans)
+		}
+		s.Section = b.reader.Sectioner.Of(sections, s.Start)
+		a.spans, a.notes, a.stated = append(a.spans, s), append(a.notes, note), append(a.stated, w.Confidence != nil)
+	}
+	return a, nil
+}
+
+// spanList finds the list of spans in an answer: an object with spans, or a list.
+func spanList(raw string) (list []json.RawMessage, repaired bool, err error) {
+	if trimmed := strings.TrimSpace(raw); strings.HasPrefix(trimmed, "[") && json.Unmarshal([]byte(trimmed), &list) == nil {
+		return list, false, nil
+	}
+	reading, err := text.ReadObjectWith(raw, "spans")
+	if err != nil {
+		return nil, false, err
+	}
+	var object struct {
+		Spans *[]json.RawMessage `json:"spans"`
+	}
+	if err := json.Unmarshal(reading.JSON, &object); err != nil || object.Spans == nil {
+		return nil, false, errSpans
+	}
+	return *object.Spans, reading.Repaired, nil
+}
+
+// encodeAnswer is the answer with these spans. A negative confidence is none.
+func encodeAnswer(spans []label.Span) []byte {
+	out := struct {
+		Spans []answerSpan `json:"spans"`
+	}{[]answerSpan{}}
+	for i := range spans {
+		s := &spans[i]
+		a := answerSpan{Text: s.Text, Role: s.Role}
+		if s.Confidence >= 0 {
+			a.Confidence = &s.Confidence
+		}
+		if s.Placed() {
+			a.Start, a.End = &s.Start, &s.End
+		}
+		out.Spans = append(out.Spans, a)
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		panic("spans: " + err.Error()) // texts and finite numbers always encode
+	}
+	return b
+}
+
+// Why an answer is malformed or a trial has no spans, and notes on answers.
+const (
+	reasonUnreadable = "not readable"
+	reasonCutOff     = "cut off"
+	reasonRefused    = "refused"
+	noteRepaired     = "repaired"
+	noteAbsent       = "not in the file"
+)
+
+// outcomeOf stores an answer unchanged. A model may have been told to answer with a
+// tool.
+func (b *Bench) outcomeOf(r eval.Response, tool, of string) eval.Outcome {
+	raw := r.Answer(tool)
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(raw)}
+	if r.Stop == eval.StopRefused {
+		o.Kind, o.Reason, o.Detail = eval.Refused, reasonRefused, r.Refusal
+		return o
+	}
+	a, err := b.readAnswer(o.Data, of)
+	switch {
+	case err != nil && r.Stop == eval.StopLength:
+		o.Kind, o.Reason, o.Detail = eval.Malformed, reasonCutOff, err.Error()
+	case err != nil:
+		o.Kind, o.Reason, o.Detail = eval.Malformed, reasonUnreadable, err.Error()
+	}
+	o.Notes = a.outcomeNotes()
+	return o
+}
+
+func (a *answer) outcomeNotes() []string {
+	var notes []string
+	if a.repaired {
+		notes = append(notes, noteRepaired)
+	}
+	for _, note := range []string{label.Realigned, label.Unaligned} {
+		n := 0
+		for _, own := range a.notes {
+			if own == note {
+				n++
+			}
+		}
+		if n > 0 {
+			notes = append(notes, fmt.Sprintf("%s %s", text.Plural(n, "span", "spans"), note))
+		}
+	}
+	if a.dropped > 0 {
+		notes = append(notes, fmt.Sprintf("%s dropped", text.Plural(a.dropped, "entry", "entries")))
+	}
+	return notes
+}
+
+// absent reports whether the file of an arm does not have the text.
+func absent(o *eval.Outcome) bool { return slices.Contains(o.Notes, noteAbsent) }

@@ -1,0 +1,309 @@
+package spans
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+)
+
+const judgeStep = "judge"
+
+// trustedAccuracy is the minimum accuracy of a judge for its verdicts to count.
+const trustedAccuracy = 0.5
+
+// Judge asks the judge about the spans of an answer. Recorded judgements need no
+// call.
+func (b *Bench) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+	r, a := b.record(t.Item), b.byArm[t.Arm]
+	if r == nil || a == nil || o.Kind != eval.OK || absent(&o) {
+		return nil, nil
+	}
+	if a.recorded != nil && a.judge != "" {
+		return a.judged(r.ID, b.reader), nil
+	}
+	if b.judge == nil || a.Role == eval.RoleCalibration && len(r.Spans) == 0 {
+		return nil, nil
+	}
+	found, err := b.readAnswer(o.Data, r.Text)
+	if err != nil {
+		return nil, nil // the outcome would be malformed
+	}
+	v, err := kit.AskJudge(ctx, ask, judgeStep, b.judgeRequest(r, found.spans))
+	if err != nil {
+		return nil, err
+	}
+	return []eval.Verdict{v}, nil
+}
+
+// judged is the judgement that a snapshot has of a text.
+func (a *arm) judged(id string, reader *snapshot.Reader) []eval.Verdict {
+	doc := a.recorded[id]
+	if doc == nil || doc.Result == nil {
+		return nil
+	}
+	v := eval.Verdict{Step: judgeStep, Source: eval.ByPipeline, By: a.judge, Data: doc.Result.JudgeResult}
+	switch l := reader.Label(doc.Result); l.State {
+	case snapshot.NotJudged:
+		v.Data, v.Err = nil, "the snapshot has no judgement"
+	case snapshot.JudgeFailed:
+		v.Err = "recorded as a total of 0: " + l.Why
+	}
+	return []eval.Verdict{v}
+}
+
+func (b *Bench) judgeRequest(r *record, spans []label.Span) eval.Request {
+	q := kit.RequestTo(b.judge)
+	q.Item, q.System = r.ID, b.judging.system
+	q.Messages = []eval.Message{{Role: "user", Content: verdict.User(r.Text, spans)}}
+	kit.Structure(&q, b.judge, eval.Schema{Name: "judgement", Strict: true, JSON: b.judging.schema},
+		eval.Tool{Name: "report_judgement", Description: "Reports the judgement of the spans."})
+	right := func() string { return string(b.foreseen(r, spans).Encode()) }
+	if b.judge.Provider == kit.SimulatedProvider {
+		blind := verdict.Empty()
+		blind.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
+		blind.Notes = "No errors."
+		q.Payload = kit.SimulatedAnswer(right(), string(blind.Encode()))
+	}
+	q.Foreseen = right
+	return q
+}
+
+// foreseen is the judgement that follows from gold: every difference is an error.
+// It is what a simulated judge says.
+func (b *Bench) foreseen(r *record, spans []label.Span) *verdict.Result {
+	v := verdict.Empty()
+	v.Scores = verdict.Scores{Coverage: 5, Precision: 5, Granularity: 5, Taxonomy: 5, TechnicalSpecs: 5}
+	lower := func(score *float64, n int) { *score = max(1, 5-float64(n)) }
+	present := map[string]bool{}
+	for _, m := range b.matches(r, spans) {
+		switch {
+		case m.gold == nil:
+			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: m.index, Text: m.span.Text, AssignedRole: m.span.Role, Reason: label.Other})
+		case m.span == nil:
+			v.MissedElements = append(v.MissedElements, verdict.Missed{Text: m.gold.Text, ExpectedRole: m.gold.Role, Category: b.taxonomy.Category(m.gold.Role),
+				Severity: b.taxonomy.Severities[len(b.taxonomy.Severities)-1]})
+		default:
+			if b.taxonomy.Canonical(m.gold.Role) != b.taxonomy.Canonical(m.span.Role) {
+				v.TaxonomyErrors = append(v.TaxonomyErrors, verdict.Confusion{SpanIndex: m.index, Text: m.span.Text, AssignedRole: m.span.Role, ExpectedRole: m.gold.Role})
+			}
+			if m.gold.Start != m.span.Start || m.gold.End != m.span.End {
+				issue := b.taxonomy.Granularity[0]
+				if m.span.End-m.span.Start > m.gold.End-m.gold.Start {
+					issue = b.taxonomy.Granularity[len(b.taxonomy.Granularity)-1]
+				}
+				v.GranularityErrors = append(v.GranularityErrors, verdict.Granularity{SpanIndex: m.index, Text: m.span.Text, Issue: issue, Suggestion: m.gold.Text})
+			}
+		}
+		if m.gold != nil {
+			present[b.taxonomy.Category(m.gold.Role)] = true
+		}
+	}
+	s := &v.Scores
+	lower(&s.Coverage, len(v.MissedElements))
+	lower(&s.Precision, len(v.FalsePositives))
+	lower(&s.Granularity, len(v.GranularityErrors))
+	lower(&s.Taxonomy, len(v.TaxonomyErrors))
+	v.TotalScore = s.Total()
+	for _, c := range b.taxonomy.Categories {
+		v.CategoryScores[c.Name] = nil
+		if present[c.Name] {
+			v.CategoryScores[c.Name] = &verdict.CategoryScore{Coverage: s.Coverage, Precision: s.Precision}
+		}
+	}
+	return &v
+}
+
+// planted is gold with an error: one span has a wrong role. Which one depends on
+// the text alone.
+func (b *Bench) planted(r *record) []label.Span {
+	spans := append([]label.Span(nil), r.Spans...)
+	if i := plantedAt(r); i >= 0 {
+		spans[i] = b.relabelled(spans[i])
+	}
+	return spans
+}
+
+func plantedAt(r *record) int {
+	if len(r.Spans) == 0 {
+		return -1
+	}
+	return int(uint64(kit.Hash(r.ID, r.Text)) % uint64(len(r.Spans)))
+}
+
+// Calibrate measures the judge on gold: it must find the planted error, and none
+// in the same span of gold as it is.
+func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
+	if b.judge == nil {
+		return b, eval.Calibration{Judge: cmp.Or(b.recordedJudge(), "none"), Effect: "the study has no judge model: recorded judgements, if any, count as they are"}, nil
+	}
+	right, known := make([]float64, len(b.items)), make([]float64, len(b.items))
+	missing := 0
+	for c, err := range cases {
+		if err != nil {
+			return nil, eval.Calibration{}, err
+		}
+		r := b.record(c.Item)
+		if r == nil {
+			continue
+		}
+		at := plantedAt(r)
+		if at < 0 {
+			continue
+		}
+		for t := range c.Answered() {
+			j := b.judgement(r, t)
+			if j.missing != "" {
+				missing++
+				continue
+			}
+			i := b.byID[r.ID]
+			known[i]++
+			found := j.flags[at] != 0
+			if found == (c.Arm == calibrationPlanted) {
+				right[i]++
+			}
+		}
+	}
+	k := eval.Calibration{Judge: b.judge.ID}
+	var sumRight, sumKnown float64
+	for i := range known {
+		if known[i] > 0 {
+			k.Right, k.Cases = append(k.Right, right[i]), append(k.Cases, known[i])
+			sumRight, sumKnown = sumRight+right[i], sumKnown+known[i]
+		}
+	}
+	calibrated := *b
+	on := fmt.Sprintf("the judge was right on %g of %g gold spans, half of them with a planted wrong role", sumRight, sumKnown)
+	switch {
+	case sumKnown == 0:
+		k.Effect = "the judge could not be calibrated, because there is no gold: its verdicts count"
+	case sumRight/sumKnown > trustedAccuracy:
+		k.Effect = fmt.Sprintf("%s (%.1f %%): its verdicts count", on, 100*sumRight/sumKnown)
+	default:
+		calibrated.trusted, calibrated.untrusted = false, "the judge failed its calibration"
+		k.Effect = fmt.Sprintf("%s (%.1f %%), no better than chance: its verdicts are unscored", on, 100*sumRight/sumKnown)
+	}
+	if missing > 0 {
+		k.Effect += fmt.Sprintf("; without a verdict: %d more", missing)
+	}
+	return &calibrated, k, nil
+}
+
+func (b *Bench) recordedJudge() string {
+	for _, a := range b.arms {
+		if a.judge != "" {
+			return a.judge
+		}
+	}
+	return ""
+}
+
+// A judgement is what is known of an answer from its verdicts.
+type judgement struct {
+	missing string // why there is none
+	parsed  verdict.Parsed
+	flags   []uint8 // of spans
+	failed  bool    // the judge was asked and failed
+}
+
+// judgement reads the judge's verdict on a trial.
+func (b *Bench) judgement(r *record, t *eval.Judged) judgement {
+	return b.verdictOf(r, t, func(s eval.Source) bool { return s != eval.ByHuman })
+}
+
+// verdictOf reads the verdict of some sources.
+func (b *Bench) verdictOf(r *record, t *eval.Judged, source func(eval.Source) bool) judgement {
+	if absent(&t.Outcome) {
+		return judgement{missing: "the file does not have the text"}
+	}
+	for _, v := range t.Verdicts {
+		if v.Step != judgeStep || !source(v.Source) {
+			continue
+		}
+		if v.Err != "" {
+			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true}
+		}
+		return b.read(r, t, v.Data, v.Source == eval.ByPipeline)
+	}
+	return judgement{missing: "not judged"}
+}
+
+// read reads a judgement of the spans of a trial.
+func (b *Bench) read(r *record, t *eval.Judged, data []byte, recorded bool) judgement {
+	a, err := b.readAnswer(t.Outcome.Data, r.Text)
+	if err != nil {
+		return judgement{missing: "the answer has no spans"}
+	}
+	j := judgement{}
+	if recorded {
+		j.parsed = verdict.Recorded(data, b.taxonomy, a.spans)
+	} else {
+		j.parsed = verdict.Parse(string(data), b.taxonomy, a.spans)
+	}
+	if j.parsed.Step == verdict.None {
+		j.missing, j.failed = "the judgement could not be parsed", true
+	}
+	j.flags = j.parsed.Result.Flags(len(a.spans))
+	return j
+}
+
+// humanOf is what people say of the errors of a trial.
+func (b *Bench) humanOf(r *record, t *eval.Judged) judgement {
+	if j := b.verdictOf(r, t, func(s eval.Source) bool { return s == eval.ByHuman }); j.missing == "" {
+		return j
+	}
+	if data, ok := b.human[[2]string{t.Trial.Item, t.Trial.Arm}]; ok {
+		return b.read(r, t, data, true)
+	}
+	return judgement{missing: "no human verdict"}
+}
+
+// readHuman reads the file of errors that people found.
+func (b *Bench) readHuman(f *study.File, s *Study, errs *study.Errors) {
+	if s.Human == "" {
+		return
+	}
+	path := f.Resolve(s.Human)
+	known := kit.ByID(b.arms)
+	_, err := dataset.Scan(path, func(line int, text []byte, err error) {
+		var w struct {
+			ID     string          `json:"id"`
+			Arm    string          `json:"arm"`
+			By     string          `json:"by"`
+			Result json.RawMessage `json:"result"`
+		}
+		if err == nil {
+			err = dataset.DecodeStrict(text, &w)
+		}
+		key := [2]string{w.ID, w.Arm}
+		switch {
+		case err != nil:
+		case b.record(w.ID) == nil:
+			err = fmt.Errorf("the study has no text %q", w.ID)
+		case known[w.Arm] == nil:
+			err = fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, sortedKeys(known)))
+		case len(w.Result) == 0 || w.Result[0] != '{':
+			err = fmt.Errorf("result is missing: want an object with missedElements, falsePositives, taxonomyErrors and granularityErrors")
+		case b.human[key] != nil:
+			err = fmt.Errorf("duplicate verdict on %s of %s", w.ID, w.Arm)
+		}
+		if err != nil {
+			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
+			return
+		}
+		b.human[key] = append([]byte(nil), w.Result...)
+	})
+	if err != nil {
+		errs.Add(f.Errorf("human", "%w", err))
+	}
+}

@@ -1,0 +1,334 @@
+package spans
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/format"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// measureCommand scores spans of other programs.
+func measureCommand() kit.Command {
+	return kit.Command{
+		Name:  "measure",
+		Short: "score labelled spans against gold, as conlleval and nervaluate do",
+		Long: `Reads gold and predicted spans, plain or gzipped: JSON Lines ({"id", "text",
+"spans": [{"start", "end", "label"}]}), CoNLL files (a token and its tag per line;
+BIO, BIOES or IOB1), or any other format of the spans suite. One file may be -,
+standard input. A CoNLL file with three columns has gold in the second-last one: give
+it as --pred alone.
+
+Schemes:
+  strict   same borders and label
+  exact    same borders
+  partial  overlap; half a point unless the borders are the same
+  type     overlap and the same label
+  conll    same borders and label, counted and printed as conlleval does
+
+The first four are those of MUC-5 and SemEval-2013 task 9, as in nervaluate 1.2.
+Texts are matched by id, sentences of CoNLL files by their order. Texts that only
+gold has count as not labelled; texts that only the prediction has are an error.`,
+		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
+			gold := f.String("gold", "", "file with gold spans, - for standard input")
+			predicted := f.String("pred", "", "file with predicted spans, - for standard input")
+			scheme := f.String("scheme", string(span.Strict), "strict | exact | partial | type | conll")
+			offsets := f.String("offsets", "", "unit of offsets: code_points | utf16 | bytes (default: that of the format)")
+			system := f.String("system", "", "system to score, of a WNUT17 file with several")
+			return func(c kit.Call) (fmt.Stringer, error) {
+				s, err := span.ParseScheme(*scheme)
+				if err != nil {
+					return nil, err
+				}
+				return measureSpans(c, *gold, *predicted, s, label.Unit(*offsets), *system)
+			}
+		},
+	}
+}
+
+func measureSpans(c kit.Call, goldFile, predictedFile string, scheme span.Scheme, unit label.Unit, system string) (fmt.Stringer, error) {
+	switch {
+	case predictedFile == "":
+		return nil, errors.New("--pred is missing: give the file with predicted spans")
+	case goldFile == "-" && predictedFile == "-":
+		return nil, errors.New("only one of --gold and --pred can be -")
+	case unit != "" && unit != label.CodePoints && unit != label.UTF16 && unit != label.Bytes:
+		return nil, fmt.Errorf("--offsets %q: want code_points, utf16 or bytes", unit)
+	}
+	m := &measured{Scheme: scheme, tally: span.Tally{Scheme: scheme}}
+	if goldFile == "" {
+		return m, m.columns(c, predictedFile)
+	}
+	gold, errGold := readDocs(c, goldFile, format.Options{Offsets: unit})
+	predicted, errPredicted := readDocs(c, predictedFile, format.Options{Offsets: unit, System: system})
+	if err := errors.Join(errGold, errPredicted); err != nil {
+		return nil, err
+	}
+	m.Warnings = append(append(m.Warnings, gold.Warnings...), predicted.Warnings...)
+	if gold.Format == format.CoNLL && predicted.Format == format.CoNLL {
+		if err := span.Align(sentences(gold), sentences(predicted), goldFile, predictedFile); err != nil {
+			return nil, err
+		}
+	}
+	return m, m.docs(gold, predicted, goldFile, predictedFile)
+}
+
+func readDocs(c kit.Call, file string, o format.Options) (*format.Data, error) {
+	r, err := c.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	o.Name = file
+	if file == "-" {
+		o.Name = "stdin"
+	}
+	return format.ReadFrom(r, o)
+}
+
+func sentences(d *format.Data) []span.Sentence {
+	list := make([]span.Sentence, len(d.Docs))
+	for i, doc := range d.Docs {
+		list[i] = span.Sentence{Line: doc.Line, Tokens: doc.Tokens, Tags: doc.Tags}
+	}
+	return list
+}
+
+// measured is the result of measure spans.
+type measured struct {
+	Scheme   span.Scheme
+	Warnings []string
+	tally    span.Tally
+	tokens   int // 0 if the files have no tags
+	agreeing int
+}
+
+// columns scores a CoNLL file with gold and prediction.
+func (m *measured) columns(c kit.Call, file string) error {
+	r, err := c.Open(file)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	unpacked, err := snapshot.Unpack(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	list, err := span.ReadCoNLL(unpacked, file)
+	if err != nil {
+		return err
+	}
+	for _, s := range list {
+		if s.Other == nil {
+			return fmt.Errorf("--gold is missing, and %s has no column for it: want a token, its gold tag and its predicted tag per line", file)
+		}
+		if err := m.tags(s.Tokens, s.Other, s.Tags, file, s.Line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *measured) tags(tokens, gold, predicted []string, file string, line int) error {
+	g, err := span.Chunks(gold)
+	if err != nil {
+		return fmt.Errorf("%s:%d: gold: %w", file, line, err)
+	}
+	p, err := span.Chunks(predicted)
+	if err != nil {
+		return fmt.Errorf("%s:%d: %w", file, line, err)
+	}
+	m.tally.Add(g, p)
+	m.tokens += len(tokens)
+	m.agreeing += span.Agreeing(gold, predicted)
+	return nil
+}
+
+// docs scores texts with the same id.
+func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile string) error {
+	byID := map[string]*format.Doc{}
+	for i := range predicted.Docs {
+		byID[predicted.Docs[i].ID] = &predicted.Docs[i]
+	}
+	missing, unplaced := 0, 0
+	for i := range gold.Docs {
+		g := &gold.Docs[i]
+		p := byID[g.ID]
+		delete(byID, g.ID)
+		switch {
+		case p == nil:
+			missing++
+			p = &format.Doc{Text: g.Text}
+		case p.Text != g.Text:
+			return fmt.Errorf("text %q of %s differs from that of %s: score spans of the same texts", g.ID, predictedFile, goldFile)
+		}
+		if len(g.Tags) > 0 && len(g.Tags) == len(p.Tags) {
+			if err := m.tags(g.Tokens, g.Tags, p.Tags, predictedFile, p.Line); err != nil {
+				return err
+			}
+			continue
+		}
+		unplaced += g.Unaligned + p.Unaligned
+		m.tally.Add(plainSpans(g.Spans), plainSpans(p.Spans))
+	}
+	for i := range predicted.Docs {
+		if id := predicted.Docs[i].ID; byID[id] != nil {
+			return fmt.Errorf("%s has the text %q, which %s does not have", predictedFile, id, goldFile)
+		}
+	}
+	if missing > 0 {
+		m.Warnings = append(m.Warnings, fmt.Sprintf("%s: %s not in it: counted as not labelled", predictedFile, text.Plural(missing, "text of gold is", "texts of gold are")))
+	}
+	return nil
+}
+
+func plainSpans(spans []label.Span) []span.Span {
+	out := make([]span.Span, len(spans))
+	for i, s := range spans {
+		out[i] = span.Span{Start: s.Start, End: s.End, Label: s.Role}
+	}
+	return out
+}
+
+// Notes are the warnings about the files.
+func (m *measured) Notes() []string { return m.Warnings }
+
+type scores struct {
+	span.Counts
+	Gold      int     `json:"gold"`
+	Predicted int     `json:"predicted"`
+	Precision float64 `json:"precision"`
+	Recall    float64 `json:"recall"`
+	F1        float64 `json:"f1"`
+}
+
+func scoresOf(c span.Counts) scores {
+	return scores{c, c.Gold(), c.Predicted(), c.Precision(), c.Recall(), c.F1()}
+}
+
+// MarshalJSON has all counts and unrounded ratios.
+func (m *measured) MarshalJSON() ([]byte, error) {
+	type macro struct {
+		Precision float64 `json:"precision"`
+		Recall    float64 `json:"recall"`
+		F1        float64 `json:"f1"`
+	}
+	p, r, f := m.tally.Macro()
+	out := struct {
+		Scheme   span.Scheme       `json:"scheme"`
+		Texts    int               `json:"texts"`
+		Tokens   int               `json:"tokens,omitempty"`
+		Accuracy *float64          `json:"accuracy,omitempty"`
+		Overall  scores            `json:"overall"`
+		Macro    macro             `json:"macro"`
+		ByLabel  map[string]scores `json:"by_label"`
+	}{m.Scheme, m.tally.Texts, m.tokens, nil, scoresOf(m.tally.Overall), macro{p, r, f}, map[string]scores{}}
+	if m.tokens > 0 {
+		accuracy := float64(m.agreeing) / float64(m.tokens)
+		out.Accuracy = &accuracy
+	}
+	for label, c := range m.tally.ByLabel {
+		out.ByLabel[label] = scoresOf(c)
+	}
+	return json.Marshal(out)
+}
+
+// String is a table; for conll the output of conlleval.
+func (m *measured) String() string {
+	var b strings.Builder
+	if m.Scheme == span.Conll {
+		m.conlleval(&b)
+	} else {
+		m.table(&b)
+	}
+	for _, w := range m.Warnings {
+		b.WriteString("note: " + w + "\n")
+	}
+	return b.String()
+}
+
+func (m *measured) table(b *strings.Builder) {
+	t := tabwriter.NewWriter(b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "label\tcorrect\tincorrect\tpartial\tmissed\tspurious\tprecision\trecall\tF1\t")
+	row := func(name string, c span.Counts) {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%d\t%d\t%d\t%.4f\t%.4f\t%.4f\t\n", name, c.Correct, c.Incorrect, c.Partial, c.Missed, c.Spurious, c.Precision(), c.Recall(), c.F1())
+	}
+	for _, l := range m.tally.Labels() {
+		row(l, m.tally.ByLabel[l])
+	}
+	row("all (micro)", m.tally.Overall)
+	p, r, f := m.tally.Macro()
+	fmt.Fprintf(t, "all (macro)\t\t\t\t\t\t%.4f\t%.4f\t%.4f\t\n", p, r, f)
+	t.Flush() // to memory
+	fmt.Fprintf(b, "\n%s, scheme %s\n", text.Plural(m.tally.Texts, "text", "texts"), m.Scheme)
+}
+
+// conlleval prints as conlleval.pl does. Without tags there is no accuracy.
+func (m *measured) conlleval(b *strings.Builder) {
+	c := m.tally.Overall
+	fmt.Fprintf(b, "processed %d tokens with %d phrases; found: %d phrases; correct: %d.\n", m.tokens, c.Gold(), c.Predicted(), c.Correct)
+	if m.tokens > 0 {
+		fmt.Fprintf(b, "accuracy: %6.2f%%; ", 100*float64(m.agreeing)/float64(m.tokens))
+	}
+	fmt.Fprintf(b, "precision: %6.2f%%; recall: %6.2f%%; FB1: %6.2f\n", 100*c.Precision(), 100*c.Recall(), 100*c.F1())
+	for _, l := range m.tally.Labels() {
+		c := m.tally.ByLabel[l]
+		fmt.Fprintf(b, "%17s: precision: %6.2f%%; recall: %6.2f%%; FB1: %6.2f  %d\n", l, 100*c.Precision(), 100*c.Recall(), 100*c.F1(), c.Predicted())
+	}
+}
+
+// snapshotCommand summarises a snapshot.
+func snapshotCommand() kit.Command {
+	return kit.Command{
+		Name: "measure", Sub: "snapshot", Args: []string{"FILE"},
+		Short: "summarise a snapshot of a span labeller and its judge",
+		Long: `Reads a snapshot, plain or gzipped, and computes its summary again: averages with
+and without failed judgements, scores by category, kinds of error, confusions, and
+how well confidences tell right spans from wrong ones. Failed judgements that were
+recorded as totals of 0 are counted apart. scruple compare FILE FILE compares two.`,
+		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
+			out := f.String("out", "", "also write the snapshot with its new summary to this file")
+			return func(c kit.Call) (fmt.Stringer, error) { return summarise(c, c.Args[0], *out) }
+		},
+	}
+}
+
+func summarise(c kit.Call, file, out string) (fmt.Stringer, error) {
+	r, err := c.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	unpacked, err := snapshot.Unpack(r)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	d := snapshot.DefaultReader()
+	if out == "" {
+		side, err := d.ReadSide(unpacked, file)
+		if err != nil {
+			return nil, err
+		}
+		return side.Summary, nil
+	}
+	f, err := snapshot.Read(unpacked, file)
+	if err != nil {
+		return nil, err
+	}
+	summary := d.Summarise(f)
+	_, err = kit.WriteFiles("", []kit.File{{Path: out, Write: func(w io.Writer) error {
+		b := bufio.NewWriter(w)
+		return errors.Join(f.Write(b, summary), b.Flush())
+	}}})
+	return summary, err
+}

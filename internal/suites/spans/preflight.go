@@ -1,0 +1,86 @@
+package spans
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/format"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+)
+
+// A preflightCase is an answer, and perhaps a judgement of it, with known scores.
+// Both are parsed and scored like real ones.
+type preflightCase struct {
+	Case     string             `json:"case"`
+	Text     string             `json:"text"`
+	Gold     []label.Span       `json:"gold"`
+	Reply    json.RawMessage    `json:"reply"`    // a text, or JSON
+	Judge    json.RawMessage    `json:"judge"`    // likewise
+	Reason   string             `json:"reason"`   // why the reply is malformed
+	Step     verdict.Step       `json:"step"`     // at which the judgement is parsed
+	Expected map[string]float64 `json:"expected"` // scores
+	Unscored string             `json:"unscored"` // why the judgement is not scored
+}
+
+// textOf is a JSON text as text, any other JSON as it is.
+func textOf(raw json.RawMessage) string {
+	var s string
+	if json.Unmarshal(raw, &s) == nil {
+		return s
+	}
+	return string(raw)
+}
+
+func checkCase(data []byte) (kit.Result, error) {
+	var c preflightCase
+	if err := dataset.DecodeStrict(data, &c); err != nil {
+		return kit.Result{}, err
+	}
+	d := snapshot.DefaultReader()
+	b := &Bench{taxonomy: d.Taxonomy, reader: d, byID: map[string]int{"case": 0}, roles: map[string]int{}, trusted: true}
+	for i, role := range d.Taxonomy.Roles() {
+		b.roles[role] = i
+	}
+	b.records = []record{{Doc: format.Doc{ID: "case", Text: c.Text, Spans: c.Gold, Labelled: c.Gold != nil}, gold: b.spansOf(c.Gold, false)}}
+	a := &arm{}
+	a.ID = "case"
+	b.byArm = map[string]*arm{"case": a}
+	o := b.outcomeOf(eval.Response{Text: textOf(c.Reply), Stop: eval.StopEnd}, "", c.Text)
+	var verdicts []eval.Verdict
+	if len(c.Judge) > 0 {
+		a.Judges = []string{"judge"}
+		verdicts = []eval.Verdict{{Step: judgeStep, Source: eval.ByModel, By: "judge", Data: []byte(textOf(c.Judge))}}
+	}
+	r := kit.Result{Name: c.Case}
+	wrong := func(format string, args ...any) { r.Wrong = append(r.Wrong, fmt.Sprintf(format, args...)) }
+	if o.Reason != c.Reason {
+		wrong("the reason is %q, want %q", o.Reason, c.Reason)
+	}
+	one := eval.CaseOf(eval.Trial{Item: "case", Arm: "case", Replicate: 1}, o, verdicts)
+	if j := b.judgement(&b.records[0], &one.Trials[0]); j.parsed.Step != c.Step {
+		wrong("the judgement is parsed at step %q, want %q: %v", j.parsed.Step, c.Step, j.parsed.Notes)
+	}
+	got, unscored := map[string]float64{}, ""
+	for _, s := range b.Score(nil, one) {
+		if s.Unscored != "" {
+			unscored = s.Unscored
+		} else if s.Row == nil {
+			got[s.Metric] = s.Num / s.Den
+		}
+	}
+	if unscored != c.Unscored {
+		wrong("unscored because %q, want %q", unscored, c.Unscored)
+	}
+	for _, metric := range sortedKeys(c.Expected) {
+		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
+			wrong("%s is %v, want %v", metric, v, c.Expected[metric])
+		}
+	}
+	return r, nil
+}

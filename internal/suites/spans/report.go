@@ -1,0 +1,247 @@
+package spans
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// tallies are what a report counts for an arm.
+type tallies struct {
+	summary   *snapshot.Summary
+	byRole    span.Tally
+	byKind    span.Tally        // by category
+	confusion map[[2]string]int // gold and predicted category; "" for none
+	gold      int               // texts with gold
+	quality   snapshot.Quality
+}
+
+// nothing is the category of a span without a counterpart.
+const nothing = "(none)"
+
+// Report has the scores by category and the confusions of each arm with gold, and
+// the summary of its judgements.
+func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
+	type counting struct {
+		tallies
+		tally *snapshot.Tally
+	}
+	byArm := map[string]*counting{}
+	for c, err := range results.Cases() {
+		if err != nil {
+			return nil, err
+		}
+		r, a := b.record(c.Item), b.byArm[c.Arm]
+		if r == nil || a == nil || a.Role == eval.RoleCalibration {
+			continue
+		}
+		k := byArm[a.ID]
+		if k == nil {
+			k = &counting{tally: b.reader.NewTally()}
+			k.byRole.Scheme, k.byKind.Scheme, k.confusion = span.Strict, span.Strict, map[[2]string]int{}
+			byArm[a.ID] = k
+		}
+		for i := range c.Trials {
+			b.count(&k.tallies, k.tally, r, a, &c.Trials[i])
+		}
+	}
+	var arms []string
+	all := map[string]*tallies{}
+	for _, a := range b.arms {
+		if k := byArm[a.ID]; k != nil {
+			k.summary = k.tally.Summary(1)
+			arms = append(arms, a.ID)
+			all[a.ID] = &k.tallies
+		}
+	}
+	var blocks []eval.Block
+	table := func(t eval.Table) {
+		if len(t.Rows) > 0 {
+			blocks = append(blocks, eval.Block{Table: &t})
+		}
+	}
+	roles := eval.Table{Name: "roles", Title: "Scores by role", Note: "Spans with the same borders and role as gold."}
+	table(scoreTable(roles, "role", arms, all, func(k *tallies) *span.Tally { return &k.byRole }))
+	if len(b.taxonomy.Roles()) > len(b.taxonomy.Categories) {
+		categories := eval.Table{Name: "gold_categories", Title: "Scores by category", Note: "Spans with the same borders and category as gold."}
+		table(scoreTable(categories, "category", arms, all, func(k *tallies) *span.Tally { return &k.byKind }))
+	}
+	table(b.confusionTable(arms, all))
+	if f := reliability(arms, all); len(f.Series) > 0 {
+		blocks = append(blocks, eval.Block{Figure: &f})
+	}
+	for _, t := range judgedTables(arms, all) {
+		table(t)
+	}
+	table(qualityTable(arms, all))
+	return blocks, nil
+}
+
+// count adds a trial.
+func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *eval.Judged) {
+	if absent(&t.Outcome) {
+		return
+	}
+	var found answer
+	if t.Outcome.Kind == eval.OK {
+		found, _ = b.readAnswer(t.Outcome.Data, r.Text)
+	}
+	if r.Labelled && t.Outcome.Kind != eval.Failed {
+		k.gold++
+		k.byRole.Add(slices.Clone(r.gold), b.spansOf(found.spans, false))
+		k.byKind.Add(b.spansOf(r.Spans, true), b.spansOf(found.spans, true))
+		for _, m := range b.matches(r, found.spans) {
+			pair := [2]string{nothing, nothing}
+			if m.gold != nil {
+				pair[0] = b.taxonomy.Category(m.gold.Role)
+			}
+			if m.span != nil {
+				pair[1] = b.taxonomy.Category(m.span.Role)
+			}
+			k.confusion[pair]++
+		}
+	}
+	if len(a.Judges) == 0 {
+		return
+	}
+	l := snapshot.Labelled{Spans: found.spans, Notes: found.notes, State: snapshot.Judged}
+	switch j := b.judgement(r, t); {
+	case t.Outcome.Kind != eval.OK:
+		l.State, l.Why = snapshot.Errored, cmp.Or(t.Outcome.Detail, t.Outcome.Reason)
+	case j.failed:
+		l.State, l.Why = snapshot.JudgeFailed, j.missing
+	case j.missing != "":
+		l.State, l.Why = snapshot.NotJudged, j.missing
+	default:
+		l.Verdict = j.parsed
+		if h := b.humanOf(r, t); h.missing == "" {
+			k.quality.Add(r.ID, j.flags, h.flags)
+		} else {
+			k.quality.Add(r.ID, j.flags, nil)
+		}
+	}
+	tally.Add(b.reader.EntryOf(r.ID, r.Text, l))
+}
+
+func ratio(x float64) string { return fmt.Sprintf("%.3f", x) }
+
+// scoreTable has precision, recall and F1 of each role or category.
+func scoreTable(t eval.Table, what string, arms []string, all map[string]*tallies, of func(*tallies) *span.Tally) eval.Table {
+	t.Columns = []string{"arm", what, "gold", "predicted", "correct", "precision", "recall", "F1"}
+	for _, arm := range arms {
+		k := all[arm]
+		if k.gold == 0 {
+			continue
+		}
+		row := func(label string, c span.Counts) {
+			t.Rows = append(t.Rows, []string{arm, label, fmt.Sprint(c.Gold()), fmt.Sprint(c.Predicted()), fmt.Sprint(c.Correct), ratio(c.Precision()), ratio(c.Recall()), ratio(c.F1())})
+		}
+		tally := of(k)
+		for _, label := range tally.Labels() {
+			row(label, tally.ByLabel[label])
+		}
+		row("all (micro)", tally.Overall)
+		p, r, f := tally.Macro()
+		t.Rows = append(t.Rows, []string{arm, "all (macro)", "", "", "", ratio(p), ratio(r), ratio(f)})
+	}
+	return t
+}
+
+// mostPairs are the rows of a table of confusions for each arm.
+const mostPairs = 10
+
+// confusionTable has the most frequent pairs of gold and predicted category.
+func (b *Bench) confusionTable(arms []string, all map[string]*tallies) eval.Table {
+	t := eval.Table{Name: "gold_confusions", Title: "Categories of gold and prediction", Note: "Spans are matched by overlap, without regard to their roles. (none): a gold span that was not labelled, or a span that is not gold.",
+		Columns: []string{"arm", "gold", "predicted", "spans"}}
+	for _, arm := range arms {
+		type pair struct {
+			names [2]string
+			n     int
+		}
+		var pairs []pair
+		for names, n := range all[arm].confusion {
+			if names[0] != names[1] {
+				pairs = append(pairs, pair{names, n})
+			}
+		}
+		slices.SortFunc(pairs, func(a, b pair) int {
+			return cmp.Or(b.n-a.n, strings.Compare(a.names[0], b.names[0]), strings.Compare(a.names[1], b.names[1]))
+		})
+		for _, p := range pairs[:min(mostPairs, len(pairs))] {
+			t.Rows = append(t.Rows, []string{arm, p.names[0], p.names[1], fmt.Sprint(p.n)})
+		}
+	}
+	return t
+}
+
+// reliability draws the share of spans without an error by confidence.
+func reliability(arms []string, all map[string]*tallies) eval.Figure {
+	f := eval.Figure{Name: "reliability", Title: "Confidence and errors", Note: "Share of spans without an error, by the judge, in ten bins of stated confidence.", XTitle: "stated confidence", YTitle: "without an error", Joined: true}
+	for _, arm := range arms {
+		c := all[arm].summary.ConfidenceAnalysis
+		if c == nil || len(c.Reliability) < 2 {
+			continue
+		}
+		s := eval.Series{Name: arm}
+		for _, b := range c.Reliability {
+			s.Points = append(s.Points, eval.Point{X: eval.Number((b.Low + b.High) / 2), Measured: eval.Measured{Value: eval.Number(b.Accuracy), Low: eval.Number(b.CILow), High: eval.Number(b.CIHigh), N: b.N}})
+		}
+		f.Series = append(f.Series, s)
+	}
+	return f
+}
+
+// judgedTables are the tables of the summaries of judged arms, each with a first
+// column for the arm.
+func judgedTables(arms []string, all map[string]*tallies) []eval.Table {
+	var tables []eval.Table
+	for _, arm := range arms {
+		s := all[arm].summary
+		if s.Results == 0 {
+			continue
+		}
+		for _, t := range s.Tables() {
+			at := slices.IndexFunc(tables, func(o eval.Table) bool { return o.Name == t.Name })
+			if at < 0 {
+				at = len(tables)
+				note := t.Note
+				if t.Name == "confidence" || t.Name == "confusions" || t.Name == "results" {
+					note = "" // of one arm
+				}
+				tables = append(tables, eval.Table{Name: t.Name, Title: t.Title, Note: note, Columns: append([]string{"arm"}, t.Columns...)})
+			}
+			for _, row := range t.Rows {
+				tables[at].Rows = append(tables[at].Rows, append([]string{arm}, row...))
+			}
+			if t.Name == "confidence" {
+				tables[at].Note = strings.TrimSpace(tables[at].Note + " " + arm + ": " + strings.ToLower(t.Note[:1]) + t.Note[1:])
+			}
+		}
+	}
+	for i := range tables {
+		if tables[i].Name == "results" {
+			tables[i].Columns[1] = "count"
+		}
+	}
+	return tables
+}
+
+// qualityTable has the error rates corrected with people's verdicts.
+func qualityTable(arms []string, all map[string]*tallies) eval.Table {
+	t := eval.Table{Name: "corrected_rates", Title: "Error rates corrected by people", Note: "Prediction-powered: the judge's rate over all spans, corrected by its bias on the spans that people checked. 95 % intervals, by text.",
+		Columns: []string{"arm", "error", "judge's rate", "people's rate", "corrected", "95 % interval", "checked spans"}}
+	for _, arm := range arms {
+		for _, q := range all[arm].quality.Corrected() {
+			t.Rows = append(t.Rows, []string{arm, strings.ReplaceAll(q.Kind, "_", " "), ratio(float64(q.Judge)), ratio(float64(q.People)), ratio(float64(q.Value)),
+				fmt.Sprintf("%s to %s", ratio(float64(q.Low)), ratio(float64(q.High))), text.Plural(q.Labelled, "span", "spans")})
+		}
+	}
+	return t
+}

@@ -1,0 +1,264 @@
+package spans
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure/span"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return text.Shorten(line, 120)
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// A match is a gold span, a predicted span, or both if they overlap.
+type match struct {
+	gold  *label.Span
+	span  *label.Span
+	index int // of the span
+	iou   float64
+}
+
+// matches pairs the spans of an answer with gold, by overlap.
+func (b *Bench) matches(r *record, spans []label.Span) []match {
+	gold := b.spansOf(r.Spans, false)
+	var list []match
+	for _, p := range span.Pairs(gold, b.spansOf(spans, false)) {
+		m := match{index: p.Predicted, iou: p.IoU}
+		if p.Gold >= 0 {
+			m.gold = &r.Spans[p.Gold]
+		}
+		if p.Predicted >= 0 {
+			m.span = &spans[p.Predicted]
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Score scores the trials of a text against gold, by the judge's verdicts, and the
+// judge by people's.
+func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	r := b.record(c.Item)
+	if r == nil {
+		return dst
+	}
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
+		if absent(&t.Outcome) {
+			for _, m := range []string{metricF1, metricTotal} {
+				dst = append(dst, eval.Score{Metric: m, Unscored: "the file does not have the text"})
+			}
+			return dst
+		}
+		var a answer
+		readable := t.Outcome.Kind == eval.OK
+		if readable {
+			var err error
+			a, err = b.readAnswer(t.Outcome.Data, r.Text)
+			readable = err == nil
+		}
+		dst = append(dst, eval.Score{Metric: metricReadable, Num: indicator(readable), Den: 1})
+		if n := len(a.spans); n > 0 {
+			aligned := 0
+			for _, note := range a.notes {
+				if note == "" {
+					aligned++
+				}
+			}
+			dst = append(dst, eval.Score{Metric: metricAligned, Num: float64(aligned), Den: float64(n)})
+		}
+		if r.Labelled {
+			dst = b.scoreGold(dst, r, &a)
+		}
+		if arm := b.byArm[t.Trial.Arm]; arm != nil && len(arm.Judges) > 0 && readable {
+			return b.scoreJudge(dst, r, &a, t)
+		}
+		if r.Labelled {
+			right := make([]bool, len(a.spans))
+			for _, m := range b.matches(r, a.spans) {
+				if m.span != nil && m.gold != nil {
+					right[m.index] = m.span.Start == m.gold.Start && m.span.End == m.gold.End && b.taxonomy.Canonical(m.span.Role) == b.taxonomy.Canonical(m.gold.Role)
+				}
+			}
+			dst = confidences(dst, &a, func(i int) bool { return right[i] })
+		}
+		return dst
+	})
+}
+
+// confidences adds the row of the spans with a stated confidence.
+func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score {
+	var row eval.Row
+	for i, s := range a.spans {
+		if a.stated[i] {
+			row = append(row, s.Confidence, indicator(right(i)))
+		}
+	}
+	if len(row) == 0 {
+		return dst
+	}
+	return append(dst, eval.Score{Metric: metricECE, Row: row}, eval.Score{Metric: metricAUROC, Row: row})
+}
+
+// scoreGold compares an answer with gold. An answer that is not readable has no
+// spans.
+func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
+	predicted := b.spansOf(a.spans, false)
+	slices.SortFunc(predicted, span.Compare)
+	var m span.Matcher
+	f1 := func(metric string, c span.Counts) {
+		if den := c.Predicted() + c.Gold(); den > 0 {
+			dst = append(dst, eval.Score{Metric: metric, Num: 2 * c.Points(), Den: float64(den)})
+		}
+	}
+	strict := m.Match(span.Strict, r.gold, predicted)
+	f1(metricF1, strict)
+	if n := strict.Predicted(); n > 0 {
+		dst = append(dst, eval.Score{Metric: metricPrecision, Num: float64(strict.Correct), Den: float64(n)})
+	}
+	if n := strict.Gold(); n > 0 {
+		dst = append(dst, eval.Score{Metric: metricRecall, Num: float64(strict.Correct), Den: float64(n)})
+	}
+	f1(metricExact, m.Match(span.Exact, r.gold, predicted))
+	f1(metricPartial, m.Match(span.Partial, r.gold, predicted))
+	f1(metricType, m.Match(span.Type, r.gold, predicted))
+	goldC, predictedC := b.spansOf(r.Spans, true), b.spansOf(a.spans, true)
+	slices.SortFunc(goldC, span.Compare)
+	slices.SortFunc(predictedC, span.Compare)
+	f1(metricCategory, m.Match(span.Strict, goldC, predictedC))
+
+	tally := span.Tally{Scheme: span.Strict}
+	tally.Add(r.gold, predicted)
+	var row eval.Row
+	for _, role := range tally.Labels() {
+		number, ok := b.roles[role]
+		if !ok {
+			number = len(b.roles) // all unknown roles are one
+		}
+		c := tally.ByLabel[role]
+		row = append(row, float64(number), float64(c.Correct), float64(c.Predicted()), float64(c.Gold()))
+	}
+	if row != nil {
+		dst = append(dst, eval.Score{Metric: metricMacro, Row: row})
+	}
+	pairs, iou, borders := 0, 0.0, 0
+	for _, p := range b.matches(r, a.spans) {
+		if p.gold != nil && p.span != nil {
+			pairs++
+			iou += p.iou
+			borders += max(p.gold.Start-p.span.Start, p.span.Start-p.gold.Start) + max(p.gold.End-p.span.End, p.span.End-p.gold.End)
+		}
+	}
+	if pairs > 0 {
+		dst = append(dst, eval.Score{Metric: metricIoU, Num: iou, Den: float64(pairs)}, eval.Score{Metric: metricBoundary, Num: float64(borders), Den: float64(pairs)})
+	}
+	return dst
+}
+
+// scoreJudge scores an answer by its judgement.
+func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judged) []eval.Score {
+	j := b.judgement(r, t)
+	if len(j.parsed.Raw) > 0 {
+		dst = append(dst, eval.Score{Metric: metricParsed, Num: indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
+	}
+	if !b.trusted && b.byArm[t.Trial.Arm].judge == "" {
+		j.missing = b.untrusted
+	}
+	if j.missing != "" {
+		return append(dst, eval.Score{Metric: metricTotal, Unscored: j.missing})
+	}
+	v := &j.parsed.Result
+	dst = append(dst, eval.Score{Metric: metricTotal, Num: v.TotalScore, Den: 1})
+	for i, x := range v.Scores.List() {
+		dst = append(dst, eval.Score{Metric: criterionPrefix + verdict.Criteria[i], Num: x, Den: 1})
+	}
+	dst = append(dst, eval.Score{Metric: metricMissed, Num: float64(len(v.MissedElements)), Den: 1})
+	if n := len(a.spans); n > 0 {
+		wrong, spurious := 0, 0
+		for _, f := range j.flags {
+			wrong += int(indicator(f != 0))
+			spurious += int(indicator(f&1 != 0))
+		}
+		dst = append(dst, eval.Score{Metric: metricErrorRate, Num: float64(wrong), Den: float64(n)}, eval.Score{Metric: metricFalse, Num: float64(spurious), Den: float64(n)})
+		dst = confidences(dst, a, func(i int) bool { return j.flags[i] == 0 })
+	}
+	if h := b.humanOf(r, t); h.missing == "" {
+		dst = compareWithPeople(dst, &j, &h)
+	}
+	return dst
+}
+
+// compareWithPeople scores the judge on one answer. An error that only the other
+// found is a disagreement, whatever its details.
+func compareWithPeople(dst []eval.Score, j, h *judgement) []eval.Score {
+	ratios := func(kind string, both, judge, people int) {
+		if judge > 0 {
+			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_precision", Num: float64(both), Den: float64(judge)})
+		}
+		if people > 0 {
+			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_recall", Num: float64(both), Den: float64(people)})
+		}
+	}
+	for k, kind := range verdict.Kinds {
+		var table [4]float64
+		for i := range j.flags {
+			a, b := j.flags[i]>>k&1 == 1, i < len(h.flags) && h.flags[i]>>k&1 == 1
+			switch {
+			case a && b:
+				table[0]++
+			case a:
+				table[1]++
+			case b:
+				table[2]++
+			default:
+				table[3]++
+			}
+		}
+		ratios(kind, int(table[0]), int(table[0]+table[1]), int(table[0]+table[2]))
+		if len(j.flags) > 0 {
+			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_kappa", Row: table[:]})
+		}
+	}
+	taken := make([]bool, len(h.parsed.Result.MissedElements))
+	both := 0
+	for _, m := range j.parsed.Result.MissedElements {
+		at := slices.IndexFunc(h.parsed.Result.MissedElements, func(o verdict.Missed) bool { return sameElement(m.Text, o.Text) })
+		for at >= 0 && at < len(taken) && taken[at] {
+			next := slices.IndexFunc(h.parsed.Result.MissedElements[at+1:], func(o verdict.Missed) bool { return sameElement(m.Text, o.Text) })
+			if next < 0 {
+				at = -1
+				break
+			}
+			at += 1 + next
+		}
+		if at >= 0 {
+			taken[at] = true
+			both++
+		}
+	}
+	ratios(kindMissed, both, len(j.parsed.Result.MissedElements), len(taken))
+	return dst
+}
+
+// sameElement reports whether two texts name the same element: equal after
+// folding, or one contains the other.
+func sameElement(a, b string) bool {
+	a, b = text.Fold(a), text.Fold(b)
+	return a != "" && b != "" && (a == b || strings.Contains(a, b) || strings.Contains(b, a))
+}

@@ -1,0 +1,574 @@
+package snapshot
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/measure"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// A Summary has the fields of the original tool, and below them what it lacked.
+type Summary struct {
+	AvgScore              float64                          `json:"avgScore"` // over judged results
+	AvgSpanCount          float64                          `json:"avgSpanCount"`
+	ScoreDistribution     Distribution                     `json:"scoreDistribution"`
+	ErrorCount            int                              `json:"errorCount"` // results with an error
+	PipelineSources       Pipelines                        `json:"pipelineSources"`
+	SpanSources           Sources                          `json:"spanSources"`
+	AvgCategoryScores     map[string]verdict.CategoryScore `json:"avgCategoryScores"`
+	FalsePositiveReasons  map[string]int                   `json:"falsePositiveReasons"`
+	TopTaxonomyErrors     []Count                          `json:"topTaxonomyErrors"`
+	ErrorsBySection       map[string]SectionErrors         `json:"errorsBySection"`
+	ConfidenceAnalysis    *Confidence                      `json:"confidenceAnalysis,omitempty"`
+	Results               int                              `json:"resultCount"`
+	JudgedResults         int                              `json:"judgedCount"`
+	JudgeFailures         int                              `json:"judgeFailureCount"`
+	NotJudged             int                              `json:"notJudgedCount"`
+	AvgScoreWithFailures  float64                          `json:"avgScoreWithFailures"` // failures counted as 0, as recorded
+	ZeroScores            int                              `json:"zeroScoreCount"`       // judged, with a total of 0
+	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
+	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
+	UncountableConfusions int                              `json:"uncountableConfusions"` // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`             // realigned, unaligned
+	Warnings              []string                         `json:"warnings,omitempty"`
+
+	confusions map[[2]string]int // all that can be counted
+	categories map[string]int    // judged results with a score
+}
+
+// A Distribution counts judged results by bands of the total.
+type Distribution struct {
+	Excellent  int `json:"excellent (23-25)"`
+	Good       int `json:"good (18-22)"`
+	Acceptable int `json:"acceptable (13-17)"`
+	Poor       int `json:"poor (8-12)"`
+	Failing    int `json:"failing (0-7)"`
+}
+
+// Bands lists the bands with their counts, the best first.
+func (d Distribution) Bands() ([5]string, [5]int) {
+	return [5]string{"excellent (23–25)", "good (18–22)", "acceptable (13–17)", "poor (8–12)", "failing (0–7)"},
+		[5]int{d.Excellent, d.Good, d.Acceptable, d.Poor, d.Failing}
+}
+
+// add counts a total. Totals that are not whole belong to the band below.
+func (d *Distribution) add(total float64) {
+	switch {
+	case total >= 23:
+		d.Excellent++
+	case total >= 18:
+		d.Good++
+	case total >= 13:
+		d.Acceptable++
+	case total >= 8:
+		d.Poor++
+	default:
+		d.Failing++
+	}
+}
+
+// Pipelines counts results by the pipeline that labelled them.
+type Pipelines struct {
+	NLP     int `json:"nlp"`
+	LLM     int `json:"llm"`
+	Unknown int `json:"unknown"`
+}
+
+// Sources counts spans by where they come from, as labellers say.
+type Sources struct {
+	ClosedVocab int `json:"closedVocab"`
+	OpenVocab   int `json:"openVocab"`
+	LLM         int `json:"llm"`
+}
+
+// A Count is how often one role was assigned where another was expected.
+type Count struct {
+	AssignedRole string `json:"assignedRole"`
+	ExpectedRole string `json:"expectedRole"`
+	Count        int    `json:"count"`
+}
+
+// SectionErrors counts the errors of a section.
+type SectionErrors struct {
+	FalsePositives int `json:"falsePositives"`
+	Missed         int `json:"missed"`
+}
+
+// Unknown is the section of an error whose place is not known.
+const Unknown = "unknown"
+
+// mostConfusions are in a summary.
+const mostConfusions = 10
+
+// A Tally collects results for a summary.
+type Tally struct {
+	reader  *Reader
+	s       Summary
+	scores  map[string]*[3]float64 // sums of coverage and precision, and their number, by category
+	total   float64
+	spans   int
+	conf    confidences
+	unknown map[string]bool // warnings given
+}
+
+// NewTally makes an empty tally.
+func (d *Reader) NewTally() *Tally {
+	t := &Tally{reader: d, scores: map[string]*[3]float64{}, unknown: map[string]bool{}, s: Summary{
+		FalsePositiveReasons: map[string]int{}, ErrorsBySection: map[string]SectionErrors{Unknown: {}},
+		AvgCategoryScores: map[string]verdict.CategoryScore{}, JudgeFailureReasons: map[string]int{}, ParseSteps: map[verdict.Step]int{},
+		SpanNotes: map[string]int{}, confusions: map[[2]string]int{}, categories: map[string]int{}, TopTaxonomyErrors: []Count{}}}
+	for _, reason := range d.Taxonomy.Reasons {
+		t.s.FalsePositiveReasons[reason] = 0
+	}
+	for _, name := range d.Sectioner.Names {
+		t.s.ErrorsBySection[name] = SectionErrors{}
+	}
+	for _, step := range verdict.Steps {
+		t.s.ParseSteps[step] = 0
+	}
+	return t
+}
+
+// An Entry is what a tally needs of a result.
+type Entry struct {
+	ID     string
+	State  State
+	Why    string
+	Total  float64
+	Errors int // entries of the judgement
+	spans  []spanFact
+	notes  []string
+	labels Labelled
+	missed []string // sections
+	meta   meta
+}
+
+type spanFact struct {
+	confidence float64
+	flags      uint8
+}
+
+// Entry takes what a tally needs from a result. It may be called from several
+// goroutines.
+func (d *Reader) Entry(r *Result) Entry { return d.entry(r.brief()) }
+
+func (d *Reader) entry(r *brief) Entry {
+	e := d.EntryOf(r.PromptID, r.text(), d.label(r))
+	e.meta = r.Meta
+	return e
+}
+
+// EntryOf is the entry of a labelled text that is no result of a snapshot.
+func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
+	e := Entry{ID: id, State: l.State, Why: l.Why, labels: l}
+	var flags []uint8
+	if l.State == Judged {
+		v := &l.Verdict.Result
+		e.Total, e.Errors = v.TotalScore, v.Entries()
+		flags = v.Flags(len(l.Spans))
+		ruler := label.NewRuler(text)
+		if l.Sections == nil {
+			l.Sections = d.Sectioner.Detect(ruler)
+		}
+		for _, m := range v.MissedElements {
+			e.missed = append(e.missed, d.sectionOf(text, m.Text, ruler, l.Sections))
+		}
+	}
+	e.spans = make([]spanFact, len(l.Spans))
+	for i, s := range l.Spans {
+		e.spans[i].confidence = s.Confidence
+		if flags != nil {
+			e.spans[i].flags = flags[i]
+		}
+		if l.Notes[i] != "" {
+			e.notes = append(e.notes, l.Notes[i])
+		}
+	}
+	return e
+}
+
+// sectionOf is the section of the first occurrence of a text, in any case.
+func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label.Sections) string {
+	part = strings.TrimSpace(part)
+	at := strings.Index(text, part)
+	if at < 0 {
+		if lower := strings.ToLower(text); len(lower) == len(text) {
+			at = strings.Index(lower, strings.ToLower(part))
+		}
+	}
+	if part == "" || at < 0 {
+		return Unknown
+	}
+	return d.Sectioner.Of(sections, ruler.Point(at, label.Bytes))
+}
+
+// Add adds a result.
+func (t *Tally) Add(e Entry) {
+	s, l := &t.s, &e.labels
+	s.Results++
+	t.spans += len(l.Spans)
+	t.source(e)
+	for _, n := range e.notes {
+		s.SpanNotes[n]++
+	}
+	switch e.State {
+	case Errored:
+		s.ErrorCount++
+		return
+	case NotJudged:
+		s.NotJudged++
+		return
+	case JudgeFailed:
+		s.JudgeFailures++
+		s.JudgeFailureReasons[reason(e.Why)]++
+		s.ParseSteps[verdict.None]++
+		return
+	}
+	s.JudgedResults++
+	s.ParseSteps[l.Verdict.Step]++
+	v := &l.Verdict.Result
+	t.total += e.Total
+	if e.Total == 0 {
+		s.ZeroScores++
+	}
+	s.ScoreDistribution.add(e.Total)
+	for _, c := range t.reader.Taxonomy.Categories {
+		if score := v.CategoryScores[c.Name]; score != nil {
+			sum := t.scores[c.Name]
+			if sum == nil {
+				sum = new([3]float64)
+				t.scores[c.Name] = sum
+			}
+			sum[0], sum[1], sum[2] = sum[0]+score.Coverage, sum[1]+score.Precision, sum[2]+1
+		}
+	}
+	for _, n := range l.Verdict.Notes {
+		if strings.HasPrefix(n, "unknown category") && !t.unknown[n] {
+			t.unknown[n] = true
+			s.Warnings = append(s.Warnings, n)
+		}
+	}
+	section := func(name string, count func(*SectionErrors)) {
+		e := s.ErrorsBySection[name]
+		count(&e)
+		s.ErrorsBySection[name] = e
+	}
+	for _, f := range v.FalsePositives {
+		s.FalsePositiveReasons[f.Reason]++
+		name := Unknown
+		if f.SpanIndex >= 0 && f.SpanIndex < len(l.Spans) {
+			name = l.Spans[f.SpanIndex].Section
+		}
+		section(name, func(e *SectionErrors) { e.FalsePositives++ })
+	}
+	for _, name := range e.missed {
+		section(name, func(e *SectionErrors) { e.Missed++ })
+	}
+	x := t.reader.Taxonomy
+	for _, c := range v.TaxonomyErrors {
+		if !verdict.Countable(c, x) {
+			s.UncountableConfusions++
+			continue
+		}
+		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
+	}
+	t.conf.add(e.spans)
+}
+
+func (t *Tally) source(e Entry) {
+	s := &t.s
+	source := strings.ToLower(e.meta.Source)
+	switch {
+	case strings.Contains(source, "nlp"), strings.Contains(source, "neuro"), strings.Contains(source, "symbolic"):
+		s.PipelineSources.NLP++
+		s.SpanSources.ClosedVocab += e.meta.ClosedVocab
+		s.SpanSources.OpenVocab += e.meta.OpenVocab
+	case strings.Contains(source, "llm"):
+		s.PipelineSources.LLM++
+		s.SpanSources.LLM += len(e.spans)
+	default:
+		s.PipelineSources.Unknown++
+	}
+}
+
+// reason is the first line of why a judge failed, without what differs between
+// calls.
+func reason(why string) string {
+	line, _, _ := strings.Cut(why, "\n")
+	line = strings.TrimRight(line, " {-")
+	if runes := []rune(line); len(runes) > 100 {
+		line = string(runes[:100]) + "…"
+	}
+	return line
+}
+
+// Summary is the summary of what was added. Seed is that of the bootstrap.
+func (t *Tally) Summary(seed uint64) *Summary {
+	s := t.s
+	if s.Results > 0 {
+		s.AvgSpanCount = float64(t.spans) / float64(s.Results)
+	}
+	if s.JudgedResults > 0 {
+		s.AvgScore = t.total / float64(s.JudgedResults)
+	}
+	if n := s.JudgedResults + s.JudgeFailures; n > 0 {
+		s.AvgScoreWithFailures = t.total / float64(n)
+	}
+	for _, c := range t.reader.Taxonomy.Categories {
+		mean := verdict.CategoryScore{}
+		if sum := t.scores[c.Name]; sum != nil {
+			mean = verdict.CategoryScore{Coverage: sum[0] / sum[2], Precision: sum[1] / sum[2]}
+			s.categories[c.Name] = int(sum[2])
+		}
+		s.AvgCategoryScores[c.Name] = mean
+	}
+	s.TopTaxonomyErrors = top(s.confusions, mostConfusions)
+	s.ConfidenceAnalysis = t.conf.analyse(seed)
+	return &s
+}
+
+// top lists the most frequent confusions, of equally frequent ones by name.
+func top(confusions map[[2]string]int, most int) []Count {
+	list := []Count{}
+	for pair, n := range confusions {
+		list = append(list, Count{pair[0], pair[1], n})
+	}
+	slices.SortFunc(list, func(a, b Count) int {
+		return cmp.Or(b.Count-a.Count, strings.Compare(a.AssignedRole, b.AssignedRole), strings.Compare(a.ExpectedRole, b.ExpectedRole))
+	})
+	return list[:min(most, len(list))]
+}
+
+// A Bucket counts the spans with a confidence in a range.
+type Bucket struct {
+	Range             [2]float64 `json:"range"` // closed only at 1
+	Total             int        `json:"total"`
+	Errors            int        `json:"errors"` // spans with an error of any kind
+	ErrorRate         float64    `json:"errorRate"`
+	FalsePositives    int        `json:"falsePositives"`
+	FalsePositiveRate float64    `json:"falsePositiveRate"`
+	ErrorRateLow      float64    `json:"errorRateLow"` // Wilson
+	ErrorRateHigh     float64    `json:"errorRateHigh"`
+}
+
+// A Confidence says how well confidences tell right spans from wrong ones.
+type Confidence struct {
+	Buckets              Buckets       `json:"buckets"`
+	RecommendedThreshold *float64      `json:"recommendedThreshold"`
+	Notes                string        `json:"notes"`
+	Reliability          []Reliability `json:"reliability"`
+	ECE                  eval.Measured `json:"ece"`
+	AUROC                eval.Measured `json:"auroc"` // of confidence for spans without an error
+}
+
+// Buckets are the three buckets of confidence.
+type Buckets struct {
+	High   Bucket `json:"high"`
+	Medium Bucket `json:"medium"`
+	Low    Bucket `json:"low"`
+}
+
+// List lists the buckets, the highest first.
+func (b Buckets) List() ([3]string, [3]Bucket) {
+	return [3]string{"high", "medium", "low"}, [3]Bucket{b.High, b.Medium, b.Low}
+}
+
+// A Reliability is a bin of the reliability curve: stated confidence against the
+// share of spans without an error.
+type Reliability struct {
+	Low        float64 `json:"low"`
+	High       float64 `json:"high"`
+	N          int     `json:"n"`
+	Confidence float64 `json:"confidence"`
+	Accuracy   float64 `json:"accuracy"`
+	CILow      float64 `json:"accuracyLow"` // Wilson
+	CIHigh     float64 `json:"accuracyHigh"`
+}
+
+// The borders of the buckets.
+const (
+	mediumFrom = 0.6
+	highFrom   = 0.8
+)
+
+// ECEBins is the number of bins of a reliability curve.
+const ECEBins = 10
+
+const (
+	level     = 0.95
+	resamples = 2000
+	// mostGroups bounds the clusters that are resampled. Of more prompts, groups
+	// of prompts are.
+	mostGroups = 500
+)
+
+// confidences counts spans by confidence. A prompt is a cluster.
+type confidences struct {
+	buckets  [3]Bucket // low, medium, high
+	clusters []map[float64]*[2]float64
+	seen     int
+}
+
+func (c *confidences) add(spans []spanFact) {
+	if len(spans) == 0 {
+		return
+	}
+	if len(c.clusters) < mostGroups {
+		c.clusters = append(c.clusters, map[float64]*[2]float64{})
+	}
+	counts := c.clusters[c.seen%mostGroups]
+	c.seen++
+	for _, s := range spans {
+		x := s.confidence
+		if !(x >= 0 && x <= 1) {
+			continue // no confidence: it was reported when the file was read
+		}
+		n := counts[x]
+		if n == nil {
+			n = new([2]float64)
+			counts[x] = n
+		}
+		b := &c.buckets[0]
+		switch {
+		case x >= highFrom:
+			b = &c.buckets[2]
+		case x >= mediumFrom:
+			b = &c.buckets[1]
+		}
+		b.Total++
+		if s.flags&1 != 0 {
+			b.FalsePositives++
+		}
+		if s.flags != 0 {
+			b.Errors++
+			n[1]++
+		} else {
+			n[0]++
+		}
+	}
+}
+
+// analyse returns nil without spans.
+func (c *confidences) analyse(seed uint64) *Confidence {
+	borders := [3][2]float64{{0, mediumFrom}, {mediumFrom, highFrom}, {highFrom, 1}}
+	total := 0
+	for i := range c.buckets {
+		b := &c.buckets[i]
+		b.Range = borders[i]
+		total += b.Total
+		if b.Total > 0 {
+			b.ErrorRate, b.FalsePositiveRate = float64(b.Errors)/float64(b.Total), float64(b.FalsePositives)/float64(b.Total)
+			ci := stats.Wilson(b.Errors, b.Total, level)
+			b.ErrorRateLow, b.ErrorRateHigh = ci.Low, ci.High
+		}
+	}
+	if total == 0 {
+		return nil
+	}
+	a := &Confidence{Buckets: Buckets{c.buckets[2], c.buckets[1], c.buckets[0]}}
+	a.threshold()
+	// Distinct confidences, and the counts of each cluster by them.
+	values := map[float64]int{}
+	for _, counts := range c.clusters {
+		for x := range counts {
+			values[x] = 0
+		}
+	}
+	sorted := slices.Sorted(maps.Keys(values))
+	for i, x := range sorted {
+		values[x] = i
+	}
+	type cell struct {
+		at           int
+		right, wrong float64
+	}
+	cells := make([][]cell, len(c.clusters))
+	for i, counts := range c.clusters {
+		for x, n := range counts {
+			cells[i] = append(cells[i], cell{values[x], n[0], n[1]})
+		}
+	}
+	all := func(drawn []int) []measure.Stated {
+		sum := make([]measure.Stated, len(sorted))
+		for i, x := range sorted {
+			sum[i].Confidence = x
+		}
+		for _, i := range drawn {
+			for _, n := range cells[i] {
+				sum[n.at].Right += n.right
+				sum[n.at].Wrong += n.wrong
+			}
+		}
+		return sum
+	}
+	measured := func(statistic func([]measure.Stated) float64) eval.Measured {
+		every := make([]int, len(cells))
+		for i := range every {
+			every[i] = i
+		}
+		m := eval.Measured{Value: eval.Number(statistic(all(every))), Low: eval.Undefined(), High: eval.Undefined(), N: total}
+		if len(cells) < 2 {
+			return m
+		}
+		boot, err := stats.BootstrapClusters(len(cells), func(drawn []int) float64 { return statistic(all(drawn)) },
+			stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: seed, Workers: 2})
+		if err == nil && boot.Undefined == "" {
+			m.Low, m.High = eval.Number(boot.Percentile.Low), eval.Number(boot.Percentile.High)
+		}
+		return m
+	}
+	a.ECE = measured(func(s []measure.Stated) float64 { return measure.CalibrationError(s, ECEBins) })
+	a.AUROC = measured(measure.AUROC)
+	every := make([]int, len(cells))
+	for i := range every {
+		every[i] = i
+	}
+	for _, b := range measure.ReliabilityCurve(all(every), ECEBins) {
+		ci := stats.Wilson(int(math.Round(b.N*b.Accuracy)), int(b.N), level)
+		a.Reliability = append(a.Reliability, Reliability{b.Low, b.High, int(b.N), b.Confidence, b.Accuracy, ci.Low, ci.High})
+	}
+	return a
+}
+
+// threshold is the highest border of a bucket below which more than half of the
+// spans are wrong.
+func (a *Confidence) threshold() {
+	set := func(border float64, name string, rate float64) {
+		a.RecommendedThreshold = &border
+		a.Notes = fmt.Sprintf("%s have an error rate of %.1f %%: raise the threshold to %.1f", name, 100*rate, border)
+	}
+	switch b := a.Buckets; {
+	case b.Medium.ErrorRate > 0.5:
+		set(highFrom, "spans with a confidence from 0.6 to 0.8", b.Medium.ErrorRate)
+	case b.Low.ErrorRate > 0.5:
+		set(mediumFrom, "spans with a confidence below 0.6", b.Low.ErrorRate)
+	default:
+		a.Notes = "no bucket below 0.8 has an error rate above 50 %"
+	}
+}
+
+// Summarise summarises all results of a file.
+func (d *Reader) Summarise(f *File) *Summary {
+	t := d.NewTally()
+	for i := range f.Results {
+		t.Add(d.Entry(&f.Results[i]))
+	}
+	return t.Summary(1)
+}
+
+// Defaults reads the summary that a snapshot was written with. Fields that an old
+// one lacks have defaults.
+func (d *Reader) Defaults(raw jsontext.Value) (*Summary, error) {
+	s := d.NewTally().Summary(1)
+	return s, decodeOver(raw, s)
+}

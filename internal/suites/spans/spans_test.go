@@ -1,0 +1,422 @@
+package spans
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+)
+
+// open writes files into a folder and opens the study among them.
+func open(t testing.TB, files map[string]string) (*Bench, error) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return openFile(t, filepath.Join(dir, "study.yaml"))
+}
+
+func openFile(t testing.TB, path string) (*Bench, error) {
+	t.Helper()
+	s := new(Study)
+	f, err := study.Load(path, nil, s)
+	if err != nil {
+		return nil, err
+	}
+	return Open(f, s)
+}
+
+func starter(t testing.TB) *Bench {
+	t.Helper()
+	suite := Suite()
+	files, err := suite.Init(filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := openFile(t, files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestConformance: the tests for every suite's bench.
+func TestConformance(t *testing.T) {
+	suitetest.Bench(t, Suite().Suite, starter(t), func(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
+		return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
+	})
+}
+
+// TestConformanceRecorded: the same for recorded answers and judgements.
+func TestConformanceRecorded(t *testing.T) {
+	b, err := openFile(t, filepath.Join("..", "..", "..", "examples", "spans", "study.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	suitetest.Bench(t, Suite().Suite, b, func(eval.Stage, string, eval.Request) (eval.Response, error) {
+		t.Error("a recorded arm asks a model")
+		return eval.Response{}, nil
+	})
+}
+
+func TestPreflight(t *testing.T) {
+	suite := Suite()
+	results, err := suite.Preflight("")
+	if err != nil || len(results) < 15 {
+		t.Fatalf("%d cases, %v", len(results), err)
+	}
+	for _, r := range results {
+		if !r.OK() {
+			t.Errorf("%s: %v", r.Name, r.Wrong)
+		}
+	}
+}
+
+const minimal = `name: s
+suite: spans
+records: [{path: r.jsonl}]
+labellers: [{name: labeller}, {name: lexicon}]
+models: [{id: m, provider: openai, name: x}, {id: j, provider: openai, name: y}]
+judge_model: j
+`
+
+const twoTexts = `{"id": "a", "text": "A boy runs on the beach.", "spans": [{"start": 2, "end": 5, "label": "subject.identity"}, {"start": 6, "end": 10, "label": "action.movement"}]}
+{"id": "b", "text": "Nothing."}
+`
+
+func small(t testing.TB) *Bench {
+	t.Helper()
+	b, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": twoTexts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// TestOpenErrors: every error has file, line or key, and what to do.
+func TestOpenErrors(t *testing.T) {
+	for name, test := range map[string]struct{ from, to, data, want string }{
+		"missing file":     {"r.jsonl", "none.jsonl", twoTexts, "records[0].path: opening spans"},
+		"unknown role":     {"", "", `{"id": "a", "text": "x", "spans": [{"start": 0, "end": 1, "label": "subject.identiy"}]}`, `gold has the role "subject.identiy", 1 time, which the taxonomy does not have: did you mean "subject.identity"?`},
+		"duplicate id":     {"[{path: r.jsonl}]", "[{path: r.jsonl}, {path: r.jsonl}]", twoTexts, `records[1].path: duplicate id "a"`},
+		"unknown builtin":  {"{name: lexicon}", "{name: lexikon}", twoTexts, `no built-in labeller "lexikon"`},
+		"no roles":         {"{name: lexicon}", "{name: p, prompt: hello}", twoTexts, "contains {{ROLES}} 0 times: want it once"},
+		"lexicon":          {"{name: lexicon}", "{name: l, builtin: lexicon, lexicon: r.jsonl}", twoTexts, "labellers[1].lexicon: reading the lexicon: column 8"},
+		"taxonomy":         {"judge_model", "taxonomy: {categories: [{name: x}, {name: x}]}\njudge_model", twoTexts, `taxonomy: duplicate role "x"`},
+		"default lexicon":  {"judge_model", "taxonomy: {categories: [{name: subject, attributes: [identity]}, {name: action, attributes: [movement]}]}\njudge_model", twoTexts, "the default lexicon is for video prompts"},
+		"section":          {"judge_model", "sections: [{section: x, pattern: '('}]\njudge_model", twoTexts, `sections: section "x"`},
+		"spans of nothing": {"{name: lexicon}", "{name: l, spans: other.jsonl}", twoTexts, "other.jsonl has none of the 2 texts"},
+		"other text":       {"{name: lexicon}", "{name: l, spans: changed.jsonl}", twoTexts, "1 id has in changed.jsonl another text"},
+		"human":            {"judge_model", "human: human.jsonl\njudge_model", twoTexts, `human.jsonl:1: the study has no text "zzz"`},
+	} {
+		yaml := minimal
+		if test.from != "" {
+			yaml = strings.Replace(minimal, test.from, test.to, 1)
+		}
+		_, err := open(t, map[string]string{"study.yaml": yaml, "r.jsonl": test.data, "other.jsonl": `{"id": "z", "text": "x", "spans": []}`,
+			"changed.jsonl": `{"id": "a", "text": "x", "spans": []}`, "human.jsonl": `{"id": "zzz", "arm": "lexicon", "result": {}}`})
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: %v, want %s", name, err, test.want)
+		}
+	}
+}
+
+// says is a judge or labeller that gives one answer.
+type says struct {
+	text string
+	err  error
+	asks *[]eval.Request
+}
+
+func (s says) Ask(_ context.Context, _ string, r eval.Request) (eval.Response, error) {
+	if s.asks != nil {
+		*s.asks = append(*s.asks, r)
+	}
+	return eval.Response{Text: s.text, Stop: eval.StopEnd}, s.err
+}
+
+// TestJudgeSteps: an answer of each kind is a stored verdict, is scored by what
+// could be read, and keeps its text.
+func TestJudgeSteps(t *testing.T) {
+	b := small(t)
+	r := b.record("a")
+	o := eval.Outcome{Kind: eval.OK, Data: encodeAnswer(b.planted(r))}
+	right := string(b.foreseen(r, b.planted(r)).Encode())
+	tr := eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}
+	for name, test := range map[string]struct {
+		answer   string
+		step     verdict.Step
+		unscored string
+		errors   float64
+	}{
+		"enhanced": {right, verdict.Enhanced, "", 0.5},
+		"repaired": {strings.TrimSuffix(right, "}") + ",}", verdict.Repaired, "", 0.5},
+		"basic":    {`{"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 4}, "incorrectExtractions": ["boy", "runs"]}`, verdict.Basic, "", 1},
+		"none":     {"It is fine.", verdict.None, "the judgement could not be parsed", 0},
+	} {
+		var asked []eval.Request
+		vs, err := b.Judge(t.Context(), tr, o, says{text: test.answer, asks: &asked})
+		if err != nil || len(vs) != 1 || string(vs[0].Data) != test.answer || vs[0].By != "j" || len(asked) != 1 {
+			t.Fatalf("%s: %+v, %v", name, vs, err)
+		}
+		if q := asked[0].Messages[0].Content; !strings.Contains(q, "[0] 'boy' (") || asked[0].Model != "j" {
+			t.Errorf("%s: asked %q", name, q)
+		}
+		c := eval.CaseOf(tr, o, vs)
+		if got := b.judgement(r, &c.Trials[0]).parsed.Step; got != test.step {
+			t.Errorf("%s: step %s", name, got)
+		}
+		for _, s := range b.Score(nil, c) {
+			if s.Metric == metricTotal && s.Unscored != test.unscored || s.Metric == metricErrorRate && s.Num/s.Den != test.errors {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+	if _, err := b.Judge(t.Context(), tr, o, says{err: errors.New("stopped")}); err == nil {
+		t.Error("an error of the run is lost")
+	}
+	if vs, err := b.Judge(t.Context(), tr, eval.Outcome{Kind: eval.Malformed, Data: []byte("x")}, says{}); err != nil || vs != nil {
+		t.Errorf("a malformed answer is judged: %v, %v", vs, err)
+	}
+}
+
+// TestCalibrate: a judge that finds planted errors is trusted, one that finds
+// everything or nothing is not, and then its verdicts are unscored.
+func TestCalibrate(t *testing.T) {
+	b := small(t)
+	r := b.record("a")
+	all := func(spans []label.Span) *verdict.Result {
+		v := verdict.Empty()
+		v.Scores = verdict.Scores{Coverage: 1, Precision: 1, Granularity: 1, Taxonomy: 1, TechnicalSpecs: 1}
+		for i, s := range spans {
+			v.FalsePositives = append(v.FalsePositives, verdict.FalsePositive{SpanIndex: i, Text: s.Text, Reason: "other"})
+		}
+		return &v
+	}
+	for name, test := range map[string]struct {
+		judge func(spans []label.Span) *verdict.Result
+		trust bool
+		right []float64
+	}{
+		"good":       {func(s []label.Span) *verdict.Result { return b.foreseen(r, s) }, true, []float64{2}},
+		"everything": {all, false, []float64{1}},
+		"nothing":    {func([]label.Span) *verdict.Result { return b.foreseen(r, r.Spans) }, false, []float64{1}},
+	} {
+		cases := func(yield func(eval.Case, error) bool) {
+			for id, spans := range map[string][]label.Span{calibrationGold: r.Spans, calibrationPlanted: b.planted(r)} {
+				v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: "j", Data: test.judge(spans).Encode()}
+				if !yield(eval.CaseOf(eval.Trial{Item: "a", Arm: id, Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(spans)}, []eval.Verdict{v}), nil) {
+					return
+				}
+			}
+		}
+		scorer, c, err := b.Calibrate(cases)
+		if err != nil || !cmp.Equal(c.Right, test.right) || !cmp.Equal(c.Cases, []float64{2}) {
+			t.Errorf("%s: %+v, %v", name, c, err)
+		}
+		v := eval.Verdict{Step: judgeStep, Source: eval.ByModel, By: "j", Data: b.foreseen(r, r.Spans).Encode()}
+		for _, s := range scorer.Score(nil, eval.CaseOf(eval.Trial{Item: "a", Arm: "labeller", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(r.Spans)}, []eval.Verdict{v})) {
+			if s.Metric == metricTotal && (s.Unscored == "") != test.trust {
+				t.Errorf("%s: %+v", name, s)
+			}
+		}
+	}
+}
+
+// TestPeople: a judge that finds one of two errors of people, and one of its own,
+// has precision and recall of one half; its rates are corrected.
+func TestPeople(t *testing.T) {
+	human := `{"id": "a", "arm": "lexicon", "by": "eve", "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
+	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": twoTexts, "h.jsonl": human})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := b.record("a")
+	spans := []label.Span{{Text: "A", Role: "style", Confidence: 1, Start: 0, End: 1}, {Text: "boy", Role: "style", Confidence: 1, Start: 2, End: 5},
+		{Text: "runs", Role: "style", Confidence: 1, Start: 6, End: 10}, {Text: "on", Role: "style", Confidence: 1, Start: 11, End: 13}}
+	v := verdict.Empty()
+	v.Scores = verdict.Scores{Coverage: 3, Precision: 3, Granularity: 3, Taxonomy: 3, TechnicalSpecs: 3}
+	v.FalsePositives = []verdict.FalsePositive{{SpanIndex: 1, Text: "boy", Reason: "other"}, {SpanIndex: 2, Text: "runs", Reason: "other"}}
+	v.MissedElements = []verdict.Missed{{Text: "beach", Severity: "minor"}, {Text: "sand", Severity: "minor"}}
+	c := eval.CaseOf(eval.Trial{Item: "a", Arm: "lexicon", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(spans)},
+		[]eval.Verdict{{Step: judgeStep, Source: eval.ByModel, By: "j", Data: v.Encode()}})
+	got := map[string]float64{}
+	suite := Suite()
+	for _, s := range b.Score(nil, c) {
+		if s.Row != nil {
+			m, _ := suite.Suite.Metric(s.Metric)
+			got[s.Metric] = m.Estimate([]eval.Row{s.Row})
+		} else if s.Unscored == "" {
+			got[s.Metric] = s.Num / s.Den
+		}
+	}
+	for metric, want := range map[string]float64{
+		"judge_vs_people_false_positive_precision": 0.5, "judge_vs_people_false_positive_recall": 0.5, "judge_vs_people_false_positive_kappa": 0,
+		"judge_vs_people_missed_precision": 0.5, "judge_vs_people_missed_recall": 1,
+	} {
+		if v, ok := got[metric]; !ok || math.Abs(v-want) > 1e-12 {
+			t.Errorf("%s is %v, want %v", metric, v, want)
+		}
+	}
+	if _, ok := got["judge_vs_people_taxonomy_recall"]; ok {
+		t.Error("a recall of no errors")
+	}
+	var q snapshot.Quality
+	for i := range 40 {
+		q.Add(fmt.Sprint("checked", i), []uint8{1, 0}, []uint8{uint8(i % 2), 0})
+		q.Add(fmt.Sprint("not", i), []uint8{1, 0}, nil)
+	}
+	rates := q.Corrected()
+	if len(rates) != 4 || rates[0].Judge != 0.5 || rates[0].People != 0.25 || math.Abs(float64(rates[0].Value)-0.25) > 0.02 || !(rates[0].Low < rates[0].Value && rates[0].Value < rates[0].High) || rates[0].Labelled != 80 {
+		t.Errorf("%+v", rates)
+	}
+	x, err := b.Show(c)
+	if err != nil || len(x.Pages) != 2 || x.Pages[0].Marks[1].Fault == "" || x.Pages[0].Marks[1].Kind != "style" || x.Pages[1].Title != "Gold" {
+		t.Errorf("%+v, %v", x, err)
+	}
+	_ = r
+}
+
+func TestLexicon(t *testing.T) {
+	var x label.Taxonomy
+	if err := x.Complete(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := newLexicon(videoLexicon, &x)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for text, want := range map[string]string{
+		"Extreme close-up of a man, 24 fps.":    "[shot.type Extreme close-up] [subject.identity man] [technical.frameRate 24 fps]",
+		"a manual woman's hat":                  "[subject.identity woman] [subject.wardrobe hat]", // not man in manual or woman
+		"16:9, f/1.8-f/2.8, 4K":                 "[technical.aspectRatio 16:9] [camera.focus f/1.8-f/2.8] [technical.resolution 4K]",
+		"🪁 SUNSET İ":                            "",                            // lower case has other offsets
+		"🪁 SUNSET":                              "[lighting.timeOfDay SUNSET]", // offsets are code points
+		"medium shot":                           "[shot.type medium shot]",
+		"an elderly woman on a train station x": "[subject.identity elderly woman] [environment.location train station]",
+	} {
+		var got []string
+		r := label.NewRuler(text)
+		for _, s := range l.label(text) {
+			if r.Slice(s.Start, s.End) != s.Text {
+				t.Errorf("%q: %+v", text, s)
+			}
+			got = append(got, fmt.Sprintf("[%s %s]", s.Role, s.Text))
+		}
+		if all := strings.Join(got, " "); all != want {
+			t.Errorf("%q: %s, want %s", text, all, want)
+		}
+	}
+	for data, want := range map[string]string{`{}`: "the lexicon is empty", `{"mood": ["sad"]}`: `no role "mood"`, `{"style": ["/(/"]}`: "missing closing )", `{"style": ["/x*/"]}`: "matches the empty text", `{"style": ["x"]}`: "at least 2 characters"} {
+		if _, err := newLexicon([]byte(data), &x); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", data, err, want)
+		}
+	}
+}
+
+// TestRecorded: the recorded runs have unscored judgements where the judge failed,
+// a failed trial where the labeller did, and nothing for texts that they lack.
+func TestRecorded(t *testing.T) {
+	b, err := openFile(t, filepath.Join("..", "..", "..", "examples", "spans", "study.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := map[string]int{}
+	total := 0.0
+	for _, it := range b.Items() {
+		tr := eval.Trial{Item: it.ID, Arm: "run1", Replicate: 1}
+		o, err := b.Perform(t.Context(), tr, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		vs, err := b.Judge(t.Context(), tr, o, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Kind == eval.Failed {
+			counts["failed"]++
+			continue
+		}
+		for _, s := range b.Score(nil, eval.CaseOf(tr, o, vs)) {
+			switch {
+			case s.Metric != metricTotal:
+			case s.Unscored != "":
+				reason, _, _ := strings.Cut(s.Unscored, ":")
+				counts[reason]++
+			default:
+				counts["scored"]++
+				total += s.Num
+			}
+		}
+	}
+	if d := cmp.Diff(map[string]int{"scored": 45, "no judgement": 8, "failed": 1, "the file does not have the text": 24}, counts); d != "" || math.Round(100*total/45) != 1876 {
+		t.Errorf("average %v (-want +got)\n%s", total/45, d)
+	}
+}
+
+// TestPipeline: a pipeline gets the text and the roles.
+func TestPipeline(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "{name: lexicon}", `{name: p, exec: "./p"}`, 1), "r.jsonl": twoTexts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := b.request(b.byArm["p"], b.record("b"))
+	var got payload
+	if err != nil || json.Unmarshal(r.Payload, &got) != nil || got.ID != "b" || got.Text != "Nothing." || len(got.Roles) != 38 {
+		t.Errorf("%s, %v", r.Payload, err)
+	}
+}
+
+// The prompt is part of the measurement: a change needs another version.
+func TestPromptVersion(t *testing.T) {
+	b := small(t)
+	const version, prompts = "1", "5b8ac9a90788d710"
+	if got := eval.HashOf([]byte(b.byArm["labeller"].system + string(b.answerSchema()))).String(); got != prompts || PromptVersion != version {
+		t.Errorf("version %s with prompts %s, want %s with %s: raise PromptVersion when prompts change", PromptVersion, got, version, prompts)
+	}
+}
+
+// FuzzAnswer: no answer makes the parser panic, and every span is in the text or
+// has no place.
+func FuzzAnswer(f *testing.F) {
+	for _, seed := range []string{`{"spans": [{"text": "boy", "role": "x", "start": 99, "end": -3, "confidence": "high"}]}`, `[{"text": "boy", "label": "x"}, null, 3, {}]`,
+		"```json\n{\"spans\": [{\"text\": \"boy\",", `{"spans": {}}`, `{"spans": [{"role": "x", "start": 0, "end": 1}]}`} {
+		f.Add(seed)
+	}
+	d := snapshot.DefaultReader()
+	b := &Bench{taxonomy: d.Taxonomy, reader: d}
+	const text = "Ein Junge 🪁 läuft: boy boy."
+	r := label.NewRuler(text)
+	f.Fuzz(func(t *testing.T, raw string) {
+		o := b.outcomeOf(eval.Response{Text: raw, Stop: eval.StopEnd}, "", text)
+		if string(o.Data) != raw {
+			t.Fatalf("the answer %q is stored as %q", raw, o.Data)
+		}
+		a, err := b.readAnswer([]byte(raw), text)
+		if (err == nil) != (o.Kind == eval.OK) || len(a.notes) != len(a.spans) || len(a.stated) != len(a.spans) {
+			t.Fatalf("%v, %+v", err, o)
+		}
+		for _, s := range a.spans {
+			if s.Placed() && r.Slice(s.Start, s.End) != s.Text || !(s.Confidence >= 0 && s.Confidence <= 1) || s.Section == "" {
+				t.Fatalf("%+v", s)
+			}
+		}
+	})
+}

@@ -1,0 +1,79 @@
+// Package spans evaluates the labelling of spans in texts: visual control points
+// in video prompts, named entities, clauses. Answers are compared with gold, judged
+// by a model, or both; recorded results of other tools are arms like any other.
+//
+// The package must not import the store, statistics or clients of models; package
+// snapshot computes the intervals of files that come without a run.
+package spans
+
+import (
+	"embed"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
+)
+
+//go:embed template
+var template embed.FS
+
+//go:embed preflight/*.json
+var shippedCases embed.FS
+
+// Suite is the suite as a value.
+func Suite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{
+			Name:      "spans",
+			Title:     "Span labelling",
+			Doc:       "Which prompt, model or pipeline labels spans of a text better, and what exactly is wrong with the labels?",
+			Metrics:   metrics(),
+			Primary:   []string{metricF1},
+			Secondary: []string{metricPrecision, metricRecall, metricPartial, metricTotal, metricErrorRate},
+		},
+		Study:    func() study.Any { return new(Study) },
+		Open:     kit.Opener(Open),
+		Starter:  func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Cases:    shippedCases,
+		Check:    checkCase,
+		Commands: []kit.Command{measureCommand(), snapshotCommand()},
+		Imports:  imports(),
+		Exports:  exports(),
+		Files:    compareFiles(),
+	}
+}
+
+// A Study is a study file of this suite: the common keys and its own.
+type Study struct {
+	study.Study
+	Records     []Records      `json:"records" jsonschema:"required,minItems=1,description=Files of texts\\, with or without gold spans"`
+	Taxonomy    label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
+	Sections    []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
+	Labellers   []Labeller     `json:"labellers" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon"`
+	Human       string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm and result"`
+	Regressions snapshot.Rules `json:"regressions,omitempty" jsonschema:"description=When scruple compare calls a snapshot worse than another"`
+}
+
+// Records is a file of texts.
+type Records struct {
+	Path    string     `json:"path" jsonschema:"required,minLength=1,description=File in any format that the suite reads\\, relative to the study file"`
+	Offsets label.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets (default: that of the format)"`
+	Group   string     `json:"group,omitempty" jsonschema:"description=Results are broken down by it (default: that of the file)"`
+	Count   int        `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count texts (default all)"`
+}
+
+// A Labeller is one thing under test.
+type Labeller struct {
+	Name    string     `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of a built-in labeller"`
+	Prompt  string     `json:"prompt,omitempty" jsonschema:"description=Instructions with {{ROLES}}; the text follows as a message of its own"`
+	Path    string     `json:"path,omitempty" jsonschema:"description=File with the instructions\\, relative to the study file"`
+	Builtin string     `json:"builtin,omitempty" jsonschema:"enum=labeller,enum=lexicon,description=The built-in prompt\\, or the labeller that finds the words of a list"`
+	Spans   string     `json:"spans,omitempty" jsonschema:"description=File of existing spans in any format that the suite reads\\, such as a snapshot\\, whose judgements are used"`
+	Offsets label.Unit `json:"offsets,omitempty" jsonschema:"enum=code_points,enum=utf16,enum=bytes,description=Unit of offsets in spans (default: that of the format)"`
+	System  string     `json:"system,omitempty" jsonschema:"description=System whose spans are used\\, of a WNUT17 file"`
+	Lexicon string     `json:"lexicon,omitempty" jsonschema:"description=JSON file of words by role\\, for builtin lexicon (default: words of video prompts)"`
+	kit.Outside
+	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
+}

@@ -1,0 +1,219 @@
+// Package verdict has the structured result of a judge of span labelling: its
+// types, the JSON Schema made from them, the prompt, and a parser that reads any
+// answer. Field names in JSON are those of the snapshots of the original tool.
+//
+// The package makes no calls and computes no statistics.
+package verdict
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+)
+
+// The range of a score, and of the total.
+const (
+	LeastScore = 1
+	MostScore  = 5
+	MostTotal  = 25
+)
+
+// Scores are the five scores of a judgement, from 1 to 5; all 0 in a judgement
+// that failed.
+type Scores struct {
+	Coverage       float64 `json:"coverage"`
+	Precision      float64 `json:"precision"`
+	Granularity    float64 `json:"granularity"`
+	Taxonomy       float64 `json:"taxonomy"`
+	TechnicalSpecs float64 `json:"technicalSpecs"`
+}
+
+// Criteria are the names of the five scores in JSON.
+var Criteria = [5]string{"coverage", "precision", "granularity", "taxonomy", "technicalSpecs"}
+
+// List returns the scores in the order of [Criteria].
+func (s Scores) List() [5]float64 {
+	return [5]float64{s.Coverage, s.Precision, s.Granularity, s.Taxonomy, s.TechnicalSpecs}
+}
+
+// Total is the sum of the scores.
+func (s Scores) Total() float64 {
+	return s.Coverage + s.Precision + s.Granularity + s.Taxonomy + s.TechnicalSpecs
+}
+
+// A Missed is an element of the text that has no span.
+type Missed struct {
+	Text         string `json:"text"`
+	ExpectedRole string `json:"expectedRole"`
+	Category     string `json:"category"`
+	Severity     string `json:"severity"`
+}
+
+// A FalsePositive is a span that should not be there.
+type FalsePositive struct {
+	SpanIndex    int    `json:"spanIndex"` // from 0; -1 if unknown
+	Text         string `json:"text"`
+	AssignedRole string `json:"assignedRole"`
+	Reason       string `json:"reason"`
+}
+
+// A Confusion is a span with the wrong role.
+type Confusion struct {
+	SpanIndex    int    `json:"spanIndex"`
+	Text         string `json:"text"`
+	AssignedRole string `json:"assignedRole"`
+	ExpectedRole string `json:"expectedRole"`
+}
+
+// A Granularity is a span with wrong borders.
+type Granularity struct {
+	SpanIndex  int    `json:"spanIndex"`
+	Text       string `json:"text"`
+	Issue      string `json:"issue"`
+	Suggestion string `json:"suggestion"`
+}
+
+// UnmarshalJSON also reads the key reason, which real judges use for the issue.
+func (g *Granularity) UnmarshalJSON(data []byte) error {
+	var w struct {
+		SpanIndex  int    `json:"spanIndex"`
+		Text       string `json:"text"`
+		Issue      string `json:"issue"`
+		Reason     string `json:"reason"`
+		Suggestion string `json:"suggestion"`
+	}
+	if err := json.Unmarshal(data, &w); err != nil {
+		return err
+	}
+	*g = Granularity{w.SpanIndex, w.Text, cmp.Or(w.Issue, w.Reason), w.Suggestion}
+	return nil
+}
+
+// A CategoryScore has two scores from 1 to 5.
+type CategoryScore struct {
+	Coverage  float64 `json:"coverage"`
+	Precision float64 `json:"precision"`
+}
+
+func (c *CategoryScore) valid() bool {
+	return c == nil || c.Coverage >= LeastScore && c.Coverage <= MostScore && c.Precision >= LeastScore && c.Precision <= MostScore
+}
+
+// A Result is a judgement.
+type Result struct {
+	Scores            Scores                    `json:"scores"`
+	TotalScore        float64                   `json:"totalScore"`
+	MissedElements    []Missed                  `json:"missedElements"`
+	FalsePositives    []FalsePositive           `json:"falsePositives"`
+	TaxonomyErrors    []Confusion               `json:"taxonomyErrors"`
+	GranularityErrors []Granularity             `json:"granularityErrors"`
+	CategoryScores    map[string]*CategoryScore `json:"categoryScores"` // nil for a category that the text does not have
+	Notes             string                    `json:"notes"`
+}
+
+// Empty is the result without scores and errors.
+func Empty() Result {
+	return Result{MissedElements: []Missed{}, FalsePositives: []FalsePositive{}, TaxonomyErrors: []Confusion{}, GranularityErrors: []Granularity{},
+		CategoryScores: map[string]*CategoryScore{}}
+}
+
+// Entries counts the errors of all kinds.
+func (r *Result) Entries() int {
+	return len(r.MissedElements) + len(r.FalsePositives) + len(r.TaxonomyErrors) + len(r.GranularityErrors)
+}
+
+// The kinds of error that concern a span.
+const (
+	KindFalsePositive = "false_positive"
+	KindTaxonomy      = "taxonomy"
+	KindGranularity   = "granularity"
+)
+
+// Kinds lists the kinds of error that concern a span.
+var Kinds = [3]string{KindFalsePositive, KindTaxonomy, KindGranularity}
+
+// Flags has the kinds of error of each span as bits, in the order of [Kinds].
+func (r *Result) Flags(spans int) []uint8 {
+	flags := make([]uint8, spans)
+	set := func(index int, bit uint8) {
+		if index >= 0 && index < spans {
+			flags[index] |= bit
+		}
+	}
+	for _, e := range r.FalsePositives {
+		set(e.SpanIndex, 1)
+	}
+	for _, e := range r.TaxonomyErrors {
+		set(e.SpanIndex, 2)
+	}
+	for _, e := range r.GranularityErrors {
+		set(e.SpanIndex, 4)
+	}
+	return flags
+}
+
+// Countable reports whether a confusion has two different roles, and an expected one that the
+// taxonomy knows. Others are kept, but are not among the most frequent.
+func Countable(c Confusion, t *label.Taxonomy) bool {
+	return t.Known(c.ExpectedRole) && t.Canonical(c.AssignedRole) != t.Canonical(c.ExpectedRole)
+}
+
+// failureNotes are how notes of a recorded judgement say that there was none.
+var failureNotes = []string{"judge failed", "judge error", "api error", "did not match expected", "no json", "timed out", "timeout", "rate limit", "429"}
+
+// Failure reports why a recorded judgement is none: all its scores are 0, which no
+// judge can give, it has no errors, and its notes name a failure or are empty. A
+// zero with errors or with other notes is what a judge said.
+func (r *Result) Failure() (reason string, failed bool) {
+	if r.Scores != (Scores{}) || r.TotalScore != 0 || r.Entries() > 0 {
+		return "", false
+	}
+	notes := strings.TrimSpace(r.Notes)
+	if notes == "" {
+		return "no judgement", true
+	}
+	lower := strings.ToLower(notes)
+	for _, n := range failureNotes {
+		if strings.Contains(lower, n) {
+			return notes, true
+		}
+	}
+	return "", false
+}
+
+// lineBreaks keeps a span on one line.
+var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
+
+// FormatSpans lists spans for the judge: [i] 'text' (role, 0.95).
+func FormatSpans(spans []label.Span) string {
+	var b strings.Builder
+	for i, s := range spans {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "[%d] '%s' (%s, %s)", i, lineBreaks.Replace(s.Text), lineBreaks.Replace(s.Role), fixed2(s.Confidence))
+	}
+	return b.String()
+}
+
+// fixed2 formats as toFixed(2) of JavaScript, which rounds ties up. A tie is an odd
+// number of eighths: no other third decimal of 5 is exact in binary.
+func fixed2(x float64) string {
+	if eighths := 8 * x; eighths == math.Floor(eighths) && math.Mod(eighths, 2) == 1 {
+		x += 0.001
+	}
+	return fmt.Sprintf("%.2f", x)
+}
+
+// Encode is the result as JSON, with keys in a fixed order.
+func (r *Result) Encode() []byte {
+	b, err := json.Marshal(r)
+	if err != nil {
+		panic("verdict: " + err.Error()) // only NaN cannot be encoded, and the parser gives none
+	}
+	return b
+}
