@@ -367,3 +367,25 @@ func TestCallsCarryTimes(t *testing.T) {
 		t.Errorf("%+v", call)
 	}
 }
+
+// The words of a refusal, which some providers send beside an empty answer, are shown
+// with the trial and in the warning about its arm.
+func TestWordsOfARefusal(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts real processes")
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, `{"id": "c", "object": "chat.completion", "model": "any-1", "usage": `+usage+`,
+			"choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": null, "refusal": "I will not read memos."}}]}`)
+	}))
+	t.Cleanup(server.Close)
+	scruple := findScruple(t)
+	path := invoices(t, t.TempDir(), server.URL, 3, "{concurrency: 1}")
+	if out := output(t, scruple, "run", path); !strings.Contains(strings.Join(strings.Fields(out), " "), `is of item memo-0000: "I will not read memos."`) {
+		t.Errorf("the warning lacks the words:\n%s", out)
+	}
+	if out := output(t, scruple, "show", path, "memo-0000", "k"); !strings.Contains(out, "Raw answer\n  I will not read memos.") {
+		t.Errorf("the trial lacks the words:\n%s", out)
+	}
+}

@@ -37,7 +37,12 @@ run. Answers of other runs in the store to the same requests are taken, unless
 runs the rest.
 
 Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
-		func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], opt) })
+		func(c *cobra.Command, args []string) error {
+			if err := emptyPart(c); err != nil {
+				return err
+			}
+			return a.run(c.Context(), args[0], opt)
+		})
 	c.Flags().BoolVar(&opt.fresh, "new", false, "start a new run even if the study has one")
 	c.Flags().BoolVar(&opt.gate, "gate", false, "exit with the verdict of the study's rules, as gate does")
 	c.Flags().BoolVar(&opt.noReuse, "no-reuse", false, "ask again what other runs in the store have an answer to")
@@ -47,6 +52,21 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 	c.Flags().StringSliceVar(&opt.part.Arms, "arms", nil, "run these arms alone")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
+}
+
+// emptyPart returns an error for a flag that selects nothing, such as --limit 0 or
+// --items "$UNSET": taken as no flag it would ask for the whole plan.
+func emptyPart(c *cobra.Command) error {
+	for _, f := range []struct{ name, empty, want string }{
+		{"limit", "0", "the number of items to run, at least 1"},
+		{"items", "[]", "ids of items"},
+		{"arms", "[]", "names of arms"},
+	} {
+		if flag := c.Flags().Lookup(f.name); flag.Changed && flag.Value.String() == f.empty {
+			return fmt.Errorf("--%s selects nothing: want %s, or leave it out to run the whole plan", f.name, f.want)
+		}
+	}
+	return nil
 }
 
 type runOptions struct {
@@ -70,6 +90,9 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	a.warnOf(x)
 	if len(x.Bench.Items()) > manyItems && a.getenv("GOGC") == "" {
 		debug.SetGCPercent(60)
+	}
+	if err := x.CheckPart(opt.part); err != nil {
+		return err
 	}
 	if err := x.CheckScorer(); err != nil {
 		return err
@@ -130,9 +153,9 @@ func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, x *exper
 		if err != nil {
 			return err
 		}
-		if done.Calls > 0 {
-			return fmt.Errorf("recording to %s: run %s has sent %s already, which the recording would lack: give the cassette it began with, or record another run with --new",
-				opt.record, last.ID, text.Plural(done.Calls, "request", "requests"))
+		if n := store.Count(done.Called); n > 0 {
+			return fmt.Errorf("recording to %s: run %s has answers of %s already, which the recording would lack: give the cassette it began with, or record another run with --new",
+				opt.record, last.ID, text.Plural(n, "trial", "trials"))
 		}
 	}
 	return tape.Start(opt.record, true)

@@ -49,7 +49,11 @@ func (a *app) status(ctx context.Context, arg string) error {
 		a.say("         of which the usage of %s is estimated, on the high side: the provider sent no token counts", text.Plural(s.Estimated, "answer", "answers"))
 	}
 	for _, u := range s.Reused {
-		a.say("reused   %s of %s, $%.4f not paid again", text.Plural(u.Answers, "answer", "answers"), u.Run, u.CostUSD)
+		from := u.Run
+		if u.Run == s.Run {
+			from = "this run (equal questions to a judge, or trials that had left the plan)"
+		}
+		a.say("reused   %s of %s, $%.4f not paid again", text.Plural(u.Answers, "answer", "answers"), from, u.CostUSD)
 	}
 	for _, e := range s.Errors {
 		a.say("error    %s: %s", text.Plural(e.Calls, "call", "calls"), report.PlainLine(e.Text))

@@ -73,7 +73,7 @@ func (a *app) models(ctx context.Context, x *experiment.Experiment, record bool)
 	for _, p := range x.Bench.Pipelines() {
 		client, err := a.pipeline(ctx, p, x, transport)
 		if err != nil {
-			problems = append(problems, err)
+			problems = append(problems, fmt.Errorf("%s: arm %s: %w", x.File.Path, strings.TrimPrefix(p.Model, eval.PipelinePrefix), err))
 			continue
 		}
 		models[p.Model] = &run.Model{Client: client, Group: p.Model, Reuse: p.Version != ""}

@@ -403,6 +403,9 @@ func picked(a *Analysis, q Question, from Sources) error {
 // mostSampled is the largest number of arms with samples in a report.
 const mostSampled = 60
 
+// OfHistory begins the warnings about changes of a run.
+const OfHistory = "history of the run: "
+
 // sampled lists the arms with samples in the study's order. If there are too
 // many, arms that the study compares come before others.
 func sampled(arms []Arm, q Question) []Arm {
@@ -466,7 +469,7 @@ func warnings(a *Analysis) []string {
 		w = append(w, c.String())
 	}
 	for _, change := range a.Run.History {
-		w = append(w, "history of the run: "+change)
+		w = append(w, OfHistory+change)
 	}
 	if !a.Run.Complete() {
 		first = append(first, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",

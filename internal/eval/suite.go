@@ -122,8 +122,8 @@ const PipelinePrefix = "arm:"
 // A Pipeline is an external program or file that answers for an arm.
 type Pipeline struct {
 	Model  string // model id of its requests
-	Kind   string // outputs, exec or http
-	Target string // file (resolved), command or URL
+	Kind   string // outputs, exec, http or run
+	Target string // file (resolved), command, URL or RUN:ARM
 	// Version identifies the program behind a command or URL: given by the study, or a
 	// hash of its files. "" means that a change of the program is not noticed.
 	Version string

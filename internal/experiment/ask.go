@@ -67,23 +67,32 @@ func (r *Run) Left(ctx context.Context, part Part) (*Left, error) {
 	return l, nil
 }
 
+// CheckPart returns an error for a part that names items or arms that the study does
+// not have.
+func (x *Experiment) CheckPart(part Part) error {
+	var items []string
+	for _, it := range x.Bench.Items() {
+		items = append(items, it.ID)
+	}
+	if err := allKnown("--items", "item", part.Items, items); err != nil {
+		return err
+	}
+	if err := allKnown("--arms", "arm", part.Arms, x.ArmIDs()); err != nil {
+		return err
+	}
+	if part.Limit < 0 {
+		return fmt.Errorf("--limit %d: want the number of items to run, at least 1", part.Limit)
+	}
+	return nil
+}
+
 // selected returns the trials of a part by sequence number, nil for the whole run.
 func (r *Run) selected(part Part) ([]bool, error) {
 	if part.Whole() {
 		return nil, nil
 	}
-	var items []string
-	for _, it := range r.Bench.Items() {
-		items = append(items, it.ID)
-	}
-	if err := allKnown("--items", "item", part.Items, items); err != nil {
+	if err := r.CheckPart(part); err != nil {
 		return nil, err
-	}
-	if err := allKnown("--arms", "arm", part.Arms, r.ArmIDs()); err != nil {
-		return nil, err
-	}
-	if part.Limit < 0 {
-		return nil, fmt.Errorf("--limit %d: want the number of items to run, at least 1", part.Limit)
 	}
 	calibrates := r.calibrationArms()
 	chosen := setOf(part.Items)
@@ -168,7 +177,14 @@ func (r *Run) Ask(ctx context.Context, left *Left, a Asking) error {
 	if err == nil && r.HasJudge() {
 		err = r.judge(ctx, engine, journal, left.part)
 	}
-	return errors.Join(err, journal.Close(), r.checkPrograms(ctx, left))
+	err = errors.Join(err, journal.Close())
+	if changed := r.checkPrograms(context.WithoutCancel(ctx), left); changed != nil {
+		if errors.Is(err, run.ErrStopped) {
+			return changed // a stopped run has results, this one has not
+		}
+		return errors.Join(err, changed)
+	}
+	return err
 }
 
 // checkPrograms rejects the answers of this session from pipelines whose program
@@ -276,9 +292,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		index[id] = len(plans)
 		plans = append(plans, run.ArmPlan{Arm: id})
 	}
-	done, failed := left.progress.Done, left.progress.Failed
+	done, failed, again := left.progress.Done, left.progress.Failed, left.performs
 	if stage == eval.StageJudge {
-		done, failed = left.progress.Judged, left.progress.Unjudged
+		done, failed, again = left.progress.Judged, left.progress.Unjudged, left.judges
 	}
 	for seq := range r.Plan.Len() {
 		if !left.has(seq) && !done[seq] {
@@ -286,6 +302,9 @@ func (r *Run) armPlans(left *Left, stage eval.Stage) []run.ArmPlan {
 		}
 		p := &plans[index[r.Plan.Trial(seq).Arm]]
 		p.Planned++
+		if again(seq) {
+			continue // a retried trial counts once, by its new outcome
+		}
 		if done[seq] {
 			p.Done++
 		}

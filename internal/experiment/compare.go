@@ -101,11 +101,11 @@ func (c *contrast) match(was, now []string) error {
 
 // common takes the items that both runs have with the same input.
 func (c *contrast) common(ctx context.Context) error {
-	was, err := c.older.DB.Items(ctx, c.older.Run)
+	was, err := c.older.DB.PlannedItems(ctx, c.older.Run)
 	if err != nil {
 		return err
 	}
-	now, err := c.newer.DB.Items(ctx, c.newer.Run)
+	now, err := c.newer.DB.PlannedItems(ctx, c.newer.Run)
 	if err != nil {
 		return err
 	}

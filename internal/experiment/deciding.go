@@ -192,6 +192,20 @@ func (x *Experiment) RecordRules(ctx context.Context, db *store.DB, r *store.Run
 	if err != nil {
 		return err
 	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+// recordFirstRules records the rules that a run of an older version began with, before
+// its study is replaced.
+func (x *Experiment) recordFirstRules(ctx context.Context, db *store.DB, r *store.Run) error {
+	h, err := rulesSeen(ctx, db, r)
+	if err != nil {
+		return err
+	}
+	return x.recordRules(ctx, db, r, h)
+}
+
+func (x *Experiment) recordRules(ctx context.Context, db *store.DB, r *store.Run, h rulesHistory) error {
 	for _, d := range h.seen[h.recorded:] {
 		note, err := json.Marshal(d)
 		if err != nil {

@@ -226,6 +226,26 @@ func TestStopAndResume(t *testing.T) {
 	t.Run("show", func(t *testing.T) { shows(t, r) })
 }
 
+// A run of an older version has no history of its rules. It begins with those of its
+// study, also if plan and rules change at once.
+func TestRulesOfOlderRuns(t *testing.T) {
+	dir := t.TempDir()
+	suite := rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path, ctx := write(t, filepath.Join(dir, "study.yaml"), ranking), t.Context()
+	db := openStore(t, dir)
+	r := start(t, load(t, path), db)
+	if err := db.SaveAnalysis(ctx, r.Record, []byte(`{}`), nil, "b"); err != nil {
+		t.Fatal(err)
+	}
+	result := rescore(t, start(t, load(t, path, "decide.require[0].that=diff_low('bm25/n10', 'random/n10', 'hits_1') > 0.99", "execution.replicates=2"), db))
+	if result.Verdict == nil || len(result.Verdict.Changed) != 1 {
+		t.Errorf("verdict %+v: want a change of rules", result.Verdict)
+	}
+}
+
 // Rules may change after a run. Requests and settings of the analysis may not.
 func decides(t *testing.T, path string, db *store.DB, r *experiment.Run, kept experiment.Result) {
 	ctx := t.Context()

@@ -155,8 +155,12 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 			return eval.Exhibit{}, err
 		}
 		x, err := scorer.Show(c)
-		if o := c.Trials[0].Outcome; o.Kind == eval.Failed && err == nil {
+		switch o := c.Trials[0].Outcome; {
+		case err != nil:
+		case o.Kind == eval.Failed:
 			x = x.WithoutAnswer(cmp.Or(o.Reason, "no reason recorded"))
+		case o.Kind == eval.Refused:
+			x.Raw = cmp.Or(x.Raw, o.Detail) // providers may send the words of a refusal beside the answer
 		}
 		return x, err
 	}

@@ -110,25 +110,80 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 	if err := db.Damage(ctx); err != nil {
 		return nil, err
 	}
+	if err := x.checkSources(r); err != nil {
+		return nil, err
+	}
 	now, err := x.record()
 	if err != nil {
 		return nil, err
 	}
-	kept := plan.Unchanged(r.Treatment, x.treatment)
 	items, err := db.Items(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	changed := map[string]bool{}
-	for _, id := range plan.Reworded(items, x.Bench.Items()) {
-		changed[id] = true
+	if err := x.replaceGold(ctx, db, r, items); err != nil {
+		return nil, err
+	}
+	if err := x.recordFirstRules(ctx, db, r); err != nil {
+		return nil, err
+	}
+	late, err := lateArms(ctx, db, r)
+	if err != nil {
+		return nil, err
 	}
 	moved := moves(r.Treatment, x.treatment)
-	_, err = db.Amend(ctx, r, now, x.Bench.Items(), x.Plan, func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }, func(a store.Amendment) []store.Event {
+	_, err = db.Amend(ctx, r, now, x.Bench.Items(), x.Plan, x.unchanged(r, items), func(a store.Amendment) []store.Event {
 		run.Changed = strings.Join(append(describe(a), moved...), "; ")
-		return x.history(run.Changed, a)
+		return x.history(run.Changed, a, late)
 	})
 	return run, err
+}
+
+// checkSources rejects arms that take their answers from the run itself: its answers
+// change with the study.
+func (x *Experiment) checkSources(r *store.Run) error {
+	for _, p := range x.Bench.Pipelines() {
+		if id, _, _ := strings.Cut(p.Target, ":"); p.Kind == "run" && id == r.ID {
+			return notAllowed("arm %s takes its answers from run %s, which follows the study and would take them from itself: start another run with `scruple run --new %s`",
+				strings.TrimPrefix(p.Model, eval.PipelinePrefix), r.ID, x.File.Path)
+		}
+	}
+	return nil
+}
+
+// unchanged reports whether a trial has the settings and the input that the run has,
+// for stores that have no questions of trials.
+func (x *Experiment) unchanged(r *store.Run, items map[string]eval.Item) func(eval.Trial) bool {
+	kept := plan.Unchanged(r.Treatment, x.treatment)
+	changed := setOf(plan.Reworded(items, x.Bench.Items()))
+	return func(t eval.Trial) bool { return kept(t.Arm) && !changed[t.Item] }
+}
+
+// replaceGold deletes what depends on the old gold of items of which input and gold
+// changed: their trials leave the plan, and may come back with the old input.
+func (x *Experiment) replaceGold(ctx context.Context, db *store.DB, r *store.Run, was map[string]eval.Item) error {
+	var changed []eval.Item
+	for _, it := range x.Bench.Items() {
+		if w, ok := was[it.ID]; ok && w.Input != it.Input && w.Gold != it.Gold {
+			changed = append(changed, it)
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return db.SetGold(ctx, r, changed, slices.Sorted(maps.Keys(x.calibrationArms())))
+}
+
+// lateArms lists the arms of a run that came after its results had been shown.
+func lateArms(ctx context.Context, db *store.DB, r *store.Run) ([]string, error) {
+	events, err := db.Events(ctx, r)
+	var late []string
+	for _, e := range events {
+		if e.What == lateEvent {
+			late = append(late, e.Note)
+		}
+	}
+	return late, err
 }
 
 // The kinds of event in the history of a run.
@@ -139,8 +194,9 @@ const (
 )
 
 // history returns the events of a change of the plan. Arms that came after results
-// had been shown are named, because their comparisons were not planned.
-func (x *Experiment) history(changed string, a store.Amendment) []store.Event {
+// had been shown are named, because their comparisons were not planned. late lists those
+// of earlier changes, which stay late under another name.
+func (x *Experiment) history(changed string, a store.Amendment, late []string) []store.Event {
 	if changed == "" {
 		return nil
 	}
@@ -149,10 +205,17 @@ func (x *Experiment) history(changed string, a store.Amendment) []store.Event {
 		note += ", and results had been shown"
 	}
 	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
+	var now []string
 	if a.Seen {
-		for _, arm := range slices.Concat(a.Added, a.Changed) {
-			events = append(events, store.Event{At: x.env.Now(), What: lateEvent, Note: arm})
+		now = slices.Concat(a.Added, a.Changed)
+	}
+	for _, r := range a.Renamed {
+		if slices.Contains(late, r[0]) {
+			now = append(now, r[1])
 		}
+	}
+	for _, arm := range now {
+		events = append(events, store.Event{At: x.env.Now(), What: lateEvent, Note: arm})
 	}
 	return events
 }
@@ -293,10 +356,7 @@ func (x *Experiment) AcceptGold(ctx context.Context, db *store.DB, r *store.Run)
 	if err := db.AddEvent(ctx, r, store.Event{At: x.env.Now(), What: goldEvent, Note: note}); err != nil {
 		return nil, err
 	}
-	changed := map[string]bool{}
-	for _, id := range gold {
-		changed[id] = true
-	}
+	changed := setOf(gold)
 	var items []eval.Item
 	for _, it := range x.Bench.Items() {
 		if changed[it.ID] {

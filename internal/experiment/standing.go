@@ -37,7 +37,11 @@ func (x *Experiment) Standing(ctx context.Context, db *store.DB, e *Estimate, re
 		return nil, err
 	default:
 		s.Run = last.ID
-		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs()); err != nil {
+		items, err := db.Items(ctx, last)
+		if err != nil {
+			return nil, err
+		}
+		if done, err = db.Answered(ctx, last, x.Plan, x.ArmIDs(), x.unchanged(last, items)); err != nil {
 			return nil, err
 		}
 	}

@@ -251,11 +251,12 @@ func (v *verdict) Table() *table {
 	return t
 }
 
-// values returns the values a rule read, one per line.
+// values returns the values a rule read, one per line. Why one is undefined is not
+// repeated if the rule gives it as its reason.
 func values(c gate.Condition) []string {
 	var list []string
 	for _, u := range c.Values {
-		list = append(list, used(u))
+		list = append(list, used(u, c))
 	}
 	return list
 }
@@ -277,14 +278,14 @@ func conditionState(c gate.Condition, outcome string) (string, tone) {
 }
 
 // used formats a value that a rule read: "diff(a, b, composite) = 0.0408".
-func used(u gate.Used) string {
+func used(u gate.Used, c gate.Condition) string {
 	text := u.Name + " = "
 	if u.Value == nil {
 		text += dash
 	} else {
 		text += exact(*u.Value)
 	}
-	if u.Note != "" {
+	if u.Note != "" && !strings.Contains(c.Reason, u.Note) {
 		text += " (" + u.Note + ")"
 	}
 	return text

@@ -294,7 +294,7 @@ func (b *builder) warnings() []string {
 	if b.v != nil {
 		list = rulesChanged(b.v)
 	}
-	list = append(list, b.a.Warnings...)
+	list = append(list, lastChange(b.a.Warnings)...)
 	for _, j := range b.a.Judges {
 		for _, w := range j.Warnings {
 			if j.Cases > 0 { // else there was no judge to ask
@@ -310,6 +310,26 @@ func (b *builder) warnings() []string {
 				}
 				list = append(list, c.A+minusBetween+c.B+", "+b.metric(c.Metric).Title+": "+note)
 			}
+		}
+	}
+	return list
+}
+
+// lastChange replaces the changes of a run that grew by their number and the last
+// one: there may be dozens, and other warnings come after them.
+func lastChange(warnings []string) []string {
+	var list []string
+	changes, at := 0, 0
+	for _, w := range warnings {
+		change, ok := strings.CutPrefix(w, analyse.OfHistory)
+		switch {
+		case !ok:
+			list = append(list, w)
+		case changes == 0:
+			changes, at, list = 1, len(list), append(list, w)
+		default:
+			changes++
+			list[at] = analyse.OfHistory + count(changes) + " changes (`scruple status` lists them), the last: " + change
 		}
 	}
 	return list

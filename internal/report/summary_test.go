@@ -71,6 +71,25 @@ func TestSummaryOfManyArms(t *testing.T) {
 	}
 }
 
+// Of the changes of a run that grew for weeks a summary shows the last, and counts
+// them, so that other warnings have room.
+func TestSummaryOfARunThatGrew(t *testing.T) {
+	r := load(t, "study")
+	r.Analysis.Warnings = nil
+	for i := range 23 {
+		r.Analysis.Warnings = append(r.Analysis.Warnings, fmt.Sprintf("%s%d items added", analyse.OfHistory, i))
+	}
+	r.Analysis.Warnings = append(r.Analysis.Warnings, "something else")
+	out := render(t, r, inBrief(TerminalOptions{}))
+	flat := strings.Join(strings.Fields(out), " ")
+	if !strings.Contains(flat, "! history of the run: 23 changes (`scruple status` lists them), the last: 2") || !strings.Contains(flat, "! something else") || strings.Count(out, "history of the run") != 1 {
+		t.Errorf("want the number of changes, the last one and the other warning:\n%s", out)
+	}
+	if full := render(t, r, onTerminal(TerminalOptions{})); strings.Count(full, "items added") != 23 {
+		t.Errorf("the report lacks changes:\n%s", full)
+	}
+}
+
 // Without a primary comparison the arms are listed, the best first.
 func TestSummaryWithoutComparison(t *testing.T) {
 	r := crowded(t)

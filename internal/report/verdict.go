@@ -58,7 +58,7 @@ func (b *builder) rules(v *verdict) *table {
 		}
 		for _, term := range list {
 			interval, n := b.behind(term)
-			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used)}, {Text: term.Threshold}, {Text: interval}, {Text: n}})
+			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used, c)}, {Text: term.Threshold}, {Text: interval}, {Text: n}})
 			rule, result = cell{}, cell{}
 		}
 	}

@@ -17,6 +17,19 @@ func TestGateFormats(t *testing.T) {
 	}
 }
 
+// Why a rule is undecided is said once for each rule, and once for the gate.
+func TestReasonIsSaidOnce(t *testing.T) {
+	t.Parallel()
+	const why = "no item has a value for both arms"
+	name := "diff('a', 'b', 'm')"
+	c := gate.Condition{Name: "better", Kind: "require", That: name + " > 0", State: gate.Undecided,
+		Values: []gate.Used{{Name: name, Note: why}, {Name: "p('a', 'b', 'm')", Note: "too few items"}}, Reason: name + " is undefined: " + why}
+	said := strings.Join(append(values(c), c.Reason), "\n")
+	if strings.Count(said, why) != 1 || !strings.Contains(said, "= – (too few items)") {
+		t.Errorf("want the reason of the rule once, and any other reason beside its value:\n%s", said)
+	}
+}
+
 // A JUnit file is well-formed for any data, its counts are right, and it fails if and
 // only if the gate does.
 func TestJUnitIsValid(t *testing.T) {

@@ -108,8 +108,8 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 		free := a.engine.asking.begin(a.seat, key)
 		defer free()
 	}
-	if shared || !a.engine.settings.NoReuse {
-		taken, err := a.take(ctx, m, call, shared)
+	if other := m.Reuse && !a.engine.settings.NoReuse; other || shared {
+		taken, err := a.take(ctx, call, other, shared)
 		if taken || err != nil {
 			return call.Response, err
 		}

@@ -31,9 +31,8 @@ func sameRequest(c *eval.Call, key string, shared bool) bool {
 }
 
 // take answers a call from another one and records it, if there is one.
-func (a *asker) take(ctx context.Context, m *Model, call *eval.Call, shared bool) (bool, error) {
-	reuse := !a.engine.settings.NoReuse
-	found, err := a.engine.journal.Take(ctx, call, reuse && m.Reuse, shared)
+func (a *asker) take(ctx context.Context, call *eval.Call, other, shared bool) (bool, error) {
+	found, err := a.engine.journal.Take(ctx, call, other, shared)
 	if err != nil || !found {
 		return false, err
 	}

@@ -57,9 +57,9 @@ type Journal interface {
 	// failed. With wait, it returns when the attempt is durable.
 	Attempt(c *eval.Call, wait bool) error
 	Lookup(ctx context.Context, t eval.Trial, stage eval.Stage, step string) (eval.Call, bool, error)
-	// Take fills in a call with the answer that another call with its key has: of a
-	// trial that left the plan; with other, of another run; with shared, of any
-	// trial.
+	// Take fills in a call with the answer that another call with its key has: with
+	// other, of another run or a trial that left the plan; with shared, of a trial of
+	// the plan.
 	Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error)
 	// Outcome and Judged need not wait for the disk: their records can be
 	// recomputed from the calls.
@@ -80,7 +80,9 @@ type Model struct {
 	// Cost returns the cost of an answer, NaN if the price is unknown. It is nil if
 	// calls are free.
 	Cost func(eval.Usage) float64
-	// Reuse is whether answers of other runs to the same request may be taken.
+	// Reuse is whether answers of other runs, and of trials that left the plan, to the
+	// same request may be taken. It is false if an answer depends on more than the
+	// request, such as the content of a file.
 	Reuse bool
 }
 

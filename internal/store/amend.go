@@ -9,6 +9,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// The questions of trials that no plan has.
+const (
+	unusable   = -1 // the answers are those of an earlier question or a duplicate
+	distrusted = -2 // the answers are not known to be those of the program asked
+)
+
 // An Amendment says how the plan of a run changed.
 type Amendment struct {
 	Added   []string // arms
@@ -17,7 +23,8 @@ type Amendment struct {
 	Renamed [][2]string // arms that have another id now
 
 	ItemsAdded, ItemsRemoved, ItemsChanged int
-	// Trials that are new, came back with their answers, and left the plan.
+	// Trials that are new or come back without an outcome, come back with one, and leave
+	// the plan.
 	New, Back, Left int
 	Done            int  // trials of the plan before that had an outcome
 	Seen            bool // results of the run had been shown
@@ -47,13 +54,16 @@ func (db *DB) Amend(ctx context.Context, run *Run, now Run, items []eval.Item, p
 		x.adopt(old)
 		x.rename(&a)
 		x.compare(&a, was, items)
+		x.exec(`CREATE TEMP TABLE back AS SELECT t.id FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
 		x.exec(`UPDATE trials SET place = -id WHERE run = ? AND place >= 0`, x.run)
 		x.exec(`UPDATE trials SET place = n.place FROM temp.next n WHERE trials.run = ?
 			AND n.item = trials.item AND n.arm = trials.arm AND n.replicate = trials.replicate AND n.question = trials.question`, x.run)
+		x.separate(&a)
 		x.exec(`DELETE FROM temp.next WHERE place IN (SELECT place FROM trials WHERE run = ?)`, x.run)
 		x.exec(`INSERT INTO trials (run, item, arm, replicate, place, question)
 			SELECT ?, item, arm, replicate, place, question FROM temp.next ORDER BY place`, x.run)
 		x.exec(`DROP TABLE temp.next`)
+		x.exec(`DROP TABLE temp.back`)
 		x.exec(`UPDATE runs SET (study_json, overrides, treatment, replicates, trials) = (?,?,?,?,?) WHERE n = ?`,
 			string(now.StudyJSON), string(overrides), eval.EncodeParts(now.Treatment), now.Replicates, p.Len(), x.run)
 		x.exec(`DELETE FROM analyses WHERE run = ?`, x.run)
@@ -168,6 +178,9 @@ func (x *amending) adopt(old func(eval.Trial) bool) {
 	for _, r := range same {
 		x.exec(`UPDATE trials SET question = ? WHERE id = ?`, r.question, r.id)
 	}
+	// The treatment of the run is that of the new plan from now on: it can no longer say
+	// what the others were asked.
+	x.exec(`UPDATE trials SET question = ? WHERE run = ? AND question = 0`, unusable, x.run)
 }
 
 // rename gives arms that the new plan does not have the id of an arm that is new
@@ -186,8 +199,8 @@ func (x *amending) rename(a *Amendment) {
 		a.Renamed = append(a.Renamed, [2]string{was, now})
 		x.exec(`UPDATE trials SET arm = ? WHERE run = ? AND arm = ? AND place >= 0`, now, x.run, was)
 		// An arm of that name may have left the plan with the same trials.
-		x.exec(`UPDATE trials SET question = -1 WHERE id IN (SELECT id FROM (
-			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question <> -1) WHERE n > 1)`, x.run, now)
+		x.exec(`UPDATE trials SET question = ? WHERE id IN (SELECT id FROM (
+			SELECT id, row_number() OVER (PARTITION BY item, replicate, question ORDER BY place DESC) AS n FROM trials WHERE run = ? AND arm = ? AND question > 0) WHERE n > 1)`, unusable, x.run, now)
 	}
 }
 
@@ -196,7 +209,6 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	const (
 		inPlan = `SELECT item FROM trials WHERE run = ? AND place >= 0`
 		arms   = `SELECT arm FROM trials WHERE run = ? AND place >= 0`
-		match  = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
 	)
 	a.Added = x.names(`SELECT DISTINCT arm FROM temp.next WHERE arm NOT IN (`+arms+`) ORDER BY arm`, x.run)
 	a.Removed = x.names(`SELECT DISTINCT arm FROM trials WHERE run = ? AND place >= 0 AND arm NOT IN (SELECT arm FROM temp.next) ORDER BY arm`, x.run)
@@ -214,13 +226,31 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	x.exec(`DROP TABLE temp.changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
 	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
-	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place < 0`, x.run)
+	a.Back = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0`, x.run)
 	a.New = x.count(`SELECT count(*) FROM temp.next`) - kept - a.Back
 	a.Left = x.count(`SELECT count(*) FROM trials WHERE run = ? AND place >= 0`, x.run) - kept
 }
 
-// Distrust makes the answers of trials unusable for a plan: the next one has new
-// trials in their place. The answers are kept.
+// match joins a trial with that of the new plan.
+const match = `n.item = t.item AND n.arm = t.arm AND n.replicate = t.replicate`
+
+// separate removes trials that came back from the plan if one of their answers is
+// that of another trial, which took it meanwhile: arms never share an answer.
+func (x *amending) separate(a *Amendment) {
+	if x.count(`SELECT count(*) FROM temp.back`) == 0 {
+		return
+	}
+	const answers = planned + `calls c ON c.trial = t.id WHERE ` + inPlan + ` AND c.stage = 'run' AND c.error_kind = ''`
+	x.exec(`CREATE TEMP TABLE twice AS SELECT coalesce(c.source, c.id) AS answer FROM `+answers+` GROUP BY 1 HAVING count(*) > 1`, x.run)
+	x.exec(`DELETE FROM temp.back WHERE id NOT IN (SELECT t.id FROM `+answers+` AND coalesce(c.source, c.id) IN (SELECT answer FROM temp.twice))`, x.run)
+	asked := x.count(`SELECT count(*) FROM temp.back JOIN outcomes ON trial = id`)
+	a.Back, a.New = a.Back-asked, a.New+asked
+	x.exec(`UPDATE trials SET place = -id, question = ? WHERE id IN (SELECT id FROM temp.back)`, unusable)
+	x.exec(`DROP TABLE temp.twice`)
+}
+
+// Distrust makes the answers of trials unusable, also for other runs: the next plan has
+// new trials in their place. The answers are kept.
 func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error {
 	return db.change(ctx, func(tx *sql.Tx) error {
 		for _, t := range trials {
@@ -228,8 +258,7 @@ func (db *DB) Distrust(ctx context.Context, run *Run, trials []eval.Trial) error
 			if err != nil {
 				return err
 			}
-			// No plan has question -1.
-			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = -1 WHERE id = ?`, id); err != nil {
+			if _, err := tx.ExecContext(ctx, `UPDATE trials SET question = ? WHERE id = ?`, distrusted, id); err != nil {
 				return err
 			}
 		}

@@ -167,9 +167,9 @@ func TestAmendments(t *testing.T) {
 		{"an arm", items(3, 1), []eval.Arm{a, b}, store.Amendment{Added: []string{"b"}, New: 3, Done: 3, Seen: true}},
 		{"an item", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsAdded: 1, New: 2, Done: 3, Seen: true}},
 		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Done: 3, Seen: true}},
-		{"the first one again", items(4, 1), []eval.Arm{a, b}, store.Amendment{Changed: []string{"a"}, Back: 4, Left: 4, Seen: true}},
+		{"the first one again", items(4, 1), []eval.Arm{a, b}, store.Amendment{Changed: []string{"a"}, New: 1, Back: 3, Left: 4, Seen: true}},
 		{"another text", items(4, 2), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 2, Left: 2, Done: 3, Seen: true}},
-		{"the text again", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, Back: 2, Left: 2, Done: 2, Seen: true}},
+		{"the text again", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 1, Back: 1, Left: 2, Done: 2, Seen: true}},
 		{"fewer items and arms", items(2, 1), []eval.Arm{a}, store.Amendment{Removed: []string{"b"}, ItemsRemoved: 2, Left: 6, Done: 3, Seen: true}},
 		{"another name", items(2, 1), []eval.Arm{renamed}, store.Amendment{Renamed: [][2]string{{"a", "a@m"}}, Done: 2, Seen: true}},
 	} {
@@ -182,8 +182,41 @@ func TestAmendments(t *testing.T) {
 			t.Errorf("%s: %+v\nwant %+v", step.name, got, step.want)
 		}
 	}
+	planned, err := db.PlannedItems(ctx, r)
+	all, errAll := db.Items(ctx, r)
+	if err := errors.Join(err, errAll); err != nil || len(planned) != 2 || len(all) != 4 {
+		t.Errorf("%d items of %d are in the plan, want 2 of 4: %v", len(planned), len(all), err)
+	}
 	if same, err := db.SetPlan(ctx, r, p); err != nil || !same {
 		t.Errorf("the plan after it all: %v, %v", same, err)
+	}
+}
+
+// A server with another port is the same in a run, whose history says so, and may be
+// another one in another run.
+func TestTakeFromAnotherPort(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	older, p := newRun(t, db, 1, 1)
+	at := func(url string) *eval.Call {
+		c := call(p.Trial(0), "")
+		c.Parts = append(c.Parts, eval.Part{Name: "endpoint", Value: url})
+		return c
+	}
+	j := journal(t, db, older)
+	if err := errors.Join(j.Append(at("http://localhost:8000/v1")), j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	newer, _ := newRun(t, db, 1, 1)
+	j = journal(t, db, newer)
+	defer j.Close()
+	for _, test := range []struct {
+		url  string
+		want bool
+	}{{"http://localhost:8001/v1", false}, {"http://localhost:8000/v1", true}} {
+		if ok, err := j.Take(ctx, at(test.url), true, false); ok != test.want || err != nil {
+			t.Errorf("%s: took an answer %v, want %v: %v", test.url, ok, test.want, err)
+		}
 	}
 }
 
@@ -218,7 +251,7 @@ func TestTake(t *testing.T) {
 		want          string // "" if there is none
 	}{
 		{"another replicate", asked("a", "ask", "", eval.StageRun, 2), true, false, ""},
-		{"this run alone", asked("a", "ask", "", eval.StageRun, 1), false, false, ""},
+		{"this plan alone", asked("a", "ask", "", eval.StageRun, 1), false, false, ""},
 		{"another step", asked("a", "ask2", "", eval.StageRun, 1), true, false, ""},
 		{"a failure", asked("b", "other", "", eval.StageRun, 1), true, false, ""},
 		{"of its own arm", asked("b", "ask", "", eval.StageRun, 1), true, false, "of b"},
@@ -226,7 +259,7 @@ func TestTake(t *testing.T) {
 		{"of arm a", asked("a", "ask", "", eval.StageRun, 1), true, false, "first"},
 		{"a judge's", asked("b", "judge/2", "", eval.StageJudge, 1), true, true, "verdict"},
 		{"a judge's again", asked("a", "judge/3", "", eval.StageJudge, 1), true, true, "verdict"},
-		{"a judge's of this run alone", asked("a", "judge/3", "", eval.StageJudge, 1), false, true, ""},
+		{"a judge's of this plan alone", asked("a", "judge/3", "", eval.StageJudge, 1), false, true, ""},
 	} {
 		ok, err := j.Take(ctx, test.c, test.other, test.shared)
 		if err != nil || ok != (test.want != "") || test.c.Response.Text != test.want {
@@ -260,4 +293,158 @@ func TestTake(t *testing.T) {
 		t.Errorf("doctor says %+v, %v", checks, err)
 	}
 	_ = p
+}
+
+// unhashed is the plan of a store of an older format, which has no questions.
+type unhashed struct{ *plan.Plan }
+
+func (unhashed) Question(int) int64 { return 0 }
+
+// The trials of an older store get their questions when its plan first changes. What
+// they were asked is not known later.
+func TestAmendOlderFormat(t *testing.T) {
+	ctx := t.Context()
+	items := func(n int) (list []eval.Item) {
+		for i := range n {
+			list = append(list, eval.Item{ID: fmt.Sprint("doc", i), Input: 1, Gold: 1})
+		}
+		return list
+	}
+	a, a2, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "a", Hash: "i"}, eval.Arm{ID: "b", Hash: "j"}
+	type step struct {
+		items int
+		arms  []eval.Arm
+		old   bool // whether the treatment is that of the run
+		done  int
+	}
+	for name, steps := range map[string][]step{
+		"an arm changed, then one is new":           {{3, []eval.Arm{a2}, false, 0}, {3, []eval.Arm{a2, b}, true, 0}},
+		"an item left, its arm changed, it is back": {{2, []eval.Arm{a}, true, 2}, {2, []eval.Arm{a2}, false, 0}, {3, []eval.Arm{a2}, true, 0}},
+		"an arm is new, another changed, and back":  {{3, []eval.Arm{a, b}, true, 3}, {3, []eval.Arm{a2, b}, true, 0}, {3, []eval.Arm{a, b}, true, 3}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			db := open(t, filepath.Join(t.TempDir(), "s.db"))
+			p := planOf(t, items(3), []eval.Arm{a}, 1)
+			r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items(3), unhashed{p})
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := journal(t, db, r)
+			for seq := range p.Len() {
+				if err := j.Outcome(p.Trial(seq), eval.Outcome{Kind: eval.OK}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := j.Close(); err != nil {
+				t.Fatal(err)
+			}
+			for i, s := range steps {
+				p := planOf(t, items(s.items), s.arms, 1)
+				if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items(s.items), p, func(eval.Trial) bool { return s.old }, unrecorded); err != nil {
+					t.Fatalf("step %d: %v", i+1, err)
+				}
+				if progress, err := db.Progress(ctx, r); err != nil || store.Count(progress.Done) != s.done {
+					t.Errorf("step %d: %d trials have outcomes, want %d: %v", i+1, store.Count(progress.Done), s.done, err)
+				}
+			}
+		})
+	}
+}
+
+// Gold that changed while an arm was not in the plan: what depends on it does not come
+// back with the arm, verdicts of people do.
+func TestGoldOfTrialsThatLeft(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
+	a, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "b", Hash: "i"}
+	both := planOf(t, items, []eval.Arm{a, b}, 1)
+	r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, both)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := journal(t, db, r)
+	for seq := range both.Len() {
+		trial := both.Trial(seq)
+		if err := errors.Join(j.Outcome(trial, eval.Outcome{Kind: eval.OK}), j.Judged(trial, []eval.Verdict{{Step: "judge", Source: eval.ByModel, By: "m"}, {Step: "judge", Source: eval.ByHuman, By: "ann"}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	amend := func(arms ...eval.Arm) {
+		if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), func(eval.Trial) bool { return false }, unrecorded); err != nil {
+			t.Fatal(err)
+		}
+	}
+	amend(a)
+	items[0].Gold = 2
+	if err := db.SetGold(ctx, r, items, nil); err != nil {
+		t.Fatal(err)
+	}
+	amend(a, b)
+	progress, err := db.Progress(ctx, r)
+	if err != nil || store.Count(progress.Done) != 2 || store.Count(progress.Judged) != 0 {
+		t.Errorf("%+v, %v: want two answers and no judgment", progress, err)
+	}
+	for o, err := range db.Outcomes(ctx, r) {
+		if err != nil || len(o.Verdicts) != 1 || o.Verdicts[0].By != "ann" {
+			t.Errorf("%v has the verdicts %+v, %v: want that of a person", o.Trial, o.Verdicts, err)
+		}
+	}
+}
+
+// Answers that may be of two programs are taken by no run.
+func TestDistrustedAnswersAreNotTaken(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	older, p := newRun(t, db, 1, 1)
+	j := journal(t, db, older)
+	if err := errors.Join(j.Append(call(p.Trial(0), "of two programs")), j.Close(), db.Distrust(ctx, older, []eval.Trial{p.Trial(0)})); err != nil {
+		t.Fatal(err)
+	}
+	newer, _ := newRun(t, db, 1, 1)
+	j = journal(t, db, newer)
+	defer j.Close()
+	if ok, err := j.Take(ctx, call(p.Trial(0), ""), true, false); ok || err != nil {
+		t.Errorf("took a distrusted answer, %v", err)
+	}
+}
+
+// An arm that comes back does not share its answer with the arm that took it meanwhile.
+func TestAnArmComesBackWithoutATakenAnswer(t *testing.T) {
+	ctx := t.Context()
+	db := open(t, filepath.Join(t.TempDir(), "s.db"))
+	items := []eval.Item{{ID: "doc", Input: 1, Gold: 1}}
+	a, b := eval.Arm{ID: "a", Hash: "h"}, eval.Arm{ID: "b", Hash: "i"} // which ask the same
+	p := planOf(t, items, []eval.Arm{a}, 1)
+	r, err := db.CreateRun(ctx, store.Run{Study: "s", StudyJSON: []byte(`{}`), Replicates: 1}, items, p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(arm string) *eval.Call { return call(eval.Trial{Item: "doc", Arm: arm, Replicate: 1}, "answer") }
+	for _, arms := range [][]eval.Arm{{a}, {b}} {
+		if arms[0].ID == "b" {
+			if _, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, planOf(t, items, arms, 1), func(eval.Trial) bool { return false }, unrecorded); err != nil {
+				t.Fatal(err)
+			}
+		}
+		j, c := journal(t, db, r), of(arms[0].ID)
+		if ok, err := j.Take(ctx, c, true, false); err != nil || ok != (arms[0].ID == "b") {
+			t.Fatalf("arm %s took an answer: %v, %v", arms[0].ID, ok, err)
+		}
+		if err := errors.Join(j.Append(c), j.Outcome(c.Trial, eval.Outcome{Kind: eval.OK}), j.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p = planOf(t, items, []eval.Arm{a, b}, 1)
+	got, err := db.Amend(ctx, r, store.Run{StudyJSON: []byte(`{}`), Replicates: 1}, items, p, func(eval.Trial) bool { return false }, unrecorded)
+	if err != nil || got.New != 1 || got.Back != 0 {
+		t.Errorf("%+v, %v: want a new trial", got, err)
+	}
+	progress, err := db.Progress(ctx, r)
+	if err != nil || fmt.Sprint(progress.Done) != "[false true]" {
+		t.Errorf("outcomes of a and b: %v, %v; want that of b", progress.Done, err)
+	}
 }

@@ -8,9 +8,12 @@ import (
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/pressly/goose/v3"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // SetVersionForTest sets the format of a store.
@@ -70,6 +73,26 @@ func TestAGapInTheFormatsIsHarmless(t *testing.T) {
 		}
 		if pending, err := p.HasPending(t.Context()); err != nil || pending {
 			t.Errorf("%d migrations: some are pending (%v)", len(list), err)
+		}
+	}
+}
+
+// Each call looks for an answer by its key: reading all trials would take time in the
+// square of their number.
+func TestTakeReadsByKey(t *testing.T) {
+	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "s.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, how := range []struct{ other, shared bool }{{true, false}, {true, true}, {false, true}} {
+		text, args := candidates(&Run{N: 1}, &eval.Call{}, how.other, how.shared)
+		steps, err := collect(query(t.Context(), db, `EXPLAIN QUERY PLAN `+text, args, func(rows *sql.Rows) (s string, err error) {
+			var id, parent, unused int
+			return s, rows.Scan(&id, &parent, &unused, &s)
+		}))
+		if err != nil || len(steps) == 0 || !strings.Contains(steps[0], "calls_by_key (key=?)") {
+			t.Errorf("other %v, shared %v: %q, %v", how.other, how.shared, steps, err)
 		}
 	}
 }

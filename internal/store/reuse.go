@@ -16,36 +16,40 @@ type taken struct {
 }
 
 // Take looks for an answer to the request of a call, with the same key, and fills in
-// the call's response, cost, latency and source. It looks at the trials that left the
-// run's plan and, with other, at all other runs.
+// the call's response, cost, latency and source. With other, it looks at the trials
+// that left the run's plan and at all other runs, and with shared at the trials of the
+// plan. The key of a request may lack what its answer depends on, such as the content
+// of a file of answers: then other must be false.
 //
-// With shared, every call with the key has one answer, also those of the plan. Without,
-// an answer is taken once by a run, from the same step, and from the arm of the
-// same name or one that the plan does not have: replicates, samples, and arms with
-// equal prompts never share an answer.
+// With shared, every call with the key has one answer. Without, an answer is taken once
+// by a run, from the same step, and from the arm of the same name or one that the plan
+// does not have: replicates, samples, and arms with equal prompts never share an answer.
+//
+// Keys have no port. In a run that follows its study, a server with another port is the
+// one that moved, and the history says so. In another run it may be another model, so
+// its answers are not taken.
 func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (bool, error) {
+	if !other && !shared {
+		return false, nil
+	}
 	if others, err := j.others(ctx); err != nil || !shared && !others {
 		return false, err
 	}
-	where := `calls c JOIN trials t ON t.id = c.trial JOIN runs r ON r.n = t.run WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL`
-	args := []any{c.Key, string(c.Stage)}
-	if !shared {
-		where, args = where+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, j.run.N)
-	}
-	if !other {
-		where, args = where+` AND t.run = ?`, append(args, j.run.N)
-	}
 	type candidate struct {
-		id       int64
-		arm, run string
+		id              int64
+		arm, run, parts string
 	}
-	found, err := collect(query(ctx, j.db, `SELECT c.id, t.arm, r.id FROM `+where+` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm), func(rows *sql.Rows) (f candidate, err error) {
-		return f, rows.Scan(&f.id, &f.arm, &f.run)
+	text, args := candidates(j.run, c, other, shared)
+	found, err := collect(query(ctx, j.db, text, args, func(rows *sql.Rows) (f candidate, err error) {
+		return f, rows.Scan(&f.id, &f.arm, &f.run, &f.parts)
 	}))
 	if err != nil {
 		return false, err
 	}
 	for _, f := range found {
+		if f.run != j.run.ID && endpoint(eval.DecodeParts(f.parts)) != endpoint(c.Parts) {
+			continue
+		}
 		if !shared {
 			if f.arm != c.Trial.Arm && j.has(f.arm, c.Trial) {
 				continue
@@ -65,6 +69,30 @@ func (j *Journal) Take(ctx context.Context, c *eval.Call, other, shared bool) (b
 		}
 	}
 	return false, nil
+}
+
+// candidates returns the query for calls whose answer a call may take, best first. The
+// joins are CROSS JOINs because SQLite would read all trials of the run.
+func candidates(run *Run, c *eval.Call, other, shared bool) (text string, args []any) {
+	text = `SELECT c.id, t.arm, r.id, c.parts FROM calls c CROSS JOIN trials t ON t.id = c.trial CROSS JOIN runs r ON r.n = t.run
+		WHERE c.key = ? AND c.stage = ? AND c.error_kind = '' AND c.source IS NULL AND t.question <> ?`
+	args = []any{c.Key, string(c.Stage), distrusted}
+	if !shared {
+		text, args = text+` AND c.step = ? AND (t.place < 0 OR t.run <> ?)`, append(args, c.Step, run.N)
+	}
+	if !other {
+		text, args = text+` AND t.run = ? AND t.place >= 0`, append(args, run.N)
+	}
+	return text + ` ORDER BY t.arm <> ?, c.id`, append(args, c.Trial.Arm)
+}
+
+func endpoint(parts []eval.Part) string {
+	for _, p := range parts {
+		if p.Name == "endpoint" {
+			return p.Value
+		}
+	}
+	return ""
 }
 
 // others reports whether there are calls of other runs, or of trials that left the
@@ -113,8 +141,8 @@ func (j *Journal) take(ctx context.Context, id int64) (bool, error) {
 
 // Answered reports which trials of a plan have an outcome in a run, by sequence
 // number: with the same question, whether or not they are in the run's own plan, and
-// whatever the name of their arm was.
-func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]bool, error) {
+// whatever the name of their arm was. Trials of an older format have it if old says so.
+func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string, old func(eval.Trial) bool) ([]bool, error) {
 	type row struct {
 		eval.Trial
 		question int64
@@ -127,7 +155,7 @@ func (db *DB) Answered(ctx context.Context, run *Run, p Plan, arms []string) ([]
 			return nil, err
 		}
 		if seq, ok := p.Seq(r.Trial); ok {
-			done[seq] = done[seq] || p.Question(seq) == r.question
+			done[seq] = done[seq] || p.Question(seq) == r.question || r.question == 0 && old(r.Trial)
 			continue
 		}
 		for _, arm := range arms {

@@ -208,8 +208,17 @@ func (db *DB) SetPlan(ctx context.Context, r *Run, p Plan) (same bool, err error
 
 // Items returns the hashes of all items that the run has or had.
 func (db *DB) Items(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	return db.items(ctx, `run = ?`, run.N)
+}
+
+// PlannedItems returns the hashes of the items in the plan of a run.
+func (db *DB) PlannedItems(ctx context.Context, run *Run) (map[string]eval.Item, error) {
+	return db.items(ctx, `run = ? AND item IN (SELECT item FROM trials WHERE run = ? AND place >= 0)`, run.N, run.N)
+}
+
+func (db *DB) items(ctx context.Context, where string, args ...any) (map[string]eval.Item, error) {
 	items := map[string]eval.Item{}
-	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE run = ?`, []any{run.N}, scanItem) {
+	for it, err := range query(ctx, db, `SELECT item, input, gold FROM items WHERE `+where, args, scanItem) {
 		if err != nil {
 			return nil, err
 		}
@@ -234,7 +243,8 @@ func scanItem(row *sql.Rows) (it eval.Item, err error) {
 
 // SetGold records changed gold. For changed items it marks verdicts of judges as
 // stale, so that they are judged again, and deletes outcomes of the arms that
-// answer from gold. It keeps answers of models and verdicts of people.
+// answer from gold, also of trials that left the plan and may come back. It keeps
+// answers of models and verdicts of people.
 func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGold []string) error {
 	return db.change(ctx, func(tx *sql.Tx) (err error) {
 		exec := func(text string, args ...any) {
@@ -242,7 +252,7 @@ func (db *DB) SetGold(ctx context.Context, run *Run, changed []eval.Item, fromGo
 				_, err = tx.ExecContext(ctx, text, args...)
 			}
 		}
-		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND place >= 0 AND item = ?`
+		const ofItem = ` WHERE trial IN (SELECT id FROM trials WHERE run = ? AND item = ?`
 		for _, it := range changed {
 			exec(`UPDATE items SET gold = ? WHERE run = ? AND item = ?`, it.Gold.String(), run.N, it.ID)
 			exec(`UPDATE verdicts SET stale = 1`+ofItem+`) AND source <> ?`, run.N, it.ID, string(eval.ByHuman))

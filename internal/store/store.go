@@ -6,11 +6,11 @@
 //
 // The file is an ordinary SQLite 3 database in WAL mode that other programs
 // may read at any time; the tables are described in migrations/*.sql. One
-// process at a time may write. A run's plan is its trials with a place;
-// trials that left it keep their calls. A request is one row of attempts, written before it is sent, with its
-// time and process. A call is one row, written before its answer is used, and
-// replaced only when a failed call is retried. Calls and plans have checksums, which
-// [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses) can
+// process at a time may write. A run's plan is its trials with a place; trials that
+// left it keep their calls. A request is one row of attempts, written before it is
+// sent, with its time and process. A call is one row, written before its answer is
+// used, and replaced only when a failed call is retried. Calls and plans have
+// checksums, which [Examine] checks. Data derived from calls (outcomes, verdicts, scores, analyses) can
 // be recomputed at no cost.
 //
 // # Durability

@@ -9,7 +9,7 @@ CREATE UNIQUE INDEX trials_by_place ON trials (run, place);
 
 -- The call whose answer was taken. NULL: the answer was asked for.
 ALTER TABLE calls ADD COLUMN source INTEGER REFERENCES calls (id);
-CREATE INDEX calls_by_key ON calls (key);
+CREATE INDEX calls_by_key ON calls (key) WHERE source IS NULL; -- answers that may be taken
 
 -- 1: its results have been shown.
 ALTER TABLE runs ADD COLUMN analysed INTEGER NOT NULL DEFAULT 0;

@@ -56,6 +56,7 @@ type Arm struct {
 	Settings *study.Model   // of the model; nil for arms without one
 	Pipeline *eval.Pipeline // nil for arms without one
 	Target   string         // of the pipeline, as written in the study
+	answers  string         // hash of the answers of outputs: a request names which it was answered from
 }
 
 func (a *Arm) shared() *Arm { return a }
@@ -239,6 +240,7 @@ func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
 			return Arm{}, false
 		}
 		content = hash.String()
+		a.answers = content
 	}
 	if err := p.program(a.Pipeline, o); err != nil {
 		p.Fault(p.Key(i), "%v", err)

@@ -1,6 +1,7 @@
 package kit
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 
@@ -33,7 +34,7 @@ func Structure(r *eval.Request, m *study.Model, schema eval.Schema, tool eval.To
 // RequestOutside makes a request to the arm's pipeline. It does not call payload
 // if the answers exist already.
 func (a *Arm) RequestOutside(item string, payload func() any) (eval.Request, error) {
-	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Program: a.Pipeline.Version, Item: item}
+	r := eval.Request{Model: a.Pipeline.Model, Provider: a.Pipeline.Kind, Endpoint: a.Target, Name: a.ID, Program: cmp.Or(a.Pipeline.Version, a.answers), Item: item}
 	if a.Answered() {
 		return r, nil
 	}
