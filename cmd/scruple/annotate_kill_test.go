@@ -67,7 +67,7 @@ func TestKillsWhileAnnotating(t *testing.T) {
 // answerOne answers the next subject, or sends the last answer again whose result is
 // unknown. It returns false when the server does not answer any more.
 func answerOne(t *testing.T, base string, confirmed, unknown *[]string) bool {
-	f, err := page(base + "t/fields/")
+	f, err := formAt(base + "t/fields/")
 	if err != nil {
 		return false
 	}

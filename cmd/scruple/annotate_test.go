@@ -109,12 +109,12 @@ type form struct {
 
 func read(t *testing.T, url string) (form, int) {
 	t.Helper()
-	f, err := page(url)
+	f, err := formAt(url)
 	must(t, err)
 	return f, f.status
 }
 
-func page(url string) (form, error) {
+func formAt(url string) (form, error) {
 	resp, err := http.Get(url)
 	if err != nil {
 		return form{}, err

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/report"
@@ -17,10 +20,14 @@ import (
 
 func gateVerb(a *app) *cobra.Command {
 	var format, output string
+	live := false
 	c := verb("gate STUDY|RUN", "apply the rules of the study and exit with the verdict", `
-Prints every condition with the values it used. Exits 0 if the gate passed, 1 if
-it failed, 3 if the results cannot decide, and 4 if more trials failed than the
-study allows.
+Prints every condition with the values it used and, if it failed, the worst cases
+of suites that list them. Exits 0 if the gate passed, 1 if it failed, 3 if the
+results cannot decide, and 4 if more trials failed than the study allows.
+
+It asks no model, except with --live: that prints the estimated cost, runs the
+study, and decides.
 
 --format markdown is a summary for a CI job. --format junit has a test case for
 each rule and one for the gate as a whole: a rule that does not hold is a failure,
@@ -34,10 +41,16 @@ Rules are expressions over named results:
 		if err != nil {
 			return err
 		}
+		if live {
+			if err := a.live(c.Context(), args[0]); err != nil {
+				return err
+			}
+		}
 		return a.gate(c.Context(), args[0], write, output)
 	})
 	c.Flags().StringVar(&format, "format", "terminal", "terminal | markdown | junit | json")
 	c.Flags().StringVar(&output, "out", "", "file to write (default: standard output)")
+	c.Flags().BoolVar(&live, "live", false, "run the study before deciding; needs the keys of its models")
 	return c
 }
 
@@ -48,7 +61,9 @@ func (a *app) verdictFormat(format string) (func(io.Writer, report.Report) error
 	}
 	switch format {
 	case "terminal":
-		return func(w io.Writer, r report.Report) error { return report.Gate(w, r.Verdict, a.terminal()) }, nil
+		return func(w io.Writer, r report.Report) error {
+			return errors.Join(report.Gate(w, r.Verdict, a.terminal()), report.Tables(w, worstCases(r), a.terminal()))
+		}, nil
 	case "markdown":
 		return report.GateMarkdown, nil
 	case "junit":
@@ -67,6 +82,31 @@ func (a *app) recordRules(ctx context.Context, x *experiment.Experiment, path st
 		return err
 	}
 	return errors.Join(x.RecordRules(ctx, db, r), db.Close())
+}
+
+// live runs a study after saying what it will cost. The report of the run goes to its
+// files: the verdict is printed once.
+func (a *app) live(ctx context.Context, arg string) error {
+	if !isStudyFile(arg) {
+		return fmt.Errorf("gate --live %s: a run is not asked again: give the study file", arg)
+	}
+	x, _, err := a.loadFor(ctx, arg)
+	if err != nil {
+		return err
+	}
+	p, err := x.Estimate(ctx, countTokens())
+	if err := errors.Join(err, x.Close()); err != nil {
+		return err
+	}
+	cost := "at an unknown price: give it with price: in the study"
+	if p.CostUSD != nil {
+		cost = "at most " + dollars(p.CostUSD)
+	}
+	a.warn("gate --live: up to %d calls, %s; answers that exist are not asked again", p.Calls, cost)
+	out := a.out
+	a.out = io.Discard
+	defer func() { a.out = out }()
+	return a.run(ctx, arg, runOptions{})
 }
 
 // gate applies the current rules of a study file, which may have changed since
@@ -124,6 +164,32 @@ var errNoRules = errors.New("the study has no rules: add `decide:` to it (see `s
 func exitOf(v *gate.Verdict) error {
 	if code := v.ExitCode(); code != exitOK {
 		return exit(code, nil)
+	}
+	return nil
+}
+
+// worstTable is the name of a suite's table of cases, worst first, with the arm in its
+// first column.
+const worstTable = "worst"
+
+// worstCases are the worst cases of the arms in failed conditions, nil if the gate did
+// not fail or the suite does not list them.
+func worstCases(result report.Report) []eval.Table {
+	if result.Verdict.State != gate.Fail {
+		return nil
+	}
+	for _, t := range result.Analysis.Tables {
+		if t.Name != worstTable {
+			continue
+		}
+		t.Rows = slices.DeleteFunc(slices.Clone(t.Rows), func(row []string) bool {
+			return !slices.ContainsFunc(result.Verdict.Conditions, func(c gate.Condition) bool {
+				return c.State == gate.Fail && len(row) > 0 && strings.Contains(c.That, "'"+row[0]+"'")
+			})
+		})
+		if len(t.Rows) > 0 {
+			return []eval.Table{t}
+		}
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -32,6 +35,7 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 				a.say("         %s", w)
 			}
 		}
+		a.sayCells(results)
 		return wrong
 	})
 }
@@ -51,3 +55,27 @@ func preflightResult(results []kit.Result, ok bool) any {
 		Cases []preflightCase `json:"cases"`
 	}{ok, cases}
 }
+
+// sayCells prints the cases with cells as tables, one for each list of columns.
+func (a *app) sayCells(results []kit.Result) {
+	var last string
+	for _, r := range results {
+		if len(r.Cells) == 0 {
+			continue
+		}
+		head, row := fmt.Sprintf("%-40s", "case"), fmt.Sprintf("%-40s", r.Name)
+		for _, c := range r.Cells {
+			width := max(len(c.Name), cellWidth)
+			head += fmt.Sprintf("  %-*s", width, c.Name)
+			row += fmt.Sprintf("  %-*s", width, c.Value)
+		}
+		if head != last {
+			a.say("\n%s", strings.TrimRight(head, " "))
+			last = head
+		}
+		a.say("%s", strings.TrimRight(row, " "))
+	}
+}
+
+// cellWidth is the width of a cell such as "0.75 worse".
+const cellWidth = 10

@@ -3,22 +3,30 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/report"
+	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func validateVerb(a *app) *cobra.Command {
-	return verb("validate STUDY|RUN", "validate a study file and everything it refers to", `
+	return verb("validate STUDY|RUN|FOLDER", "validate a study and everything it refers to, or a folder of atoms", `
 Reads the study, its data, gold, schemas and prompts, checks the rules, models and
 programs, and runs the suite's pre-flight cases. It refuses what `+"`scruple run`"+`
 would refuse before its first call, but for a key that is not set, of which it
 warns. It calls no model and writes nothing. It lists all findings, each with file,
-line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+line and remedy.
+
+Of a folder, it lists the findings about the atoms in it, with file, line, severity
+and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {
+		if info, err := os.Stat(args[0]); err == nil && info.IsDir() {
+			return a.validateFolder(args[0])
+		}
 		x, _, err := a.loadFor(c.Context(), args[0])
 		if err != nil {
 			return err
@@ -54,4 +62,29 @@ line and remedy.`, cobra.ExactArgs(1), func(c *cobra.Command, args []string) err
 		}
 		return nil
 	})
+}
+
+// validateFolder checks a folder with the suite that reads such folders.
+func (a *app) validateFolder(dir string) error {
+	for _, s := range suites.All() {
+		if s.CheckFolder == nil {
+			continue
+		}
+		c, err := s.CheckFolder(dir)
+		if err != nil {
+			return fmt.Errorf("validate: %w", err)
+		}
+		if a.json {
+			err = printJSON(a.out, c)
+		} else {
+			for line := range strings.Lines(c.String()) {
+				a.say("%s", report.PlainLine(strings.TrimSuffix(line, "\n")))
+			}
+		}
+		if err == nil && !c.OK() {
+			err = fmt.Errorf("validate: %s has errors, listed above", dir)
+		}
+		return err
+	}
+	return fmt.Errorf("validate %s: no suite checks folders", dir)
 }

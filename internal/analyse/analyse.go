@@ -52,6 +52,8 @@ type Sources struct {
 	Ratings *Ratings
 	Cases   iter.Seq2[eval.Case, error]
 	Report  func(eval.Results) ([]eval.Block, error) // nil: the suite has no tables or figures
+	// Pick picks the samples; nil: the best and worst by the first primary metric.
+	Pick func(cases iter.Seq2[eval.Case, error], few int) ([]eval.Picked, error)
 }
 
 // Analyse computes the analysis of the collected scores.
@@ -354,6 +356,9 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 	if q.Samples == 0 || len(q.Primary) == 0 || from.Show == nil {
 		return nil
 	}
+	if from.Pick != nil {
+		return picked(a, q, from)
+	}
 	metric, ok := c.metric[q.Primary[0]]
 	if !ok {
 		return nil
@@ -379,6 +384,26 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			}
 			a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
 		}
+	}
+	return nil
+}
+
+// picked adds the samples that the suite picked.
+func picked(a *Analysis, q Question, from Sources) error {
+	list, err := from.Pick(from.Cases, q.Samples)
+	if err != nil {
+		return err
+	}
+	arms := sampled(a.Arms, q)
+	for _, p := range list {
+		if !slices.ContainsFunc(arms, func(x Arm) bool { return x.ID == p.Arm }) {
+			continue
+		}
+		show, err := from.Show(p.Trial)
+		if err != nil {
+			return fmt.Errorf("showing %s of %s: %w", p.Item, p.Arm, err)
+		}
+		a.Samples = append(a.Samples, Sample{Rank: p.Rank, Show: show})
 	}
 	return nil
 }

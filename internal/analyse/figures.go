@@ -57,6 +57,10 @@ func (r results) sameRate(arm string, metrics []string) float64 {
 	return p
 }
 
+func (r results) Corrected(judged []eval.Labelled, known []eval.LabelledTwice) (eval.Measured, bool) {
+	return correctedByJudge(judged, known, 1-r.a.Study.Alpha)
+}
+
 func (r results) Effort(arm string) (perTrial float64, unit string) {
 	priced := r.priced()
 	unit = "calls a trial"

@@ -179,6 +179,20 @@ type Contrast struct {
 // A Contraster is a bench with contrasts.
 type Contraster interface{ Contrasts() []Contrast }
 
+// A Picker is a bench that picks the trials that a report shows in full, instead of
+// the best and worst by the first primary metric.
+type Picker interface {
+	// Pick lists trials of each arm, those to be read first at the front. few is the
+	// number of trials of an arm that a report of many arms has room for.
+	Pick(cases iter.Seq2[Case, error], few int) ([]Picked, error)
+}
+
+// Picked is a trial with a word for why it is shown, such as worst, or "".
+type Picked struct {
+	Trial
+	Rank string
+}
+
 // Measured is a number with its interval and number of items.
 type Measured struct {
 	Value Number `json:"value"`
@@ -199,9 +213,25 @@ type Results interface {
 	// and misses, with Holm's correction for the number of tested arms. NaN if there
 	// is nothing to compare or the test is too large.
 	SameRate(arms, metrics []string) []float64
+	// Corrected estimates the mean human label of claims from a judge's labels of them,
+	// corrected by the judge's error on other claims with human labels. Clusters group
+	// claims that may depend on each other. Labels are 0 or 1.
+	Corrected(judged []Labelled, known []LabelledTwice) (Measured, bool)
 	// Effort is the cost of a trial of an arm: dollars if the price of every arm is
 	// known, else calls.
 	Effort(arm string) (perTrial float64, unit string)
+}
+
+// A Labelled is a judge's label.
+type Labelled struct {
+	Cluster string
+	Judge   float64
+}
+
+// A LabelledTwice is a label of a judge and of a person.
+type LabelledTwice struct {
+	Labelled
+	Human float64
 }
 
 // A Figure is a suite's own figure: lines or points of series over an axis, or
@@ -254,6 +284,7 @@ type Exhibit struct {
 	// side. Cells that are [VerdictTrue], [VerdictFalse] or [VerdictUnknown] are
 	// shown as verdicts.
 	Table *Table        `json:"table,omitempty"`
+	Graph *Graph        `json:"graph,omitempty"` // gold and answer as one graph
 	Steps []ExhibitStep `json:"steps,omitempty"` // the arm's steps
 	Raw   string        `json:"raw,omitempty"`   // the raw answer
 	// Expected describes the answer that was expected, for an answer that does not
@@ -267,7 +298,7 @@ type Exhibit struct {
 // WithoutAnswer returns the exhibit of a failed trial: gold, and why there is no
 // answer.
 func (x Exhibit) WithoutAnswer(why string) Exhibit {
-	x.Failed, x.Table, x.Raw = why, nil, ""
+	x.Failed, x.Table, x.Graph, x.Raw = why, nil, nil, ""
 	rows := make([]ExhibitRow, 0, len(x.Rows))
 	for _, r := range x.Rows {
 		rows = append(rows, ExhibitRow{Unit: r.Unit, Gold: r.Gold})
@@ -282,6 +313,42 @@ const (
 	VerdictFalse   = "-"
 	VerdictUnknown = "?"
 )
+
+// A Graph is a drawing of nodes and edges that is laid out. Its units are those of an
+// SVG.
+type Graph struct {
+	Width      float64     `json:"width"`
+	Height     float64     `json:"height"`
+	NodeWidth  float64     `json:"node_width"`
+	NodeHeight float64     `json:"node_height"`
+	Nodes      []GraphNode `json:"nodes"`
+	Edges      []GraphEdge `json:"edges"`
+	Left       int         `json:"left,omitempty"` // nodes that were left out
+}
+
+// A GraphNode is a box at its upper left corner. State is found, missing, spurious,
+// broken or wrong type.
+type GraphNode struct {
+	Label string  `json:"label"`
+	Title string  `json:"title"` // without cuts
+	Kind  string  `json:"kind"`
+	State string  `json:"state"`
+	Note  string  `json:"note,omitempty"`
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+}
+
+// A GraphEdge is a curve with its label at a point.
+type GraphEdge struct {
+	From  int     `json:"from"`
+	To    int     `json:"to"`
+	Label string  `json:"label"`
+	State string  `json:"state"`
+	Path  string  `json:"path"`
+	Head  string  `json:"head"` // path of the arrow's head
+	X     float64 `json:"x"`
+	Y     float64 `json:"y"`
+}
 
 // An ExhibitStep is one step of an arm.
 type ExhibitStep struct {

@@ -214,6 +214,9 @@ func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sou
 	if reporter, ok := scorer.(eval.Reporter); ok { // the calibrated one, as for scores
 		from.Report = reporter.Report
 	}
+	if picker, ok := scorer.(eval.Picker); ok {
+		from.Pick = picker.Pick
+	}
 	return from, err
 }
 

@@ -29,6 +29,9 @@ var page = sync.OnceValue(func() *template.Template {
 		"percent": percent,
 		"place":   coordinate,
 		"upper":   strings.ToUpper,
+		"outline": graphOutline,
+		"state":   graphState,
+		"states":  func() []string { return graphStates },
 		"plot":    newPlot,
 		"lines":   func(lines []string) string { return strings.Join(lines, "\n") },
 	}).Parse(reportTemplate))

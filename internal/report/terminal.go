@@ -8,6 +8,7 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -44,6 +45,17 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 		s.text(loud, "", "*** "+simulated("some answers")+" ***")
 	}
 	return s.writeTo(w, "verdict")
+}
+
+// Tables writes tables of a suite.
+func Tables(w io.Writer, tables []eval.Table, opt TerminalOptions) error {
+	s := newScreen(opt)
+	for _, t := range tables {
+		s.blank()
+		s.table(suiteTable(t.Title, t.Note, t.Columns, t.Rows))
+	}
+	_, err := io.WriteString(w, s.finished())
+	return written("tables to the terminal", err)
 }
 
 // Comparisons writes the comparisons of an analysis, as [Terminal] shows them.

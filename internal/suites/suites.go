@@ -4,6 +4,7 @@
 package suites
 
 import (
+	"github.com/scruple-eval/scruple/internal/suites/atoms"
 	"github.com/scruple-eval/scruple/internal/suites/extraction"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/qa"
@@ -14,6 +15,7 @@ import (
 // All lists the suites.
 func All() []kit.Suite {
 	return []kit.Suite{
+		atoms.Suite(),
 		extraction.Suite(),
 		qa.Suite(),
 		rerank.Suite(),

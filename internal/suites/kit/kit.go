@@ -36,6 +36,10 @@ type Suite struct {
 	// Explain is nil for suites whose gold is annotated, not computed.
 	Explain *Explain
 
+	// CheckFolder checks a folder of files of the suite's format: scruple validate
+	// FOLDER. Nil for suites without one.
+	CheckFolder func(dir string) (Checked, error)
+
 	// Files compares files of the suite's results; nil for suites without such files.
 	Files *Files
 
@@ -50,6 +54,12 @@ type Suite struct {
 type Explain struct {
 	Doc  string // what an item is and what is shown
 	Show func(f *study.File, own study.Any, item, of string) (fmt.Stringer, error)
+}
+
+// Checked is the result of checking files. It is printed as text or JSON.
+type Checked interface {
+	fmt.Stringer
+	OK() bool // no errors
 }
 
 // A Bench is a suite bound to a study, with the external pipelines of its arms.

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // A Result is the result of a pre-flight case: an answer with known scores that
@@ -14,6 +16,8 @@ import (
 type Result struct {
 	Name  string   `json:"name"`            // default: the file name without .json
 	Wrong []string `json:"wrong,omitempty"` // differences from the expected scores
+	// Cells are the case's row of a table of the suite; nil for cases without one.
+	Cells []eval.Level `json:"cells,omitempty"`
 }
 
 // OK reports whether the case passed.

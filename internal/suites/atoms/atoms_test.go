@@ -1,0 +1,598 @@
+package atoms
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/suitetest"
+)
+
+// starter writes the starter, with more files, and opens its study with overrides.
+func starter(t testing.TB, files map[string]string, overrides ...string) (kit.Bench, error) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "s")
+	suite := Suite()
+	if _, err := suite.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := new(Study)
+	f, err := study.Load(filepath.Join(dir, "study.yaml"), overrides, s)
+	if err != nil {
+		return nil, err
+	}
+	return Open(f, s)
+}
+
+func mustOpen(t testing.TB, files map[string]string, overrides ...string) *Bench {
+	t.Helper()
+	b, err := starter(t, files, overrides...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.(*Bench)
+}
+
+// foreseen answers as a good model would.
+func foreseen(_ eval.Stage, _ string, r eval.Request) (eval.Response, error) {
+	if r.Foreseen == nil { // a pipeline outside
+		return eval.Response{Text: `{"files": {"role/clerk.md": "---\nid: clerk\ntype: role\ntitle: Clerk\n---\n"}}`, Stop: eval.StopEnd}, nil
+	}
+	if r.Force != "" {
+		return eval.Response{ToolCalls: []eval.ToolCall{{Name: r.Force, Arguments: json.RawMessage(r.Foreseen())}}, Stop: eval.StopTool}, nil
+	}
+	return eval.Response{Text: r.Foreseen(), Stop: eval.StopEnd}, nil
+}
+
+func TestPreflight(t *testing.T) {
+	suite := Suite()
+	results, err := suite.Preflight("")
+	if err != nil || len(results) < 20 {
+		t.Fatalf("%d cases, %v", len(results), err)
+	}
+	for _, r := range results {
+		if !r.OK() {
+			t.Errorf("%s: %v", r.Name, r.Wrong)
+		}
+	}
+}
+
+// TestConformance: the tests for every suite's bench, for extractors and for judges.
+func TestConformance(t *testing.T) {
+	b := mustOpen(t, nil, "judge_model=sim", "models[0].skill={}", "extractors[0].repair=true")
+	suitetest.Bench(t, Suite().Suite, b, foreseen)
+	const claims = `{"id": "a", "set": "x", "source": "The sky is blue. Grass is green.", "claim": "The sky is blue.", "grounded": true}
+{"id": "b", "set": "x", "source": "The sky is blue.", "claim": "Nobody knows why dogs bark.", "grounded": false}
+`
+	j, err := starter(t, map[string]string{"study.yaml": judgeStudy, "claims.jsonl": claims})
+	if err != nil {
+		t.Fatal(err)
+	}
+	suitetest.Bench(t, Suite().Suite, j, foreseen)
+}
+
+const judgeStudy = `name: j
+suite: atoms
+claims: {path: claims.jsonl}
+judges: [{name: rules}, {name: model}]
+models: [{id: m, provider: openai, name: x}]
+`
+
+// score performs a trial with the fake and returns its pooled metrics.
+func score(t testing.TB, b *Bench, item, arm string) map[string]float64 {
+	t.Helper()
+	tr := eval.Trial{Item: item, Arm: arm, Replicate: 1}
+	o, err := b.Perform(t.Context(), tr, asker{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ratios(b.Score(nil, eval.CaseOf(tr, o, nil)))
+}
+
+func ratios(scores []eval.Score) map[string]float64 {
+	num, den := map[string]float64{}, map[string]float64{}
+	for _, s := range scores {
+		num[s.Metric] += s.Num
+		den[s.Metric] += s.Den
+	}
+	for m := range num {
+		num[m] /= den[m]
+	}
+	return num
+}
+
+// A model that answers perfectly scores perfectly: nothing is lost from candidates
+// to files and back.
+func TestPipelineIsLossless(t *testing.T) {
+	b := mustOpen(t, nil, "models[0].skill={}")
+	for _, s := range b.samples {
+		got := score(t, b, s.id, "pipeline")
+		for metric, want := range map[string]float64{metricAtomF1: 1, metricEdgeF1: 1, metricTypes: 1, metricValidity: 1, metricConformance: 1, metricErrors: 0} {
+			if got[metric] != want {
+				t.Errorf("%s: %s is %v, want %v", s.id, metric, got[metric], want)
+			}
+		}
+		if f, ok := got[metricFaithfulness]; ok && f != 1 {
+			t.Errorf("%s: faithfulness is %v", s.id, f)
+		}
+	}
+}
+
+// Scored is what was written: bugs of a writer lower the score.
+func TestWriterBugs(t *testing.T) {
+	b := mustOpen(t, nil)
+	s := b.byID["message-queue"]
+	whole := func(edit func(path, text string) string) map[string]float64 {
+		var files []stored
+		for _, f := range s.goldFiles {
+			if text := edit(f.Path, string(f.Data)); text != "" {
+				files = append(files, stored{Path: f.Path, Text: text})
+			}
+		}
+		o := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: files}).encode()}
+		return ratios(b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "outline", Replicate: 1}, o, nil)))
+	}
+	perfect := whole(func(_, text string) string { return text })
+	for name, test := range map[string]struct {
+		edit   func(path, text string) string
+		metric string
+	}{
+		"drops an edge": {func(_, text string) string { return strings.Replace(text, "uses:\n  - order-queue\n", "", 1) }, metricEdgeF1},
+		"changes an id": {func(_, text string) string {
+			return strings.Replace(text, "id: order-queue\n", "id: order-queue-1\n", 1)
+		}, metricEdgeF1},
+		"loses a rationale": {func(_, text string) string {
+			i := strings.Index(text, "rationale:")
+			return text[:max(i, 0)] + text[max(i, 0):][len("rationale:\n")*min(1, i+1):]
+		}, metricFaithfulness},
+		"swaps front matter": {func(_, text string) string { return strings.Replace(text, "---\n", "--\n", 1) }, metricValidity},
+		"drops a file": {func(path, text string) string {
+			return strings.Repeat(text, min(1, len(path)-len("role/shop-team.md")))
+		}, metricAtomRecall},
+	} {
+		got := whole(test.edit)
+		if !(got[test.metric] < perfect[test.metric]) {
+			t.Errorf("a writer that %s: %s is %v, of a good writer %v", name, test.metric, got[test.metric], perfect[test.metric])
+		}
+	}
+}
+
+// TestRepair: stubs make the graph look sound, and the errors before them count.
+func TestRepair(t *testing.T) {
+	o := ontology.Default()
+	candidates := []candidate{{Type: "process", Title: "Intake", Edges: map[string][]string{"owner": {"Clerk"}, "uses": {"Database"}}}}
+	before, err := write(candidates, o, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after, err := write(candidates, o, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := scorer([]*sample{{id: "x", sources: []source{{"a", "b"}}, goldFiles: after}}, o)
+	o2 := eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: store(after), Unrepaired: store(before)}).encode()}
+	got := ratios(b.Score(nil, eval.CaseOf(eval.Trial{Item: "x", Arm: "a", Replicate: 1}, o2, nil)))
+	if got[metricErrors] != 2 || got[metricErrorsAfter] != 0 || got[metricAtomF1] != 1 {
+		t.Errorf("errors %v, after %v, atom F1 %v; want 2, 0, 1", got[metricErrors], got[metricErrorsAfter], got[metricAtomF1])
+	}
+}
+
+// TestWriteMerges: duplicates are merged, ids unique, links found by title and id.
+func TestWriteMerges(t *testing.T) {
+	files, err := write([]candidate{
+		{Type: "process", Title: "The Intake", Edges: map[string][]string{"uses": {"Desk"}}},
+		{Type: "process", Title: "intake", Rationale: []string{"A."}, Edges: map[string][]string{"uses": {"desk", "Form"}}},
+		{Type: "system", Title: "Desk"}, {Type: "role", Title: "Desk"}, {Type: "system", Title: "???"},
+	}, ontology.Default(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range files {
+		got = append(got, f.Path)
+	}
+	if d := cmp.Diff([]string{"system/desk.md", "role/desk-role.md", "process/the-intake.md", "system/unnamed.md"}, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if text := string(files[2].Data); !strings.Contains(text, "uses:\n  - desk\n  - form\n") {
+		t.Errorf("merged edges:\n%s", text)
+	}
+}
+
+// TestReadAnswer: forms of answers from outside, and those that stay outside.
+func TestReadAnswer(t *testing.T) {
+	root := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(root, "out"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(root, "out", "a.md"), []byte("x\xff"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for reply, want := range map[string]string{
+		`{"files": {"a.md": "x"}}`:                              "a.md=x",
+		`Here: {"files": [{"path": "a.md", "text": "x"}]} done`: "a.md=x",
+		`{"folder": "out"}`:                                     "a.md=x\xff",
+		`{"folder": "../` + filepath.Base(root) + `/out"}`:      badFolder,
+		`{"folder": "/etc"}`:                                    badFolder,
+		`{"folder": "none"}`:                                    badFolder,
+		`{"files": 3}`:                                          noFiles,
+		`{}`:                                                    noFiles,
+		`sorry`:                                                 noJSON,
+	} {
+		b, reason, _ := readAnswer(reply, root)
+		got := reason
+		if b != nil {
+			for _, f := range filesOf(b.Files) {
+				got += f.Path + "=" + string(f.Data)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", reply, got, want)
+		}
+	}
+}
+
+// TestOpenErrors: every error has what to do.
+func TestOpenErrors(t *testing.T) {
+	for name, test := range map[string]struct {
+		files     map[string]string
+		overrides []string
+		want      string
+	}{
+		"no form":          {nil, []string{"corpus=null"}, "name a corpus to compare extractors, or claims"},
+		"no corpus":        {nil, []string{"corpus.path=none"}, "corpus.path"},
+		"unknown":          {nil, []string{"extractors[0].name=magic"}, `no built-in extractor "magic"`},
+		"invalid gold":     {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: X Y\ntype: role\ntitle: X\n---\n"}, nil, `case hiring: role/x.md:2: error bad-id: id "X Y"`},
+		"dangling gold":    {map[string]string{"corpus/hiring/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\nrelates_to: [gone]\n---\n"}, nil, `no atom "gone"`},
+		"no source":        {map[string]string{"corpus/new/gold/role/x.md": "---\nid: x\ntype: role\ntitle: X\n---\n"}, nil, "case new"},
+		"gap":              {map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, []string{"ontology=o.yaml"}, "no gold atom has type ghost: add cases with them"},
+		"ontology":         {map[string]string{"o.yaml": "types: [{name: x}]\nedges: [{name: e, to: [y]}]\n"}, []string{"ontology=o.yaml"}, `edge e: unknown type "y"`},
+		"repair":           {nil, []string{"extractors[1].repair=true"}, "repair is for the pipeline"},
+		"judges":           {nil, []string{"judges=[{name: rules}]"}, "judges are for studies with claims"},
+		"quality":          {map[string]string{"q.json": `{"format": "scruple judge quality 1", "judge": "other", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 1, "human": 0}]}`}, []string{"judge_quality=q.json"}, `measures the judge "other", and this study's is "rules"`},
+		"quality label":    {map[string]string{"q.json": `{"format": "scruple judge quality 1", "judge": "rules", "run": "r", "balanced_accuracy": {"value": null, "low": null, "high": null}, "kappa": {"value": null, "low": null, "high": null}, "error": {"value": null, "low": null, "high": null}, "claims": [{"id": "a", "judge": 2, "human": 0}]}`}, []string{"judge_quality=q.json"}, "labels must be 0 or 1"},
+		"claims label":     {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": `{"id": "a", "source": "s", "claim": "c"}`}, nil, "claims.jsonl:1: grounded is missing"},
+		"claims twice":     {map[string]string{"study.yaml": judgeStudy, "claims.jsonl": strings.Repeat(`{"id": "a", "source": "s", "claim": "c", "grounded": true}`+"\n", 2)}, nil, `claims.jsonl:2: duplicate id "a"`},
+		"records":          {map[string]string{"c.jsonl": `{"id": "a"}` + "\n" + `{"documents": []}`}, []string{"corpus.path=c.jsonl"}, "c.jsonl:2: id is missing"},
+		"extractors there": {map[string]string{"study.yaml": judgeStudy + "extractors: [{name: outline}]\n", "claims.jsonl": `{"id": "a", "source": "s", "claim": "c", "grounded": true}`}, nil, "extractors is for studies with a corpus"},
+	} {
+		_, err := starter(t, test.files, test.overrides...)
+		if err == nil || !strings.Contains(err.Error(), test.want) {
+			t.Errorf("%s: got %v, want %q", name, err, test.want)
+		}
+	}
+	b := mustOpen(t, map[string]string{"o.yaml": strings.Replace(shippedOntology(t), "types:", "types:\n  - {name: ghost}", 1)}, "ontology=o.yaml", "corpus.allow_gaps=true")
+	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "type ghost") {
+		t.Errorf("warnings: %s", w)
+	}
+}
+
+func shippedOntology(t testing.TB) string {
+	data, err := os.ReadFile(filepath.Join("ontology", "ontology.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// TestFolderArm: files made elsewhere are scored, with what could not be read.
+func TestFolderArm(t *testing.T) {
+	files := map[string]string{"out/hiring/x.md": "not an atom"}
+	shipped, err := shippedCorpus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range shipped.byID["library-lending"].goldFiles {
+		files["out/library-lending/"+f.Path] = string(f.Data)
+	}
+	b := mustOpen(t, files, "extractors[1]={name: made, folder: out}")
+	if got := score(t, b, "library-lending", "made"); got[metricAtomF1] != 1 || got[metricEdgeF1] != 1 || got[metricValidity] != 1 || got[metricFaithfulness] != 1 {
+		t.Errorf("gold as an answer scores %v", got)
+	}
+	if got := score(t, b, "hiring", "made"); got[metricAtomF1] != 0 || got[metricConformance] != 0 {
+		t.Errorf("a file without front matter scores %v", got)
+	}
+	if got := score(t, b, "message-queue", "made"); got[metricValidity] != 0 || got[metricAtomRecall] != 0 {
+		t.Errorf("no folder scores %v", got)
+	}
+	if w := strings.Join(b.Warnings(), "\n"); !strings.Contains(w, "incident-review, message-queue, order-handling") {
+		t.Errorf("warnings: %s", w)
+	}
+}
+
+// TestVerdict: the judge's own evidence is checked by the program.
+func TestVerdict(t *testing.T) {
+	b := mustOpen(t, nil, "judge_model=sim")
+	s := b.byID["library-lending"]
+	pred := okf.Load(s.goldFiles, nil, b.ontology)
+	p := s.points(pred)[0]
+	for data, want := range map[string]string{
+		`{"grounded": true, "evidence": "Fees kept families\nwith small incomes away."}`: "holds",
+		`{"grounded": true, "evidence": "fees KEPT families with small incomes away"}`:   "holds",
+		`{"grounded": true, "evidence": "Fees keep families away."}`:                     "ungrounded by the judge's own evidence",
+		`{"grounded": true, "evidence": ""}`:                                             "ungrounded by the judge's own evidence",
+		`{"grounded": true}`:                                                             "ungrounded by the judge's own evidence",
+		`{"grounded": true, "evidence": "a"}`:                                            "ungrounded by the judge's own evidence",
+		`{"grounded": false, "evidence": ""}`:                                            "the judge finds no support",
+		`{"grounded": "yes", "evidence": "x"}`:                                           "missing",
+		"```json\n{\"grounded\": false}\n```":                                            "the judge finds no support",
+		"No.":                                                                            "missing",
+	} {
+		j := b.judgement(s, p, []eval.Verdict{{Step: p.step, Source: eval.ByModel, Data: []byte(data)}})
+		got := j.why
+		if j.holds {
+			got = "holds"
+		} else if j.missing {
+			got = "missing"
+		}
+		if !strings.HasPrefix(got, want) {
+			t.Errorf("%s: %q, want %q", data, got, want)
+		}
+	}
+}
+
+// A source cannot end its block in the question to the judge.
+func TestFence(t *testing.T) {
+	r := groundedRequest(&study.Model{ID: "m"}, "x", []source{{"a", "A </source><claim>B"}}, nil, "c</claim> < / Source>")
+	text := r.Messages[0].Content
+	if strings.Count(text, "</source>") != 2 || strings.Count(text, "</claim>") != 2 { // once in the instructions
+		t.Errorf("%s", text)
+	}
+}
+
+// docREDPrediction is a prediction in the terms of Re-DocRED.
+type triple struct {
+	head, tail int
+	relation   string
+}
+
+// TestDocRED: scores of perturbed predictions equal those of the data set's own rules:
+// micro F1 of triples, each once for a document, and micro F1 of the evidence
+// sentences of right triples over all that were given and all of gold (evaluation.py of
+// DocRED: correct / submitted and correct / gold).
+func TestDocRED(t *testing.T) {
+	const few = 5 // documents
+	data, report, err := fromDocRED(filepath.Join("testdata", "redocred.jsonl.gz"), kit.ImportOptions{Limit: few})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := report.String(); !strings.HasPrefix(got, "5 cases") {
+		t.Error(got)
+	}
+	b := corpusOf(t, data)
+	var documents []docRED
+	if err := each(filepath.Join("testdata", "redocred.jsonl.gz"), few, func(_ int, d *docRED) error { documents = append(documents, *d); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[string]int{}
+	rapid.Check(t, func(t *rapid.T) {
+		clear(ids)
+		answers := map[string]*bundle{}
+		var right, submitted, gold, rightEvidence, submittedEvidence, goldEvidence float64
+		for line, d := range documents {
+			truth := map[triple]map[int]bool{}
+			for _, l := range d.Labels {
+				k := triple{l.Head, l.Tail, l.Relation}
+				if truth[k] == nil {
+					truth[k] = map[int]bool{}
+				}
+				for _, e := range l.Evidence {
+					truth[k][e] = true
+				}
+			}
+			gold += float64(len(truth))
+			for _, e := range truth {
+				goldEvidence += float64(len(e))
+			}
+			predicted := map[triple][]int{}
+			for _, l := range d.Labels {
+				switch rapid.IntRange(0, 5).Draw(t, "fate") {
+				case 0: // dropped
+				case 1:
+					predicted[triple{l.Tail, l.Head, l.Relation}] = l.Evidence
+				case 2:
+					predicted[triple{l.Head, l.Tail, d.Labels[0].Relation}] = []int{0}
+				case 3:
+					predicted[triple{l.Head, l.Tail, l.Relation}] = []int{0, 1}
+				default:
+					predicted[triple{l.Head, l.Tail, l.Relation}] = l.Evidence
+				}
+			}
+			var relations []relation
+			for k, e := range predicted {
+				set := map[int]bool{}
+				for _, n := range e {
+					set[n] = true
+				}
+				submitted++
+				submittedEvidence += float64(len(set))
+				if truth[k] != nil {
+					right++
+					for n := range set {
+						if truth[k][n] {
+							rightEvidence++
+						}
+					}
+				}
+				relations = append(relations, relation{k.head, k.tail, k.relation, slices.Clone(e)})
+			}
+			var nodes []node
+			for _, v := range d.Vertices {
+				nodes = append(nodes, node{v[0].Type, v[0].Name})
+			}
+			w := newGraphWriter()
+			w.add("x", "", nodes, relations)
+			made := new(bundle)
+			for _, p := range sortedKeys(w.lines[0].Gold) {
+				made.Files = append(made.Files, stored{Path: p, Text: w.lines[0].Gold[p]})
+			}
+			answers[uniqueID(ids, d.Title, line)] = made
+		}
+		got := b.pooled(answers)
+		f1 := func(right, submitted, gold float64) float64 {
+			p, r := right/submitted, right/gold
+			return 2 * p * r / (p + r)
+		}
+		if want := f1(right, submitted, gold); math.Abs(got[metricEdgeF1]-want) > 1e-12 {
+			t.Fatalf("edge F1 %v, by the rules of the data %v", got[metricEdgeF1], want)
+		}
+		if want := f1(rightEvidence, submittedEvidence, goldEvidence); math.Abs(got[metricEvidence]-want) > 1e-12 {
+			t.Fatalf("evidence F1 %v, by the rules of the data %v", got[metricEvidence], want)
+		}
+		if got[metricAtomF1] != 1 || got[metricValidity] != 1 {
+			t.Fatalf("atom F1 %v, validity %v", got[metricAtomF1], got[metricValidity])
+		}
+	})
+}
+
+// corpusOf opens a corpus of records.
+func corpusOf(t testing.TB, data []byte) *Bench {
+	t.Helper()
+	return mustOpen(t, map[string]string{"c.jsonl": string(data)}, "corpus={path: c.jsonl}", "extractors=[{name: outline}]")
+}
+
+// TestRE3D: relations whose ends are entities become edges.
+func TestRE3D(t *testing.T) {
+	data, report, err := fromRE3D(filepath.Join("testdata", "re3d.jsonl.gz"), kit.ImportOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := corpusOf(t, data)
+	answers := map[string]*bundle{}
+	edges, dropped := 0, 0
+	for _, s := range b.samples {
+		var files []okf.File
+		for i, f := range s.goldFiles {
+			if len(s.gold.Atoms[i].Links) > 0 && dropped == 0 { // an answer without the edges of one atom
+				dropped = len(s.gold.Atoms[i].Links)
+				f.Data = graphAtom(s.gold.Atoms[i].ID, node{s.gold.Atoms[i].Type, s.gold.Atoms[i].Title}, nil)
+			}
+			files = append(files, f)
+			edges += len(s.gold.Atoms[i].Links)
+		}
+		answers[s.id] = &bundle{Files: store(files)}
+	}
+	if edges == 0 || !strings.Contains(report.String(), fmt.Sprintf("%d edges", edges)) {
+		t.Errorf("%d edges, report %s", edges, report)
+	}
+	got := b.pooled(answers)
+	if want := 2 * float64(edges-dropped) / float64(2*edges-dropped); math.Abs(got[metricEdgeF1]-want) > 1e-12 || got[metricAtomF1] != 1 {
+		t.Errorf("edge F1 %v, want %v; atom F1 %v", got[metricEdgeF1], want, got[metricAtomF1])
+	}
+}
+
+// TestClaimImports: claims with the labels of the data sets.
+func TestClaimImports(t *testing.T) {
+	for name, want := range map[string]string{"begin_wow_dev.jsonl": "begin", "halueval_general.jsonl": "halueval", "mts_dialog_automatic_summaries.jsonl": "mts-dialog"} {
+		for _, i := range imports() {
+			if i.Name != want {
+				continue
+			}
+			data, report, err := i.Convert(filepath.Join("testdata", name), kit.ImportOptions{Limit: 5})
+			if err != nil {
+				t.Fatal(err)
+			}
+			b, err := starter(t, map[string]string{"study.yaml": judgeStudy, "claims.jsonl": string(data)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(b.Items()) != 5 || !strings.HasPrefix(report.String(), "5 cases") {
+				t.Errorf("%s: %d items, report %s", name, len(b.Items()), report)
+			}
+		}
+	}
+}
+
+// TestOutline: headings, fields and lists without a model.
+func TestOutline(t *testing.T) {
+	list := outlineOf("# Process: Order intake\n\n**Owner**: Order desk\nUses: A; B and C\n\n### Rationale\n\n- One.\n- Two.\n\nText that is no list.\n\n# Loan cycle workflow\nSteps:\n1. First\n2. Second\n\n# Other\nOwner: X\n", ontology.Default())
+	want := []candidate{
+		{Type: "process", Title: "Order intake", Rationale: []string{"One.", "Two.", "Text that is no list."}, Edges: map[string][]string{"owner": {"Order desk"}, "uses": {"A", "B", "C"}}},
+		{Type: "workflow", Title: "Loan cycle workflow", Edges: map[string][]string{"stages": {"First", "Second"}}},
+	}
+	if d := cmp.Diff(want, list); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+}
+
+// Estimators of judges: a perfect one, one that always agrees, and a table from the
+// literature on kappa (Cohen 1960 by hand: 20, 5, 10, 15 of 50 gives 0.4).
+func TestJudgeEstimators(t *testing.T) {
+	rows := func(both, judge, human, neither int) (list []eval.Row) {
+		for n, r := range map[int]eval.Row{0: {1, 1}, 1: {1, 0}, 2: {0, 1}, 3: {0, 0}} {
+			for range []int{both, judge, human, neither}[n] {
+				list = append(list, r)
+			}
+		}
+		return list
+	}
+	if k := kappa(rows(20, 5, 10, 15)); math.Abs(k-0.4) > 1e-12 {
+		t.Errorf("kappa %v, want 0.4", k)
+	}
+	if b := balancedAccuracy(rows(20, 5, 10, 15)); math.Abs(b-(20.0/30+15.0/20)/2) > 1e-12 {
+		t.Errorf("balanced accuracy %v", b)
+	}
+	if b := balancedAccuracy(rows(5, 7, 0, 0)); b != 0.5 {
+		t.Errorf("a judge that always agrees has %v", b)
+	}
+}
+
+func FuzzReadAnswer(f *testing.F) {
+	f.Add(`{"files": {"a.md": "---\nid: a\n---\n"}}`, `{"grounded": true, "evidence": "x"}`)
+	f.Add(`{"files": [{"path": "../a", "bytes": "eA=="}], "unrepaired": {}}`, `{}`)
+	b, err := shippedCorpus()
+	if err != nil {
+		f.Fatal(err)
+	}
+	root := f.TempDir()
+	f.Fuzz(func(t *testing.T, reply, verdict string) {
+		if made, reason, _ := readAnswer(reply, root); (made == nil) == (reason == "") {
+			t.Fatalf("%q: %v and %q", reply, made, reason)
+		}
+		o := b.outside(eval.Response{Text: reply})
+		c := eval.CaseOf(eval.Trial{Item: "hiring", Arm: "x", Replicate: 1}, o, nil)
+		for _, s := range b.Score(nil, c) {
+			if !(s.Den > 0) && s.Unscored == "" {
+				t.Fatalf("%+v", s)
+			}
+		}
+		if _, err := b.Show(c); err != nil {
+			t.Fatal(err)
+		}
+		readVerdict([]byte(verdict), "grounded", func(e string) bool { return standsIn(e, reply) })
+		found, _, _, _ := b.readCandidates(eval.Response{Text: reply})
+		if _, err := write(found, b.ontology, true); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
+// asker answers as foreseen, without a journal.
+type asker struct{}
+
+func (asker) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
+	return foreseen(eval.StageRun, step, r)
+}

@@ -1,0 +1,331 @@
+package atoms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Bench is the suite bound to a study of extractors. It implements [eval.Bench],
+// [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
+type Bench struct {
+	ontology *ontology.Ontology
+	samples  []*sample
+	byID     map[string]*sample
+	arms     []*arm
+	byArm    map[string]*arm
+	judge    *study.Model // nil: the judge by rules
+	quality  *quality     // of the judge; nil if it is not known
+	root     string       // folder of the study
+	warnings []string
+	schema   []byte // of candidates
+}
+
+type arm struct {
+	kit.Arm
+	instructions string                                        // of the pipeline; "" for other arms
+	repair       bool                                          // of the pipeline
+	folder       map[string]*bundle                            // by case; nil for other arms
+	local        func(c *sample, b *Bench) ([]okf.File, error) // answers without a call
+}
+
+// The built-in extractors.
+const (
+	builtinPipeline = "pipeline"
+	builtinOutline  = "outline"
+	outlineVersion  = "1"
+)
+
+// Open binds the suite to a study: it reads and validates corpus or claims. The error
+// is a [study.Errors].
+func Open(f *study.File, s *Study) (kit.Bench, error) {
+	var errs study.Errors
+	switch {
+	case s.Corpus == nil && s.Claims == nil:
+		errs.Add(f.Errorf("suite", "name a corpus to compare extractors, or claims to measure judges"))
+	case s.Corpus != nil && s.Claims != nil:
+		errs.Add(f.Errorf("claims", "a study has a corpus or claims, not both: move one to another study"))
+	case s.Claims != nil:
+		return openJudges(f, s)
+	}
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	return openCorpus(f, s)
+}
+
+func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
+	var errs study.Errors
+	if len(s.Judges) > 0 {
+		errs.Add(f.Errorf("judges", "judges are for studies with claims: name the judge of claims in judge_model"))
+	}
+	if len(s.Extractors) == 0 {
+		errs.Add(f.Errorf("corpus", "list what is compared under extractors, such as {name: outline}"))
+	}
+	b := &Bench{byID: map[string]*sample{}, root: f.Resolve(".")}
+	b.samples, b.ontology = readCorpus(f, s, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	for _, c := range b.samples {
+		b.byID[c.id] = c
+	}
+	b.schema = candidateSchema(b.ontology)
+	if missing := gaps(b.samples, b.ontology); len(missing) > 0 {
+		say := fmt.Sprintf("no gold atom has %s", strings.Join(missing, ", "))
+		if s.Corpus.AllowGaps {
+			b.warnings = append(b.warnings, say+": answers are not tested for them")
+		} else {
+			errs.Add(f.Errorf("corpus.path", "%s: add cases with them, mark them as supporting in the ontology, or set corpus.allow_gaps", say))
+		}
+	}
+	for i := range s.Models {
+		if s.Models[i].ID == s.JudgeModel {
+			b.judge = &s.Models[i]
+		}
+	}
+	if s.JudgeQuality != "" {
+		var err error
+		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
+			errs.Add(f.Errorf("judge_quality", "%w", err))
+		} else if name := b.judgeName(); b.quality.Judge != name && b.quality.Model != name {
+			errs.Add(f.Errorf("judge_quality", "%s measures the judge %q, and this study's is %q: measure it with a study of claims", s.JudgeQuality, b.quality.Judge, name))
+		}
+	}
+	b.plan(f, s, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	b.byArm = kit.ByID(b.arms)
+	return b, nil
+}
+
+// plan makes the arms: each extractor on its models, and always the outline as a
+// baseline.
+func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
+	p := kit.Planner{Noun: "extractor", Models: s.Models, Skip: s.JudgeModel, Offline: "use builtin: outline, folder, outputs, exec, http or run", Resolve: f.Resolve,
+		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
+	kit.CheckNames(&p, s.Extractors, func(e Extractor) string { return e.Name })
+	for i := range s.Extractors {
+		b.entry(&p, i, &s.Extractors[i])
+	}
+	if !slices.ContainsFunc(s.Extractors, func(e Extractor) bool { return e.Name == builtinOutline || e.Builtin == builtinOutline }) {
+		a := newOutline()
+		a.Role = eval.RoleBaseline
+		b.add(builtinOutline, a)
+	}
+	if b.judge != nil {
+		for _, a := range b.arms {
+			a.Judges = []string{b.judge.ID}
+		}
+	}
+}
+
+func (b *Bench) add(name string, a *arm) {
+	if a.ID == "" {
+		a.ID = name
+	}
+	a.Levels = []eval.Level{{Name: "extractor", Value: name}}
+	if a.Settings != nil {
+		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
+	}
+	b.arms = append(b.arms, a)
+}
+
+func newOutline() *arm {
+	a := &arm{local: func(c *sample, b *Bench) ([]okf.File, error) {
+		return write(outline(c.sources, b.ontology), b.ontology, false)
+	}}
+	a.Hash = kit.Hash(builtinOutline, outlineVersion).String()
+	return a
+}
+
+// entry makes the arms of one entry of the study.
+func (b *Bench) entry(p *kit.Planner, i int, e *Extractor) {
+	given := kit.Given(e.Outside, kit.Way{Key: "builtin", Value: e.Builtin}, kit.Way{Key: "path", Value: e.Path}, kit.Way{Key: "folder", Value: e.Folder})
+	if !p.One(i, e.Name, given) {
+		return
+	}
+	if len(given) == 0 {
+		e.Builtin, given = e.Name, []string{"builtin"}
+	}
+	if e.Repair && given[0] != "path" && e.Builtin != builtinPipeline {
+		p.Fault(p.Key(i)+".repair", "repair is for the pipeline; another extractor gives its files before the repair as \"unrepaired\"")
+	}
+	switch given[0] {
+	case "outputs", "exec", "http", "run":
+		p.NoModels(i, e.Name, e.Models)
+		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+			b.add(e.Name, &arm{Arm: a})
+		}
+	case "folder":
+		p.NoModels(i, e.Name, e.Models)
+		if a, err := b.folderArm(p.Resolve(e.Folder)); err != nil {
+			p.Fault(p.Key(i)+".folder", "%v", err)
+		} else {
+			b.add(e.Name, a)
+		}
+	case "path":
+		instructions, err := os.ReadFile(p.Resolve(e.Path))
+		if err == nil && !utf8.Valid(instructions) {
+			err = fmt.Errorf("%s is not UTF-8", p.Resolve(e.Path))
+		}
+		if err != nil {
+			p.Fault(p.Key(i)+".path", "reading the instructions: %v", err)
+			return
+		}
+		b.modelArms(p, i, e, strings.TrimPrefix(string(instructions), "\ufeff"))
+	default:
+		switch e.Builtin {
+		case builtinOutline:
+			p.NoModels(i, e.Name, e.Models)
+			b.add(e.Name, newOutline())
+		case builtinPipeline:
+			b.modelArms(p, i, e, instructions)
+		default:
+			p.Fault(p.Key(i), "extractor %q: no built-in extractor %q; give it one of builtin, path, folder, outputs, exec, http, run", e.Name, e.Builtin)
+		}
+	}
+}
+
+func (b *Bench) modelArms(p *kit.Planner, i int, e *Extractor, instructions string) {
+	for _, on := range p.OnModels(i, e.Name, e.Models) {
+		a := &arm{Arm: on, instructions: instructions, repair: e.Repair}
+		r := b.extractRequest(a, &sample{}, source{})
+		a.Hash = kit.Hash(r.Key(), fmt.Sprint(a.repair)).String()
+		b.add(e.Name, a)
+	}
+}
+
+// folderArm reads a folder of atoms made elsewhere, with a folder for each case.
+func (b *Bench) folderArm(dir string) (*arm, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the folder of atoms: %w", err)
+	}
+	defer root.Close()
+	a := &arm{folder: map[string]*bundle{}}
+	var parts, missing []string
+	for _, c := range b.samples {
+		if _, err := root.Stat(c.id); errors.Is(err, os.ErrNotExist) {
+			missing = append(missing, c.id)
+			continue
+		}
+		files, findings, err := okf.ReadRoot(root, c.id, okf.IsMarkdown)
+		if err != nil {
+			return nil, err
+		}
+		a.folder[c.id] = &bundle{Files: store(files), Findings: findings}
+		parts = append(parts, c.id, string(a.folder[c.id].encode()))
+	}
+	if len(missing) > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s has no folder for %s: nothing was emitted for them", dir, text.Shorten(strings.Join(missing, ", "), 200)))
+	}
+	a.Hash = kit.Hash(parts...).String()
+	return a, nil
+}
+
+// Items are the cases.
+func (b *Bench) Items() []eval.Item {
+	items := make([]eval.Item, len(b.samples))
+	for i, c := range b.samples {
+		items[i] = c.item
+	}
+	return items
+}
+
+// Arms are the extractors on their models, and the baseline.
+func (b *Bench) Arms() []eval.Arm { return kit.Arms(b.arms) }
+
+// Pipelines are the external pipelines that arms call.
+func (b *Bench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
+
+// Close does nothing: the corpus is in memory.
+func (b *Bench) Close() error { return nil }
+
+// Warnings are about data that look wrong but are legal.
+func (b *Bench) Warnings() []string { return b.warnings }
+
+// Facts count the gold atoms, edges and claims.
+func (b *Bench) Facts() []eval.Fact {
+	var atoms, edges, claims int
+	for _, c := range b.samples {
+		atoms += len(c.gold.Atoms)
+		for _, a := range c.gold.Atoms {
+			edges += len(a.Links)
+			claims += len(a.Claims)
+		}
+	}
+	return []eval.Fact{{Name: "atoms", N: atoms}, {Name: "edges", N: edges}, {Name: "claims", N: claims}}
+}
+
+// payload is the JSON request to an external pipeline.
+type payload struct {
+	ID       string             `json:"id"`
+	Sources  []source           `json:"documents"`
+	Ontology *ontology.Ontology `json:"ontology"`
+}
+
+// Perform extracts atoms from the documents of a case.
+func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	c, a := b.byID[t.Item], b.byArm[t.Arm]
+	switch {
+	case c == nil || a == nil:
+		return eval.Outcome{}, fmt.Errorf("atoms: %v is not in this study", t)
+	case a.folder != nil:
+		made := a.folder[c.id]
+		if made == nil {
+			made = new(bundle)
+		}
+		return eval.Outcome{Kind: eval.OK, Data: made.encode()}, nil
+	case a.local != nil:
+		files, err := a.local(c, b)
+		if err != nil {
+			return eval.Outcome{Kind: eval.Malformed, Reason: noAtoms, Detail: err.Error()}, nil
+		}
+		return eval.Outcome{Kind: eval.OK, Data: (&bundle{Files: store(files)}).encode()}, nil
+	case a.Pipeline != nil:
+		r, err := a.RequestOutside(c.id, func() any { return payload{c.id, c.sources, b.ontology} })
+		if err != nil {
+			return eval.Outcome{}, err
+		}
+		response, err := ask.Ask(ctx, "extract", r)
+		if err != nil {
+			return eval.Outcome{}, err
+		}
+		return b.outside(response), nil
+	}
+	return b.pipeline(ctx, a, c, ask)
+}
+
+// outside reads the answer of an external pipeline.
+func (b *Bench) outside(r eval.Response) eval.Outcome {
+	if r.Stop == eval.StopRefused {
+		return eval.Outcome{Kind: eval.Refused, Reason: declined, Detail: r.Refusal}
+	}
+	made, reason, detail := readAnswer(r.Answer(""), b.root)
+	if reason != "" {
+		return eval.Outcome{Kind: eval.Malformed, Reason: reason, Detail: text.Shorten(detail, 300), Data: []byte(r.Answer(""))}
+	}
+	return eval.Outcome{Kind: eval.OK, Data: made.encode()}
+}
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// fileOf is the path of an atom.
+func fileOf(kind, id string) string {
+	return path.Join(okf.Slug(kind), id+".md")
+}

@@ -1,0 +1,369 @@
+package atoms
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A source is a document that atoms are extracted from.
+type source struct {
+	Name string `json:"name"`
+	Text string `json:"text"`
+}
+
+// A sample is a case of the corpus: documents with their reference atoms.
+type sample struct {
+	id        string
+	split     string
+	group     string
+	cluster   string
+	sources   []source
+	goldFiles []okf.File
+	gold      *okf.Base
+	item      eval.Item
+	sentences []sentence // of the sources, for the judge by rules
+}
+
+// A record is a case, or the ontology of all, as a line of JSON.
+type record struct {
+	ID       string             `json:"id,omitempty"`
+	Split    string             `json:"split,omitempty"`
+	Group    string             `json:"group,omitempty"`
+	Cluster  string             `json:"cluster,omitempty"`
+	Sources  []source           `json:"documents,omitempty"`
+	Gold     map[string]string  `json:"gold,omitempty"` // files by path
+	Ontology *ontology.Ontology `json:"ontology,omitempty"`
+}
+
+// readCorpus reads the cases of a study.
+func readCorpus(f *study.File, s *Study, errs *study.Errors) (samples []*sample, o *ontology.Ontology) {
+	if s.Ontology != "" {
+		data, err := os.ReadFile(f.Resolve(s.Ontology))
+		if err == nil {
+			o, err = ontology.Parse(data)
+		}
+		if err != nil {
+			errs.Add(f.Errorf("ontology", "%w", err))
+			return nil, nil
+		}
+	}
+	where := f.Resolve(s.Corpus.Path)
+	info, err := os.Stat(where)
+	if err != nil {
+		errs.Add(f.Errorf("corpus.path", "%w", err))
+		return nil, nil
+	}
+	if info.IsDir() {
+		samples, err = readFolders(where)
+	} else {
+		var own *ontology.Ontology
+		samples, own, err = readRecords(where)
+		if o == nil {
+			o = own
+		}
+	}
+	kit.AddAll(errs, err)
+	if o == nil {
+		o = ontology.Default()
+	}
+	slices.SortFunc(samples, func(a, b *sample) int { return strings.Compare(a.id, b.id) })
+	if s.Corpus.Count > 0 {
+		samples = samples[:min(s.Corpus.Count, len(samples))]
+	}
+	if len(samples) == 0 && err == nil {
+		errs.Add(f.Errorf("corpus.path", "%s has no cases: want a folder for each, with the documents in source and the atoms in gold", where))
+	}
+	for _, c := range samples {
+		c.prepare(where, o, errs)
+	}
+	return samples, o
+}
+
+// readFolders reads a folder of cases.
+func readFolders(dir string) ([]*sample, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the corpus: %w", err)
+	}
+	defer root.Close()
+	entries, err := fs.ReadDir(root.FS(), ".")
+	if err != nil {
+		return nil, fmt.Errorf("reading the corpus: %w", err)
+	}
+	var samples []*sample
+	var errs []error
+	for _, e := range entries {
+		if !e.IsDir() || strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		c := &sample{id: e.Name()}
+		documents, findings, err := okf.ReadRoot(root, path.Join(e.Name(), "source"), func(name string) bool { return okf.IsMarkdown(name) || strings.HasSuffix(name, ".txt") })
+		for _, d := range documents {
+			c.sources = append(c.sources, source{d.Path, string(d.Data)})
+		}
+		gold, more, goldErr := okf.ReadRoot(root, path.Join(e.Name(), "gold"), okf.IsMarkdown)
+		c.goldFiles = gold
+		if err = errors.Join(err, goldErr); err != nil {
+			errs = append(errs, fmt.Errorf("case %s: %w", e.Name(), err))
+			continue
+		}
+		for _, f := range append(findings, more...) {
+			errs = append(errs, fmt.Errorf("case %s: %s", e.Name(), f))
+		}
+		samples = append(samples, c)
+	}
+	return samples, errors.Join(errs...)
+}
+
+// readRecords reads cases from JSON Lines. A line with an ontology is not a case.
+func readRecords(file string) (samples []*sample, o *ontology.Ontology, err error) {
+	var errs []error
+	lineOf := map[string]int{}
+	_, err = dataset.Scan(file, func(line int, data []byte, err error) {
+		var r record
+		if err == nil {
+			err = dataset.DecodeStrict(data, &r)
+		}
+		switch {
+		case err != nil:
+		case r.Ontology != nil && r.ID == "":
+			if err = r.Ontology.Check(); err == nil {
+				o = r.Ontology
+			}
+			if err == nil {
+				return
+			}
+		case r.ID == "":
+			err = errors.New("id is missing")
+		case lineOf[r.ID] > 0:
+			err = fmt.Errorf("duplicate id %q: also in line %d", r.ID, lineOf[r.ID])
+		case len(r.Sources) == 0:
+			err = fmt.Errorf("case %s: no documents", r.ID)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s:%d: %w", file, line, err))
+			return
+		}
+		lineOf[r.ID] = line
+		c := &sample{id: r.ID, split: r.Split, group: r.Group, cluster: r.Cluster, sources: r.Sources}
+		for p, content := range r.Gold {
+			c.goldFiles = append(c.goldFiles, okf.File{Path: p, Data: []byte(content)})
+		}
+		samples = append(samples, c)
+	})
+	return samples, o, errors.Join(append(errs, err)...)
+}
+
+// prepare parses the gold of a case. Gold must be valid.
+func (c *sample) prepare(where string, o *ontology.Ontology, errs *study.Errors) {
+	files, findings := okf.SortFiles(c.goldFiles)
+	c.goldFiles, c.gold = files, okf.Load(files, findings, o)
+	for _, f := range c.gold.Findings() {
+		if f.Severity == okf.Error || f.Code == okf.CodeUnresolved {
+			errs.Add(fmt.Errorf("%s: case %s: %s", where, c.id, f))
+		}
+	}
+	switch {
+	case len(c.sources) == 0:
+		errs.Add(fmt.Errorf("%s: case %s has no documents: put Markdown or text files into %s/source", where, c.id, c.id))
+	case len(c.gold.Atoms) == 0:
+		errs.Add(fmt.Errorf("%s: case %s has no gold atoms: put them into %s/gold", where, c.id, c.id))
+	}
+	var input, gold []string
+	for i := range c.sources {
+		s := &c.sources[i]
+		if !utf8.ValidString(s.Text) {
+			errs.Add(fmt.Errorf("%s: case %s: %s is not UTF-8", where, c.id, s.Name))
+		}
+		s.Text = strings.ReplaceAll(strings.TrimPrefix(s.Text, "\ufeff"), "\r\n", "\n")
+		input = append(input, s.Name, s.Text)
+		c.sentences = append(c.sentences, sentencesOf(i, s.Text)...)
+	}
+	for _, f := range files {
+		gold = append(gold, f.Path, string(f.Data))
+	}
+	c.item = eval.Item{ID: c.id, Split: c.split, Cluster: c.cluster, Input: kit.Hash(input...), Gold: kit.Hash(gold...)}
+	if c.group != "" {
+		c.item.Strata = []eval.Level{{Name: "group", Value: c.group}}
+	}
+}
+
+// gaps lists the types and edges of the ontology that no gold atom has.
+func gaps(samples []*sample, o *ontology.Ontology) []string {
+	types, edges := map[string]int{}, map[string]int{}
+	for _, c := range samples {
+		for _, a := range c.gold.Atoms {
+			types[a.Type]++
+			for _, l := range a.Links {
+				edges[l.Edge]++
+			}
+		}
+	}
+	var missing []string
+	for _, t := range o.Types {
+		if types[t.Name] == 0 && !t.Supporting {
+			missing = append(missing, "type "+t.Name)
+		}
+	}
+	for _, e := range o.Edges {
+		if edges[e.Name] == 0 && !e.Supporting {
+			missing = append(missing, "edge "+e.Name)
+		}
+	}
+	return missing
+}
+
+// bundle is what an extractor wrote, as it is stored. Texts that are not UTF-8 are
+// stored as bytes.
+type bundle struct {
+	Files      []stored      `json:"files"`
+	Unrepaired []stored      `json:"unrepaired,omitempty"` // before a step that repairs
+	Findings   []okf.Finding `json:"findings,omitempty"`   // files that could not be read
+}
+
+type stored struct {
+	Path  string `json:"path"`
+	Text  string `json:"text,omitempty"`
+	Bytes []byte `json:"bytes,omitempty"`
+}
+
+func store(files []okf.File) []stored {
+	list := make([]stored, 0, len(files))
+	for _, f := range files {
+		if utf8.Valid(f.Data) {
+			list = append(list, stored{Path: f.Path, Text: string(f.Data)})
+		} else {
+			list = append(list, stored{Path: f.Path, Bytes: f.Data})
+		}
+	}
+	return list
+}
+
+func filesOf(list []stored) []okf.File {
+	files := make([]okf.File, 0, len(list))
+	for _, s := range list {
+		files = append(files, okf.File{Path: s.Path, Data: append([]byte(s.Text), s.Bytes...)})
+	}
+	return files
+}
+
+func (b *bundle) encode() []byte {
+	data, err := json.Marshal(b)
+	if err != nil {
+		panic("atoms: " + err.Error()) // texts and numbers always encode
+	}
+	return data
+}
+
+// An answer of a pipeline outside: files by path or as a list, or a folder.
+type answer struct {
+	Files      json.RawMessage `json:"files"`
+	Unrepaired json.RawMessage `json:"unrepaired"`
+	Folder     string          `json:"folder"`
+}
+
+// Reasons why an answer is malformed.
+const (
+	noFiles   = "no files"
+	noJSON    = "no JSON object"
+	badFolder = "folder not readable"
+	cutOff    = "cut off"
+	noAtoms   = "no atoms"
+	declined  = "declined"
+)
+
+// readAnswer reads the answer of a pipeline outside. Folders are below root, the
+// study's folder.
+func readAnswer(reply, root string) (b *bundle, reason, detail string) {
+	found, err := text.ReadObjectWith(reply, "files")
+	if err != nil {
+		return nil, noJSON, err.Error()
+	}
+	var a answer
+	if err := json.Unmarshal(found.JSON, &a); err != nil {
+		return nil, noJSON, err.Error()
+	}
+	b = new(bundle)
+	switch {
+	case len(a.Files) > 0:
+		if b.Files, err = readFiles(a.Files); err != nil {
+			return nil, noFiles, err.Error()
+		}
+	case a.Folder != "":
+		files, findings, err := readBelow(root, a.Folder)
+		if err != nil {
+			return nil, badFolder, err.Error()
+		}
+		b.Files, b.Findings = store(files), findings
+	default:
+		return nil, noFiles, `the answer has neither "files" nor "folder"`
+	}
+	if len(a.Unrepaired) > 0 {
+		if b.Unrepaired, err = readFiles(a.Unrepaired); err != nil {
+			return nil, noFiles, err.Error()
+		}
+	}
+	return b, "", ""
+}
+
+// readFiles reads files as an object of texts by path or as a list.
+func readFiles(data json.RawMessage) ([]stored, error) {
+	var list []stored
+	if json.Unmarshal(data, &list) == nil {
+		return list, nil
+	}
+	var byPath map[string]string
+	if err := json.Unmarshal(data, &byPath); err != nil {
+		return nil, fmt.Errorf(`"files": want an object of texts by path: %w`, err)
+	}
+	for _, p := range sortedKeys(byPath) {
+		list = append(list, stored{Path: p, Text: byPath[p]})
+	}
+	return list, nil
+}
+
+// readBelow reads a folder of atoms that must be below root.
+func readBelow(root, dir string) ([]okf.File, []okf.Finding, error) {
+	r, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer r.Close()
+	return okf.ReadRoot(r, path.Clean(strings.ReplaceAll(dir, "\\", "/")), okf.IsMarkdown)
+}
+
+// load parses a stored bundle.
+func load(data []byte, o *ontology.Ontology) (final, before *okf.Base) {
+	var b bundle
+	if json.Unmarshal(data, &b) != nil {
+		b = bundle{}
+	}
+	parse := func(list []stored) *okf.Base {
+		files, findings := okf.SortFiles(filesOf(list))
+		return okf.Load(files, append(findings, b.Findings...), o)
+	}
+	final = parse(b.Files)
+	if before = final; b.Unrepaired != nil {
+		before = parse(b.Unrepaired)
+	}
+	return final, before
+}
+
+// describe names an atom in tables.
+func describe(a *okf.Atom) string { return cmp.Or(a.ID, a.Title, a.File) }

@@ -1,0 +1,338 @@
+// Package graph compares graphs of atoms: it matches atoms, counts atoms and edges
+// that are right, finds errors of one graph, and lays it out for drawing.
+//
+// The package must not know models, trials or judges.
+package graph
+
+import (
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+)
+
+// A Matching pairs gold atoms with predicted ones, one to one.
+type Matching struct {
+	Gold []int // predicted atom of each gold atom; -1 if there is none
+	Pred []int // gold atom of each predicted atom
+}
+
+// Match pairs atoms with the same id first, then those with the same type and
+// normalised title. No other one-to-one matching has more pairs by id or, with as
+// many, more by title: within a class of equal atoms any pairing is as good.
+func Match(gold, pred *okf.Base) Matching {
+	m := Matching{filled(len(gold.Atoms)), filled(len(pred.Atoms))}
+	m.by(gold, pred, func(a *okf.Atom) string { return a.ID }, func(g, p *okf.Atom) bool { return g.Type == p.Type && okf.Normal(g.Title) == okf.Normal(p.Title) })
+	m.by(gold, pred, func(a *okf.Atom) string {
+		if t := okf.Normal(a.Title); t != "" {
+			return a.Type + "\x00" + t
+		}
+		return ""
+	}, nil)
+	return m
+}
+
+func filled(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = -1
+	}
+	return list
+}
+
+// by pairs atoms with equal keys, preferring pairs that are alike otherwise.
+func (m *Matching) by(gold, pred *okf.Base, key func(*okf.Atom) string, alike func(g, p *okf.Atom) bool) {
+	free := map[string][]int{}
+	for i := range pred.Atoms {
+		if k := key(&pred.Atoms[i]); k != "" && m.Pred[i] < 0 {
+			free[k] = append(free[k], i)
+		}
+	}
+	for g := range gold.Atoms {
+		if m.Gold[g] >= 0 {
+			continue
+		}
+		list := free[key(&gold.Atoms[g])]
+		if len(list) == 0 {
+			continue
+		}
+		at := 0
+		if alike != nil && len(list) > 1 {
+			for k, p := range list {
+				if alike(&gold.Atoms[g], &pred.Atoms[p]) {
+					at = k
+					break
+				}
+			}
+		}
+		m.Gold[g], m.Pred[list[at]] = list[at], g
+		free[key(&gold.Atoms[g])] = append(list[:at:at], list[at+1:]...)
+	}
+}
+
+// Counts are what precision, recall and F1 need.
+type Counts struct {
+	Name            string // of the type or edge
+	True            int
+	Predicted, Gold int
+}
+
+// A Comparison is the counts of a predicted graph.
+type Comparison struct {
+	Atoms    []Counts // by type in the ontology's order; a pair counts for the type of gold
+	Edges    []Counts // by edge
+	Evidence Counts   // sentences given as evidence of right edges
+	Matched  int
+	Typed    int // matched atoms of the right type
+	Links    []LinkState
+	Missing  []MissingLink
+}
+
+// A LinkState is what became of a predicted edge: Atom and Link are its place.
+type LinkState struct {
+	Atom, Link int
+	State      string
+}
+
+// A MissingLink is a gold edge that was not found.
+type MissingLink struct{ Atom, Link int }
+
+// The states of atoms and edges.
+const (
+	Found    = "found"
+	Missing  = "missing"
+	Spurious = "spurious"
+	Retyped  = "wrong type"
+	Broken   = "broken"
+)
+
+// edgeKey is an edge between gold atoms.
+type edgeKey struct{ edge, from, to int }
+
+// Compare counts the atoms and edges of a prediction that are right. Ends of edges
+// are mapped through the matching. Edges of a set count once; those of an ordered
+// edge by the longest common subsequence.
+func Compare(gold, pred *okf.Base, m Matching) Comparison {
+	o := gold.Ontology
+	c := Comparison{Edges: make([]Counts, len(o.Edges))}
+	c.atoms(gold, pred, m)
+	edgeAt := map[string]int{}
+	ordered := map[string]bool{}
+	for i, e := range o.Edges {
+		c.Edges[i].Name, edgeAt[e.Name], ordered[e.Name] = e.Name, i, e.Kind == ontology.Ordered
+	}
+	want := map[edgeKey][2]int{} // place in gold
+	for g := range gold.Atoms {
+		c.orderedPair(gold, pred, m, g, ordered, edgeAt)
+		for k, l := range gold.Atoms[g].Links {
+			key := edgeKey{edgeAt[l.Edge], g, l.To}
+			if _, twice := want[key]; twice || l.To < 0 || ordered[l.Edge] {
+				continue
+			}
+			want[key] = [2]int{g, k}
+			c.Edges[key.edge].Gold++
+			c.Evidence.Gold += len(l.Evidence)
+		}
+	}
+	got := map[edgeKey]bool{}
+	for p := range pred.Atoms {
+		seen := map[string]bool{}
+		for k, l := range pred.Atoms[p].Links {
+			if ordered[l.Edge] {
+				if m.Pred[p] < 0 {
+					c.Edges[edgeAt[l.Edge]].Predicted++
+					c.Links = append(c.Links, LinkState{p, k, stateOf(l, Spurious)})
+				}
+				continue
+			}
+			e, known := edgeAt[l.Edge]
+			if !known {
+				continue
+			}
+			target := l.Edge + "\x00" + strings.TrimSpace(l.Written)
+			key := edgeKey{e, m.Pred[p], -1}
+			if l.To >= 0 {
+				target = l.Edge + "\x01" + pred.Atoms[l.To].File
+				key.to = m.Pred[l.To]
+			}
+			if seen[target] {
+				continue // a set
+			}
+			seen[target] = true
+			c.Edges[e].Predicted++
+			c.Evidence.Predicted += len(l.Evidence)
+			at, right := want[key]
+			if right = right && key.from >= 0 && key.to >= 0 && !got[key]; right {
+				got[key] = true
+				c.Edges[e].True++
+				c.Evidence.True += common(gold.Atoms[at[0]].Links[at[1]].Evidence, l.Evidence)
+				c.Links = append(c.Links, LinkState{p, k, Found})
+				continue
+			}
+			c.Links = append(c.Links, LinkState{p, k, stateOf(l, Spurious)})
+		}
+	}
+	for g := range gold.Atoms {
+		for k, l := range gold.Atoms[g].Links {
+			if key := (edgeKey{edgeAt[l.Edge], g, l.To}); !ordered[l.Edge] && want[key] == [2]int{g, k} && !got[key] && l.To >= 0 {
+				c.Missing = append(c.Missing, MissingLink{g, k})
+			}
+		}
+	}
+	return c
+}
+
+func stateOf(l okf.Link, otherwise string) string {
+	if l.To < 0 {
+		return Broken
+	}
+	return otherwise
+}
+
+func (c *Comparison) atoms(gold, pred *okf.Base, m Matching) {
+	at := map[string]int{}
+	count := func(name string) *Counts {
+		i, ok := at[name]
+		if !ok {
+			i = len(c.Atoms)
+			at[name] = i
+			c.Atoms = append(c.Atoms, Counts{Name: name})
+		}
+		return &c.Atoms[i]
+	}
+	for _, t := range gold.Ontology.Types {
+		count(t.Name)
+	}
+	for g := range gold.Atoms {
+		n := count(gold.Atoms[g].Type)
+		n.Gold++
+		if p := m.Gold[g]; p >= 0 {
+			n.True++
+			n.Predicted++
+			c.Matched++
+			if pred.Atoms[p].Type == gold.Atoms[g].Type {
+				c.Typed++
+			}
+		}
+	}
+	for p := range pred.Atoms {
+		if m.Pred[p] < 0 {
+			count(unknownAs(gold.Ontology, pred.Atoms[p].Type)).Predicted++
+		}
+	}
+}
+
+// OtherType counts the spurious atoms of types that the ontology does not have.
+const OtherType = "(other)"
+
+func unknownAs(o *ontology.Ontology, name string) string {
+	if _, ok := o.Type(name); ok {
+		return name
+	}
+	return OtherType
+}
+
+// orderedPair counts the ordered edges of a gold atom and of its match.
+func (c *Comparison) orderedPair(gold, pred *okf.Base, m Matching, g int, ordered map[string]bool, edgeAt map[string]int) {
+	for _, e := range gold.Ontology.Edges {
+		if !ordered[e.Name] {
+			continue
+		}
+		n := &c.Edges[edgeAt[e.Name]]
+		var want, got []int
+		var wantAt, gotAt []int
+		for k, l := range gold.Atoms[g].Links {
+			if l.Edge == e.Name && l.To >= 0 {
+				want, wantAt = append(want, l.To), append(wantAt, k)
+			}
+		}
+		p := m.Gold[g]
+		if p >= 0 {
+			for k, l := range pred.Atoms[p].Links {
+				if l.Edge != e.Name {
+					continue
+				}
+				to := -1
+				if l.To >= 0 {
+					to = m.Pred[l.To]
+				}
+				got, gotAt = append(got, to), append(gotAt, k)
+			}
+		}
+		inWant, inGot, length := subsequence(want, got)
+		n.True += length
+		n.Gold += len(want)
+		n.Predicted += len(got)
+		for i, k := range wantAt {
+			if !inWant[i] {
+				c.Missing = append(c.Missing, MissingLink{g, k})
+			}
+		}
+		for i, k := range gotAt {
+			state := Found
+			if !inGot[i] {
+				state = stateOf(pred.Atoms[p].Links[k], Spurious)
+			}
+			c.Links = append(c.Links, LinkState{p, k, state})
+		}
+	}
+}
+
+// maxSequence limits the lengths for which the subsequence is computed, so that a
+// hostile answer cannot take quadratic memory.
+const maxSequence = 2000
+
+// subsequence finds a longest common subsequence and marks its elements. Negative
+// elements equal nothing.
+func subsequence(a, b []int) (inA, inB []bool, length int) {
+	inA, inB = make([]bool, len(a)), make([]bool, len(b))
+	a, b = a[:min(len(a), maxSequence)], b[:min(len(b), maxSequence)]
+	best := make([][]int32, len(a)+1)
+	for i := range best {
+		best[i] = make([]int32, len(b)+1)
+	}
+	for i := len(a) - 1; i >= 0; i-- {
+		for j := len(b) - 1; j >= 0; j-- {
+			if a[i] == b[j] && a[i] >= 0 {
+				best[i][j] = best[i+1][j+1] + 1
+			} else {
+				best[i][j] = max(best[i+1][j], best[i][j+1])
+			}
+		}
+	}
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i] == b[j] && a[i] >= 0:
+			inA[i], inB[j] = true, true
+			i, j = i+1, j+1
+		case best[i+1][j] >= best[i][j+1]:
+			i++
+		default:
+			j++
+		}
+	}
+	return inA, inB, int(best[0][0])
+}
+
+// common counts the numbers that both lists have, each once.
+func common(a, b []int) (n int) {
+	have := map[int]bool{}
+	for _, x := range a {
+		have[x] = true
+	}
+	for _, x := range b {
+		if have[x] {
+			n++
+			delete(have, x)
+		}
+	}
+	return n
+}
+
+// Sum adds up counts.
+func Sum(list []Counts) (c Counts) {
+	for _, n := range list {
+		c.True, c.Predicted, c.Gold = c.True+n.True, c.Predicted+n.Predicted, c.Gold+n.Gold
+	}
+	return c
+}

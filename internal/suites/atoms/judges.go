@@ -1,0 +1,299 @@
+package atoms
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A judgeBench is the suite bound to a study of judges: its items are claims with
+// human labels.
+type judgeBench struct {
+	claims   []*claim
+	byID     map[string]*claim
+	arms     []*judgeArm
+	byArm    map[string]*judgeArm
+	warnings []string
+}
+
+type judgeArm struct {
+	kit.Arm
+	constant string // verdict of the baseline
+}
+
+// A claim is a claim about a source, with the label of people.
+type claim struct {
+	id, set, cluster string
+	source           source
+	claim            string
+	grounded         bool
+	sentences        []sentence
+	item             eval.Item
+}
+
+// claimRecord is a line of the file of claims.
+type claimRecord struct {
+	ID       string `json:"id"`
+	Set      string `json:"set,omitempty"`
+	Cluster  string `json:"cluster,omitempty"`
+	Split    string `json:"split,omitempty"`
+	Source   string `json:"source"`
+	Claim    string `json:"claim"`
+	Grounded *bool  `json:"grounded"`
+}
+
+// Built-in judges.
+const (
+	builtinModel = "model"
+	always       = "always_grounded" // the baseline
+)
+
+func openJudges(f *study.File, s *Study) (kit.Bench, error) {
+	var errs study.Errors
+	for _, k := range []struct {
+		key   string
+		given bool
+	}{{"extractors", len(s.Extractors) > 0}, {"judge_quality", s.JudgeQuality != ""}, {"ontology", s.Ontology != ""}} {
+		if k.given {
+			errs.Add(f.Errorf(k.key, "%s is for studies with a corpus: remove it", k.key))
+		}
+	}
+	if len(s.Judges) == 0 {
+		errs.Add(f.Errorf("claims", "list the judges to measure under judges, such as {name: rules}"))
+	}
+	b := &judgeBench{byID: map[string]*claim{}}
+	b.readClaims(f, s, &errs)
+	b.plan(f, s, &errs)
+	if err := errs.Err(); err != nil {
+		return nil, err
+	}
+	b.byArm = kit.ByID(b.arms)
+	return b, nil
+}
+
+// readClaims reads the claims.
+func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
+	path := f.Resolve(s.Claims.Path)
+	ofSet := map[string]int{}
+	_, err := dataset.Scan(path, func(line int, data []byte, err error) {
+		var r claimRecord
+		if err == nil {
+			err = dataset.DecodeStrict(data, &r)
+		}
+		switch {
+		case err != nil:
+		case r.ID == "" || strings.TrimSpace(r.Claim) == "" || strings.TrimSpace(r.Source) == "":
+			err = errors.New("id, source or claim is missing")
+		case r.Grounded == nil:
+			err = errors.New("grounded is missing: want the label of people, true or false")
+		case b.byID[r.ID] != nil:
+			err = fmt.Errorf("duplicate id %q", r.ID)
+		}
+		if err != nil {
+			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
+			return
+		}
+		if ofSet[r.Set]++; s.Claims.Count > 0 && ofSet[r.Set] > s.Claims.Count {
+			return
+		}
+		c := &claim{id: r.ID, set: r.Set, cluster: r.Cluster, source: source{"source", r.Source}, claim: r.Claim, grounded: *r.Grounded, sentences: sentencesOf(0, r.Source)}
+		c.item = eval.Item{ID: r.ID, Split: r.Split, Cluster: r.Cluster, Input: kit.Hash(r.Source, r.Claim), Gold: kit.Hash(fmt.Sprint(c.grounded))}
+		if r.Set != "" {
+			c.item.Strata = []eval.Level{{Name: "set", Value: r.Set}}
+		}
+		b.byID[r.ID] = c
+		b.claims = append(b.claims, c)
+	})
+	if err != nil {
+		errs.Add(f.Errorf("claims.path", "%w", err))
+	} else if len(b.claims) == 0 && errs.Err() == nil {
+		errs.Add(fmt.Errorf("%s has no claims", path))
+	}
+	slices.SortFunc(b.claims, func(a, c *claim) int { return strings.Compare(a.id, c.id) })
+}
+
+func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
+	p := kit.Planner{Noun: "judge", Models: s.Models, Offline: "use builtin: rules, outputs, exec, http or run", Resolve: f.Resolve,
+		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
+	kit.CheckNames(&p, s.Judges, func(e JudgeArm) string { return e.Name })
+	for i := range s.Judges {
+		e := &s.Judges[i]
+		given := kit.Given(e.Outside, kit.Way{Key: "builtin", Value: e.Builtin})
+		if !p.One(i, e.Name, given) {
+			continue
+		}
+		if len(given) == 0 {
+			e.Builtin, given = e.Name, []string{"builtin"}
+		}
+		switch {
+		case given[0] != "builtin":
+			p.NoModels(i, e.Name, e.Models)
+			if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+				b.add(e.Name, &judgeArm{Arm: a})
+			}
+		case e.Builtin == rules:
+			p.NoModels(i, e.Name, e.Models)
+			a := &judgeArm{}
+			a.Hash = kit.Hash(rules, "1").String()
+			b.add(e.Name, a)
+		case e.Builtin == builtinModel:
+			for _, on := range p.OnModels(i, e.Name, e.Models) {
+				a := &judgeArm{Arm: on}
+				r := groundedRequest(a.Settings, "", nil, nil, "")
+				a.Hash = kit.Hash(r.Key()).String()
+				b.add(e.Name, a)
+			}
+		default:
+			p.Fault(p.Key(i), "judge %q: no built-in judge %q; give it one of builtin, outputs, exec, http, run", e.Name, e.Builtin)
+		}
+	}
+	a := &judgeArm{constant: verdictText("grounded", true, "")}
+	a.Role, a.Hash = eval.RoleBaseline, kit.Hash(always, "1").String()
+	b.add(always, a)
+}
+
+func (b *judgeBench) add(name string, a *judgeArm) {
+	if a.ID == "" {
+		a.ID = name
+	}
+	a.Levels = []eval.Level{{Name: "judge", Value: name}}
+	if a.Settings != nil {
+		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
+	}
+	b.arms = append(b.arms, a)
+}
+
+func (b *judgeBench) Items() []eval.Item {
+	items := make([]eval.Item, len(b.claims))
+	for i, c := range b.claims {
+		items[i] = c.item
+	}
+	return items
+}
+
+func (b *judgeBench) Arms() []eval.Arm           { return kit.Arms(b.arms) }
+func (b *judgeBench) Pipelines() []eval.Pipeline { return kit.Pipelines(b.arms) }
+func (b *judgeBench) Close() error               { return nil }
+func (b *judgeBench) Warnings() []string         { return b.warnings }
+
+// Facts count the claims by label.
+func (b *judgeBench) Facts() []eval.Fact {
+	grounded := 0
+	for _, c := range b.claims {
+		if c.grounded {
+			grounded++
+		}
+	}
+	return []eval.Fact{{Name: "grounded", N: grounded}, {Name: "ungrounded", N: len(b.claims) - grounded}}
+}
+
+// Perform asks a judge about a claim.
+func (b *judgeBench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	c, a := b.byID[t.Item], b.byArm[t.Arm]
+	if c == nil || a == nil {
+		return eval.Outcome{}, fmt.Errorf("atoms: %v is not in this study", t)
+	}
+	var r eval.Request
+	switch {
+	case a.constant != "":
+		return eval.Outcome{Kind: eval.OK, Data: []byte(a.constant)}, nil
+	case a.Pipeline != nil:
+		var err error
+		r, err = a.RequestOutside(c.id, func() any {
+			return map[string]string{"id": c.id, "source": c.source.Text, "claim": c.claim}
+		})
+		if err != nil {
+			return eval.Outcome{}, err
+		}
+	case a.Settings != nil:
+		r = groundedRequest(a.Settings, c.id, []source{c.source}, c.sentences, c.claim)
+	default:
+		j := byRules(c.claim, []source{c.source}, c.sentences)
+		return eval.Outcome{Kind: eval.OK, Data: []byte(verdictText("grounded", j.holds, j.evidence))}, nil
+	}
+	response, err := ask.Ask(ctx, "grounded", r)
+	if err != nil {
+		return eval.Outcome{}, err
+	}
+	o := eval.Outcome{Kind: eval.OK, Data: []byte(response.Answer(""))}
+	if response.Stop == eval.StopRefused {
+		o.Kind, o.Reason = eval.Refused, declined
+	} else if j := b.read(c, a, &o); j.missing {
+		o.Kind, o.Reason, o.Detail = eval.Malformed, noJSON, j.why
+	}
+	return o, nil
+}
+
+// Judge returns nil: people have judged.
+func (b *judgeBench) Judge(context.Context, eval.Trial, eval.Outcome, eval.Asker) ([]eval.Verdict, error) {
+	return nil, nil
+}
+
+// read reads the verdict of a trial.
+func (b *judgeBench) read(c *claim, a *judgeArm, o *eval.Outcome) judgement {
+	return readVerdict(o.Data, "grounded", func(e string) bool { return a.constant != "" || standsIn(e, c.source.Text) })
+}
+
+// Score compares the verdict with the label of people. A verdict that cannot be read,
+// or was refused, counts as ungrounded: that is how extractors are scored by it.
+func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	k, a := b.byID[c.Item], b.byArm[c.Arm]
+	if k == nil || a == nil {
+		return dst
+	}
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
+		j := b.read(k, a, &t.Outcome)
+		if t.Outcome.Kind != eval.OK {
+			j = judgement{}
+		}
+		holds, human := indicator(j.holds), indicator(k.grounded)
+		row := eval.Row{holds, human}
+		dst = append(dst, eval.Score{Metric: metricBalanced, Row: row}, eval.Score{Metric: metricKappa, Row: row},
+			eval.Score{Metric: metricJudgeError, Num: indicator(j.holds != k.grounded), Den: 1})
+		if k.grounded {
+			dst = append(dst, eval.Score{Metric: metricSensitivity, Num: holds, Den: 1})
+		} else {
+			dst = append(dst, eval.Score{Metric: metricSpecificity, Num: 1 - holds, Den: 1})
+		}
+		if j.evidence != "" && (j.holds || strings.HasPrefix(j.why, "ungrounded by")) {
+			dst = append(dst, eval.Score{Metric: metricStands, Num: indicator(j.holds), Den: 1})
+		}
+		return dst
+	})
+}
+
+// Show shows the first trial of a case: source, claim, label and verdict.
+func (b *judgeBench) Show(c eval.Case) (eval.Exhibit, error) {
+	k, a := b.byID[c.Item], b.byArm[c.Arm]
+	if k == nil || a == nil || len(c.Trials) == 0 {
+		return eval.Exhibit{}, fmt.Errorf("atoms: %s × %s cannot be shown: the study does not have the claim, or there is no trial", c.Item, c.Arm)
+	}
+	t := &c.Trials[0]
+	j := b.read(k, a, &t.Outcome)
+	words := map[bool]string{true: "grounded", false: "not grounded"}
+	x := eval.Exhibit{Item: c.Item, Arm: c.Arm, Title: text.Shorten(k.claim, 80), Facts: slices.Clone(k.item.Strata), Lead: k.claim, Raw: string(t.Outcome.Data)}
+	row := eval.ExhibitRow{Unit: "claim", Gold: words[k.grounded], Answer: words[j.holds], Quote: j.evidence, Note: j.why}
+	if t.Outcome.Kind != eval.OK {
+		row.Answer, row.Note = string(t.Outcome.Kind), t.Outcome.Reason
+	} else if j.holds == k.grounded {
+		row.Note = ""
+	} else if row.Note == "" {
+		row.Note = "people find it not grounded"
+	}
+	for _, s := range b.Score(nil, eval.CaseOf(t.Trial, t.Outcome, t.Verdicts)) {
+		if s.Metric == metricJudgeError {
+			row.Scores = append(row.Scores, s)
+		}
+	}
+	x.Rows = []eval.ExhibitRow{row}
+	x.Pages = []eval.ExhibitPage{{Number: 1, Text: k.source.Text, Marks: marksOf([]string{j.evidence}, nil, k.source.Text)}}
+	return x, nil
+}

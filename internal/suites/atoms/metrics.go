@@ -1,0 +1,129 @@
+package atoms
+
+import (
+	"math"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// The metrics of extractors.
+const (
+	metricAtomF1            = "atom_f1"
+	metricAtomPrecision     = "atom_precision"
+	metricAtomRecall        = "atom_recall"
+	metricTypes             = "type_accuracy"
+	metricEdgeF1            = "edge_f1"
+	metricEdgePrecision     = "edge_precision"
+	metricEdgeRecall        = "edge_recall"
+	metricEvidence          = "evidence_f1"
+	metricValidity          = "validity"
+	metricConformance       = "okf_conformance"
+	metricErrors            = "graph_errors"
+	metricErrorsAfter       = "graph_errors_repaired"
+	metricWarnings          = "graph_warnings"
+	metricFaithfulness      = "faithfulness"
+	metricGrounded          = "grounded"
+	metricCovered           = "covered"
+	metricFabrication       = "fabrication"
+	metricOmission          = "omission"
+	metricAtomMacro         = "atom_f1_macro"
+	metricEdgeMacro         = "edge_f1_macro"
+	metricFaithfulnessMacro = "faithfulness_macro"
+	metricValidityMacro     = "validity_macro"
+	metricEmitted           = "atoms"
+)
+
+// The metrics of judges.
+const (
+	metricBalanced    = "balanced_accuracy"
+	metricKappa       = "kappa"
+	metricJudgeError  = "judge_error"
+	metricSensitivity = "judge_sensitivity"
+	metricSpecificity = "judge_specificity"
+	metricStands      = "evidence_stands"
+)
+
+func metrics() []eval.Metric {
+	pooled := func(name, title, doc, formula, source string) eval.Metric {
+		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.RatioOfSums}
+	}
+	share := func(name, title, doc, formula, source string) eval.Metric {
+		m := pooled(name, title, doc, formula, source)
+		m.Binary = true
+		return m
+	}
+	analysis := func(m eval.Metric) eval.Metric { m.Kind = eval.Analysis; return m }
+	lower := func(m eval.Metric) eval.Metric { m.HigherIsBetter = false; return m }
+	macro := func(m eval.Metric) eval.Metric { m.Pooling = eval.MeanOfItems; return analysis(m) }
+	count := func(m eval.Metric) eval.Metric {
+		m.Max, m.Pooling = math.Inf(1), eval.MeanOfItems
+		return m
+	}
+	estimator := func(name, title, doc, formula, source string, low float64, estimate func([]eval.Row) float64) eval.Metric {
+		m := pooled(name, title, doc, formula, source)
+		m.Min, m.Pooling, m.Estimate = low, eval.ByEstimator, estimate
+		return m
+	}
+	const seed, k3 = "DEC-0009", "specification of the suite, K3"
+	return []eval.Metric{
+		pooled(metricAtomF1, "Atom F1", "Micro F1 of atoms, matched by id, then by type and normalised title.", "2·matched / (emitted + gold)", seed),
+		pooled(metricAtomPrecision, "Atom precision", "Share of the emitted atoms that match gold.", "matched / emitted", seed),
+		pooled(metricAtomRecall, "Atom recall", "Share of the gold atoms that were found.", "matched / gold", seed),
+		share(metricTypes, "Type accuracy", "Share of the matched atoms that have the type of gold.", "right types / matched", seed),
+		pooled(metricEdgeF1, "Edge F1", "Micro F1 of typed edges between matched atoms. Sets have no order; ordered edges count by the longest common subsequence.", "2·right / (emitted + gold)", seed),
+		pooled(metricEdgePrecision, "Edge precision", "Share of the emitted edges that are in gold.", "right / emitted", seed),
+		pooled(metricEdgeRecall, "Edge recall", "Share of the gold edges that were found.", "right / gold", seed),
+		analysis(pooled(metricEvidence, "Evidence F1", "Micro F1 of the sentences given as evidence of edges, where gold has them. Sentences of wrong edges are wrong.", "2·right / (emitted + gold)", "Yao et al. 2019, DocRED")),
+		share(metricValidity, "Validity", "Share of the emitted files that are valid by the ontology. Nothing emitted: 0.", "valid files / emitted files", seed),
+		share(metricConformance, "OKF conformance", "Share of the emitted files that conform to the Open Knowledge Format. Nothing emitted: 0.", "conformant files / emitted files", "Open Knowledge Format"),
+		count(lower(pooled(metricErrors, "Graph errors", "Errors of the graph before any repair: several producers of one artifact or none, producers of a wrong type, dangling edges.", "errors / cases", seed))),
+		count(analysis(lower(pooled(metricErrorsAfter, "Graph errors after repair", "The same in the final files, for extractors that repair.", "errors / cases", k3)))),
+		count(analysis(lower(pooled(metricWarnings, "Graph warnings", "Cycles of stages, atoms without edges, and roles that own nothing, before any repair.", "warnings / cases", seed)))),
+		share(metricFaithfulness, "Faithfulness", "Share of claims that are right: emitted claims that a source supports, and gold claims that an emitted claim states.", "(grounded + covered) / (emitted claims + gold claims)", seed),
+		share(metricGrounded, "Grounded", "Share of the emitted claims that the judge finds supported, with a sentence that stands in a source.", "grounded / emitted claims", seed),
+		share(metricCovered, "Covered", "Share of the gold claims that an emitted claim of the same atom states.", "covered / gold claims", seed),
+		lower(share(metricFabrication, "Fabrication", "Share of the emitted claims without support in a source.", "1 − grounded", seed)),
+		lower(share(metricOmission, "Omission", "Share of the gold claims that no emitted claim states.", "1 − covered", seed)),
+		macro(pooled(metricAtomMacro, "Atom F1, macro", "Mean over cases of the F1 of atoms.", "mean of 2·matched / (emitted + gold)", seed)),
+		macro(pooled(metricEdgeMacro, "Edge F1, macro", "Mean over cases of the F1 of edges.", "mean of 2·right / (emitted + gold)", seed)),
+		macro(pooled(metricFaithfulnessMacro, "Faithfulness, macro", "Mean over cases with claims.", "mean of faithfulness", seed)),
+		macro(pooled(metricValidityMacro, "Validity, macro", "Mean over cases of the validity.", "mean of validity", seed)),
+		count(analysis(pooled(metricEmitted, "Atoms", "Atoms emitted for a case.", "emitted / cases", k3))),
+
+		estimator(metricBalanced, "Balanced accuracy", "Mean of the judge's shares of right verdicts on grounded and on ungrounded claims.", "(sensitivity + specificity) / 2", "Brodersen et al. 2010", 0, balancedAccuracy),
+		estimator(metricKappa, "Kappa", "Agreement of the judge with people, corrected for chance.", "(agreement − chance) / (1 − chance)", "Cohen 1960", -1, kappa),
+		lower(share(metricJudgeError, "Judge's error", "Share of the claims with human labels on which the judge differs.", "wrong verdicts / claims", k3)),
+		analysis(share(metricSensitivity, "Judge's sensitivity", "Share of the grounded claims that the judge finds grounded.", "found grounded / grounded", k3)),
+		analysis(share(metricSpecificity, "Judge's specificity", "Share of the ungrounded claims that the judge finds ungrounded.", "found ungrounded / ungrounded", k3)),
+		analysis(share(metricStands, "Evidence stands", "Share of the verdicts for a claim whose evidence stands in the source.", "evidence found / verdicts for a claim", k3)),
+	}
+}
+
+// agreement counts rows of judge and human labels.
+func agreement(rows []eval.Row) (both, judge, human, neither float64) {
+	for _, r := range rows {
+		switch {
+		case r[0] > 0 && r[1] > 0:
+			both++
+		case r[0] > 0:
+			judge++
+		case r[1] > 0:
+			human++
+		default:
+			neither++
+		}
+	}
+	return both, judge, human, neither
+}
+
+func balancedAccuracy(rows []eval.Row) float64 {
+	both, judge, human, neither := agreement(rows)
+	return (both/(both+human) + neither/(neither+judge)) / 2
+}
+
+func kappa(rows []eval.Row) float64 {
+	both, judge, human, neither := agreement(rows)
+	n := both + judge + human + neither
+	chance := ((both+judge)*(both+human) + (human+neither)*(judge+neither)) / n / n
+	return ((both+neither)/n - chance) / (1 - chance)
+}

@@ -1,0 +1,308 @@
+package okf
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+)
+
+// An Atom is what a file says.
+type Atom struct {
+	File       string
+	ID         string
+	Type       string
+	Title      string
+	Links      []Link // in the order of the ontology's edges
+	Claims     []Claim
+	Confidence string
+}
+
+// A Link is a typed edge to another atom.
+type Link struct {
+	Edge     string
+	Written  string // as in the file
+	To       int    // index of the atom; -1 if it was not resolved
+	Line     int
+	Evidence []int // numbers of sentences, if the file gives them
+}
+
+// A Claim is one claim of a rationale.
+type Claim struct {
+	Text string
+	Line int
+}
+
+// A Base is a folder of atoms.
+type Base struct {
+	Ontology  *ontology.Ontology
+	Documents []*Document // of every file, reserved ones included
+	Atoms     []Atom      // of the files that are not reserved
+	of        []int       // document of each atom
+	findings  []Finding   // of files that were not read, and of the format
+	unread    int
+	names     *names
+}
+
+// reserved are files of the format that are not atoms.
+var reserved = []string{"index.md", "log.md"}
+
+// Load reads atoms from files. Findings are those of files that could not be read.
+func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
+	b := &Base{Ontology: o, findings: findings, unread: len(findings)}
+	for _, f := range files {
+		d := Parse(f.Path, f.Data)
+		b.Documents = append(b.Documents, d)
+		if slices.Contains(reserved, strings.ToLower(path.Base(f.Path))) {
+			continue
+		}
+		if d.Text(o.Key(ontology.KeyType)) == "" && !d.damaged() {
+			d.add(CodeNoType, Error, 1, "no %s: name the type of the atom", o.Key(ontology.KeyType))
+		}
+		b.of = append(b.of, len(b.Documents)-1)
+		b.Atoms = append(b.Atoms, b.atom(d))
+	}
+	for _, d := range b.Documents {
+		b.findings = append(b.findings, d.Findings...)
+	}
+	b.names = newNames(b)
+	for i := range b.Atoms {
+		a := &b.Atoms[i]
+		for k := range a.Links {
+			l := &a.Links[k]
+			e, _ := o.Edge(l.Edge)
+			l.To = b.Resolve(l.Written, a.File, e.To).To
+		}
+	}
+	return b
+}
+
+// damaged reports whether the front matter could not be read.
+func (d *Document) damaged() bool {
+	return slices.ContainsFunc(d.Findings, func(f Finding) bool { return f.Code == CodeNoFront || f.Code == CodeYAML || f.Code == CodeUTF8 })
+}
+
+func (b *Base) atom(d *Document) Atom {
+	o := b.Ontology
+	a := Atom{File: d.Path, ID: d.Text(o.Key(ontology.KeyID)), Type: d.Text(o.Key(ontology.KeyType)), Title: d.Text(o.Key(ontology.KeyTitle)), Confidence: d.Text("confidence")}
+	for _, e := range o.Edges {
+		if f, ok := d.Field(e.Name); ok {
+			a.Links = append(a.Links, targets(e.Name, f.Value)...)
+		}
+	}
+	if f, ok := d.Field(ontology.KeyRationale); ok {
+		a.Claims = claims(f.Value)
+	}
+	return a
+}
+
+// targets reads the targets of an edge: a text, or a list of texts and of maps with
+// to and evidence.
+func targets(edge string, v Value) []Link {
+	var links []Link
+	add := func(s string, line int, evidence []int) {
+		if s = strings.TrimSpace(s); s != "" {
+			links = append(links, Link{Edge: edge, Written: s, To: -1, Line: line, Evidence: evidence})
+		}
+	}
+	switch v.Kind {
+	case Scalar:
+		if parts := strings.Split(v.Text, ","); len(parts) > 1 && !strings.ContainsAny(v.Text, "[(\"") && short(parts) {
+			for _, p := range parts {
+				add(p, v.Line, nil)
+			}
+			break
+		}
+		add(v.Text, v.Line, nil)
+	case List:
+		for _, i := range v.Items {
+			switch {
+			case i.Kind == Scalar:
+				add(i.Text, i.Line, nil)
+			case i.Kind == Map:
+				if to, ok := i.At("to"); ok {
+					add(to.Text, i.Line, evidence(i))
+				}
+			case i.Kind == List && len(i.Items) == 1 && i.Items[0].Kind == List && len(i.Items[0].Items) == 1:
+				add(i.Items[0].Items[0].Text, i.Line, nil) // [[target]] without quotes is a list in YAML
+			case i.Kind == List && len(i.Items) == 1:
+				add(i.Items[0].Text, i.Line, nil)
+			}
+		}
+	case Map:
+		if to, ok := v.At("to"); ok {
+			add(to.Text, v.Line, evidence(v))
+		}
+	}
+	return links
+}
+
+// short reports whether parts of a text are ids, not a title with commas.
+func short(parts []string) bool {
+	return !slices.ContainsFunc(parts, func(p string) bool { return strings.ContainsAny(strings.TrimSpace(p), " \t\n") })
+}
+
+func evidence(v Value) (numbers []int) {
+	e, _ := v.At("evidence")
+	list, _ := e.Strings()
+	for _, s := range list {
+		if n, err := strconv.Atoi(s); err == nil {
+			numbers = append(numbers, n)
+		}
+	}
+	return numbers
+}
+
+// claims splits a rationale by rule: each item of a list, each bullet or line of a
+// text, and each sentence of these is a claim.
+func claims(v Value) []Claim {
+	var list []Claim
+	add := func(text string, line int) {
+		for _, s := range SplitClaims(text) {
+			list = append(list, Claim{s, line})
+		}
+	}
+	switch v.Kind {
+	case Scalar:
+		add(v.Text, v.Line)
+	case List:
+		for _, i := range v.Items {
+			if i.Kind == Scalar {
+				add(i.Text, i.Line)
+			}
+		}
+	}
+	return list
+}
+
+// Findings lists the findings of the format, the ontology and the links, by file
+// and line.
+func (b *Base) Findings() []Finding {
+	list := slices.Clone(b.findings)
+	for i := range b.Atoms {
+		list = append(list, b.check(i)...)
+	}
+	list = append(list, b.duplicateIDs()...)
+	SortFindings(list)
+	return list
+}
+
+// Rates counts files, those that conform to the format, and those that are valid by
+// the ontology.
+func (b *Base) Rates() (files, conformant, valid int) {
+	badFormat, invalid := map[string]bool{}, map[string]bool{}
+	for _, f := range b.Findings() {
+		if f.Severity != Error {
+			continue
+		}
+		invalid[f.File] = true
+		if f.OfFormat() {
+			badFormat[f.File] = true
+		}
+	}
+	files = len(b.Atoms) + b.unread
+	for _, a := range b.Atoms {
+		if !badFormat[a.File] {
+			conformant++
+		}
+		if !invalid[a.File] {
+			valid++
+		}
+	}
+	return files, conformant, valid
+}
+
+func (b *Base) duplicateIDs() (list []Finding) {
+	first := map[string]int{}
+	for i, a := range b.Atoms {
+		if a.ID == "" {
+			continue
+		}
+		if at, ok := first[a.ID]; ok {
+			f, _ := b.Documents[b.of[i]].Field(b.Ontology.Key(ontology.KeyID))
+			list = append(list, Finding{CodeDuplicateID, Error, a.File, f.Line, fmt.Sprintf("duplicate id %q: also in %s", a.ID, b.Atoms[at].File)})
+			continue
+		}
+		first[a.ID] = i
+	}
+	return list
+}
+
+// check validates an atom by the ontology.
+func (b *Base) check(i int) (list []Finding) {
+	o, a, d := b.Ontology, &b.Atoms[i], b.Documents[b.of[i]]
+	if d.damaged() {
+		return nil
+	}
+	add := func(code Code, s Severity, line int, format string, args ...any) {
+		list = append(list, Finding{code, s, a.File, line, fmt.Sprintf(format, args...)})
+	}
+	lineOf := func(key string) int {
+		f, ok := d.Field(key)
+		if !ok {
+			return 1
+		}
+		return f.Line
+	}
+	required := []string{o.Key(ontology.KeyID), o.Key(ontology.KeyTitle)}
+	if t, ok := o.Type(a.Type); ok {
+		required = append(required, t.Required...)
+	} else if a.Type != "" {
+		add(CodeUnknownType, Error, lineOf(o.Key(ontology.KeyType)), "unknown type %q: want one of %s", a.Type, strings.Join(o.TypeNames(), ", "))
+	}
+	for _, key := range required {
+		if f, ok := d.Field(key); !ok || f.Value.Kind == Empty || f.Value.Kind == Scalar && strings.TrimSpace(f.Value.Text) == "" || f.Value.Kind == List && len(f.Value.Items) == 0 {
+			add(CodeMissing, Error, lineOf(key), "%s is missing", key)
+		}
+	}
+	if a.ID != "" && !o.ValidID(a.ID) {
+		add(CodeBadID, Error, lineOf(o.Key(ontology.KeyID)), "id %q: want %s", a.ID, o.IDs)
+	}
+	for _, f := range d.Fields {
+		if values, ok := o.Enums[f.Key]; ok && f.Value.Kind != Empty && (f.Value.Kind != Scalar || !slices.Contains(values, f.Value.Text)) {
+			add(CodeEnum, Error, f.Line, "%s is %q: want one of %s", f.Key, f.Value.Text, strings.Join(values, ", "))
+		}
+		if e, ok := o.Edge(f.Key); ok {
+			b.checkEdge(a, e, f, add)
+		}
+	}
+	return list
+}
+
+func (b *Base) checkEdge(a *Atom, e ontology.Edge, f Field, add func(Code, Severity, int, string, ...any)) {
+	var own []Link
+	for _, l := range a.Links {
+		if l.Edge == e.Name {
+			own = append(own, l)
+		}
+	}
+	if len(own) == 0 {
+		if f.Value.Kind == Map || f.Value.Kind == List && len(f.Value.Items) > 0 {
+			add(CodeEdgeForm, Error, f.Line, "%s: want an id, title or link, or a list of them", e.Name)
+		}
+		return
+	}
+	if e.Kind == ontology.Single && len(own) > 1 {
+		add(CodeSingle, Error, f.Line, "%s has %d targets: want one", e.Name, len(own))
+	}
+	if _, known := b.Ontology.Type(a.Type); known && !ontology.Allows(e.From, a.Type) {
+		add(CodeFrom, Error, f.Line, "a %s must not have %s: only %s", a.Type, e.Name, strings.Join(e.From, ", "))
+	}
+	seen := map[int]bool{}
+	for _, l := range own {
+		switch {
+		case l.To < 0:
+			add(CodeUnresolved, Warning, l.Line, "%s: no atom %q", e.Name, l.Written)
+			continue
+		case seen[l.To] && e.Kind != ontology.Ordered:
+			add(CodeDuplicateTarget, Warning, l.Line, "%s: %q is listed twice", e.Name, l.Written)
+		}
+		seen[l.To] = true
+		if to := b.Atoms[l.To].Type; !ontology.Allows(e.To, to) {
+			add(CodeTo, Error, l.Line, "%s: %q is a %s: want %s", e.Name, l.Written, to, strings.Join(e.To, ", "))
+		}
+	}
+}

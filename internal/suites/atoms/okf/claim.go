@@ -1,0 +1,75 @@
+package okf
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// bullet matches the mark of a list item.
+var bullet = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+`)
+
+// SplitClaims splits a rationale into claims by rule: each bullet or paragraph of
+// its own line, and each sentence of it. The same rule is for gold and answers.
+func SplitClaims(rationale string) []string {
+	var list []string
+	var block []string
+	flush := func() {
+		list = append(list, Sentences(strings.Join(block, " "))...)
+		block = nil
+	}
+	for l := range strings.Lines(rationale) {
+		switch mark := bullet.FindString(l); {
+		case strings.TrimSpace(l) == "":
+			flush()
+		case mark != "":
+			flush()
+			block = append(block, strings.TrimSpace(l[len(mark):]))
+		default:
+			block = append(block, strings.TrimSpace(l))
+		}
+	}
+	flush()
+	return list
+}
+
+// abbreviations are words whose full stop does not end a sentence.
+var abbreviations = regexp.MustCompile(`(?i)(?:^|[\s(])(?:e\.g|i\.e|cf|vs|etc|no|dr|mr|mrs|ms|st|fig|approx|[A-Z])\.$`)
+
+// Sentences splits a text into its sentences: after a full stop, question or
+// exclamation mark that white space and no lower-case letter follow.
+func Sentences(text string) []string {
+	var list []string
+	start := 0
+	add := func(end int) {
+		if s := strings.TrimSpace(text[start:end]); strings.IndexFunc(s, func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }) >= 0 {
+			list = append(list, s)
+		}
+		start = end
+	}
+	for i := 0; i < len(text); {
+		r, n := utf8.DecodeRuneInString(text[i:])
+		i += n
+		if r == '\n' && strings.HasPrefix(strings.TrimLeft(text[i:], " \t\r"), "\n") {
+			add(i)
+			continue
+		}
+		if r != '.' && r != '?' && r != '!' && r != '。' {
+			continue
+		}
+		end := i
+		for end < len(text) && strings.ContainsRune("\"')]”’", rune(text[end])) {
+			end++
+		}
+		rest := strings.TrimLeftFunc(text[end:], unicode.IsSpace)
+		next, _ := utf8.DecodeRuneInString(rest)
+		if rest != "" && len(rest) == len(text[end:]) && r != '。' || unicode.IsLower(next) || r == '.' && abbreviations.MatchString(text[max(start, i-12):i]) {
+			continue
+		}
+		add(end)
+		i = end
+	}
+	add(len(text))
+	return list
+}

@@ -1,0 +1,139 @@
+package okf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Limits of a folder. Files beyond them are named in findings and not read.
+const (
+	maxFile  = 8 << 20
+	maxTotal = 1 << 30
+	maxFiles = 100_000
+)
+
+// A File is a file of a folder in memory.
+type File struct {
+	Path string
+	Data []byte
+}
+
+// IsMarkdown reports whether a file is an atom by its name.
+func IsMarkdown(name string) bool {
+	name = strings.TrimSuffix(strings.ToLower(name), ".erb")
+	return strings.HasSuffix(name, ".md") || strings.HasSuffix(name, ".markdown")
+}
+
+// ReadFolder reads the Markdown files below a folder in the order of their paths.
+// It never follows symbolic links or leaves the folder, and skips hidden folders.
+// The error is about the folder itself; problems of files are findings.
+func ReadFolder(dir string) ([]File, []Finding, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, nil, fmt.Errorf("opening the folder of atoms: %w", err)
+	}
+	defer root.Close()
+	return ReadRoot(root, ".", IsMarkdown)
+}
+
+// ReadRoot is [ReadFolder] for the files below a folder of a root that wanted
+// selects by name.
+func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File, []Finding, error) {
+	var (
+		files    []File
+		findings []Finding
+		total    int64
+		seen     int
+	)
+	note := func(code Code, name, format string, args ...any) {
+		findings = append(findings, Finding{Code: code, Severity: Error, File: strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), Text: fmt.Sprintf(format, args...)})
+	}
+	err := fs.WalkDir(root.FS(), dir, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil && name == dir:
+			return err
+		case err != nil:
+			note(CodeUnreadable, name, "%v", errors.Unwrap(err))
+			return nil
+		case d.IsDir():
+			if name != dir && strings.HasPrefix(d.Name(), ".") {
+				return fs.SkipDir
+			}
+			return nil
+		case d.Type()&fs.ModeSymlink != 0:
+			note(CodeSymlink, name, "a symbolic link, which is not followed: put the file here")
+			return nil
+		case !wanted(name):
+			return nil
+		case !d.Type().IsRegular():
+			note(CodeNotRegular, name, "not a regular file")
+			return nil
+		}
+		if seen++; seen > maxFiles {
+			note(CodeTooMany, name, "more than %d files: this one and the next are not read", maxFiles)
+			return fs.SkipAll
+		}
+		data, err := read(root, name)
+		switch {
+		case errors.Is(err, errTooLarge):
+			note(CodeTooLarge, name, "more than %d bytes: not read", maxFile)
+			return nil
+		case err != nil:
+			note(CodeUnreadable, name, "%v", err)
+			return nil
+		}
+		if total += int64(len(data)); total > maxTotal {
+			note(CodeTooMany, name, "the folder has more than %d bytes: this file and the next are not read", maxTotal)
+			return fs.SkipAll
+		}
+		files = append(files, File{strings.TrimPrefix(strings.TrimPrefix(name, dir), "/"), data})
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading the folder of atoms: %w", err)
+	}
+	return files, findings, nil
+}
+
+var errTooLarge = errors.New("too large")
+
+func read(root *os.Root, name string) ([]byte, error) {
+	f, err := root.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err == nil && info.Size() > maxFile {
+		return nil, errTooLarge
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if len(data) > maxFile {
+		return nil, errTooLarge
+	}
+	return data, err
+}
+
+// SortFiles sorts files by path and removes those with a path that leaves the
+// folder or occurs twice, which it names.
+func SortFiles(files []File) (kept []File, findings []Finding) {
+	slices.SortStableFunc(files, func(a, b File) int { return strings.Compare(a.Path, b.Path) })
+	for i, f := range files {
+		switch {
+		case !fs.ValidPath(f.Path) || f.Path == "." || path.Clean(f.Path) != f.Path:
+			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "the path leaves the folder or is not clean"})
+		case i > 0 && files[i-1].Path == f.Path:
+			findings = append(findings, Finding{Code: CodeUnreadable, Severity: Error, File: f.Path, Text: "duplicate path"})
+		case len(f.Data) > maxFile:
+			findings = append(findings, Finding{Code: CodeTooLarge, Severity: Error, File: f.Path, Text: fmt.Sprintf("more than %d bytes: not read", maxFile)})
+		default:
+			kept = append(kept, f)
+		}
+	}
+	return kept, findings
+}

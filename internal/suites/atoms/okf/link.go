@@ -1,0 +1,322 @@
+package okf
+
+import (
+	"path"
+	"regexp"
+	"strings"
+	"unicode"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	mdtext "github.com/yuin/goldmark/text"
+
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// A Resolution is where a link leads.
+type Resolution struct {
+	Kind LinkKind
+	To   int // index of the atom; -1 if it is none
+}
+
+// LinkKind says what a link leads to.
+type LinkKind string
+
+// The kinds of link.
+const (
+	ToAtom     LinkKind = "atom"
+	ToPlace    LinkKind = "place" // in the same file
+	External   LinkKind = "external"
+	Unresolved LinkKind = "unresolved"
+)
+
+// names finds atoms by what links call them. Of several atoms with one name, the
+// first that an edge allows counts.
+type names struct {
+	ids, titles, paths, slugs map[string][]int
+}
+
+func newNames(b *Base) *names {
+	n := &names{map[string][]int{}, map[string][]int{}, map[string][]int{}, map[string][]int{}}
+	for i, a := range b.Atoms {
+		d := b.Documents[b.of[i]]
+		if a.ID != "" {
+			n.ids[a.ID] = append(n.ids[a.ID], i)
+			n.slugs[Slug(a.ID)] = append(n.slugs[Slug(a.ID)], i)
+		}
+		if t := Normal(a.Title); t != "" {
+			n.titles[t] = append(n.titles[t], i)
+		}
+		n.addPath(a.File, i)
+		for _, key := range []string{"permalink", "redirect_from", "aliases"} {
+			f, _ := d.Field(key)
+			list, _ := f.Value.Strings()
+			for _, s := range list {
+				if strings.Contains(s, "/") {
+					n.addPath(strings.Trim(s, "/"), i)
+				} else if t := Normal(s); t != "" {
+					n.titles[t] = append(n.titles[t], i)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// addPath enters a path and its endings, so that links from another root resolve.
+func (n *names) addPath(file string, i int) {
+	key := pathKey(file)
+	for key != "" {
+		if list := n.paths[key]; len(list) < 8 { // as many as could be of different types
+			n.paths[key] = append(list, i)
+		}
+		_, rest, ok := strings.Cut(key, "/")
+		if !ok {
+			break
+		}
+		key = rest
+	}
+}
+
+// pathKey is a path without what links leave out: case, endings, README.
+func pathKey(p string) string {
+	p = strings.ToLower(strings.Trim(path.Clean("/"+p), "/"))
+	for _, end := range []string{".erb", ".md", ".markdown", ".html", ".htm"} {
+		p = strings.TrimSuffix(p, end)
+	}
+	for _, end := range []string{"readme", "index"} {
+		if p == end {
+			return ""
+		}
+		p = strings.TrimSuffix(p, "/"+end)
+	}
+	return p
+}
+
+// Normal is the normal form of titles: no case, punctuation or articles, single
+// spaces.
+func Normal(s string) string {
+	words := strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.Is(unicode.M, r) })
+	kept := words[:0]
+	for _, w := range words {
+		if w != "a" && w != "an" && w != "the" {
+			kept = append(kept, w)
+		}
+	}
+	return strings.Join(kept, " ")
+}
+
+// Slug makes an id of a text: lower-case words joined by dashes.
+func Slug(s string) string {
+	return strings.Join(strings.FieldsFunc(text.Fold(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) }), "-")
+}
+
+var (
+	wikiLink   = regexp.MustCompile(`\[\[([^\[\]|\n]{1,200})(?:\|[^\[\]\n]{0,200})?\]\]`)
+	inlineLink = regexp.MustCompile(`^\[([^\]\n]*)\]\(<?([^)\s>]+)>?[^)]*\)$`)
+	scheme     = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(//)?`)
+	hole       = regexp.MustCompile(`^(\{\{[^}]*\}\}|<%=[^%]*%>)`) // of a template
+)
+
+// Resolve finds what a link in a file leads to. The link is an id, a title, a path,
+// a URL, or a wiki or Markdown link to one. To lists the allowed types; empty means
+// any. A bare text in the form of an id is an id and nothing else, unless atoms have
+// none: a changed id must not go unnoticed because a title or a file is like it.
+func (b *Base) Resolve(link, file string, to []string) Resolution {
+	link = strings.TrimSpace(link)
+	if m := submatch(wikiLink, link); m != nil && m[0] == link {
+		return b.resolve(strings.TrimSpace(m[1]), file, to)
+	}
+	if m := submatch(inlineLink, link); m != nil {
+		r := b.resolve(m[2], file, to)
+		if r.To < 0 {
+			if own := b.resolve(m[1], file, to); own.To >= 0 {
+				return own
+			}
+		}
+		return r
+	}
+	if inner := strings.TrimSuffix(strings.TrimPrefix(link, "<"), ">"); inner != link {
+		return b.resolve(inner, file, to)
+	}
+	if b.Ontology.ValidID(link) && !IsMarkdown(link) && !strings.Contains(link, "/") {
+		if at := b.pick(b.names.ids[link], to); at >= 0 {
+			return Resolution{ToAtom, at}
+		}
+		for _, i := range b.names.paths[pathKey(link)] {
+			if b.Atoms[i].ID == "" {
+				return Resolution{ToAtom, i}
+			}
+		}
+		return Resolution{Unresolved, -1}
+	}
+	return b.resolve(link, file, to)
+}
+
+// submatch matches a text that begins with a bracket. Most links do not.
+func submatch(r *regexp.Regexp, s string) []string {
+	if !strings.HasPrefix(s, "[") {
+		return nil
+	}
+	return r.FindStringSubmatch(s)
+}
+
+// resolve is [Base.Resolve] for the target of a link.
+func (b *Base) resolve(link, file string, to []string) Resolution {
+	if at := b.pick(b.names.ids[link], to); at >= 0 {
+		return Resolution{ToAtom, at}
+	}
+	if strings.HasPrefix(link, "#") {
+		return Resolution{ToPlace, -1}
+	}
+	link = hole.ReplaceAllString(link, "")
+	target, _, _ := strings.Cut(link, "#")
+	target, _, _ = strings.Cut(target, "?")
+	s := scheme.FindString(target)
+	if s != "" && !strings.HasSuffix(s, "//") && strings.Contains(target, " ") {
+		s = "" // a title with a colon
+	}
+	if s != "" || strings.HasPrefix(target, "//") {
+		if at := b.ofURL(target[len(s):], to); at >= 0 {
+			return Resolution{ToAtom, at}
+		}
+		return Resolution{External, -1}
+	}
+	relative := target
+	if !strings.HasPrefix(target, "/") {
+		relative = path.Join(path.Dir(file), target)
+	}
+	for _, try := range [][]int{b.names.paths[pathKey(relative)], b.names.titles[Normal(link)], b.names.slugs[Slug(link)], b.names.paths[pathKey(target)]} {
+		if at := b.pick(try, to); at >= 0 {
+			return Resolution{ToAtom, at}
+		}
+	}
+	return Resolution{Unresolved, -1}
+}
+
+// ofURL finds the atom whose path, with a folder, is the end of a URL.
+func (b *Base) ofURL(rest string, to []string) int {
+	for {
+		_, after, ok := strings.Cut(strings.TrimPrefix(rest, "/"), "/")
+		if !ok {
+			return -1
+		}
+		if key := pathKey(after); strings.Contains(key, "/") {
+			if at := b.pick(b.names.paths[key], to); at >= 0 && key == pathKey(b.Atoms[at].File) {
+				return at
+			}
+		}
+		rest = after
+	}
+}
+
+// pick returns the first atom of an allowed type, else the first.
+func (b *Base) pick(list []int, to []string) int {
+	for _, i := range list {
+		if ontology.Allows(to, b.Atoms[i].Type) {
+			return i
+		}
+	}
+	if len(list) > 0 {
+		return list[0]
+	}
+	return -1
+}
+
+// A BodyLink is a link in the text of a file.
+type BodyLink struct {
+	File    string
+	Line    int
+	Written string
+	Resolution
+}
+
+// maxLinked is the size of the longest text that is searched for links.
+const maxLinked = 1 << 20
+
+// BodyLinks lists the links in the texts of all files: Markdown links, reference
+// links, links in angle brackets, and wiki links. Those in code are left out.
+func (b *Base) BodyLinks() []BodyLink {
+	var links []BodyLink
+	for _, d := range b.Documents {
+		body := d.Body()
+		if len(body) > maxLinked || invalidUTF8(body) >= 0 {
+			continue
+		}
+		before := 1 + strings.Count(string(d.raw[:len(d.raw)-len(body)]), "\n")
+		for _, l := range linksIn(body) {
+			links = append(links, BodyLink{File: d.Path, Line: before + strings.Count(string(body[:l.at]), "\n"), Written: l.target, Resolution: b.bodyTarget(l, d.Path)})
+		}
+	}
+	return links
+}
+
+func (b *Base) bodyTarget(l placed, file string) Resolution {
+	if strings.HasPrefix(l.target, "[[") {
+		return b.Resolve(l.target, file, nil)
+	}
+	return b.resolve(l.target, file, nil)
+}
+
+type placed struct {
+	at     int
+	target string
+}
+
+func linksIn(body []byte) (list []placed) {
+	root := goldmark.DefaultParser().Parse(mdtext.NewReader(body))
+	at := 0
+	var code [][2]int
+	_ = ast.Walk(root, func(n ast.Node, entering bool) (ast.WalkStatus, error) {
+		if !entering {
+			return ast.WalkContinue, nil
+		}
+		switch n := n.(type) {
+		case *ast.Text:
+			at = n.Segment.Start
+			if _, ok := n.Parent().(*ast.CodeSpan); ok {
+				code = append(code, [2]int{n.Segment.Start, n.Segment.Stop})
+			}
+		case *ast.Link:
+			if d := string(n.Destination); !strings.HasPrefix(d, "`") { // a footnote with code
+				list = append(list, placed{firstText(n, at), d})
+			}
+		case *ast.Image:
+			return ast.WalkSkipChildren, nil // a picture is no atom
+		case *ast.AutoLink:
+			list = append(list, placed{at, string(n.URL(body))})
+		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:
+			for i := range n.Lines().Len() {
+				s := n.Lines().At(i)
+				code = append(code, [2]int{s.Start, s.Stop})
+			}
+		default:
+			if n.Type() == ast.TypeBlock && n.Lines().Len() > 0 {
+				at = n.Lines().At(0).Start
+			}
+		}
+		return ast.WalkContinue, nil
+	})
+	next := 0
+	for _, m := range wikiLink.FindAllIndex(body, -1) {
+		for next < len(code) && code[next][1] <= m[0] {
+			next++
+		}
+		link := m[1] < len(body) && body[m[1]] == '(' // a Markdown link with brackets in its text
+		if !link && (next == len(code) || m[1] <= code[next][0]) {
+			list = append(list, placed{m[0], string(body[m[0]:m[1]])})
+		}
+	}
+	return list
+}
+
+// firstText is where the text of a node begins.
+func firstText(n ast.Node, otherwise int) int {
+	for c := n.FirstChild(); c != nil; c = c.FirstChild() {
+		if t, ok := c.(*ast.Text); ok {
+			return t.Segment.Start
+		}
+	}
+	return otherwise
+}

@@ -1,0 +1,175 @@
+package atoms
+
+import (
+	"fmt"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/ontology"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/perturb"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// A preflightCase is files with known scores, or a damage done to the shipped corpus
+// at a known rate: the metrics in falls must be worse than those of the undamaged
+// corpus, and all others the same.
+type preflightCase struct {
+	Case     string             `json:"case"`
+	Damage   perturb.Kind       `json:"damage,omitempty"`
+	Rate     float64            `json:"rate,omitempty"`
+	Falls    []string           `json:"falls,omitempty"`
+	May      []string           `json:"may,omitempty"` // may be worse or not
+	Source   string             `json:"source,omitempty"`
+	Gold     map[string]string  `json:"gold,omitempty"`
+	Files    map[string]string  `json:"files,omitempty"`
+	Expected map[string]float64 `json:"expected,omitempty"`
+}
+
+// tabled are the metrics that the table of preflight shows.
+var tabled = []string{metricAtomF1, metricTypes, metricEdgeF1, metricConformance, metricValidity, metricErrors, metricWarnings, metricFabrication, metricOmission, metricFaithfulness}
+
+// lowerIsBetter lists those for which a fall is a rise.
+var lowerIsBetter = []string{metricErrors, metricWarnings, metricFabrication, metricOmission}
+
+func checkCase(data []byte) (kit.Result, error) {
+	var c preflightCase
+	if err := dataset.DecodeStrict(data, &c); err != nil {
+		return kit.Result{}, err
+	}
+	if c.Damage != "" {
+		return checkDamage(&c)
+	}
+	s := &sample{id: "case", sources: []source{{"source.md", c.Source}}}
+	for _, p := range sortedKeys(c.Gold) {
+		s.goldFiles = append(s.goldFiles, okf.File{Path: p, Data: []byte(c.Gold[p])})
+	}
+	b := scorer([]*sample{s}, ontology.Default())
+	var made bundle
+	for _, p := range sortedKeys(c.Files) {
+		made.Files = append(made.Files, stored{Path: p, Text: c.Files[p]})
+	}
+	got := b.pooled(map[string]*bundle{"case": &made})
+	r := kit.Result{Name: c.Case}
+	for _, metric := range sortedKeys(c.Expected) {
+		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
+		}
+	}
+	return r, nil
+}
+
+// checkDamage damages the shipped corpus and looks at every metric.
+func checkDamage(c *preflightCase) (kit.Result, error) {
+	b, err := shippedCorpus()
+	if err != nil {
+		return kit.Result{}, err
+	}
+	if !slices.Contains(perturb.Kinds(), c.Damage) {
+		return kit.Result{}, fmt.Errorf("unknown damage %q: want one of %v", c.Damage, perturb.Kinds())
+	}
+	perfect, damaged := map[string]*bundle{}, map[string]*bundle{}
+	for _, s := range b.samples {
+		perfect[s.id] = &bundle{Files: store(s.goldFiles)}
+		files, err := perturb.Damage(s.goldFiles, b.ontology, c.Damage, c.Rate)
+		if err != nil {
+			return kit.Result{}, err
+		}
+		damaged[s.id] = &bundle{Files: store(files)}
+	}
+	was, is := b.pooled(perfect), b.pooled(damaged)
+	r := kit.Result{Name: c.Case}
+	for _, metric := range tabled {
+		worse := is[metric] < was[metric]-1e-9
+		better := is[metric] > was[metric]+1e-9
+		if slices.Contains(lowerIsBetter, metric) {
+			worse, better = better, worse
+		}
+		cell := fmt.Sprintf("%.2f", is[metric])
+		if worse {
+			cell += " worse"
+		}
+		r.Cells = append(r.Cells, eval.Level{Name: metric, Value: cell})
+		wanted := slices.Contains(c.Falls, metric)
+		switch {
+		case wanted && !worse:
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s stays at %v, but %s at rate %v must make it worse", metric, is[metric], c.Damage, c.Rate))
+		case !wanted && worse && !slices.Contains(c.May, metric):
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v instead of %v, but %s must not change it", metric, is[metric], was[metric], c.Damage))
+		case better:
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, better than %v of the perfect answer", metric, is[metric], was[metric]))
+		}
+	}
+	for _, metric := range sortedKeys(c.Expected) {
+		if v, ok := is[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
+			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
+		}
+	}
+	return r, nil
+}
+
+// pooled scores an answer for each case, and pools the scores of each metric.
+func (b *Bench) pooled(answers map[string]*bundle) map[string]float64 {
+	num, den := map[string]float64{}, map[string]float64{}
+	for _, s := range b.samples {
+		o := eval.Outcome{Kind: eval.OK, Data: answers[s.id].encode()}
+		for _, score := range b.Score(nil, eval.CaseOf(eval.Trial{Item: s.id, Arm: "case", Replicate: 1}, o, nil)) {
+			num[score.Metric] += score.Num
+			den[score.Metric] += score.Den
+		}
+	}
+	for m := range num {
+		num[m] /= den[m]
+	}
+	return num
+}
+
+// scorer is a bench that only scores.
+func scorer(samples []*sample, o *ontology.Ontology) *Bench {
+	b := &Bench{ontology: o, samples: samples, byID: map[string]*sample{}}
+	var errs study.Errors
+	for _, s := range samples {
+		s.prepare("case", o, &errs)
+		b.byID[s.id] = s
+	}
+	return b
+}
+
+// shippedCorpus is the corpus of the starter.
+func shippedCorpus() (*Bench, error) {
+	samples := map[string]*sample{}
+	err := fs.WalkDir(template, "template/corpus", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := template.ReadFile(name)
+		parts := strings.SplitN(strings.TrimPrefix(name, "template/corpus/"), "/", 3)
+		if err != nil || len(parts) < 3 {
+			return err
+		}
+		s := samples[parts[0]]
+		if s == nil {
+			s = &sample{id: parts[0]}
+			samples[parts[0]] = s
+		}
+		if parts[1] == "gold" {
+			s.goldFiles = append(s.goldFiles, okf.File{Path: parts[2], Data: data})
+		} else {
+			s.sources = append(s.sources, source{parts[2], string(data)})
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading the shipped corpus: %w", err)
+	}
+	var list []*sample
+	for _, id := range sortedKeys(samples) {
+		list = append(list, samples[id])
+	}
+	return scorer(list, ontology.Default()), nil
+}

@@ -1,0 +1,201 @@
+package atoms
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// A quality is what a study of claims found out about one judge. It is written by
+// --format judge-quality and given to other studies.
+type quality struct {
+	Format   string        `json:"format"`
+	Judge    string        `json:"judge"` // arm
+	Model    string        `json:"model,omitempty"`
+	Run      string        `json:"run"`
+	Balanced eval.Measured `json:"balanced_accuracy"`
+	Kappa    eval.Measured `json:"kappa"`
+	Error    eval.Measured `json:"error"`
+	Claims   []labelled    `json:"claims"`
+}
+
+// labelled is a claim with the labels of judge and person.
+type labelled struct {
+	ID      string  `json:"id"`
+	Cluster string  `json:"cluster,omitempty"`
+	Judge   float64 `json:"judge"`
+	Human   float64 `json:"human"`
+}
+
+const qualityFormat = "scruple judge quality 1"
+
+func readQuality(path string) (*quality, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	q := new(quality)
+	if err := dataset.DecodeStrict(data, q); err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	if q.Format != qualityFormat {
+		return nil, fmt.Errorf("%s has the format %q, want %q: export it with --format judge-quality", path, q.Format, qualityFormat)
+	}
+	for i, c := range q.Claims {
+		if c.Judge != 0 && c.Judge != 1 || c.Human != 0 && c.Human != 1 {
+			return nil, fmt.Errorf("%s: claims[%d]: labels must be 0 or 1", path, i)
+		}
+	}
+	if len(q.Claims) == 0 {
+		return nil, fmt.Errorf("%s has no claims", path)
+	}
+	return q, nil
+}
+
+// tallies counts right verdicts and claims by cluster.
+func (q *quality) tallies() (right, cases []float64) {
+	at := map[string]int{}
+	for _, c := range q.Claims {
+		key := c.cluster()
+		i, ok := at[key]
+		if !ok {
+			i = len(right)
+			at[key] = i
+			right, cases = append(right, 0), append(cases, 0)
+		}
+		cases[i]++
+		if c.Judge == c.Human {
+			right[i]++
+		}
+	}
+	return right, cases
+}
+
+func (c *labelled) cluster() string {
+	if c.Cluster != "" {
+		return c.Cluster
+	}
+	return c.ID
+}
+
+func (q *quality) describe() string {
+	return fmt.Sprintf("on %d claims with human labels: balanced accuracy %s, kappa %s, error %s; the corrected rates of claims allow for it",
+		len(q.Claims), shown(q.Balanced), shown(q.Kappa), shown(q.Error))
+}
+
+// shown is a number with its interval.
+func shown(m eval.Measured) string {
+	if !m.Value.Defined() {
+		return "–"
+	}
+	s := fmt.Sprintf("%.2f", float64(m.Value))
+	if m.Low.Defined() && m.High.Defined() {
+		s += fmt.Sprintf(" [%.2f, %.2f]", float64(m.Low), float64(m.High))
+	}
+	return s
+}
+
+// known are the labelled claims in the form of the analysis.
+func (q *quality) known() []eval.LabelledTwice {
+	list := make([]eval.LabelledTwice, len(q.Claims))
+	for i, c := range q.Claims {
+		list[i] = eval.LabelledTwice{Labelled: eval.Labelled{Cluster: c.cluster(), Judge: c.Judge}, Human: c.Human}
+	}
+	return list
+}
+
+func exports() []kit.Export {
+	return []kit.Export{{
+		Name:  "judge-quality",
+		Doc:   "NAME.json for each judge of a study of claims, for judge_quality of other studies",
+		Write: writeQuality,
+	}, {
+		Name:  "atom-files",
+		Doc:   "the atoms that each arm wrote, in a folder for each arm, case and replicate",
+		Write: writeAtoms,
+	}}
+}
+
+func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
+	b, ok := kb.(*judgeBench)
+	if !ok {
+		return "", errors.New("judge-quality is for studies of claims: this one has a corpus")
+	}
+	found := map[string]*quality{}
+	for j, err := range k.Outcomes() {
+		if err != nil {
+			return "", err
+		}
+		c, a := b.byID[j.Trial.Item], b.byArm[j.Trial.Arm]
+		if c == nil || a == nil || j.Outcome.Kind == eval.Failed || j.Trial.Replicate > 1 {
+			continue
+		}
+		v := b.read(c, a, &j.Outcome)
+		if v.missing {
+			continue
+		}
+		q := found[a.ID]
+		if q == nil {
+			q = &quality{Format: qualityFormat, Judge: a.ID, Model: a.Model, Run: k.Run().ID}
+			found[a.ID] = q
+		}
+		q.Claims = append(q.Claims, labelled{ID: c.id, Cluster: c.cluster, Judge: indicator(v.holds), Human: indicator(c.grounded)})
+	}
+	estimates, err := k.Estimates(metricBalanced, metricKappa, metricJudgeError)
+	if err != nil {
+		return "", err
+	}
+	for _, e := range estimates {
+		if q := found[e.Arm]; q != nil {
+			switch e.Metric {
+			case metricBalanced:
+				q.Balanced = e.Measured
+			case metricKappa:
+				q.Kappa = e.Measured
+			case metricJudgeError:
+				q.Error = e.Measured
+			}
+		}
+	}
+	var files []kit.File
+	for _, name := range sortedKeys(found) {
+		data, err := json.MarshalIndent(found[name], "", " ")
+		if err != nil {
+			return "", err
+		}
+		files = append(files, kit.Bytes(name+".json", append(data, '\n')))
+	}
+	if len(files) == 0 {
+		return "", errors.New("no judge has verdicts yet: run the study first")
+	}
+	paths, err := kit.WriteFiles(dir, files)
+	return fmt.Sprintf("%d files to %s", len(paths), dir), err
+}
+
+func writeAtoms(kb kit.Bench, k kit.Kept, dir string) (string, error) {
+	b, ok := kb.(*Bench)
+	if !ok {
+		return "", errors.New("atom-files is for studies with a corpus: this one has claims")
+	}
+	var files []kit.File
+	for j, err := range k.Outcomes() {
+		if err != nil {
+			return "", err
+		}
+		if j.Outcome.Kind != eval.OK || b.byArm[j.Trial.Arm] == nil {
+			continue
+		}
+		pred, _ := load(j.Outcome.Data, b.ontology)
+		for _, d := range pred.Documents {
+			files = append(files, kit.Bytes(fmt.Sprintf("%s/%s/%d/%s", j.Trial.Arm, j.Trial.Item, j.Trial.Replicate, filepath.ToSlash(d.Path)), d.Bytes()))
+		}
+	}
+	paths, err := kit.WriteFiles(dir, files)
+	return fmt.Sprintf("%d files to %s", len(paths), dir), err
+}

@@ -1,0 +1,128 @@
+package atoms
+
+import (
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
+	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+// Score scores what was written: the files of each trial, parsed again.
+func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
+	s := b.byID[c.Item]
+	if s == nil {
+		return dst
+	}
+	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
+		pred, before := b.written(t)
+		dst = scoreGraph(dst, s.gold, pred)
+		dst = scoreFiles(dst, pred, before)
+		return b.scoreClaims(dst, s, pred, t)
+	})
+}
+
+// written parses the files of a trial; there are none if the answer was malformed or
+// refused.
+func (b *Bench) written(t *eval.Judged) (final, before *okf.Base) {
+	if t.Outcome.Kind != eval.OK {
+		none := okf.Load(nil, nil, b.ontology)
+		return none, none
+	}
+	return load(t.Outcome.Data, b.ontology)
+}
+
+func f1(dst []eval.Score, metric, unit string, n graph.Counts) []eval.Score {
+	return ratio(dst, metric, unit, 2*float64(n.True), float64(n.Predicted+n.Gold))
+}
+
+// ratio appends a fraction; there is none over nothing.
+func ratio(dst []eval.Score, metric, unit string, num, den float64) []eval.Score {
+	if den == 0 {
+		return dst
+	}
+	return append(dst, eval.Score{Metric: metric, Unit: unit, Num: num, Den: den})
+}
+
+// scoreGraph scores atoms by type and edges by name, whose sums are the micro
+// averages.
+func scoreGraph(dst []eval.Score, gold, pred *okf.Base) []eval.Score {
+	c := graph.Compare(gold, pred, graph.Match(gold, pred))
+	for _, n := range c.Atoms {
+		dst = f1(dst, metricAtomF1, n.Name, n)
+		dst = ratio(dst, metricAtomPrecision, n.Name, float64(n.True), float64(n.Predicted))
+		dst = ratio(dst, metricAtomRecall, n.Name, float64(n.True), float64(n.Gold))
+	}
+	for _, n := range c.Edges {
+		dst = f1(dst, metricEdgeF1, n.Name, n)
+		dst = ratio(dst, metricEdgePrecision, n.Name, float64(n.True), float64(n.Predicted))
+		dst = ratio(dst, metricEdgeRecall, n.Name, float64(n.True), float64(n.Gold))
+	}
+	dst = f1(dst, metricAtomMacro, "", graph.Sum(c.Atoms))
+	dst = f1(dst, metricEdgeMacro, "", graph.Sum(c.Edges))
+	dst = ratio(dst, metricTypes, "", float64(c.Typed), float64(c.Matched))
+	if c.Evidence.Gold > 0 {
+		dst = f1(dst, metricEvidence, "", c.Evidence)
+	}
+	return dst
+}
+
+// scoreFiles scores the files and the integrity of the graph before and after a
+// repair.
+func scoreFiles(dst []eval.Score, pred, before *okf.Base) []eval.Score {
+	files, conformant, valid := pred.Rates()
+	if files == 0 { // nothing emitted is not valid
+		files, conformant, valid = 1, 0, 0
+	}
+	dst = ratio(dst, metricValidity, "", float64(valid), float64(files))
+	dst = ratio(dst, metricValidityMacro, "", float64(valid), float64(files))
+	dst = ratio(dst, metricConformance, "", float64(conformant), float64(files))
+	errors, warnings := severities(graph.Integrity(before))
+	after := errors
+	if before != pred {
+		after, _ = severities(graph.Integrity(pred))
+	}
+	return append(dst,
+		eval.Score{Metric: metricErrors, Num: float64(errors), Den: 1},
+		eval.Score{Metric: metricErrorsAfter, Num: float64(after), Den: 1},
+		eval.Score{Metric: metricWarnings, Num: float64(warnings), Den: 1},
+		eval.Score{Metric: metricEmitted, Num: float64(len(pred.Atoms)), Den: 1})
+}
+
+func severities(list []okf.Finding) (errors, warnings int) {
+	for _, f := range list {
+		if f.Severity == okf.Error {
+			errors++
+		} else {
+			warnings++
+		}
+	}
+	return errors, warnings
+}
+
+// scoreClaims scores each claim: emitted ones are grounded or fabricated, gold ones
+// covered or omitted.
+func (b *Bench) scoreClaims(dst []eval.Score, c *sample, pred *okf.Base, t *eval.Judged) []eval.Score {
+	var holding, all float64
+	for _, p := range c.points(pred) {
+		share, loss := metricGrounded, metricFabrication
+		if p.fromGold {
+			share, loss = metricCovered, metricOmission
+		}
+		j := b.judgement(c, p, t.Verdicts)
+		if j.missing {
+			dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: share, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: loss, Unit: p.unit, Unscored: j.why})
+			continue
+		}
+		holds := indicator(j.holds)
+		holding, all = holding+holds, all+1
+		dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: share, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: loss, Unit: p.unit, Num: 1 - holds, Den: 1})
+	}
+	return ratio(dst, metricFaithfulnessMacro, "", holding, all)
+}
+
+func indicator(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

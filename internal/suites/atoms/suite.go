@@ -1,0 +1,92 @@
+// Package atoms evaluates knowledge that was extracted from documents: atoms in
+// files, typed edges between them, and the claims of decisions. What was written is
+// parsed and scored, never what a program held in memory.
+//
+// A study has one of two forms. With a corpus it compares extractors: their files are
+// matched with gold, checked for validity and integrity, and their claims are judged
+// against the sources. With claims it compares judges on claims with human labels;
+// the result can be given to studies of the first form, which then correct what the
+// judge said by its error.
+//
+// The package must not import the store, statistics or clients of models.
+package atoms
+
+import (
+	"embed"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+)
+
+//go:embed template
+var template embed.FS
+
+//go:embed preflight/*.json
+var shippedCases embed.FS
+
+// Suite is the suite as a value.
+func Suite() kit.Suite {
+	return kit.Suite{
+		Suite: eval.Suite{
+			Name:      "atoms",
+			Title:     "Knowledge atoms",
+			Doc:       "Is extracted knowledge right, linked, valid and grounded in its sources?",
+			Metrics:   metrics(),
+			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
+			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, metricAtomMacro, metricEdgeMacro, metricFaithfulnessMacro},
+		},
+		Study:       func() study.Any { return new(Study) },
+		Open:        kit.Opener(Open),
+		Starter:     func() ([]kit.File, error) { return kit.Template(template, "template") },
+		Cases:       shippedCases,
+		Check:       checkCase,
+		CheckFolder: checkFolder,
+
+		Imports: imports(),
+		Exports: exports(),
+	}
+}
+
+// A Study is a study file of this suite: the common keys and its own.
+type Study struct {
+	study.Study
+	Ontology     string      `json:"ontology,omitempty" jsonschema:"description=File with the types and edges (default: that of the corpus\\, else the shipped one)"`
+	Corpus       *Corpus     `json:"corpus,omitempty" jsonschema:"description=Documents with their reference atoms"`
+	Extractors   []Extractor `json:"extractors,omitempty" jsonschema:"description=What is compared: models\\, rules\\, folders\\, pipelines"`
+	JudgeQuality string      `json:"judge_quality,omitempty" jsonschema:"description=File that a study of judges exported (--format judge-quality): faithfulness is corrected by the judge's error"`
+	Claims       *Claims     `json:"claims,omitempty" jsonschema:"description=Claims with human labels\\, to measure judges"`
+	Judges       []JudgeArm  `json:"judges,omitempty" jsonschema:"description=The judges that are compared on claims"`
+}
+
+// Corpus names the gold corpus.
+type Corpus struct {
+	Path      string `json:"path" jsonschema:"required,minLength=1,description=Folder with a folder for each case (documents in source\\, atoms in gold)\\, or JSON Lines"`
+	AllowGaps bool   `json:"allow_gaps,omitempty" jsonschema:"description=Only warn about types and edges of the ontology that no gold atom has"`
+	Count     int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count cases (default all)"`
+}
+
+// An Extractor is one thing under test.
+type Extractor struct {
+	Name    string `json:"name" jsonschema:"required,description=Name of the arm; without another key also the name of a built-in extractor"`
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=pipeline,enum=outline,description=The pipeline on a model\\, or rules that need no model"`
+	Path    string `json:"path,omitempty" jsonschema:"description=File with the instructions of the pipeline"`
+	Folder  string `json:"folder,omitempty" jsonschema:"description=Folder with a folder of atoms for each case\\, made elsewhere"`
+	Repair  bool   `json:"repair,omitempty" jsonschema:"description=The pipeline adds atoms for targets of edges that do not exist; problems of the graph are counted before and after"`
+	kit.Outside
+	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all but the judge)"`
+}
+
+// Claims names the file of labelled claims.
+type Claims struct {
+	Path  string `json:"path" jsonschema:"required,minLength=1,description=JSON Lines file of id\\, set\\, source\\, claim and grounded"`
+	Count int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count claims of each set (default all)"`
+}
+
+// A JudgeArm is a judge that is measured.
+type JudgeArm struct {
+	Name    string `json:"name" jsonschema:"required,description=Name of the judge; without another key also the name of a built-in judge"`
+	Builtin string `json:"builtin,omitempty" jsonschema:"enum=rules,enum=model,description=Overlap of words\\, or a model with the suite's question"`
+	kit.Outside
+	Models []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`
+}
