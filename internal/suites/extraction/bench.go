@@ -33,9 +33,10 @@ type Bench struct {
 	warnings    []string // the first of the doubtful values of gold
 	doubtful    int
 
-	arms  []*arm
-	byArm map[string]*arm
-	cache *cache
+	arms    []*arm
+	waiting int // prompts of the folder kernels that have no model
+	byArm   map[string]*arm
+	cache   *cache
 }
 
 // Items are the documents.
@@ -232,6 +233,7 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, a, d.schema, results)
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
+		m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
 	}
 	return m.scores
 }

@@ -220,3 +220,14 @@ func (m *emitter) distribution(points []point, w Weights) {
 	perfect := w.Composite(Components{1, 1, 1, 1, 1})
 	m.add(metricNullExpected, perfect*float64(missing)+w.Schema*(n-float64(missing)), n)
 }
+
+// ceiling adds the composite of the answer that gold implies. It is called once per
+// document, for the null baseline.
+func (m *emitter) ceiling(results []result, w Weights) {
+	m.unit = ""
+	sum := 0.0
+	for i := range results {
+		sum += w.Composite(results[i].Components)
+	}
+	m.add(metricGoldComposite, sum, float64(len(results)))
+}

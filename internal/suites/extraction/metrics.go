@@ -38,6 +38,7 @@ const (
 	metricGoldMissing   = "gold_missing"
 	metricGoldAmbiguous = "gold_ambiguous"
 	metricNullExpected  = "null_expected"
+	metricGoldComposite = "gold_composite"
 )
 
 const planSource = "CTN structured extraction evaluation plan v2"
@@ -130,6 +131,7 @@ func analysisMetrics() []eval.Metric {
 		analysis(metricGoldMissing, "Gold: missing", "Share of fields that are not in the document (in the null baseline's trials).", "missing / fields", 1, eval.RatioOfSums),
 		analysis(metricGoldAmbiguous, "Gold: ambiguous", "Share of fields that are ambiguous (in the null baseline's trials).", "ambiguous / fields", 1, eval.RatioOfSums),
 		analysis(metricNullExpected, "Null baseline, expected", "Expected composite of an answer with every field missing, computed from gold.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
+		analysis(metricGoldComposite, "Ceiling", "Composite of the answer that gold implies, with its quotes or, where gold has none, the shortest passages that show its values (in the null baseline's trials). The deterministic judge judges it.", "composite of the answer from gold", 1, eval.MeanOfItems),
 	}
 	for i := range list {
 		name := list[i].Name

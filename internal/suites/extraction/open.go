@@ -28,7 +28,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
 	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{},
 		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache(), buffers: new(sync.Pool)}
-	b.arms = newPlanner(s, f.Resolve, fault).plan()
+	p := newPlanner(s, f.Resolve, fault)
+	b.arms, b.waiting = p.plan(), p.waiting
 	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
 	b.load(&errs)
@@ -131,8 +132,13 @@ func (b *Bench) Warnings() []string {
 	return b.warnings
 }
 
-// Facts returns nil: strata count the documents.
-func (b *Bench) Facts() []eval.Fact { return nil }
+// Facts counts the prompts that cannot run; strata count the documents.
+func (b *Bench) Facts() []eval.Fact {
+	if b.waiting == 0 {
+		return nil
+	}
+	return []eval.Fact{{Name: "prompts in kernels/ without a model", N: b.waiting}}
+}
 
 func strataOf(docType, difficulty, part string) []eval.Level {
 	list := []eval.Level{{Name: "doc_type", Value: docType}}

@@ -12,7 +12,7 @@ type Study struct {
 	study.Study
 	Documents Documents `json:"documents" jsonschema:"required,description=Source of the documents and their gold"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
-	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	Kernels   []Kernel  `json:"kernels,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name"`
 	Metrics   Metrics   `json:"metrics,omitempty"`
 }
 
@@ -57,7 +57,7 @@ type Kernel struct {
 	Name string `json:"name" jsonschema:"required,description=Name of the arm"`
 	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
 	kit.Outside
-	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
+	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,enum=literal,enum=idiomatic_long,enum=placebo_math,enum=no-v1,enum=no-v2,enum=no-v5,enum=no-v7,enum=minimal,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to remove, such as v1"`
 	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`

@@ -31,13 +31,16 @@ func Suite() kit.Suite {
 	}
 }
 
-// starterFiles are a study, its documents and schema, and the shipped kernels.
+// starterKernels are the prompts of a new study, which are arms once it has a model.
+var starterKernels = []string{ablated, "idiomatic"}
+
+// starterFiles are a study, its documents and schema, and two of the shipped kernels.
 func starterFiles() ([]kit.File, error) {
 	files, err := kit.Template(template, "template")
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range shippedKernelNames {
+	for _, k := range starterKernels {
 		files = append(files, kit.Bytes("kernels/"+k+".txt", []byte(shippedKernel(k))))
 	}
 	return files, nil
