@@ -39,6 +39,7 @@ const (
 	metricGoldAmbiguous = "gold_ambiguous"
 	metricNullExpected  = "null_expected"
 	metricGoldComposite = "gold_composite"
+	metricGoldVerified  = "gold_verified"
 )
 
 const planSource = "CTN structured extraction evaluation plan v2"
@@ -112,6 +113,8 @@ func rateMetrics() []eval.Metric {
 			"repaired answers / answers", false),
 		rate(metricTruncated, "Truncated rate", "How often an answer was cut off.",
 			"answers cut off / answers", false),
+		rate(metricGoldVerified, "Gold verified", "Share of the points on the verification checklist that were confirmed (in the null baseline's trials, of studies with a checklist).",
+			"points confirmed / points checked", true),
 	}
 }
 

@@ -37,10 +37,18 @@ func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
 
 // Documents is the source of documents.
 type Documents struct {
-	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: not implemented yet"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: generated from a seed"`
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
 	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
+	Synthetic
+	Verification string `json:"verification,omitempty" jsonschema:"description=Checklist of the verification of gold\\, a CSV file of scruple generate extraction"`
+}
+
+// Synthetic are the keys of a synthetic source.
+type Synthetic struct {
+	Seed  *uint64 `json:"seed,omitempty" jsonschema:"description=Seed of synthetic documents (default 42)"`
+	Split string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only this set of synthetic documents (default both)"`
 }
 
 // A Part is one source of a mixed one.
@@ -48,7 +56,8 @@ type Part struct {
 	Name   string `json:"name,omitempty" jsonschema:"description=Stratum of the results (default: the file name)"`
 	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
 	Path   string `json:"path,omitempty"`
-	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
+	Synthetic
+	Count int `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 }
 
 // A Kernel is one thing under test. It has exactly one of Path, Outputs, Exec,

@@ -22,12 +22,13 @@ func Suite() kit.Suite {
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
 		},
-		Study:   func() study.Any { return new(Study) },
-		Open:    kit.Opener(Open),
-		Starter: starterFiles,
-		Cases:   shippedPreflight,
-		Check:   checkCase,
-		Imports: imports(),
+		Study:    func() study.Any { return new(Study) },
+		Open:     kit.Opener(Open),
+		Starter:  starterFiles,
+		Cases:    shippedPreflight,
+		Check:    checkCase,
+		Imports:  imports(),
+		Commands: []kit.Command{generateCommand()},
 	}
 }
 

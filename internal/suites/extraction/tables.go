@@ -15,7 +15,11 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		return float64(m.Value), ok
 	}
 	null, modes := b.nullTable(value), b.modesTable(value)
-	return []eval.Block{{Table: &null}, {Table: &modes}}, nil
+	blocks := []eval.Block{{Table: &null}, {Table: &modes}}
+	if t := b.verifiedTable(); t != nil {
+		blocks = append(blocks, eval.Block{Table: t})
+	}
+	return blocks, nil
 }
 
 // nullTable shows the floor and the ceiling of the composite: the null baseline's
