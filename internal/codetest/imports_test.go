@@ -42,6 +42,8 @@ var rules = []struct {
 		"clients know the vocabulary and their provider; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
+	{"internal/suites/extraction/synthetic", []string{"internal/text"}, []string{"net", "database", "os"},
+		"synthetic documents depend on their seed alone; time is for the calendar"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},

@@ -180,8 +180,6 @@ func TestOpenErrors(t *testing.T) {
 			[]string{`metrics.composite_weights: the weights sum to 0.9, want 1`}},
 		{"weights just off", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.40000001}}\n"),
 			[]string{`the weights sum to 1.00000001, want 1`}},
-		{"synthetic", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: h, builtin: heuristic}]\n"},
-			[]string{"source synthetic is not implemented yet: use jsonl, directory or mixed"}},
 		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
 			[]string{"does not exist", "paths are relative to the study file"}},
 		{"documents", map[string]string{
@@ -320,10 +318,10 @@ kernels: [{name: h, builtin: heuristic}]
 		{"write source: jsonl", "study.yaml", "path: folder", "path: docs.jsonl"},
 		{"write source: directory", "study.yaml", "path: docs.jsonl", "path: folder"},
 		{"has no documents", "docs.jsonl", files["docs.jsonl"], "\n"},
-		{"path and count of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
+		{"path, count, seed and split of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
 		{"parts need source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
 		{"source jsonl needs a path", "study.yaml", "path: docs.jsonl, ", ""},
-		{"documents.parts[1]: source synthetic is not implemented", "study.yaml", "source: directory", "source: synthetic"},
+		{"documents.parts[1]: source synthetic has no path", "study.yaml", "source: directory", "source: synthetic"},
 	} {
 		changed := maps.Clone(files)
 		changed[tt.file] = strings.Replace(files[tt.file], tt.old, tt.new, 1)
