@@ -162,6 +162,7 @@ func (m *emitter) field(r *result, w Weights) {
 
 // layers adds the metrics that explain the evidence score.
 func (m *emitter) layers(r *result) {
+	m.confidence(r)
 	if r.support.holds {
 		m.add(metricEvidenceToken, r.token, 1)
 		m.add(metricEvidenceTyped, indicator(r.support.typed), 1)

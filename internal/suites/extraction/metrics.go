@@ -45,7 +45,7 @@ const (
 const planSource = "CTN structured extraction evaluation plan v2"
 
 func metrics() []eval.Metric {
-	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics())
+	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics(), confidenceMetrics())
 	for _, m := range modes {
 		list = append(list, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
 			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums, Binary: true})

@@ -8,7 +8,7 @@ import (
 )
 
 // Report has a table of the null baseline with its expected score, and a table
-// of failure modes by arm.
+// of failure modes by arm, the agreement on the checklist if there is one, and figures.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) (float64, bool) {
 		m, ok := r.Estimate(arm, metric)
@@ -18,6 +18,9 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	blocks := []eval.Block{{Table: &null}, {Table: &modes}}
 	if t := b.verifiedTable(); t != nil {
 		blocks = append(blocks, eval.Block{Table: t})
+	}
+	for _, f := range b.figures(r) {
+		blocks = append(blocks, eval.Block{Figure: &f})
 	}
 	return blocks, nil
 }
@@ -53,12 +56,7 @@ func (b *Bench) modesTable(value func(arm, metric string) (float64, bool)) eval.
 	t := eval.Table{Name: "failure_modes", Title: "Failure modes",
 		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
 		Columns: []string{"failure"}}
-	var arms []string
-	for _, a := range b.arms {
-		if a.Role != eval.RoleCalibration {
-			arms = append(arms, a.ID)
-		}
-	}
+	arms := b.shownArms()
 	t.Columns = append(t.Columns, arms...)
 	row := func(title, metric string) {
 		cells := []string{title}

@@ -28,6 +28,10 @@ func (r asAsked) Difference(a, b, metric string) (eval.Measured, bool) {
 	return eval.Measured{Value: -0.5}, ok
 }
 
+func (asAsked) EstimateIn(_, _ string, _ eval.Level) (eval.Measured, bool) {
+	return eval.Measured{}, false
+}
+
 func (asAsked) SameRate(arms, _ []string) []float64 {
 	p := slices.Repeat([]float64{math.NaN()}, len(arms))
 	p[0] = 0.03125
