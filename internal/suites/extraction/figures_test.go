@@ -69,7 +69,7 @@ func TestFigures(t *testing.T) {
 
 // Confidence is analysed by level; it changes no score.
 func TestConfidence(t *testing.T) {
-	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": judgedLine("d", "")})
+	b := mustOpen(t, map[string]string{"study.yaml": invoiceStudy, "docs.jsonl": judgedLineWithoutVendor()})
 	scores := func(answer string) (all string, byLevel map[string][2]float64) {
 		byLevel = map[string][2]float64{}
 		for _, s := range b.Score(nil, eval.CaseOf(trial("d", "rules"), outcomeOf(answer, eval.StopEnd), nil)) {
