@@ -385,6 +385,7 @@ func (c *Collector) samples(a *Analysis, q Question, from Sources) error {
 			a.Samples = append(a.Samples, Sample{Rank: rank, Metric: q.Primary[0], Score: Number(values[i].num / values[i].den), Show: show})
 		}
 	}
+	shortenSamples(a.Samples)
 	return nil
 }
 

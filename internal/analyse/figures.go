@@ -18,7 +18,20 @@ func (r results) Cases() iter.Seq2[eval.Case, error] { return r.cases }
 
 func (r results) Estimate(arm, metric string) (eval.Measured, bool) {
 	e, ok := r.a.Estimate(arm, metric)
-	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}, ok && e.Value.Defined()
+	return measured(e), ok && e.Value.Defined()
+}
+
+func measured(e Estimate) eval.Measured {
+	return eval.Measured{Value: e.Value, Low: e.Low, High: e.High, N: e.Items}
+}
+
+func (r results) EstimateIn(arm, metric string, stratum eval.Level) (eval.Measured, bool) {
+	for _, e := range r.a.Estimates {
+		if e.Stratum != nil && *e.Stratum == stratum && e.Arm == arm && e.Metric == metric {
+			return measured(e), e.Value.Defined()
+		}
+	}
+	return eval.Measured{}, false
 }
 
 func (r results) Difference(a, b, metric string) (eval.Measured, bool) {

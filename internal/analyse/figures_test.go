@@ -19,6 +19,13 @@ func TestFigures(t *testing.T) {
 		if !ok || math.Abs(float64(x.Value)-0.5) > 1e-12 {
 			t.Errorf("x has %v, %v", x, ok)
 		}
+		in, ok := r.EstimateIn("x", "value", eval.Level{Name: "type", Value: "contract"})
+		if !ok || in.Value == x.Value || in.N != 2 {
+			t.Errorf("x has %v in contracts, %v", in, ok)
+		}
+		if _, ok := r.EstimateIn("x", "value", eval.Level{Name: "type", Value: "letter"}); ok {
+			t.Error("an unknown stratum has a value")
+		}
 		if _, ok := r.Estimate("nobody", "value"); ok {
 			t.Error("an unknown arm has a value")
 		}

@@ -48,6 +48,8 @@ var rules = []struct {
 		"people judge what a bench shows them: no model, and the store only through a small interface"},
 	{"internal/suites/spans/snapshot", []string{"internal/eval", "internal/measure", "internal/text", "internal/suites/spans/label", "internal/suites/spans/verdict", "stats"}, []string{"net", "database", "time"},
 		"a snapshot comes from another tool, without a run and its analysis: its summary and comparison compute their own intervals"},
+	{"internal/suites/extraction/synthetic", []string{"internal/text"}, []string{"net", "database", "os"},
+		"synthetic documents depend on their seed alone; time is for the calendar"},
 	{"internal/suites/kit", []string{"internal/eval", "internal/text", "internal/study", "internal/model/simulated"}, []string{"net", "database", "time"},
 		"code shared by all suites knows no suite, store or client of models; it encodes the answers of simulated models"},
 	{"internal/suites", []string{"internal/eval", "internal/text", "internal/measure", "internal/dataset", "internal/study", "internal/suites", "internal/model/simulated"},

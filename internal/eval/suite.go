@@ -206,6 +206,8 @@ type Results interface {
 	// Cases yields every case of the run in plan order.
 	Cases() iter.Seq2[Case, error]
 	Estimate(arm, metric string) (Measured, bool)
+	// EstimateIn is Estimate over the items of a stratum, if the analysis has it.
+	EstimateIn(arm, metric string, stratum Level) (Measured, bool)
 	// Difference returns the difference a − b, if the analysis compared the arms.
 	Difference(a, b, metric string) (Measured, bool)
 	// SameRate tests, for each of the arms, whether a rate is the same over

@@ -61,8 +61,22 @@ func (x *Experiment) resolveMetrics() []error {
 		x.Secondary = x.Suite.Secondary
 	}
 	problems := append(x.checkMetrics("metrics.primary", m.Primary), x.checkMetrics("metrics.secondary", m.Secondary)...)
+	problems = append(problems, x.checkDeciding("metrics.primary", m.Primary)...)
 	for i, c := range x.Study.Comparisons {
-		problems = append(problems, x.checkMetrics(fmt.Sprintf("comparisons[%d].metrics", i), c.Metrics)...)
+		key := fmt.Sprintf("comparisons[%d].metrics", i)
+		problems = append(problems, x.checkMetrics(key, c.Metrics)...)
+		problems = append(problems, x.checkDeciding(key, c.Metrics)...)
+	}
+	return problems
+}
+
+// checkDeciding reports the analysis metrics in a list of metrics that decide.
+func (x *Experiment) checkDeciding(path string, names []string) []error {
+	var problems []error
+	for i, name := range names {
+		if slices.ContainsFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == name && m.Kind == eval.Analysis }) {
+			problems = append(problems, x.File.Errorf(fmt.Sprintf("%s[%d]", path, i), "%s is an analysis metric: it explains results and cannot decide them; report it with metrics.secondary", name))
+		}
 	}
 	return problems
 }

@@ -112,13 +112,13 @@ func (b *builder) figure(f eval.Figure) *figure {
 }
 
 // line draws a series. Its colour and shape depend on its index among all series,
-// so they are the same in every figure. Joined series are shifted a little in x so
+// so they are the same in every figure. Joined series and those over categories are shifted a little in x so
 // that their whiskers do not overlap.
 func (b *builder) line(f eval.Figure, i int, at placing) line {
 	s := f.Series[i]
 	l := line{Name: s.Name, Class: "s" + strconv.Itoa(i%lineColours), Shape: shapes[i%len(shapes)]}
 	dodge := 0.0
-	if n := float64(len(f.Series)); f.Joined && n > 1 {
+	if n := float64(len(f.Series)); (f.Joined || f.Ticks != nil) && n > 1 {
 		dodge = (float64(i) - (n-1)/2) * min(3, 2*(plotMargin-2)/(n-1))
 	}
 	for _, p := range filter(s.Points, drawn) {
@@ -180,7 +180,7 @@ func coordinate(v float64) string { return strconv.FormatFloat(v, 'f', 2, 64) }
 // numbers.
 func xAxis(f eval.Figure, xs extent) ([]tick, func(analyse.Number) float64) {
 	left, width := plotLeft+plotMargin, plotRight-plotLeft-2*plotMargin
-	if !f.Joined {
+	if !f.Joined && f.Ticks == nil {
 		a := newAxis(xs, analyse.Undefined(), analyse.Undefined(), scale{decimals: 3}, false, figureSteps)
 		var ticks []tick
 		for _, t := range a.Ticks {

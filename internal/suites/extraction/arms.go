@@ -36,8 +36,10 @@ type prompt struct {
 // A planner turns kernels into arms and collects errors.
 type planner struct {
 	kit.Planner
-	study *Study
-	arms  []*arm
+	study   *Study
+	kernels []Kernel // of the study, then those of the folder kernels
+	waiting int      // kernels of the folder that have no model
+	arms    []*arm
 }
 
 func newPlanner(s *Study, resolve func(string) string, fault func(key, format string, args ...any)) *planner {
@@ -48,13 +50,23 @@ func newPlanner(s *Study, resolve func(string) string, fault func(key, format st
 // plan makes the arms: every kernel on each of its models, always the null
 // baseline, and the calibration arm if the study has a judge.
 func (p *planner) plan() []*arm {
-	kit.CheckNames(&p.Planner, p.study.Kernels, func(k Kernel) string { return k.Name })
-	for i := range p.study.Kernels {
+	p.kernels = p.study.Kernels
+	kit.CheckNames(&p.Planner, p.kernels, func(k Kernel) string { return k.Name })
+	for i := range p.kernels {
+		if len(p.kernels[i].given()) == 0 {
+			p.byName(&p.kernels[i])
+		}
+	}
+	p.kernels = append(slices.Clip(p.kernels), p.dropped()...)
+	if len(p.kernels) == 0 && p.waiting == 0 {
+		p.Fault("kernels", "the study compares nothing: list a kernel, or put a prompt into %s", p.Resolve(kernelFolder))
+	}
+	for i := range p.kernels {
 		p.kernel(i)
 	}
 	if !slices.ContainsFunc(p.arms, func(a *arm) bool { return a.Role == eval.RoleBaseline }) {
 		name := nullBaseline
-		for slices.ContainsFunc(p.study.Kernels, func(k Kernel) bool { return k.Name == name && k.enabled() }) {
+		for slices.ContainsFunc(p.kernels, func(k Kernel) bool { return k.Name == name && k.enabled() }) {
 			name = "builtin-" + name
 		}
 		p.nullArm(name)
@@ -70,10 +82,7 @@ func (p *planner) plan() []*arm {
 
 // kernel makes the arms of one kernel.
 func (p *planner) kernel(i int) {
-	k := &p.study.Kernels[i]
-	if len(k.given()) == 0 {
-		p.byName(k)
-	}
+	k := &p.kernels[i]
 	given := k.given()
 	switch {
 	case len(given) == 0:
@@ -112,12 +121,48 @@ func (p *planner) kernel(i int) {
 // byName resolves a kernel without a source by its name: the file
 // kernels/NAME.txt next to the study, else the shipped kernel.
 func (p *planner) byName(k *Kernel) {
-	path := "kernels/" + k.Name + ".txt"
+	path := kernelFolder + "/" + k.Name + ".txt"
 	if _, err := os.Stat(p.Resolve(path)); err == nil && kit.ValidName(k.Name) {
 		k.Path = path
-	} else if k.Name == nullBaseline || k.Name == heuristicName || slices.Contains(shippedKernelNames, k.Name) {
+	} else if slices.Contains(builtins(), k.Name) {
 		k.Builtin = k.Name
 	}
+}
+
+// kernelFolder is the folder next to the study whose prompts are arms.
+const kernelFolder = "kernels"
+
+// dropped lists the prompts of the folder that no entry of the study names. They
+// run on all models of the study.
+func (p *planner) dropped() []Kernel {
+	entries, err := os.ReadDir(p.Resolve(kernelFolder))
+	if err != nil {
+		return nil // most studies have no such folder
+	}
+	var list []Kernel
+	for _, e := range entries {
+		name, ok := strings.CutSuffix(e.Name(), ".txt")
+		if !ok || e.IsDir() || p.listed(name) {
+			continue
+		}
+		switch k := (Kernel{Name: name, Path: kernelFolder + "/" + e.Name()}); {
+		case !kit.ValidName(name):
+			p.Fault("kernels", "%s: the name of the file names the arm, so rename it with letters, digits, dots, dashes and underscores", p.Resolve(k.Path))
+		case len(p.Models) == 0:
+			p.waiting++
+		default:
+			list = append(list, k)
+		}
+	}
+	return list
+}
+
+// listed reports whether an entry of the study has the name of a prompt or its file.
+func (p *planner) listed(name string) bool {
+	file := p.Resolve(kernelFolder + "/" + name + ".txt")
+	return slices.ContainsFunc(p.kernels, func(k Kernel) bool {
+		return k.Name == name || k.Path != "" && p.Resolve(k.Path) == file
+	})
 }
 
 // given lists the source keys that are set.
@@ -173,9 +218,12 @@ func (p *planner) text(key string, k *Kernel) (string, bool) {
 func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 	switch {
 	case k.Builtin != "":
+		if remove := ablations[k.Builtin]; remove != nil {
+			text, err := ablate(shippedKernel(ablated), remove)
+			return text, ".builtin", err
+		}
 		if !slices.Contains(shippedKernelNames, k.Builtin) {
-			known := append(slices.Clone(shippedKernelNames), nullBaseline, heuristicName)
-			return "", ".builtin", fmt.Errorf("unknown builtin %q%s", k.Builtin, kit.DidYouMean(k.Builtin, known))
+			return "", ".builtin", fmt.Errorf("unknown builtin %q%s", k.Builtin, kit.DidYouMean(k.Builtin, builtins()))
 		}
 		return shippedKernel(k.Builtin), ".builtin", nil
 	case k.Path != "":
@@ -194,12 +242,12 @@ func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 // base finds the kernel that an ablation starts from: one of the study, enabled
 // or not, or a shipped one.
 func (p *planner) base(name string) *Kernel {
-	for i := range p.study.Kernels {
-		if k := &p.study.Kernels[i]; k.Name == name && k.isPrompt() {
+	for i := range p.kernels {
+		if k := &p.kernels[i]; k.Name == name && k.isPrompt() {
 			return k
 		}
 	}
-	if slices.Contains(shippedKernelNames, name) {
+	if slices.Contains(shippedPrompts(), name) {
 		return &Kernel{Name: name, Builtin: name}
 	}
 	return nil
@@ -207,12 +255,12 @@ func (p *planner) base(name string) *Kernel {
 
 // isPrompt reports whether the kernel has its own text.
 func (k *Kernel) isPrompt() bool {
-	return k.Path != "" || slices.Contains(shippedKernelNames, k.Builtin)
+	return k.Path != "" || slices.Contains(shippedPrompts(), k.Builtin)
 }
 
 func (p *planner) promptNames() []string {
-	names := slices.Clone(shippedKernelNames)
-	for _, k := range p.study.Kernels {
+	names := shippedPrompts()
+	for _, k := range p.kernels {
 		if k.isPrompt() {
 			names = append(names, k.Name)
 		}

@@ -32,10 +32,12 @@ type Bench struct {
 	unannotated int
 	warnings    []string // the first of the doubtful values of gold
 	doubtful    int
+	verified    map[string]verification // rows of the checklist by document
 
-	arms  []*arm
-	byArm map[string]*arm
-	cache *cache
+	arms    []*arm
+	waiting int // prompts of the folder kernels that have no model
+	byArm   map[string]*arm
+	cache   *cache
 }
 
 // Items are the documents.
@@ -232,6 +234,9 @@ func (b *Bench) score(dst []eval.Score, d *prepared, o *eval.Outcome, vs []eval.
 	m.answer(o, a, d.schema, results)
 	if role == eval.RoleBaseline {
 		m.distribution(d.points, b.weights)
+		confirmed, checked := b.verified[d.ID].counts()
+		m.rate(metricGoldVerified, confirmed, checked)
+		m.ceiling(d.assess(d.perfect(), b.mix, deterministic), b.weights)
 	}
 	return m.scores
 }

@@ -128,6 +128,9 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 		right = right[1:]
 	}
 	for _, v := range right {
+		if canonical(t, string(v)) {
+			continue
+		}
 		if err := text.Check(t, string(v)); errors.Is(err, text.ErrNoDay) {
 			report(true, "value %q: %v", clip(string(v)), err)
 		} else if err != nil {
@@ -148,12 +151,31 @@ func (g *Gold) checkValues(t text.Type, index *text.Index, report func(serious b
 	case g.Quote != "":
 		quote := text.Minimal(g.Quote)
 		verbatim := func(v literal) bool { return !blank(v) && strings.Contains(quote, text.Minimal(string(v))) }
+		// A value as written is cheap to find; typed values are parsed.
 		if !shown(verbatim) && !shown(func(v literal) bool { return text.Contains(t, quote, string(v)) }) {
 			report(t != text.Enum, "evidence_quote %q does not contain the value %q: %s", clip(g.Quote), clip(string(g.Correct)), remedy)
 		}
 	case !shown(func(v literal) bool { return index.Holds(t, string(v)) }):
 		report(g.Contains != "" && t != text.Enum, "value %q is nowhere in the text, so no quote can show it: %s", clip(string(g.Correct)), remedy)
 	}
+}
+
+// canonical reports whether a value is a date as 2024-03-15 or a number as 1234.56,
+// which most gold is. Parsing any notation takes a tenth of the time of loading.
+func canonical(t text.Type, s string) bool {
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	switch t {
+	case text.Date:
+		if len(s) != 10 || s[4] != '-' || s[7] != '-' || !digits(s[:4]) || !digits(s[5:7]) || !digits(s[8:]) {
+			return false
+		}
+		month, day := s[5:7], s[8:]
+		return s[:4] >= "1900" && "01" <= month && month <= "12" && "01" <= day && day <= "28" // others need a calendar
+	case text.Number, text.Money:
+		whole, cents, point := strings.Cut(s, ".")
+		return len(s) <= 15 && digits(whole) && (!point || len(cents) == 2 && digits(cents))
+	}
+	return false
 }
 
 // check validates the gold of a field: some answer must be able to match it.

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -210,4 +211,23 @@ func FuzzDocument(f *testing.F) {
 		checkScores(t, scoreAll(p.ready(), nullAnswer(p), "baseline"))
 		checkScores(t, scoreAll(p, heuristicAnswer(p), ""))
 	})
+}
+
+// Values that need no parsing are those that [text.Check] accepts.
+func TestCanonical(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		typ := rapid.SampledFrom([]text.Type{text.Date, text.Money, text.Number, text.String}).Draw(t, "type")
+		s := rapid.OneOf(rapid.StringMatching(`[0-9]{4}-[0-9]{2}-[0-9]{2}`), rapid.StringMatching(`[0-9]{1,12}(\.[0-9]{1,3})?`), rapid.StringMatching(`[0-9.,-]{0,12}`)).Draw(t, "value")
+		if err := text.Check(typ, s); canonical(typ, s) && err != nil {
+			t.Fatalf("%s %q: %v", typ, s, err)
+		}
+	})
+	for s, want := range map[string]bool{"2024-03-15": true, "2024-02-30": false, "2024-13-01": false, "15-03-2024": false} {
+		if canonical(text.Date, s) != want {
+			t.Errorf("%s: want %v", s, want)
+		}
+	}
+	if !canonical(text.Money, "1234.56") || canonical(text.Money, "1.234") || canonical(text.String, "1") {
+		t.Error("wrong for amounts")
+	}
 }

@@ -162,6 +162,7 @@ func (m *emitter) field(r *result, w Weights) {
 
 // layers adds the metrics that explain the evidence score.
 func (m *emitter) layers(r *result) {
+	m.confidence(r)
 	if r.support.holds {
 		m.add(metricEvidenceToken, r.token, 1)
 		m.add(metricEvidenceTyped, indicator(r.support.typed), 1)
@@ -219,4 +220,15 @@ func (m *emitter) distribution(points []point, w Weights) {
 	m.add(metricGoldAmbiguous, float64(ambiguous), n)
 	perfect := w.Composite(Components{1, 1, 1, 1, 1})
 	m.add(metricNullExpected, perfect*float64(missing)+w.Schema*(n-float64(missing)), n)
+}
+
+// ceiling adds the composite of the answer that gold implies. It is called once per
+// document, for the null baseline.
+func (m *emitter) ceiling(results []result, w Weights) {
+	m.unit = ""
+	sum := 0.0
+	for i := range results {
+		sum += w.Composite(results[i].Components)
+	}
+	m.add(metricGoldComposite, sum, float64(len(results)))
 }

@@ -4,6 +4,7 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,7 +16,27 @@ import (
 var shippedKernels embed.FS
 
 // The shipped kernels, by their names under `builtin:`.
-var shippedKernelNames = []string{"ctn_extraction", "idiomatic"}
+var shippedKernelNames = []string{ablated, "idiomatic", "literal", "idiomatic_long", "placebo_math"}
+
+// ablated is the kernel that the shipped ablations are made from, and ablations
+// are the tensor blocks that each leaves out.
+const ablated = "ctn_extraction"
+
+var ablations = map[string][]string{
+	"no-v1":   {"v1"},
+	"no-v2":   {"v2"},
+	"no-v5":   {"v5"},
+	"no-v7":   {"v7"},
+	"minimal": {"v1", "v2", "v5", "v7"}, // v3, v4 and v6 stay
+}
+
+// shippedPrompts are the shipped kernels and ablations.
+func shippedPrompts() []string {
+	return append(slices.Clone(shippedKernelNames), slices.Sorted(maps.Keys(ablations))...)
+}
+
+// builtins are the values of `builtin:`.
+func builtins() []string { return append(shippedPrompts(), nullBaseline, heuristicName) }
 
 // The placeholders of a kernel.
 const (

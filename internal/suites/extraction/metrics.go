@@ -38,12 +38,14 @@ const (
 	metricGoldMissing   = "gold_missing"
 	metricGoldAmbiguous = "gold_ambiguous"
 	metricNullExpected  = "null_expected"
+	metricGoldComposite = "gold_composite"
+	metricGoldVerified  = "gold_verified"
 )
 
 const planSource = "CTN structured extraction evaluation plan v2"
 
 func metrics() []eval.Metric {
-	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics())
+	list := slices.Concat(componentMetrics(), rateMetrics(), analysisMetrics(), confidenceMetrics())
 	for _, m := range modes {
 		list = append(list, eval.Metric{Name: m.metric, Title: "Mode: " + m.title, Doc: m.doc, Formula: "fields with this failure / fields scored",
 			Source: planSource + ", §3.12", Max: 1, Kind: eval.Analysis, Pooling: eval.RatioOfSums, Binary: true})
@@ -111,6 +113,8 @@ func rateMetrics() []eval.Metric {
 			"repaired answers / answers", false),
 		rate(metricTruncated, "Truncated rate", "How often an answer was cut off.",
 			"answers cut off / answers", false),
+		rate(metricGoldVerified, "Gold verified", "Share of the points on the verification checklist that were confirmed (in the null baseline's trials, of studies with a checklist).",
+			"points confirmed / points checked", true),
 	}
 }
 
@@ -130,6 +134,7 @@ func analysisMetrics() []eval.Metric {
 		analysis(metricGoldMissing, "Gold: missing", "Share of fields that are not in the document (in the null baseline's trials).", "missing / fields", 1, eval.RatioOfSums),
 		analysis(metricGoldAmbiguous, "Gold: ambiguous", "Share of fields that are ambiguous (in the null baseline's trials).", "ambiguous / fields", 1, eval.RatioOfSums),
 		analysis(metricNullExpected, "Null baseline, expected", "Expected composite of an answer with every field missing, computed from gold.", "1 where gold is missing, else the weight of schema", 1, eval.MeanOfItems),
+		analysis(metricGoldComposite, "Ceiling", "Composite of the answer that gold implies, with its quotes or, where gold has none, the shortest passages that show its values (in the null baseline's trials). The deterministic judge judges it.", "composite of the answer from gold", 1, eval.MeanOfItems),
 	}
 	for i := range list {
 		name := list[i].Name

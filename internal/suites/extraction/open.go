@@ -28,10 +28,22 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	fault := func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }
 	b := &Bench{study: s, weights: s.weights(), mix: trustedJudge, byID: map[string]int32{},
 		schemas: newSchemas(f.Resolve(s.Schemas)), cache: newCache(), buffers: new(sync.Pool)}
-	b.arms = newPlanner(s, f.Resolve, fault).plan()
+	p := newPlanner(s, f.Resolve, fault)
+	b.arms, b.waiting = p.plan(), p.waiting
 	checkWeights(s, fault)
 	b.corpus = s.open(f.Resolve, fault)
+	var err error
+	if b.verified, err = s.openChecklist(f.Resolve); err != nil {
+		for _, e := range kit.Unjoin(err) {
+			fault("documents.verification", "%v", e)
+		}
+	}
 	b.load(&errs)
+	for _, id := range slices.Sorted(maps.Keys(b.verified)) {
+		if _, ok := b.byID[id]; !ok {
+			fault("documents.verification", "the checklist has a row for %q, which is not a document of this study", id)
+		}
+	}
 	if err := errs.Err(); err != nil {
 		b.corpus.close()
 		return nil, err
@@ -110,8 +122,12 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	if d.Split == splitDev {
 		b.hasDev = true
 	}
+	gold := d.goldHash()
+	if v, ok := b.verified[d.ID]; ok { // a filled-in checklist changes scores as gold does
+		gold = kit.Hash(gold.String(), string(v[:]))
+	}
 	b.items = append(b.items, eval.Item{ID: d.ID, Split: d.Split, Strata: strata[key],
-		Cluster: d.Cluster, Input: d.inputHash(), Gold: d.goldHash()})
+		Cluster: d.Cluster, Input: d.inputHash(), Gold: gold})
 }
 
 // mostWarnings is the number of warnings about data that are kept.
@@ -131,8 +147,13 @@ func (b *Bench) Warnings() []string {
 	return b.warnings
 }
 
-// Facts returns nil: strata count the documents.
-func (b *Bench) Facts() []eval.Fact { return nil }
+// Facts counts the prompts that cannot run; strata count the documents.
+func (b *Bench) Facts() []eval.Fact {
+	if b.waiting == 0 {
+		return nil
+	}
+	return []eval.Fact{{Name: "prompts in kernels/ without a model", N: b.waiting}}
+}
 
 func strataOf(docType, difficulty, part string) []eval.Level {
 	list := []eval.Level{{Name: "doc_type", Value: docType}}

@@ -16,6 +16,12 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
+// with adds a file.
+func with(files map[string]string, name, content string) map[string]string {
+	files[name] = content
+	return files
+}
+
 // studyOf is a study of one valid document with these kernels and more.
 func studyOf(kernels string, more ...string) map[string]string {
 	return map[string]string{
@@ -80,6 +86,52 @@ func TestArms(t *testing.T) {
 	}
 }
 
+// The ablations that ship run by name, and each prompt in kernels/ that the study
+// does not name is an arm.
+func TestKernelsWithoutALine(t *testing.T) {
+	const prompt = "Extract.\n{{SCHEMA}}\n{{OUTPUT_FORMAT}}\n"
+	dropped := map[string]string{"kernels/dropped.txt": prompt, "kernels/mine.txt": prompt + "\n", "kernels/off.txt": prompt, "kernels/notes.md": "not a prompt"}
+	tests := []struct {
+		name, kernels string
+		more          map[string]string
+		want          string
+		facts         int
+	}{
+		{"shipped ablations", "  - {name: minimal, models: [a]}\n  - {name: v7-gone, builtin: no-v7, models: [a]}\n", nil, "minimal v7-gone null_baseline", 0},
+		{"dropped prompts", "  - {name: listed, path: kernels/mine.txt, models: [a]}\n  - {name: off, enabled: false}\n", dropped, "listed dropped@a dropped@b null_baseline", 0},
+		{"an ablation of a dropped prompt", "  - {name: less, of: ctn, remove: [v1], models: [a]}\n",
+			map[string]string{"kernels/ctn.txt": shippedKernel(ablated)}, "less ctn@a ctn@b null_baseline", 0},
+		{"only dropped prompts", "", map[string]string{"kernels/a.txt": prompt, "study.yaml": strings.Replace(studyOf("")["study.yaml"], "kernels:\n", "", 1)}, "a@a a@b null_baseline", 0},
+		{"without a model they wait", "", map[string]string{"kernels/a.txt": prompt,
+			"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\nkernels: [{name: heuristic}]\n"}, "heuristic null_baseline", 1},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := studyOf(tt.kernels)
+			maps.Copy(files, tt.more)
+			b := mustOpen(t, files)
+			var ids []string
+			for _, a := range b.Arms() {
+				ids = append(ids, a.ID)
+			}
+			if got := strings.Join(ids, " "); got != tt.want {
+				t.Errorf("arms %q, want %q", got, tt.want)
+			}
+			n := 0
+			for _, f := range b.Facts() {
+				n += f.N
+			}
+			if n != tt.facts {
+				t.Errorf("%d prompts wait for a model, want %d", n, tt.facts)
+			}
+		})
+	}
+	b := mustOpen(t, studyOf("  - {name: no-v5, models: [a]}\n  - {name: same, of: ctn_extraction, remove: [v5], models: [a]}\n"))
+	if b.byArm["no-v5"].kernel != b.byArm["same"].kernel {
+		t.Error("no-v5 is not ctn_extraction without v5")
+	}
+}
+
 // Open reports all errors at once, each with its position.
 func TestOpenErrors(t *testing.T) {
 	tests := []struct {
@@ -87,6 +139,9 @@ func TestOpenErrors(t *testing.T) {
 		files map[string]string
 		want  []string
 	}{
+		{"a dropped prompt", with(studyOf("  - {name: heuristic}\n"), "kernels/my prompt.txt", "x"), []string{"kernels/my prompt.txt: the name of the file names the arm"}},
+		{"a dropped prompt without placeholders", with(studyOf("  - {name: heuristic}\n"), "kernels/p.txt", "x"), []string{"kernels[1].path: the kernel has no {{SCHEMA}}"}},
+		{"no kernels", map[string]string{"docs.jsonl": invoiceLine("1", 100), "study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: docs.jsonl}\n"}, []string{"the study compares nothing: list a kernel"}},
 		{"kernels", studyOf(`  - {name: k}
   - {name: k, path: kernel.txt, exec: cat}
   - {name: "a b", path: nothere.txt}
@@ -125,8 +180,6 @@ func TestOpenErrors(t *testing.T) {
 			[]string{`metrics.composite_weights: the weights sum to 0.9, want 1`}},
 		{"weights just off", studyOf("  - {name: h, builtin: heuristic}\n", "metrics: {composite_weights: {value: 0.6, page: 0.40000001}}\n"),
 			[]string{`the weights sum to 1.00000001, want 1`}},
-		{"synthetic", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: synthetic}\nkernels: [{name: h, builtin: heuristic}]\n"},
-			[]string{"source synthetic is not implemented yet: use jsonl, directory or mixed"}},
 		{"no file", map[string]string{"study.yaml": "name: t\nsuite: extraction\ndocuments: {source: jsonl, path: x.jsonl}\nkernels: [{name: h, builtin: heuristic}]\n"},
 			[]string{"does not exist", "paths are relative to the study file"}},
 		{"documents", map[string]string{
@@ -265,10 +318,10 @@ kernels: [{name: h, builtin: heuristic}]
 		{"write source: jsonl", "study.yaml", "path: folder", "path: docs.jsonl"},
 		{"write source: directory", "study.yaml", "path: docs.jsonl", "path: folder"},
 		{"has no documents", "docs.jsonl", files["docs.jsonl"], "\n"},
-		{"path and count of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
+		{"path, count, seed and split of a mixed source", "study.yaml", "source: mixed", "source: mixed\n  path: x"},
 		{"parts need source: mixed", "study.yaml", "source: mixed", "source: jsonl\n  path: docs.jsonl"},
 		{"source jsonl needs a path", "study.yaml", "path: docs.jsonl, ", ""},
-		{"documents.parts[1]: source synthetic is not implemented", "study.yaml", "source: directory", "source: synthetic"},
+		{"documents.parts[1]: source synthetic has no path", "study.yaml", "source: directory", "source: synthetic"},
 	} {
 		changed := maps.Clone(files)
 		changed[tt.file] = strings.Replace(files[tt.file], tt.old, tt.new, 1)

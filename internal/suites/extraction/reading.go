@@ -49,6 +49,7 @@ type Entry struct {
 	Status     string
 	Candidates []Candidate
 	Fault      string // why the entry is invalid, or ""
+	Confidence string // high, medium, low or what else the answer says
 }
 
 // A Candidate is one possible value of an ambiguous field.
@@ -226,7 +227,13 @@ func (r answerReader) entry(e *Entry) {
 			e.Status = r.text(e, "status").Text
 		case "candidates":
 			r.candidates(e)
-		default: // confidence and unknown keys are ignored
+		case "confidence": // analysed, not scored: any other kind is no fault
+			if r.PeekKind() == '"' {
+				e.Confidence = strings.ToLower(strings.TrimSpace(r.scalar()))
+			} else {
+				r.SkipValue()
+			}
+		default: // unknown keys are ignored
 			r.SkipValue()
 		}
 	})

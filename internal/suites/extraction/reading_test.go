@@ -17,7 +17,7 @@ func given(s string) Scalar { return Scalar{Text: s, Given: true} }
 func onPage(n int) PageRef  { return PageRef{Number: n, Given: true} }
 
 func TestReadAnswer(t *testing.T) {
-	entry := Entry{Field: "f", Value: given("v"), Quote: given("q"), Page: onPage(1), Status: "ok"}
+	entry := Entry{Field: "f", Value: given("v"), Quote: given("q"), Page: onPage(1), Status: "ok", Confidence: "high"}
 	one := ok("v", "q", "1")
 	tests := []struct {
 		name   string

@@ -38,12 +38,13 @@ func (d *prepared) part(p *point) simulated.Part {
 	case p.gold.missing():
 		return simulated.Part{Right: miss, Alternatives: map[string]string{simulated.Invent: jsonText(okEntry(name, d.decoy(p)))}}
 	case p.gold.Ambiguous:
-		var right, fabricated []citation
-		for _, v := range stringsOf(p.gold.Candidates) {
-			c := d.citeOr(p.field.Type, v)
-			right, fabricated = append(right, c), append(fabricated, d.fabricate(c))
+		entry := d.rightEntry(p)
+		right := entry.Candidates
+		var fabricated []citation
+		for _, c := range right {
+			fabricated = append(fabricated, d.fabricate(c))
 		}
-		return simulated.Part{Right: jsonText(ambiguousEntry(name, right)), Alternatives: map[string]string{
+		return simulated.Part{Right: jsonText(entry), Alternatives: map[string]string{
 			simulated.Miss:      miss,
 			simulated.Wrong:     jsonText(okEntry(name, right[0])), // a guess
 			simulated.Fabricate: jsonText(ambiguousEntry(name, fabricated)),

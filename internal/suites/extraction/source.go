@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -130,8 +132,8 @@ type corpusPart struct {
 // they concern.
 func (s *Study) open(resolve func(string) string, fault func(key, format string, args ...any)) *corpus {
 	c := &corpus{}
-	add := func(key, kind, path, name string, count int) {
-		src, err := openSource(kind, path, resolve)
+	add := func(key, kind, path, name string, made Synthetic, count int) {
+		src, err := openSource(kind, path, made, resolve)
 		if err == nil && s.Documents.Gold != "" {
 			var with *overlay
 			if with, err = overlaid(src, resolve(s.Documents.Gold)); err == nil {
@@ -148,9 +150,9 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 			}
 			return
 		case src.Len() == 0:
-			fault(key+".path", "%s has no documents", path)
+			fault(key+".path", "%s has no documents", cmp.Or(path, kind))
 		case count > src.Len():
-			fault(key+".count", "count is %d, but %s has %s", count, path, text.Plural(src.Len(), "document", "documents"))
+			fault(key+".count", "count is %d, but %s has %s", count, cmp.Or(path, kind), text.Plural(src.Len(), "document", "documents"))
 		}
 		take := src.Len()
 		if count > 0 {
@@ -163,7 +165,7 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 		if len(d.Parts) > 0 {
 			fault("documents.parts", "parts need source: mixed, not source: %s", d.Source)
 		}
-		add("documents", d.Source, d.Path, "", d.Count)
+		add("documents", d.Source, d.Path, "", d.Synthetic, d.Count)
 		return c
 	}
 	if d.Gold != "" {
@@ -173,25 +175,68 @@ func (s *Study) open(resolve func(string) string, fault func(key, format string,
 	if len(d.Parts) == 0 {
 		fault("documents.parts", "a mixed source needs parts, each with source and path")
 	}
-	if d.Path != "" || d.Count != 0 {
-		fault("documents", "path and count of a mixed source belong to its parts")
+	if d.Path != "" || d.Count != 0 || d.Synthetic != (Synthetic{}) {
+		fault("documents", "path, count, seed and split of a mixed source belong to its parts")
 	}
 	for i, p := range d.Parts {
 		name := p.Name
-		if name == "" {
+		if name == "" && p.Path == "" {
+			name = p.Source
+		} else if name == "" {
 			name = strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path))
 		}
-		add(fmt.Sprintf("documents.parts[%d]", i), p.Source, p.Path, name, p.Count)
+		add(fmt.Sprintf("documents.parts[%d]", i), p.Source, p.Path, name, p.Synthetic, p.Count)
 	}
 	return c
 }
 
-func openSource(kind, path string, resolve func(string) string) (source, error) {
+// made are synthetic documents, as records.
+type made struct{ records [][]byte }
+
+func openSynthetic(options Synthetic) (source, error) {
+	seed := uint64(defaultSeed)
+	if options.Seed != nil {
+		seed = *options.Seed
+	}
+	sets, err := synthetic.Generate(seed)
+	if err != nil {
+		return nil, err
+	}
+	var m made
+	for _, s := range sets {
+		for i := range s.Documents {
+			if options.Split == "" || options.Split == s.Split {
+				m.records = append(m.records, s.Documents[i].Record())
+			}
+		}
+	}
+	return m, nil
+}
+
+func (m made) Len() int     { return len(m.records) }
+func (m made) Close() error { return nil }
+
+func (m made) Locate(i int, err error) error {
+	return fmt.Errorf("synthetic document %d: %w", i+1, err)
+}
+
+func (m made) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
+	if err := dataset.DecodeStrict(m.records[i], d, options); err != nil {
+		return buf, m.Locate(i, err)
+	}
+	return buf, nil
+}
+
+func openSource(kind, path string, options Synthetic, resolve func(string) string) (source, error) {
 	switch {
+	case kind == "synthetic" && path != "":
+		return nil, errors.New("source synthetic has no path: its documents are generated from seed")
 	case kind == "synthetic":
-		return nil, errors.New("source synthetic is not implemented yet: use jsonl, directory or mixed")
+		return openSynthetic(options)
+	case options != (Synthetic{}):
+		return nil, fmt.Errorf("seed and split need source: synthetic, not source: %s", kind)
 	case kind != "jsonl" && kind != "directory":
-		return nil, fmt.Errorf("source is %q: want jsonl, directory or mixed", kind)
+		return nil, fmt.Errorf("source is %q: want jsonl, directory, mixed or synthetic", kind)
 	case path == "":
 		return nil, fmt.Errorf("source %s needs a path", kind)
 	}

@@ -12,7 +12,7 @@ type Study struct {
 	study.Study
 	Documents Documents `json:"documents" jsonschema:"required,description=Source of the documents and their gold"`
 	Schemas   string    `json:"schemas,omitempty" jsonschema:"default=schemas,description=Folder of schema files; shipped schemas are found without it (default schemas)"`
-	Kernels   []Kernel  `json:"kernels" jsonschema:"required,minItems=1,description=What is compared: prompts and pipelines"`
+	Kernels   []Kernel  `json:"kernels,omitempty" jsonschema:"description=What is compared: prompts and pipelines. Each .txt file of the folder kernels next to the study is a prompt too\\, unless an entry has its name"`
 	Metrics   Metrics   `json:"metrics,omitempty"`
 }
 
@@ -37,11 +37,19 @@ func (Metrics) JSONSchemaExtend(s *jsonschema.Schema) {
 
 // Documents is the source of documents.
 type Documents struct {
-	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: not implemented yet"`
+	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=mixed,enum=synthetic,description=jsonl: one record per line. directory: NAME.txt with NAME.json. mixed: several of these. synthetic: generated from a seed"`
 	Path   string `json:"path,omitempty" jsonschema:"description=File or folder, relative to the study file"`
 	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 	Parts  []Part `json:"parts,omitempty" jsonschema:"description=The parts of a mixed source"`
 	Gold   string `json:"gold,omitempty" jsonschema:"description=File of gold that scruple annotate --lock wrote: the study has its documents only\\, with this gold instead of their own"`
+	Synthetic
+	Verification string `json:"verification,omitempty" jsonschema:"description=Checklist of the verification of gold\\, a CSV file of scruple generate extraction"`
+}
+
+// Synthetic are the keys of a synthetic source.
+type Synthetic struct {
+	Seed  *uint64 `json:"seed,omitempty" jsonschema:"description=Seed of synthetic documents (default 42)"`
+	Split string  `json:"split,omitempty" jsonschema:"enum=dev,enum=test,description=Use only this set of synthetic documents (default both)"`
 }
 
 // A Part is one source of a mixed one.
@@ -49,7 +57,8 @@ type Part struct {
 	Name   string `json:"name,omitempty" jsonschema:"description=Stratum of the results (default: the file name)"`
 	Source string `json:"source" jsonschema:"required,enum=jsonl,enum=directory,enum=synthetic"`
 	Path   string `json:"path,omitempty"`
-	Count  int    `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
+	Synthetic
+	Count int `json:"count,omitempty" jsonschema:"minimum=0,description=Use only the first count documents (default all)"`
 }
 
 // A Kernel is one thing under test. It has exactly one of Path, Outputs, Exec,
@@ -58,7 +67,7 @@ type Kernel struct {
 	Name string `json:"name" jsonschema:"required,description=Name of the arm"`
 	Path string `json:"path,omitempty" jsonschema:"description=Prompt file with {{SCHEMA}} and {{OUTPUT_FORMAT}}"`
 	kit.Outside
-	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,description=Something that ships with the suite"`
+	Builtin string   `json:"builtin,omitempty" jsonschema:"enum=null_baseline,enum=heuristic,enum=ctn_extraction,enum=idiomatic,enum=literal,enum=idiomatic_long,enum=placebo_math,enum=no-v1,enum=no-v2,enum=no-v5,enum=no-v7,enum=minimal,description=Something that ships with the suite"`
 	Of      string   `json:"of,omitempty" jsonschema:"description=Name of the kernel this one is made from by leaving out blocks"`
 	Remove  []string `json:"remove,omitempty" jsonschema:"description=Tensor blocks to remove, such as v1"`
 	Models  []string `json:"models,omitempty" jsonschema:"description=Ids of the models to run on (default all)"`

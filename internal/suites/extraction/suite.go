@@ -22,22 +22,26 @@ func Suite() kit.Suite {
 			Primary:   []string{metricComposite},
 			Secondary: []string{metricValue, metricEvidence, metricPage, metricStatus, metricSchema, metricHallucination, metricFabrication},
 		},
-		Study:   func() study.Any { return new(Study) },
-		Open:    kit.Opener(Open),
-		Starter: starterFiles,
-		Cases:   shippedPreflight,
-		Check:   checkCase,
-		Imports: imports(),
+		Study:    func() study.Any { return new(Study) },
+		Open:     kit.Opener(Open),
+		Starter:  starterFiles,
+		Cases:    shippedPreflight,
+		Check:    checkCase,
+		Imports:  imports(),
+		Commands: []kit.Command{generateCommand()},
 	}
 }
 
-// starterFiles are a study, its documents and schema, and the shipped kernels.
+// starterKernels are the prompts of a new study, which are arms once it has a model.
+var starterKernels = []string{ablated, "idiomatic"}
+
+// starterFiles are a study, its documents and schema, and two of the shipped kernels.
 func starterFiles() ([]kit.File, error) {
 	files, err := kit.Template(template, "template")
 	if err != nil {
 		return nil, err
 	}
-	for _, k := range shippedKernelNames {
+	for _, k := range starterKernels {
 		files = append(files, kit.Bytes("kernels/"+k+".txt", []byte(shippedKernel(k))))
 	}
 	return files, nil

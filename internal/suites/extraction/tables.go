@@ -8,23 +8,31 @@ import (
 )
 
 // Report has a table of the null baseline with its expected score, and a table
-// of failure modes by arm.
+// of failure modes by arm, the agreement on the checklist if there is one, and figures.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) (float64, bool) {
 		m, ok := r.Estimate(arm, metric)
 		return float64(m.Value), ok
 	}
 	null, modes := b.nullTable(value), b.modesTable(value)
-	return []eval.Block{{Table: &null}, {Table: &modes}}, nil
+	blocks := []eval.Block{{Table: &null}, {Table: &modes}}
+	if t := b.verifiedTable(); t != nil {
+		blocks = append(blocks, eval.Block{Table: t})
+	}
+	for _, f := range b.figures(r) {
+		blocks = append(blocks, eval.Block{Figure: &f})
+	}
+	return blocks, nil
 }
 
-// nullTable compares the score of the null baseline with the score that gold
-// implies. A difference is a bug in the scorer.
+// nullTable shows the floor and the ceiling of the composite: the null baseline's
+// score, with the score that gold implies for it (a difference is a bug in the
+// scorer), and the score of the answers from gold.
 func (b *Bench) nullTable(value func(arm, metric string) (float64, bool)) eval.Table {
-	t := eval.Table{Name: "null_baseline", Title: "Null baseline",
-		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents.",
+	t := eval.Table{Name: "null_baseline", Title: "Floor and ceiling",
+		Note: fmt.Sprintf("The null baseline answers missing for every field. It scores 1 on missing fields and %s (schema alone) on the others. An arm must beat its mean over documents. The ceiling is the composite of answers from gold: below 1, some gold has no passage that shows it or has long quotes, and no arm can be expected to score more.",
 			number(b.weights.Schema, true)),
-		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "expected composite", "measured composite"}}
+		Columns: []string{"arm", "gold present", "gold missing", "gold ambiguous", "floor, expected", "floor, measured", "ceiling"}}
 	if b.unannotated > 0 {
 		t.Note += fmt.Sprintf(" Requested but not scored, because they have no gold: %s.", text.Plural(b.unannotated, "field", "fields"))
 	}
@@ -36,8 +44,9 @@ func (b *Bench) nullTable(value func(arm, metric string) (float64, bool)) eval.T
 		ambiguous, _ := value(a.ID, metricGoldAmbiguous)
 		expected, okExpected := value(a.ID, metricNullExpected)
 		measured, okMeasured := value(a.ID, metricComposite)
+		ceiling, okCeiling := value(a.ID, metricGoldComposite)
 		t.Rows = append(t.Rows, []string{a.ID, percent(1-missing-ambiguous, ok), percent(missing, ok), percent(ambiguous, ok),
-			number(expected, okExpected), number(measured, okMeasured)})
+			number(expected, okExpected), number(measured, okMeasured), number(ceiling, okCeiling)})
 	}
 	return t
 }
@@ -47,12 +56,7 @@ func (b *Bench) modesTable(value func(arm, metric string) (float64, bool)) eval.
 	t := eval.Table{Name: "failure_modes", Title: "Failure modes",
 		Note:    "Share of fields with each failure; one field can have several. The first row is a share of answers.",
 		Columns: []string{"failure"}}
-	var arms []string
-	for _, a := range b.arms {
-		if a.Role != eval.RoleCalibration {
-			arms = append(arms, a.ID)
-		}
-	}
+	arms := b.shownArms()
 	t.Columns = append(t.Columns, arms...)
 	row := func(title, metric string) {
 		cells := []string{title}

@@ -73,6 +73,34 @@ func nullAnswer(d *prepared) string {
 	return s.nullText
 }
 
+// perfect is the answer that gold implies for every annotated field.
+func (d *prepared) perfect() Answer {
+	var entries []writtenEntry
+	for i := range d.points {
+		entries = append(entries, d.rightEntry(&d.points[i]))
+	}
+	a, err := ReadAnswer(answerText(entries))
+	if err != nil {
+		panic("extraction: reading the answer from gold: " + err.Error()) // it was just written
+	}
+	return a
+}
+
+// rightEntry is the right entry of a field.
+func (d *prepared) rightEntry(p *point) writtenEntry {
+	switch {
+	case p.gold.missing():
+		return missingEntry(p.field.Name)
+	case p.gold.Ambiguous:
+		list := make([]citation, len(p.gold.Candidates))
+		for i, v := range p.gold.Candidates {
+			list[i] = d.citeOr(p.field.Type, string(v))
+		}
+		return ambiguousEntry(p.field.Name, list)
+	}
+	return okEntry(p.field.Name, d.rightCitation(p))
+}
+
 // goldAnswer answers from gold, for the present fields whose quote contains the
 // value. A judge must get them right.
 func goldAnswer(d *prepared) string {

@@ -32,6 +32,10 @@ func (asAsked) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measured, 
 	return eval.Measured{}, false
 }
 
+func (asAsked) EstimateIn(_, _ string, _ eval.Level) (eval.Measured, bool) {
+	return eval.Measured{}, false
+}
+
 func (asAsked) SameRate(arms, _ []string) []float64 {
 	p := slices.Repeat([]float64{math.NaN()}, len(arms))
 	p[0] = 0.03125

@@ -1,0 +1,59 @@
+package analyse
+
+import (
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// sampleText is the text of all samples of a report in bytes, so that a report of
+// long documents can still be opened. `scruple show` prints whole documents.
+const sampleText = 1_200_000
+
+// shortenSamples cuts the pages of samples to an equal share of sampleText.
+func shortenSamples(samples []Sample) {
+	for i := range samples {
+		shortenPages(samples[i].Show.Pages, sampleText/len(samples))
+	}
+}
+
+// shortenPages cuts pages to a number of bytes in all: pages with marks keep their
+// text first, and others share what is left, in order.
+func shortenPages(pages []eval.ExhibitPage, room int) {
+	total := 0
+	for _, p := range pages {
+		total += len(p.Text)
+	}
+	if total <= room {
+		return
+	}
+	for _, marked := range []bool{true, false} {
+		for i := range pages {
+			if p := &pages[i]; (len(p.Marks) > 0) == marked {
+				before := len(p.Text)
+				cutPage(p, room)
+				room -= min(before, room)
+			}
+		}
+	}
+}
+
+// cutPage cuts a page to a number of bytes and drops the marks after it.
+func cutPage(p *eval.ExhibitPage, room int) {
+	if len(p.Text) <= room {
+		return
+	}
+	for room > 0 && !utf8.RuneStart(p.Text[room]) {
+		room--
+	}
+	rest := len(p.Text) - room
+	p.Text = p.Text[:room] + fmt.Sprintf("\n[%d more bytes: scruple show prints them]", rest)
+	var kept []eval.Mark
+	for _, m := range p.Marks {
+		if m.End <= room {
+			kept = append(kept, m)
+		}
+	}
+	p.Marks = kept
+}

@@ -1,0 +1,42 @@
+package analyse
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// Long documents are cut in reports; pages with marks are kept before others.
+func TestShortenSamples(t *testing.T) {
+	long := strings.Repeat("ä", sampleText/4)
+	pages := func() []eval.ExhibitPage {
+		return []eval.ExhibitPage{{Number: 1, Text: long}, {Number: 2, Text: long}, {Number: 3, Text: "marked " + long, Marks: []eval.Mark{{Start: 0, End: 6}, {Start: sampleText/2 - 1, End: sampleText/2 + 7}}}}
+	}
+	samples := []Sample{{Show: eval.Exhibit{Pages: pages()}}, {Show: eval.Exhibit{Pages: pages()}}, {Show: eval.Exhibit{Pages: []eval.ExhibitPage{{Text: "short"}}}}}
+	shortenSamples(samples)
+	size := 0
+	for _, s := range samples {
+		for _, p := range s.Show.Pages {
+			size += len(p.Text)
+			for _, m := range p.Marks {
+				if m.End > len(p.Text) {
+					t.Errorf("a mark at %d in %d bytes", m.End, len(p.Text))
+				}
+			}
+			if strings.ContainsRune(p.Text, '\uFFFD') || strings.ToValidUTF8(p.Text, "?") != p.Text {
+				t.Error("a character was cut")
+			}
+		}
+	}
+	if size > sampleText+1000 {
+		t.Errorf("%d bytes of text", size)
+	}
+	first := samples[0].Show.Pages
+	if !strings.HasPrefix(first[2].Text, "marked ä") || len(first[2].Marks) != 1 || !strings.Contains(first[0].Text, "more bytes: scruple show") {
+		t.Errorf("pages of %d, %d and %d bytes, %d marks", len(first[0].Text), len(first[1].Text), len(first[2].Text), len(first[2].Marks))
+	}
+	if samples[2].Show.Pages[0].Text != "short" {
+		t.Error("a short page was cut")
+	}
+}

@@ -1,0 +1,247 @@
+package synthetic
+
+import (
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/goccy/go-yaml"
+)
+
+//go:embed words.yaml
+var wordsFile []byte
+
+// A vocabulary is the content of words.yaml, which documents it.
+type vocabulary struct {
+	Pools map[string][]string  `yaml:"pools"`
+	Goods []string             `yaml:"goods"`
+	Types map[string]*typeWord `yaml:"types"`
+}
+
+type typeWord struct {
+	Listed    yaml.MapSlice     `yaml:"fields"`
+	Bare      []string          `yaml:"bare"`
+	Templates [][]string        `yaml:"templates"`
+	Again     map[string]string `yaml:"again"`
+	Decoys    []string          `yaml:"decoys"`
+	Filler    []string          `yaml:"filler"`
+
+	Fields []field `yaml:"-"` // in the order of the file
+}
+
+type field struct {
+	Key   string
+	Value fieldWords
+}
+
+type fieldWords struct{ Kind, Prefix string }
+
+var words = sync.OnceValues(func() (*vocabulary, error) {
+	var v vocabulary
+	if err := yaml.UnmarshalWithOptions(wordsFile, &v, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("reading words.yaml: %w", err)
+	}
+	for _, t := range v.Types {
+		for _, item := range t.Listed {
+			f := field{Key: fmt.Sprint(item.Key)}
+			for k, s := range item.Value.(map[string]any) {
+				switch k {
+				case "kind":
+					f.Value.Kind = fmt.Sprint(s)
+				case "prefix":
+					f.Value.Prefix = fmt.Sprint(s)
+				}
+			}
+			t.Fields = append(t.Fields, f)
+		}
+	}
+	return &v, nil
+})
+
+// A writer writes the text of a document and keeps where its values are.
+type writer struct {
+	*maker
+	design  design
+	kind    *typeWord
+	values  map[string][]value
+	decoyed bool
+	places  map[string][]place
+
+	text strings.Builder
+	page int
+}
+
+// A place is a value in the text with its page and quote.
+type place struct {
+	page  int
+	quote string
+}
+
+var slot = regexp.MustCompile(`\{([a-z_]+)(?::([a-z_]+))?\}`)
+
+// write writes one template, the second lines of ambiguous fields last.
+func (w *writer) write() string {
+	w.places = map[string][]place{}
+	w.newPage()
+	breaks := w.breaks()
+	template := pick(w.maker, w.kind.Templates)
+	bare := w.bare()
+	n := 0
+	for _, line := range template {
+		switch line {
+		case "---":
+			if n++; n <= breaks {
+				w.newPage()
+			}
+		case "<items>":
+			for range 2 + w.below(4) {
+				w.line(fmt.Sprintf("%d x %s   %d.%02d", 1+w.below(9), w.noise(pick(w.maker, w.words.Goods)), 1+w.below(90), w.below(100)))
+			}
+		case "<filler>":
+			w.line(w.noise(pick(w.maker, w.kind.Filler)))
+		case "<decoys>":
+			w.decoys()
+		default:
+			w.fieldLine(line, bare)
+		}
+	}
+	for _, f := range w.kind.Fields {
+		if len(w.values[f.Key]) > 1 {
+			w.fieldLine(w.kind.Again[f.Key], "")
+		}
+	}
+	return w.text.String()
+}
+
+// breaks is the number of page breaks.
+func (w *writer) breaks() int {
+	switch w.design.difficulty {
+	case easy:
+		return 0
+	case hard:
+		return 1 + w.below(2)
+	}
+	return w.below(2)
+}
+
+// bare is the field whose label an adversarial document leaves out, or "".
+func (w *writer) bare() string {
+	if w.design.difficulty != adversarial {
+		return ""
+	}
+	var can []string
+	for i, f := range w.kind.Fields {
+		if w.design.fates[i] == present && slices.Contains(w.kind.Bare, f.Key) {
+			can = append(can, f.Key)
+		}
+	}
+	if len(can) == 0 {
+		return ""
+	}
+	return pick(w.maker, can)
+}
+
+func (w *writer) newPage() {
+	w.page++
+	fmt.Fprintf(&w.text, "---PAGE %d---\n", w.page)
+}
+
+func (w *writer) line(s string) { w.text.WriteString(s + "\n") }
+
+// fieldLine writes the line of a field with its next value, and nothing if it is
+// missing. Lines without a field are written as they are.
+func (w *writer) fieldLine(line, bare string) {
+	at := slot.FindStringSubmatchIndex(line)
+	if at == nil {
+		w.line(w.noise(line))
+		return
+	}
+	name := line[at[2]:at[3]]
+	k := len(w.places[name])
+	if k >= len(w.values[name]) {
+		return
+	}
+	before, after := w.style(line[:at[0]]), line[at[1]:]
+	if name == bare {
+		before, after = "", ""
+	}
+	shown := w.values[name][k].shown
+	w.line(before + shown + after)
+	w.places[name] = append(w.places[name], place{w.page, lastWords(before, 3) + shown})
+}
+
+// style varies a label: its case in documents of medium difficulty, and noise.
+func (w *writer) style(label string) string {
+	if w.design.difficulty == medium && w.below(3) == 0 {
+		label = strings.ToUpper(label)
+	}
+	return w.noise(label)
+}
+
+// lastWords are the last n words of a label, so that quotes are short.
+func lastWords(label string, n int) string {
+	words := strings.SplitAfter(label, " ")
+	if k := len(words) - 1 - n; k > 0 && words[len(words)-1] == "" {
+		words = words[k:]
+	}
+	return strings.Join(words, "")
+}
+
+// decoys writes lines that look like fields and are none. Dates and amounts are
+// close to those of fields.
+func (w *writer) decoys() {
+	if !w.decoyed {
+		return
+	}
+	list := slices.Clone(w.kind.Decoys)
+	shuffle(w.maker, list)
+	for _, line := range list[:3] {
+		w.line(slot.ReplaceAllStringFunc(line, func(s string) string {
+			m := slot.FindStringSubmatch(s)
+			f := fieldWords{Kind: m[1]}
+			if of := w.values[m[2]]; len(of) > 0 {
+				for {
+					if v := w.near(m[1], of[0], hard); !slices.ContainsFunc(of, func(o value) bool { return o.correct == v.correct }) {
+						return v.shown
+					}
+				}
+			}
+			for {
+				v := w.value(f, hard)
+				if !w.taken(v.correct) {
+					return v.shown
+				}
+			}
+		}))
+	}
+}
+
+// taken reports whether a field has the value.
+func (w *writer) taken(correct string) bool {
+	for _, list := range w.values {
+		if slices.ContainsFunc(list, func(v value) bool { return v.correct == correct }) {
+			return true
+		}
+	}
+	return false
+}
+
+// misread are characters as a scanner may read them.
+var misread = map[rune]rune{'o': '0', 'O': '0', 'l': '1', 'i': '1', 'S': '5', 'B': '8', 'e': 'c', 'n': 'r'}
+
+// noise misreads a few characters of a receipt that is not easy, never those of a
+// value.
+func (w *writer) noise(s string) string {
+	if w.design.typeName != "receipt" || w.design.difficulty == easy {
+		return s
+	}
+	return strings.Map(func(r rune) rune {
+		if as, ok := misread[r]; ok && w.below(9) == 0 {
+			return as
+		}
+		return r
+	}, s)
+}
