@@ -274,12 +274,12 @@ execution: {concurrency: 2}
 	path := starter()
 	rng := rand.New(rand.NewPCG(3, 4))
 	kept, killed := 0, 0
-	for range kills {
+	for tries := 0; tries < 5*kills && (killed < kills || kept == 0); tries++ { // a busy machine may be slow to begin
 		c := exec.Command(scruple, "run", path)
 		if err := c.Start(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(30*time.Millisecond + time.Duration(rng.Int64N(int64(whole)/8+1)))
+		time.Sleep(30*time.Millisecond + time.Duration(rng.Int64N(int64(whole)/4+1)))
 		_ = c.Process.Kill()
 		if err := c.Wait(); err != nil {
 			killed++
@@ -291,7 +291,7 @@ execution: {concurrency: 2}
 		kept = now
 	}
 	if killed < kills/3 || kept == 0 {
-		t.Fatalf("only %d of %d runs were killed, %d calls kept", killed, kills, kept)
+		t.Fatalf("only %d runs were killed, want %d, and %d calls kept", killed, kills, kept)
 	}
 	output(t, scruple, "run", path)
 	if got := output(t, scruple, "export", path, "--table", "outcomes"); got != want {

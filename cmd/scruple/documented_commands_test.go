@@ -306,6 +306,14 @@ func (m mention) runs() bool {
 	if m.words[0] == "generate" { // large on purpose
 		return false
 	}
+	if server := m.words[0] == "view" || m.words[0] == "annotate"; server && !slices.ContainsFunc(m.words, func(w string) bool {
+		return w == "--check" || w == "--agreement" || w == "--help"
+	}) {
+		return false // serves until it is interrupted: the examples of its help run
+	}
+	if slices.ContainsFunc(m.words, func(w string) bool { return strings.Contains(w, "=annotations/") }) {
+		return false // people write this file first
+	}
 	exists := false
 	for _, w := range m.words[1:] {
 		if strings.HasPrefix(w, "-") || !strings.ContainsAny(w, "./") || strings.ContainsAny(w, "= ") {

@@ -33,7 +33,7 @@ type labelled struct {
 	Human   float64 `json:"human"`
 }
 
-const qualityFormat = "scruple judge quality 1"
+const qualityFormat = "scruple-judge-quality/1"
 
 func readQuality(path string) (*quality, error) {
 	data, err := os.ReadFile(path)
