@@ -18,7 +18,7 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 
 # Under the race detector: packages that start goroutines, and of the suites,
 # which are ten times slower there, the tests that use a bench from many.
-CONCURRENT = ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
+CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
 # Modules of their own, so that the program does not depend on what they need.
