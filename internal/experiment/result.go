@@ -53,7 +53,7 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 		return Result{}, err
 	}
 	q := r.asked(progress)
-	if err := r.remember(ctx, &q); err != nil {
+	if err := r.remember(ctx, &q, from.Calls); err != nil {
 		return Result{}, err
 	}
 	q.Calibration, q.Samples = calibration, samples
@@ -137,7 +137,7 @@ func (r *Run) asked(progress *store.Progress) analyse.Question {
 }
 
 // remember adds to the question what happened to the run.
-func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
+func (r *Run) remember(ctx context.Context, q *analyse.Question, calls []eval.ArmCalls) error {
 	events, err := r.db.Events(ctx, r.Record)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
 		if u.Run == r.Record.ID {
 			continue
 		}
-		if err := r.inherit(ctx, q, u.Run); err != nil {
+		if err := r.inherit(ctx, q, u.Run, calls); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question) error {
 // inherit adds what a run of the same study, from which answers were taken, makes of
 // the question. If its results had been shown, this run was planned with them: arms
 // that were late there, or that it does not have as they are now, came after results.
-func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string) error {
+func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
 	from, err := r.db.Run(ctx, id)
 	if err != nil || !from.Analysed || from.Study != r.Record.Study {
 		return err
@@ -179,10 +179,6 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string) error
 	}
 	q.Late = append(q.Late, late...)
 	had, err := r.db.PlanArms(ctx, from)
-	if err != nil {
-		return err
-	}
-	calls, err := r.db.ArmCalls(ctx, r.Record)
 	if err != nil {
 		return err
 	}
