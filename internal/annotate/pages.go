@@ -78,16 +78,25 @@ func (d *desk) progress(adjudicates bool) (done, of int) {
 	return done, of
 }
 
-// next sends the person to their next subject.
-func (s *Server) next(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	const depth = "../../"
-	d, err := s.desk(r, r.PathValue("task"))
-	if err != nil {
-		fail(w, depth, err)
-		return
+// depth is the way from the pages of a task to the first page.
+const depth = "../../"
+
+// onTask serves a page about a person's work on a task.
+func (s *Server) onTask(page func(w http.ResponseWriter, r *http.Request, d *desk)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		d, err := s.desk(r, r.PathValue("task"))
+		if err != nil {
+			fail(w, depth, err)
+			return
+		}
+		page(w, r, d)
 	}
+}
+
+// next sends the person to their next subject.
+func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) {
 	if s.adjudicate {
 		open, err := d.adjudicable()
 		switch {
@@ -140,15 +149,8 @@ type subjectPage struct {
 	SkipPermitted bool
 }
 
-func (s *Server) subject(w http.ResponseWriter, r *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	const depth = "../../"
-	d, err := s.desk(r, r.PathValue("task"))
-	if err != nil {
-		fail(w, depth, err)
-		return
-	}
+// subject shows a subject with its questions.
+func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 	k, at, ok := d.find(r.PathValue("key"), s.adjudicate)
 	given := d.work.given[k]
 	if !ok || given != nil && k.pass != passAdjudicate && !d.mayReview(k) || given != nil && k.pass == passAdjudicate {

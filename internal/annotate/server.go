@@ -91,8 +91,8 @@ func (s *Server) Close() error {
 func (s *Server) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.index)
-	mux.HandleFunc("GET /t/{task}/{$}", s.next)
-	mux.HandleFunc("GET /t/{task}/{key}", s.subject)
+	mux.HandleFunc("GET /t/{task}/{$}", s.onTask(s.next))
+	mux.HandleFunc("GET /t/{task}/{key}", s.onTask(s.subject))
 	mux.HandleFunc("POST /event", s.event)
 	for name, kind := range map[string]string{"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"} {
 		data, err := files.ReadFile(name)
