@@ -260,8 +260,8 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if e.stopped() {
 		return nil, ErrStopped
 	}
-	if !e.budget.reserve() {
-		e.Stop(fmt.Errorf("the budget is exhausted: %v", e.budget))
+	if err := e.budget.reserve(); err != nil {
+		e.Stop(err)
 		return nil, ErrStopped
 	}
 	call.Attempts++
