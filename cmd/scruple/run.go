@@ -130,6 +130,10 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	if r.SeenTest > 0 {
+		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them will need a reason. --split dev leaves them out",
+			text.Plural(r.SeenTest, "of its items is", "of its items are"))
+	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)
 	}
