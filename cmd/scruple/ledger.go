@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
-	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -88,7 +88,7 @@ answer or gold file.`, cobra.ExactArgs(1),
 			return nil
 		})
 	blind := verb("blind STUDY FILE", "record the result of a blind validation", `
-FILE is what an outsider reports of data that nobody else saw, as `+experiment.BlindFormat+`.
+FILE is what an outsider reports of data that nobody else saw, as `+analyse.BlindFormat+`.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
 		func(c *cobra.Command, args []string) error {
 			x, _, err := a.loadFor(c.Context(), args[0])
@@ -104,6 +104,9 @@ Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.Exact
 				return printJSON(a.out, r)
 			}
 			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+			if len(r.Simulated) > 0 {
+				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
+			}
 			return nil
 		})
 	a.studyFlags(blind)

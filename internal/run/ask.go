@@ -80,11 +80,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	if !ok {
 		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
-	r.Replicate = a.trial.Replicate
-	shared := a.stage == eval.StageJudge && deterministic(&r)
-	if shared {
-		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
-	}
+	r, shared := posed(r, a.trial, a.stage)
 	r, parts := r.Sealed()
 	key := r.Key()
 	if a.lookup {
