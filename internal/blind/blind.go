@@ -133,7 +133,7 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 		return err
 	}
 	content := map[string][]byte{
-		StudyFile:   append([]byte("# Set your models here. Kernels, comparisons, metrics and statistics must stay.\n"), text...),
+		StudyFile:   append([]byte("# Set your models here, and where a kernel has models. The rest of kernels, comparisons, metrics and statistics must stay.\n"), text...),
 		"README.md": []byte(strings.NewReplacer("STUDY", name, "INSTALL", install).Replace(string(readme))),
 	}
 	for _, name := range []string{"document.txt", "document.json", "schema.json"} {
