@@ -106,16 +106,25 @@ func (r *Run) recordSeen(a Attempt) (err error) {
 	return desk.Show(discipline.Seen{Study: r.Study.Name, Split: r.Study.Split, Run: r.Record.ID, Created: created(r.Record), Store: r.storeBeside(r.db), Inputs: unseen})
 }
 
-// storeBeside is the path of a store relative to the study, if there is one.
+// storeBeside is the path of a store relative to the study.
 func (x *Experiment) storeBeside(db *store.DB) string {
 	at, dir, err := absolute(db.Path(), x.File.Dir)
 	if err != nil {
-		return db.Path()
+		return filepath.Base(db.Path())
 	}
-	if rel, err := filepath.Rel(dir, at); err == nil {
-		at = filepath.ToSlash(rel)
+	return relative(dir, at)
+}
+
+// relative is a path relative to a folder, or its name alone if the two share no folder:
+// the ledger is in bundles, which have no paths of a machine.
+func relative(dir, path string) string {
+	rel, err := filepath.Rel(dir, path)
+	rel = filepath.ToSlash(rel)
+	depth := strings.Count(filepath.ToSlash(dir), "/") // of an absolute path
+	if err != nil || strings.HasPrefix(rel, strings.Repeat("../", depth)) {
+		return filepath.Base(path)
 	}
-	return at
+	return rel
 }
 
 func absolute(a, b string) (string, string, error) {
