@@ -163,6 +163,9 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
 	if err := k.Begin(); err != nil {
+		if k.Done() { // a crash may have come before its answers were deleted
+			return errors.Join(kitError(err), removeStore(k.Store()))
+		}
 		return kitError(err)
 	}
 	db, err := store.Open(ctx, k.Store())

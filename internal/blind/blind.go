@@ -361,6 +361,12 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.data, documents})
 }
 
+// Done reports whether the result of the kit was recorded.
+func (k *Kit) Done() bool {
+	_, done := k.last(ResultEntry)
+	return done
+}
+
 // Begin records that the kit runs. It refuses data that were not committed, and a
 // second run; a run that was interrupted goes on.
 func (k *Kit) Begin() error {

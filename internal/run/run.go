@@ -175,7 +175,9 @@ func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
 		e.stopWhy = why
 		close(e.stopping)
-		e.watch.event(Event{Kind: "stopping", Note: why.Error()})
+		if !errors.Is(why, ErrSessionEnd) { // which callers expect, and report
+			e.watch.event(Event{Kind: "stopping", Note: why.Error()})
+		}
 	})
 }
 
