@@ -339,3 +339,40 @@ func TestPhasesAreComplete(t *testing.T) {
 		must(t, x.Close())
 	}
 }
+
+// The shipped phases have no warning, and many arms are listed by their factors. A rule
+// that reads no scores is not said to need items.
+func TestPhasesAreReadable(t *testing.T) {
+	t.Parallel()
+	says := func(args ...string) string {
+		var out, errs strings.Builder
+		if code := execute(t.Context(), args, nil, &out, &errs, func(string) string { return "" }); code != exitOK {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	for _, phase := range []string{"phase1", "phase2", "phase3"} {
+		got := says("validate", filepath.Join("..", "..", "examples", "extraction", phase+".yaml"), "-o", "split=test")
+		if strings.Contains(got, "warning") {
+			t.Errorf("%s: %s", phase, got)
+		}
+		for line := range strings.Lines(got) {
+			if len(line) > 300 {
+				t.Errorf("%s: a line of %d characters: %s", phase, len(line), line)
+			}
+		}
+		if phase == "phase3" && !strings.Contains(got, "\n  model: claude, gpt, gemini\n") {
+			t.Errorf("the factors are not listed: %s", got)
+		}
+	}
+	got := says("plan", filepath.Join("..", "..", "examples", "extraction", "phase2.yaml"))
+	for _, want := range []string{
+		"4 people agree on more than 80 % of the fields that two of them annotated (require): does not depend on the number of items: it reads agreement\n",
+		"2 at least one comparison holds after correction (require): can be met with ",
+		"F1 blind positive (outcome): not checked against ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("plan does not say %q: %s", want, got)
+		}
+	}
+}
