@@ -15,6 +15,7 @@ type function struct {
 	arms, metrics int
 	factor        bool        // takes the name of a stratum behind the metric
 	level         bool        // the stratum is one of those of the name, as name=value
+	across        bool        // takes a comparison of the study by its names, a metric and a factor
 	task          bool        // takes the name of a task of annotation alone
 	apart         bool        // its value is not that of an estimate or a comparison
 	outside       bool        // its value does not come from the scores of the run
@@ -52,6 +53,8 @@ var functions = []function{
 		return -most(c, func(c analyse.Comparison) analyse.Number { return -c.Diff })
 	}),
 	evidence(ofStrata("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", bonferroni)),
+	ofAcross("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
+	ofAcross("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
 	{name: "diff_in", arms: 2, metrics: 1, factor: true, level: true, apart: true, usage: "diff_in('arm a', 'arm b', 'metric', 'stratum=value')", doc: "difference in one stratum",
 		read: func(v view, args []string) (analyse.Number, string) {
 			name, value, _ := strings.Cut(args[3], "=")
@@ -158,6 +161,17 @@ func bonferroni(list []analyse.Comparison) analyse.Number {
 		}
 	}
 	return best
+}
+
+func ofAcross(name, doc string, get func(analyse.Interaction) analyse.Number) function {
+	return function{name: name, across: true, apart: true, evidence: true, usage: name + "('a', 'b', 'metric', 'factor')", doc: doc,
+		read: func(v view, args []string) (analyse.Number, string) {
+			r, ok := v.interaction(args[0], args[1], args[2], args[3])
+			if !ok {
+				return analyse.Undefined(), "the study does not compare the difference across " + args[3]
+			}
+			return get(r), strings.Join(r.Warnings, "; ")
+		}}
 }
 
 func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) function {

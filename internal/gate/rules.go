@@ -59,6 +59,9 @@ type Names struct {
 	Factors []string // of the strata of items, such as doc_type
 	Strata  []string // such as doc_type=invoice
 	Tasks   []string // of annotation
+	// Across are the differences that the study compares between levels of a factor: the
+	// names of a comparison, a metric and the factor.
+	Across [][4]string
 	// Compared reports whether the study compares two arms on a metric.
 	Compared func(a, b, metric string) bool
 }
@@ -319,6 +322,14 @@ func isNumber(node ast.Node) bool {
 func (c *checker) checkArgs(f function, args []string) error {
 	if len(args) != f.names() {
 		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.names(), len(args), f.usage)
+	}
+	if f.across {
+		at := [4]string(args)
+		turned := [4]string{at[1], at[0], at[2], at[3]}
+		if !slices.Contains(c.names.Across, at) && !slices.Contains(c.names.Across, turned) {
+			return fmt.Errorf("%s: the study does not compare the difference of %s and %s by %s across %s: add `across: [%s]` to that comparison", f.name, at[0], at[1], at[2], at[3], at[3])
+		}
+		return nil
 	}
 	for _, arm := range args[:f.arms] {
 		if !slices.Contains(c.names.Arms, arm) {
