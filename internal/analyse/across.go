@@ -216,6 +216,7 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 	r.Level = Number(level)
 	t := tester{q: q, level: level, family: count}
 	var ps []float64
+	few := false
 	for i, first := range levels {
 		for _, second := range levels[i+1:] {
 			d := DiffOfDiff{First: first.name, Second: second.name, Diff: Number(first.mean - second.mean), P: Undefined(), PAdjusted: Undefined()}
@@ -248,21 +249,20 @@ func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q 
 					return err
 				}
 			}
-			units := text.Plural(robust.Clusters, "item", "items")
-			if robust.Clusters < d.Items {
-				units = text.Plural(robust.Clusters, "cluster", "clusters")
-			}
 			r.Method = "differences of differences, " + strings.TrimSuffix(reading.method, " over "+text.Plural(robust.Clusters, "cluster", "clusters")) + "; p by Holm over the pairs of levels"
 			if robust.Undefined != "" {
 				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.name, second.name, robust.Undefined))
 			} else if robust.Clusters < stats.FewClusters {
-				r.warn(fmt.Sprintf("%s against %s: only %s, so only large differences are detectable", first.name, second.name, units))
+				few = true
 			}
 			read := t.reading(reading)
 			d.Clusters = robust.Clusters
 			d.Diff, d.Low, d.High, d.P, d.EquivLow, d.EquivHigh = read.Diff, read.Low, read.High, read.P, read.EquivLow, read.EquivHigh
 			r.Pairs, ps = append(r.Pairs, d), append(ps, float64(d.P))
 		}
+	}
+	if few {
+		r.warn(fmt.Sprintf("some pairs of levels have fewer than %d items or clusters: only large differences are detectable", stats.FewClusters))
 	}
 	adjusted, err := corrected("holm", ps)
 	for i, p := range adjusted {

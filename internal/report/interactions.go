@@ -1,11 +1,16 @@
 package report
 
 import (
+	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 )
+
+// mostLevelPairs is the most pairs of levels that a chart shows.
+const mostLevelPairs = 12
 
 // interactionBlocks show whether differences depend on a factor: a sentence and the
 // differences of differences. A run on DEV has the differences at each level alone.
@@ -21,10 +26,19 @@ func (b *builder) interactionBlocks() []block {
 		}
 		c := &chart{Caption: "Does the difference " + name + " in " + m.Title + " depend on " + r.Factor + "?", Heads: []string{"Difference of differences", b.levelCI(r.Level), "n", "p adjusted"}}
 		c.Lead = b.dependence(r) + " " + name + ": " + strings.Join(at, ", ") + "."
+		pairs := slices.Clone(r.Pairs)
+		if n := len(pairs); n > mostLevelPairs {
+			slices.SortStableFunc(pairs, func(x, y analyse.DiffOfDiff) int { return cmp.Compare(x.P, y.P) })
+			pairs = pairs[:mostLevelPairs]
+			c.Lead += " The " + count(mostLevelPairs) + " pairs of levels with the smallest p of " + count(n) + "; the JSON report has all."
+		}
+		if len(r.Warnings) > 0 && r.P.Defined() {
+			c.Lead += " Note: " + strings.Join(r.Warnings, "; ") + "."
+		}
 		var rows []measuredRow
-		for _, d := range r.Pairs {
+		for _, d := range pairs {
 			rows = append(rows, measuredRow{label: cell{Text: d.First + minusBetween + d.Second}, Measured: eval.Measured{Value: d.Diff, Low: d.Low, High: d.High, N: d.Items},
-				more: []cell{{Text: pValue(d.PAdjusted, b.a.Study.Alpha)}}, reasons: r.Warnings})
+				more: []cell{{Text: pValue(d.PAdjusted, b.a.Study.Alpha)}}})
 		}
 		if len(rows) == 0 {
 			blocks = append(blocks, block{Prose: c.Caption + " " + c.Lead})
@@ -48,7 +62,7 @@ func (b *builder) dependence(r analyse.Interaction) string {
 	}
 	text := "No evidence that it does, " + pSentence(r.P, b.a.Study.Alpha) + " (" + r.Method + ")."
 	if spread := r.Spread(); spread.Defined() {
-		text += " Two one-sided tests show that the differences differ by less than " + scaleOf(b.metric(r.Metric)).value(spread, true) + "."
+		text += " Two one-sided tests show that the differences differ by less than " + scaleOf(b.metric(r.Metric)).value(spread, false) + "."
 	}
 	return text
 }
