@@ -133,7 +133,7 @@ func (x *Experiment) question() analyse.Question {
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
-		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs,
+		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
 	}
 }
 
