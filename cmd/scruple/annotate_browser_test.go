@@ -170,11 +170,11 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 	}
 	p.until("document.querySelector('#continue')")
 	p.shot("annotate-break.png")
-	p.tab("button Go on")
+	p.tab("button Continue")
 	p.keys(kb.Enter)
 	p.until("document.querySelector('#heading')")
 	for range 2 { // the second round
-		if !strings.Contains(is[string](p, "document.querySelector('header').textContent"), "second round") {
+		if !strings.Contains(is[string](p, "document.querySelector('#heading').textContent"), "second round") {
 			t.Errorf("the page does not say that it is the second round: %q", p.heading())
 		}
 		p.heading()
@@ -236,7 +236,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 	owner.tab("textbox Your name")
 	owner.keys("carol")
 	owner.tab("textbox Declaration")
-	owner.keys("nobody saw an answer")
+	owner.keys("no coder saw an answer")
 	owner.tab("button Lock")
 	owner.keys(kb.Enter)
 	owner.until("document.body.innerText.includes('SHA-256')")
