@@ -273,6 +273,7 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 		t.Errorf("%d runs were to be judged", decided)
 	}
 	end()
+	refusedWith(t, exitUsage, "run `scruple score`", "annotate", study, "--task", "failures", "--as", "anna")
 	before := exportedRows(t, study, "scored_database.csv")
 	ok(t, "score", study)
 	after := exportedRows(t, study, "scored_database.csv")
