@@ -96,6 +96,43 @@ func TestAnnotationByKeyboard(t *testing.T) {
 	}
 }
 
+// Options above the ninth have no digit: the list is narrowed by typing, and Enter chooses.
+func TestLongListsAreNarrowed(t *testing.T) {
+	_, study := contracts(t)
+	edit(t, study, "annotation:\n", `annotation:
+  - name: long
+    of: item
+    show: [lead]
+    draw: 2
+    ask:
+      - {name: month, type: choice, text: Month?, options: [January, February, March, April, May, June, July, August, September, October, November, December], notes: [cold]}
+      - {name: why, type: text, text: Why?, optional: true}
+`)
+	urls, _ := startServer(t, "annotate", study, "--task", "long", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/long/")
+	p.heading()
+	shown := func() string {
+		return is[string](p, "[...document.querySelectorAll('[data-name=month] label')].filter(l => l.offsetParent && l.querySelector('bdi')).map(l => l.querySelector('bdi').textContent).join()")
+	}
+	p.press("f")
+	p.keys("embe")
+	if got := shown(); got != "September,November,December" {
+		t.Errorf("embe leaves %s", got)
+	}
+	if saved := is[string](p, "document.querySelector('#status').textContent"); saved != "" {
+		t.Errorf("narrowing says %q", saved)
+	}
+	p.keys(kb.Enter)
+	p.until("document.querySelector('[data-name=month] input:checked')?.value === 'September'")
+	if got := strings.Count(shown(), ","); got != 11 {
+		t.Errorf("after a choice the list has %d options", got+1)
+	}
+	p.submit()
+	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 2')")
+	p.content("a long list")
+}
+
 // A whole task by keyboard alone: a session of twenty answers, a break, the second
 // round, a decision where two people differ, and the lock. What has the focus is read
 // from the accessibility tree.

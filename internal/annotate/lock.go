@@ -271,7 +271,7 @@ func (p Place) Result(t study.Task) (*Result, error) {
 	}
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: another person must answer, or a task with another name draw other subjects")
-	miss(differ, "subject has", "subjects have", " answers that differ: decide with scruple annotate --adjudicate")
+	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
 	for _, w := range r.Everyone {
 		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
 		left := 0

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 	"time"
 
@@ -209,10 +210,15 @@ func titled(title string) string {
 	return title + ":"
 }
 
+var inBackticks = regexp.MustCompile("`([^`]*)`")
+
+// quoted is a message for a page: commands in backticks are between quotation marks.
+func quoted(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") }
+
 // breakIn says when the next break is suggested.
 func (d *desk) breakIn() string {
 	if left := d.task.Session - d.work.since; left > 1 {
-		return fmt.Sprintf("break after %d more answers", left)
+		return fmt.Sprintf("break in %d answers", left)
 	}
 	return "break after this answer"
 }

@@ -38,6 +38,7 @@ var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"visible": visible,
 		"titled":  titled,
+		"quoted":  quoted,
 		"inc":     func(i int) int { return i + 1 },
 		"note": func(notes []string, i int) string {
 			if i < len(notes) {
