@@ -108,16 +108,13 @@ func (f *folder) Locate(i int, err error) error {
 
 func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
 	path := filepath.Join(f.dir, f.names[i])
-	record, err := os.ReadFile(path + ".json")
-	if err != nil {
-		return buf, fmt.Errorf("reading gold: %w", err)
-	}
-	if err := dataset.DecodeStrict(record, d, options); err != nil {
-		return buf, dataset.Locate(path+".json", record, err)
+	if err := dataset.ReadJSON(path+".json", d, options); err != nil {
+		return buf, err
 	}
 	if d.Text != "" {
 		return buf, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
 	}
+	var err error
 	if d.Text, err = f.text(i); err != nil {
 		return buf, err
 	}
@@ -145,7 +142,7 @@ func (f *folder) text(i int) (string, error) {
 	if !utf8.Valid(content) {
 		return "", fmt.Errorf("%s.txt: the document is not UTF-8: save it as UTF-8", path)
 	}
-	return string(content), nil
+	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
 // A corpus is the documents of a study, from one or more sources.
