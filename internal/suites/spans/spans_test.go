@@ -281,7 +281,7 @@ func TestCalibrate(t *testing.T) {
 // TestPeople: a judge that finds one of two errors of people, and one of its own,
 // has precision and recall of one half; its rates are corrected.
 func TestPeople(t *testing.T) {
-	human := `{"id": "a", "arm": "lexicon", "by": "eve", "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
+	human := `{"id": "a", "arm": "lexicon", "by": "eve", "spans": [{"text": "A", "role": "style"}, {"text": "boy", "role": "style"}, {"text": "runs", "role": "style"}, {"text": "on", "role": "style"}], "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
 	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": twoTexts, "h.jsonl": human})
 	if err != nil {
 		t.Fatal(err)
