@@ -35,6 +35,14 @@ type verdict struct {
 // answer is the first section: the answer in brief.
 func (b *builder) answer() section {
 	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
+	others := 0
+	for _, t := range b.a.Tables {
+		if !t.Summary {
+			others++
+		} else {
+			s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+		}
+	}
 	if b.v == nil {
 		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so there is no verdict."})
 	} else {
@@ -42,6 +50,9 @@ func (b *builder) answer() section {
 	}
 	if len(b.a.Warnings) > 0 {
 		s.Blocks = append(s.Blocks, block{Warning: b.a.Warnings})
+	}
+	if n := others; n > 0 {
+		s.Blocks = append(s.Blocks, block{Brief: true, Prose: "--verbose shows " + plural(n, "table", "tables") + " of the suite and the breakdown by stratum."})
 	}
 	return s
 }

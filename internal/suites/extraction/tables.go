@@ -7,7 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Report has a table of the null baseline with its expected score, and a table
+// Report has a summary, a table of the null baseline with its expected score, and a table
 // of failure modes by arm, the agreement on the checklist if there is one, and figures.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) (float64, bool) {
@@ -15,7 +15,7 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		return float64(m.Value), ok
 	}
 	null, modes := b.nullTable(value), b.modesTable(value)
-	blocks := []eval.Block{{Table: &null}, {Table: &modes}}
+	blocks := []eval.Block{{Table: b.summaryTable(value)}, {Table: &null}, {Table: &modes}}
 	if t := b.verifiedTable(); t != nil {
 		blocks = append(blocks, eval.Block{Table: t})
 	}
