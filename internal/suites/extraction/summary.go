@@ -8,13 +8,15 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // mostCommon is the number of failure modes that a summary names.
 const mostCommon = 3
 
-// summaryTable has the findings of a run in brief: one line for each question.
-func (b *Bench) summaryTable(value func(arm, metric string) (float64, bool)) *eval.Table {
+// summaryTable has the findings of a run in brief: one line for each question. verified
+// is the share of confirmed points of the checklist, nil without one.
+func (b *Bench) summaryTable(value func(arm, metric string) (float64, bool), verified *eval.Measured) *eval.Table {
 	t := &eval.Table{Name: "executive_summary", Title: "Summary", Summary: true, Columns: []string{"question", "finding"}}
 	add := func(question, format string, args ...any) {
 		t.Rows = append(t.Rows, []string{question, fmt.Sprintf(format, args...)})
@@ -43,8 +45,8 @@ func (b *Bench) summaryTable(value func(arm, metric string) (float64, bool)) *ev
 	if most, _ := extremes(arms, metricFabrication, value); most != "" {
 		add("Are quotes real?", "%s of the quotes that %s owes are not in the document, the largest share of all arms.", percent(value(most, metricFabrication)), most)
 	}
-	if checked, ok := b.verifiedShare(); ok {
-		add("Was gold verified?", "%s of the points on the checklist were confirmed, of %d documents.", percent(checked, true), len(b.verified))
+	if verified != nil {
+		add("Was gold verified?", "%s of the points on the checklist were confirmed, of %s of this run.", percent(float64(verified.Value), true), text.Plural(verified.N, "document", "documents"))
 	}
 	return t
 }

@@ -15,7 +15,13 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		return float64(m.Value), ok
 	}
 	null, modes := b.nullTable(value), b.modesTable(value)
-	blocks := []eval.Block{{Table: b.summaryTable(value)}, {Table: &null}, {Table: &modes}}
+	var verified *eval.Measured
+	for _, a := range b.arms {
+		if m, ok := r.Estimate(a.ID, metricGoldVerified); ok && a.Role == eval.RoleBaseline && m.Value.Defined() {
+			verified = &m
+		}
+	}
+	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}, {Table: &null}, {Table: &modes}}
 	if t := b.verifiedTable(); t != nil {
 		blocks = append(blocks, eval.Block{Table: t})
 	}

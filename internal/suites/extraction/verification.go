@@ -108,22 +108,6 @@ func (s *Study) openChecklist(resolve func(string) string) (map[string]verificat
 	return readChecklist(file, f)
 }
 
-// verifiedShare is the share of the checked points of the checklist that were confirmed.
-func (b *Bench) verifiedShare() (share float64, ok bool) {
-	confirmed, checked := 0, 0
-	for _, v := range b.verified {
-		for _, point := range v {
-			if point != 0 {
-				checked++
-			}
-			if point == 'y' {
-				confirmed++
-			}
-		}
-	}
-	return float64(confirmed) / float64(max(checked, 1)), checked > 0
-}
-
 // verifiedTable has the agreement on each point of the checklist; nil without one.
 func (b *Bench) verifiedTable() *eval.Table {
 	if len(b.verified) == 0 {
