@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func exportVerb(a *app) *cobra.Command {
@@ -160,7 +161,7 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 	}
 	var list []kit.Session
 	for _, s := range stored {
-		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, Done: s.Done}
+		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
 		for _, e := range s.Errors {
 			n.Errors = append(n.Errors, eval.Level{Name: cmp.Or(string(e.Kind), "interrupted"), Value: strconv.Itoa(e.Requests)})
 		}
@@ -408,10 +409,7 @@ func csvField(v any) (string, error) {
 	case nil:
 		return "", nil
 	case string:
-		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			return "'" + v, nil
-		}
-		return v, nil
+		return text.EscapeFormula(v), nil
 	case int:
 		return strconv.Itoa(v), nil
 	case float64:
