@@ -35,13 +35,19 @@ type verdict struct {
 // answer is the first section: the answer in brief.
 func (b *builder) answer() section {
 	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
+	var summary []block
 	others := 0
 	for _, t := range b.a.Tables {
-		if !t.Summary {
-			others++
+		if t.Summary {
+			summary = append(summary, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
 		} else {
-			s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+			others++
 		}
+	}
+	if len(s.Blocks[0].Answers) > fewAnswers { // nobody finds a summary behind many answers
+		s.Blocks = append(summary, s.Blocks...)
+	} else {
+		s.Blocks = append(s.Blocks, summary...)
 	}
 	if b.v == nil {
 		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so there is no verdict."})
