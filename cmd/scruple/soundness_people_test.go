@@ -166,13 +166,18 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	must(t, os.WriteFile(gold, data, 0o600))
 	ok(t, "validate", study)
 
-	ok(t, "appendix", study, "--out", filepath.Join(dir, "appendices"))
+	ok(t, "appendix", study) // beside the reports
+	appendices, err := filepath.Glob(filepath.Join(dir, "results", "*", "appendices"))
+	must(t, err)
+	if len(appendices) != 1 {
+		t.Fatalf("the appendices are in %q", appendices)
+	}
 	for name, want := range map[string][]string{
 		"E2_session_log.md":       {"| 1 | 20", "| 24 | 10 | 1 |", "Note "},
 		"E3_consistency_check.md": {"Cohen's kappa", "target of 0.80", "First answer", "Note\nNote "},
 		"E4_lock_declaration.md":  {"They will not be revised based on model outputs.", "Anna Example", hashOfBytes(data), "| MD5 |"},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, "appendices", name))
+		text, err := os.ReadFile(filepath.Join(appendices[0], name))
 		must(t, err)
 		for _, w := range want {
 			if !strings.Contains(string(text), w) {

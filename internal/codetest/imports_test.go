@@ -102,8 +102,6 @@ var rules = []struct {
 		"statbench times the library itself"},
 	{"tools/validity", []string{"internal/eval", "internal/study", "internal/suites/kit", "internal/run", "internal/store", "internal/experiment", "internal/gate"}, []string{"net"},
 		"validity takes simulated studies through the program as a command does; it judges stats, so it does not use it"},
-	{"tools/convert/cuad", []string{"internal/dataset", "internal/text"}, []string{"net", "database"},
-		"a converter reads files and writes the data of an example"},
 	{"tools/convert/osm", []string{"internal/suites/rerank"}, []string{"net", "database"},
 		"a converter reads files and writes the data of an example"},
 	{"tools/convert", nil, nil, "the command only selects a converter"},
