@@ -22,6 +22,7 @@ import (
 // outside of any module. The proxy is a folder with this tree. Dependencies are
 // in the module cache already, so nothing is downloaded.
 func TestGoInstall(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("packs the module and builds it again; run without -short")
 	}

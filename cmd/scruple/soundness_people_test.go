@@ -62,6 +62,7 @@ func (p *reader) next() {
 // the rest, notes, and the lock. Kappa is that of `scruple stats`, and locked gold cannot
 // be changed.
 func TestExpertAtTheKeyboard(t *testing.T) {
+	t.Parallel()
 	dir, study := panelStudy(t)
 	urls, end := startServer(t, "annotate", study, "--task", "gold", "--as", "anna")
 	p := newReader(t, urls["anna"])
@@ -243,6 +244,7 @@ func kappaIsTheOracle(t *testing.T, dir, study string) {
 // The whole study: two sessions of models, ambiguous runs decided, failures coded, a fifth
 // of them twice, and a deposit that scores to the same bytes.
 func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
+	t.Parallel()
 	dir, study := panelStudy(t)
 	ok(t, "lock", study, "--sign", "Anna Example", "--declare", "Judgements established. They will not be revised based on model outputs.")
 	ok(t, "run", study, "--max-calls", "440")
