@@ -287,7 +287,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 	if got := row(); got != -1 {
 		t.Errorf("keys are off, and the row is %d", got)
 	}
-	is[bool](r, `document.getElementById('keys').click(), document.getElementById('keys-on').click(), [...document.querySelectorAll('#help button')].find(b => b.textContent === 'Keys as they were').click(), document.getElementById('help').close(), true`)
+	is[bool](r, `document.getElementById('keys').click(), document.getElementById('keys-on').click(), [...document.querySelectorAll('#help button')].find(b => b.textContent === 'Reset keys').click(), document.getElementById('help').close(), true`)
 	open()
 	r.press("j")
 	if got := row(); got != 0 || key("next-row") != "j" {
