@@ -62,6 +62,7 @@ func (p *reader) next() {
 // the rest, notes, and the lock. Kappa is that of `scruple stats`, and locked gold cannot
 // be changed.
 func TestExpertAtTheKeyboard(t *testing.T) {
+	t.Parallel()
 	dir, study := panelStudy(t)
 	urls, end := startServer(t, "annotate", study, "--task", "gold", "--as", "anna")
 	p := newReader(t, urls["anna"])
