@@ -54,8 +54,9 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 	list, ok := d.discrepancies()
 	p.Wait = !ok && (d.task.Again.Count > 0 || d.task.Again.Share > 0)
 	for _, x := range list {
+		sides := blindly(x.Subject, x.Second.Swapped) // as in the second round
 		p.Discrepant = append(p.Discrepant, noteForm{Head: x.Subject.blind(), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
-			About: "First answer:\n" + x.First.readable(d.task) + "\nSecond answer:\n" + x.Second.readable(d.task)})
+			About: "First answer:\n" + x.First.readable(d.task, sides) + "\n\nSecond answer:\n" + x.Second.readable(d.task, sides)})
 	}
 	render(w, http.StatusOK, "notes", p)
 }

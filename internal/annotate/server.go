@@ -215,7 +215,10 @@ func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
 	if i < 0 {
 		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
 	}
-	shown, swapped = d.showBoth(shown, open[i])
+	shown, order := d.showBoth(shown, open[i], blindly(k.subject, swapped))
+	if k.subject.Other == "" { // of a pair, swapped are the arms
+		swapped = order
+	}
 	return shown, swapped, nil
 }
 
