@@ -127,7 +127,7 @@ func TestImportRefusals(t *testing.T) {
 		{"doccano", `{"label":[[0,1,"other: bad"]],"subject":{"item":"i00"},"answer":{}}`, `no question "other"`},
 		{"prodigy", `[]`, "f:1:"},
 		{"csv", "item,q\ni00,perhaps\n", `"perhaps" is no option`},
-		{"csv", "item,n\ni00,many\n", "row 2, column n"},
+		{"csv", "item,n\ni00,many\n", "f:2:5: n: "},
 		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
 		{"argilla", `{"q.responses":["yes"]}`, "the record has no subject"},
 		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes","no"],"q.responses.users":["eve","bob"]}`, "say whose with --as"},
