@@ -18,7 +18,7 @@ type Coding struct {
 	First   []*Given // of each person who answered, in the order in which they started
 	People  []string
 	// Final is the answer that counts: the adjudicated one, or that of the only
-	// person, or that of all if they agree. nil: they differ, or nobody answered.
+	// person, or that of all if they agree. nil: they differ, or there is no answer.
 	Final *Event
 	By    string
 
@@ -97,7 +97,7 @@ func armOf(side string, s Subject, swapped bool) string {
 	return side
 }
 
-// adjudicable lists the subjects on which people differ and nobody decided.
+// adjudicable lists the subjects whose answers differ and that have no decision.
 func (d *desk) adjudicable() ([]Coding, error) {
 	everyone, err := d.place.others(d)
 	if err != nil {
