@@ -356,7 +356,7 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 		return Event{}, err
 	}
 	if e.Shown != shown.Hash() {
-		return refuse(http.StatusConflict, "this page is out of date: reload it")
+		return refuse(http.StatusConflict, "this page is out of date: reload the page")
 	}
 	if e.Kind != eventSkip {
 		if err := e.Answer.check(shown, e.Kind == eventDraft); err != nil {
