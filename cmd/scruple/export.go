@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -22,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func exportVerb(a *app) *cobra.Command {
@@ -56,11 +55,7 @@ the folder given with --out:
 		if output == "" {
 			return write(a.out)
 		}
-		f, err := os.Create(output)
-		if err != nil {
-			return fmt.Errorf("exporting %s: %w", table, err)
-		}
-		return errors.Join(write(f), f.Close())
+		return streamFile(output, write)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
@@ -408,10 +403,7 @@ func csvField(v any) (string, error) {
 	case nil:
 		return "", nil
 	case string:
-		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			return "'" + v, nil
-		}
-		return v, nil
+		return text.EscapeFormula(v), nil
 	case int:
 		return strconv.Itoa(v), nil
 	case float64:

@@ -38,7 +38,7 @@ func (p *reader) judge(label string) {
 	p.keys(label)
 	p.until("document.querySelector('[data-name=label] input:checked')")
 	p.press("w")
-	p.keys(rationale)
+	p.write(rationale)
 	p.until("document.querySelector('[data-name=rationale] .count').textContent.includes('2 sentences')")
 	p.keys(kb.Escape)
 	p.press("d")

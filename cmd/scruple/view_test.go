@@ -91,9 +91,10 @@ func TestViewInABrowser(t *testing.T) {
 			if strings.Contains(p, "/export") || strings.HasPrefix(p, "a/") {
 				continue
 			}
-			for _, width := range []int64{1280, 390} {
+			r.width(390)
+			r.open(base + p)
+			for _, width := range []int64{390, 1280} {
 				r.width(width)
-				r.open(base + p)
 				found := is[struct {
 					Heading, Inline bool
 					Script          string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
@@ -152,14 +153,14 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 	switch format {
 	case "jsonl":
 		return jsonLines(list, func(x record) any { return x })
-	case "csv":
-		rows, err := tableOf(r.Task, list)
+	case "csv": // texts do not become formulas of a spreadsheet
+		rows, err := tableOf(r.Task, list, text.EscapeFormula)
 		if err != nil {
 			return nil, err
 		}
 		return workbook.CSV(rows)
 	case "xlsx":
-		rows, err := tableOf(r.Task, list)
+		rows, err := tableOf(r.Task, list, func(s string) string { return s })
 		if err != nil {
 			return nil, err
 		}
@@ -216,8 +217,9 @@ func jsonLines(list []record, form func(record) any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// tableOf has a column for each question; passages are JSON.
-func tableOf(t study.Task, list []record) ([][]string, error) {
+// tableOf has a column for each question; passages are JSON. cell writes texts of people
+// and models.
+func tableOf(t study.Task, list []record, cell func(string) string) ([][]string, error) {
 	head := []string{"item", "arm", "other", "replicate", "unit", "by", "at"}
 	for _, q := range t.Ask {
 		head = append(head, q.Name)
@@ -225,9 +227,9 @@ func tableOf(t study.Task, list []record) ([][]string, error) {
 	rows := [][]string{head}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.By, x.At}
+		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), x.By, x.At}
 		for _, q := range t.Ask {
-			cell := x.Answer.Text(q.Name)
+			value := cell(x.Answer.Text(q.Name))
 			if q.Type == "span" {
 				var own []outSpan
 				for _, s := range x.Spans {
@@ -239,11 +241,11 @@ func tableOf(t study.Task, list []record) ([][]string, error) {
 				if err != nil {
 					return nil, err
 				}
-				cell = strings.TrimPrefix(string(data), "null")
+				value = strings.TrimPrefix(string(data), "null")
 			} else if q.Type != "choice" && q.Type != "text" {
-				cell = string(x.Answer[q.Name])
+				value = string(x.Answer[q.Name])
 			}
-			row = append(row, cell)
+			row = append(row, value)
 		}
 		rows = append(rows, row)
 	}
@@ -572,10 +574,14 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	}
 	for _, row := range table.Rows {
 		cell := func(name string) string {
-			if i := slices.Index(table.Header, name); i >= 0 {
-				return row.Cells[i]
+			i := slices.Index(table.Header, name)
+			switch {
+			case i < 0:
+				return ""
+			case table.Sheet == "": // CSV
+				return text.UnescapeFormula(row.Cells[i])
 			}
-			return ""
+			return row.Cells[i]
 		}
 		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, Answer: Answer{}}
 		fmt.Sscan(cell("replicate"), &x.Subject.Replicate) // empty for items
