@@ -662,15 +662,15 @@ func TestAnnotationRefusals(t *testing.T) {
 		words  string
 	}{
 		{"other text", map[string]any{"answer": good, "shown": strings.Repeat("0", 64)}, 409, "reload the page"},
-		{"an answer that is no option", map[string]any{"answer": map[string]any{"grounded": "perhaps"}}, 422, `\"perhaps\" is no option`},
+		{"an answer that is no option", map[string]any{"answer": map[string]any{"grounded": "perhaps"}}, 422, `\"perhaps\" is not an option`},
 		{"no answer", nil, 422, "missing answer"},
 		{"an answer to no question", map[string]any{"answer": map[string]any{"grounded": "grounded", "x": 1}}, 422, `asks no \"x\"`},
 		{"another type", map[string]any{"answer": map[string]any{"grounded": 1}}, 422, "want a string"},
-		{"a key with a path", map[string]any{"answer": good, "key": "../../ben"}, 404, "no such subject"},
+		{"a key with a path", map[string]any{"answer": good, "key": "../../ben"}, 404, "not in your queue"},
 		{"a task with a path", map[string]any{"answer": good, "task": "../claims"}, 404, "no such task"},
 		{"an id with a path", map[string]any{"answer": good, "id": "../../../../etc/passwd"}, 400, "no valid id"},
 		{"no reason to skip", map[string]any{"kind": "skip"}, 422, "reason"},
-		{"another kind", map[string]any{"kind": "reveal"}, 400, "no event"},
+		{"another kind", map[string]any{"kind": "reveal"}, 400, "unknown event"},
 		{"an unknown key of JSON", map[string]any{"admin": true}, 400, "admin"},
 		{"more active time than time", map[string]any{"answer": good, "active_ms": 9000000}, 400, "active time"},
 		{"a body that is too large", map[string]any{"reason": strings.Repeat("x", 70<<10)}, 413, "65536"},

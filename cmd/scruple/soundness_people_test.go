@@ -278,6 +278,9 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 	if decided < 40 {
 		t.Errorf("%d runs were to be judged", decided)
 	}
+	if notes, status := read(t, urls["anna"]+"t/coherence/notes"); status != 200 || !strings.Contains(notes.body, "first subject ") || hidden.MatchString(notes.body) {
+		t.Errorf("the notes of a blind queue (%d) are\n%s", status, notes.body)
+	}
 	end()
 	refusedWith(t, exitUsage, "run `scruple score`", "annotate", study, "--task", "failures", "--as", "anna")
 	before := exportedRows(t, study, "scored_database.csv")

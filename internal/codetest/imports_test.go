@@ -52,7 +52,7 @@ var rules = []struct {
 		"a ledger chains lines and does not know what they mean"},
 	{"internal/discipline", []string{"internal/eval", "internal/dataset", "internal/ledger"}, []string{"net", "database", "os"},
 		"what may run on TEST follows from the ledger and hashes: no suite, no store"},
-	{"internal/annotate", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/ledger", "internal/serve", "internal/keys", "stats"}, []string{"database"},
+	{"internal/annotate", []string{"internal/eval", "internal/text", "internal/dataset", "internal/study", "internal/ledger", "internal/serve", "internal/keys", "internal/workbook", "stats"}, []string{"database"},
 		"people judge what a bench shows them: no model, and the store only through a small interface"},
 	{"internal/suites/spans/snapshot", []string{"internal/eval", "internal/measure", "internal/text", "internal/suites/spans/label", "internal/suites/spans/verdict", "stats"}, []string{"net", "database", "time"},
 		"a snapshot comes from another tool, without a run and its analysis: its summary and comparison compute their own intervals"},
