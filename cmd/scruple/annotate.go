@@ -240,7 +240,7 @@ func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, done fu
 // that nobody began has none.
 func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source) error {
 	for _, t := range r.Study.Annotation {
-		result, err := place.Result(t)
+		result, err := place.Result(t, subjects)
 		if err != nil {
 			continue
 		}
@@ -261,7 +261,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 	var all []annotate.Agreement
 	var positions []annotate.Position
 	for _, t := range tasks {
-		r, err := place.Result(t)
+		r, err := place.Result(t, subjects)
 		if err != nil {
 			if len(tasks) > 1 {
 				a.warn("%v", err)
@@ -298,7 +298,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if err != nil {
 		return err
 	}
-	r, err := place.Result(tasks[0])
+	r, err := place.Result(tasks[0], subjects)
 	if err != nil {
 		return err
 	}

@@ -96,15 +96,17 @@ func armOf(side string, s Subject, swapped bool) string {
 	return side
 }
 
-// adjudicable lists the subjects on which people differ and nobody decided.
+// adjudicable lists the subjects on which people differ and nobody decided. Answers to
+// what the study no longer shows cannot be compared.
 func (d *desk) adjudicable() ([]Coding, error) {
 	everyone, err := d.place.others(d)
 	if err != nil {
 		return nil, err
 	}
 	var open []Coding
+	fresh := newFreshness(d.task, d.source)
 	for _, c := range codings(d.task, d.queue, everyone) {
-		if c.Final == nil && len(c.First) > 1 {
+		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
 			open = append(open, c)
 		}
 	}
@@ -121,9 +123,9 @@ func (p Place) others(d *desk) ([]*Work, error) {
 }
 
 // showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn.
-func (d *desk) showBoth(shown Shown, c Coding) (Shown, bool) {
-	swapped := random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
+// order that is drawn. swapped says which arm of a pair is shown as A.
+func (d *desk) showBoth(shown Shown, c Coding, swapped bool) (_ Shown, reversed bool) {
+	reversed = random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
 	two := slices.Clone(c.First[:2])
 	for i := range c.First { // the first two that differ
 		pair := Coding{First: []*Given{c.First[0], c.First[i]}}
@@ -132,23 +134,43 @@ func (d *desk) showBoth(shown Shown, c Coding) (Shown, bool) {
 			break
 		}
 	}
-	if swapped {
+	if reversed {
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.readable(d.task)})
+		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.blind(d.task, swapped)})
 	}
-	return shown, swapped
+	return shown, reversed
 }
 
-// readable is an answer as text.
-func (e *Event) readable(t study.Task) string {
+// Readable is an answer as text, one question a line. For a pair it names arms.
+func (e *Event) Readable(t study.Task) string {
+	return e.readable(t, func(q study.Question) string { return e.label(t, q) })
+}
+
+// blind is an answer as text for people: of a pair it names the sides, as they are if
+// swapped says which arm is A.
+func (e *Event) blind(t study.Task, swapped bool) string {
+	s := e.readable(t, func(q study.Question) string {
+		l := e.Answer.label(q)
+		if other := map[string]string{"A": "B", "B": "A"}[l]; other != "" && t.Of == "pair" && q.Type == "choice" && e.Swapped != swapped {
+			return other
+		}
+		return l
+	})
+	if t.Of == "pair" && e.Swapped != swapped {
+		s += "The texts of this answer were written with A and B the other way round.\n"
+	}
+	return s
+}
+
+func (e *Event) readable(t study.Task, label func(study.Question) string) string {
 	var b []byte
 	for _, q := range t.Ask {
 		if _, given := e.Answer[q.Name]; !given {
 			continue
 		}
-		text := e.label(t, q)
+		text := label(q)
 		if q.Type == "span" {
 			text = ""
 			for _, s := range e.Answer.Spans(q.Name) {

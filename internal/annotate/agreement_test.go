@@ -196,7 +196,7 @@ func TestPositionEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.open(task, q, "anna", "test")
+	d, err := p.open(task, q, corpus{60}, "anna", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestPositionEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{60})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -118,24 +118,35 @@ func at(t *testing.T, clock *time.Time) Place {
 var label = study.Task{Name: "t", Ask: []study.Question{{Name: "q", Type: "choice", Options: []string{"yes", "no"}}}, Of: "item", Show: []string{"lead"},
 	Again: study.Again{Count: 2, After: 4}}
 
+// say answers the next subject with an option of the first question.
 func (d *desk) say(t *testing.T, option string) error {
 	t.Helper()
 	k, place, ok, wait := d.next()
 	if !ok {
 		t.Fatalf("nothing to answer until %v", wait)
 	}
+	_, ev, err := (&Server{source: d.source}).see(d, k)
+	if err != nil {
+		t.Fatal(err)
+	}
 	data, _ := json.Marshal(option)
-	_, err := d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Answer: Answer{"q": data}})
+	ev.Place, ev.Answer = place, Answer{d.task.Ask[0].Name: data}
+	_, err = d.append(eventSubmit, ev)
 	return err
 }
 
 func open(t *testing.T, p Place, task study.Task, person string) *desk {
 	t.Helper()
-	q, err := p.queue(task.Full(), corpus{6})
+	return openOf(t, p, task, corpus{6}, person)
+}
+
+func openOf(t *testing.T, p Place, task study.Task, source Source, person string) *desk {
+	t.Helper()
+	q, err := p.queue(task.Full(), source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.open(task.Full(), q, person, "test")
+	d, err := p.open(task.Full(), q, source, person, "test")
 	if err != nil {
 		t.Fatal(err)
 	}

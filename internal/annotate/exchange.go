@@ -129,7 +129,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 	if err := checkOffsets(offsets); err != nil {
 		return nil, err
 	}
-	r, err := p.Result(t)
+	r, err := p.Result(t, source)
 	if err != nil {
 		return nil, err
 	}
@@ -374,7 +374,7 @@ func (p Place) Import(t study.Task, source Source, f File) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	d, err := p.open(t.Full(), q, f.Person, f.Version)
+	d, err := p.open(t.Full(), q, source, f.Person, f.Version)
 	if err != nil {
 		return 0, err
 	}

@@ -43,7 +43,7 @@ func TestExchange(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d, err := p.open(everything.Full(), q, "anna", "test")
+				d, err := p.open(everything.Full(), q, source, "anna", "test")
 				if err != nil {
 					t.Fatal(err)
 				}

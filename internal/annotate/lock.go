@@ -230,8 +230,9 @@ type Result struct {
 	file  string // name of the gold, if the suite names it
 }
 
-// Result reads a task with everyone's answers.
-func (p Place) Result(t study.Task) (*Result, error) {
+// Result reads a task with everyone's answers. Answers to what the study no longer shows
+// settle nothing.
+func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil {
@@ -245,8 +246,12 @@ func (p Place) Result(t study.Task) (*Result, error) {
 		return nil, err
 	}
 	skipped, open, differ := 0, 0, 0
+	var stale []string
+	fresh := newFreshness(t, source)
 	for _, c := range codings(t, q, r.Everyone) {
 		switch {
+		case c.stale(fresh):
+			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			r.Settled = append(r.Settled, Settled{c.Subject, c.Final.Answer, c.Final.label(t, t.Ask[0]), c.By, c.Final.Pass == passAdjudicate, c.Final.Reason, c.Final.Shown, c.Final.Session, c.finalAt})
 		case len(c.First) > 0:
@@ -265,6 +270,9 @@ func (p Place) Result(t study.Task) (*Result, error) {
 	miss(open, "subject has", "subjects have", " no answer")
 	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew without it")
 	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	if len(stale) > 0 {
+		miss(len(stale), "subject was", "subjects were", ", such as "+stale[0]+", judged by a text that the study no longer shows: restore the text, or draw the task anew under another name")
+	}
 	for _, w := range r.Everyone {
 		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
 		left := 0

@@ -49,7 +49,7 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 	p.Wait = !ok && (d.task.Again.Count > 0 || d.task.Again.Share > 0)
 	for _, x := range list {
 		p.Discrepant = append(p.Discrepant, noteForm{Head: x.Subject.blind(), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
-			About: "First answer:\n" + x.First.readable(d.task) + "\nSecond answer:\n" + x.Second.readable(d.task)})
+			About: "First answer:\n" + x.First.blind(d.task, x.First.Swapped) + "\nSecond answer:\n" + x.Second.blind(d.task, x.First.Swapped)})
 	}
 	render(w, http.StatusOK, "notes", p)
 }

@@ -85,7 +85,7 @@ func (s *Server) state(t study.Task) taskState {
 	if len(locks) > 0 {
 		x.Lock = &locks[len(locks)-1]
 	}
-	r, err := s.place.Result(t)
+	r, err := s.place.Result(t, s.source)
 	if err != nil {
 		x.Problem = err.Error()
 		return x
@@ -229,7 +229,7 @@ func (s *Server) lockTask(r *http.Request) (Lock, error) {
 	if !ok {
 		return Lock{}, &refusal{http.StatusNotFound, "there is no such task"}
 	}
-	result, err := s.place.Result(t)
+	result, err := s.place.Result(t, s.source)
 	if err != nil {
 		return Lock{}, err
 	}

@@ -159,12 +159,12 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "There is no such page", Text: "The subject does not exist, or its answer cannot be changed any more."})
 		return
 	}
-	shown, _, err := s.see(d, k)
+	shown, ev, err := s.see(d, k)
 	if err != nil {
 		fail(w, depth, err)
 		return
 	}
-	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: shown.Hash(), Shown: shown,
+	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
 		Session: d.work.sessions, InSession: d.work.since + 1, Again: k.pass == passAgain, SkipPermitted: true}
 	p.Done, p.Of = d.progress(s.adjudicate)
 	p.Title = fmt.Sprintf("%s: %d of %d", d.task.Title, min(p.Done+1, p.Of), p.Of)

@@ -203,7 +203,7 @@ func TestNotes(t *testing.T) {
 	if memo := w.Memo(task.Memo); len(memo) != 1 || memo[0].Text != "ten minutes" {
 		t.Errorf("%+v", memo)
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{6})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -227,7 +227,7 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if _, _, ok, _ := d.next(); ok {
 		t.Error("practice has more than the items for it")
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{6})
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
 	}

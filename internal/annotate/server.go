@@ -142,7 +142,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 		}
 		s.queues[task] = q
 	}
-	d, err := s.place.open(s.tasks[i], s.queues[task], person, s.version)
+	d, err := s.place.open(s.tasks[i], s.queues[task], s.source, person, s.version)
 	if err != nil {
 		return nil, err
 	}
@@ -191,23 +191,25 @@ func (d *desk) find(key string, adjudicates bool) (k slot, at int, ok bool) {
 	return k, 0, false
 }
 
-// see builds what the person is shown in a slot.
-func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
-	swapped := d.swapped(k.subject, k.pass)
-	shown, err := show(d.task, s.source, k.subject, swapped)
-	if err != nil || k.pass != passAdjudicate {
-		return shown, swapped, err
+// see builds what the person is shown in a slot, and an event that says so.
+func (s *Server) see(d *desk, k slot) (shown Shown, ev Event, err error) {
+	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
+	shown, err = show(d.task, s.source, k.subject, ev.Swapped)
+	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
+		return shown, ev, err
 	}
 	open, err := d.adjudicable()
 	if err != nil {
-		return shown, false, err
+		return shown, ev, err
 	}
 	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
 	if i < 0 {
-		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide here: the answers agree, or somebody decided already"}
+		return shown, ev, &refusal{http.StatusConflict, "there is nothing to decide here: the answers agree, or somebody decided already"}
 	}
-	shown, swapped = d.showBoth(shown, open[i])
-	return shown, swapped, nil
+	ev.Base = ev.Shown
+	shown, ev.Reversed = d.showBoth(shown, open[i], ev.Swapped)
+	ev.Shown = shown.Hash()
+	return shown, ev, nil
 }
 
 // said is a request to store an event.
@@ -339,11 +341,11 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 	default:
 		return refuse(http.StatusBadRequest, "there is no event %q", e.Kind)
 	}
-	shown, swapped, err := s.see(d, k)
+	shown, ev, err := s.see(d, k)
 	if err != nil {
 		return Event{}, err
 	}
-	if e.Shown != shown.Hash() {
+	if e.Shown != ev.Shown {
 		return refuse(http.StatusConflict, "the text on this page is not the current one: reload the page")
 	}
 	if e.Kind != eventSkip {
@@ -359,9 +361,9 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 	} else {
 		e.Answer = nil
 	}
-	subject := k.subject
-	return Event{ID: e.ID, Pass: k.pass, Subject: &subject, Shown: e.Shown, Swapped: swapped, Place: at, Answer: e.Answer,
-		Reason: strings.TrimSpace(e.Reason), Sighted: k.pass == passAdjudicate, ActiveMS: e.ActiveMS, WallMS: e.WallMS}, nil
+	ev.ID, ev.Place, ev.Answer, ev.Reason = e.ID, at, e.Answer, strings.TrimSpace(e.Reason)
+	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
+	return ev, nil
 }
 
 // mayReview reports whether the person may see and change an answer of their own:

@@ -3,8 +3,6 @@ package annotate
 import (
 	"slices"
 	"time"
-
-	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // A Session is the time from one start of the server to the next in a person's work.
@@ -78,9 +76,6 @@ func (w *Work) Answers() (list []Answered) {
 
 // Blind names a subject without its arms.
 func (s Subject) Blind() string { return s.blind() }
-
-// Readable is an answer as text, one question a line.
-func (e *Event) Readable(t study.Task) string { return e.readable(t) }
 
 // A noteKey is what a note is about. A later note replaces an earlier one; both stay in
 // the file.

@@ -43,8 +43,11 @@ type Event struct {
 	Session int      `json:"session"`
 	Subject *Subject `json:"subject,omitempty"`
 	Shown   string   `json:"shown,omitempty"` // hash
-	// Swapped says that the second arm of a pair, or the second person of an
-	// adjudication, was shown as A.
+	// Base is the hash of what an adjudication shows beside the answers that differ. The
+	// second person was shown as A if Reversed.
+	Base     string `json:"base,omitempty"`
+	Reversed bool   `json:"reversed,omitempty"`
+	// Swapped says that the second arm of a pair was shown as A.
 	Swapped bool   `json:"swapped,omitempty"`
 	Place   int    `json:"place,omitempty"` // in the person's order, from 1
 	Answer  Answer `json:"answer,omitempty"`
@@ -275,6 +278,7 @@ type desk struct {
 	place   Place
 	task    study.Task
 	queue   *Queue
+	source  Source
 	work    *Work
 	log     *ledger.Log
 	first   bool // the person who answers all subjects
@@ -283,7 +287,7 @@ type desk struct {
 }
 
 // open opens the file of a person for writing.
-func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, error) {
+func (p Place) open(t study.Task, q *Queue, source Source, person, version string) (*desk, error) {
 	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
@@ -292,7 +296,7 @@ func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{place: p, task: t, queue: q, log: log, version: version}
+	d := &desk{place: p, task: t, queue: q, source: source, log: log, version: version}
 	if err := d.begin(path, person); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
