@@ -59,7 +59,7 @@ exchange answers with other tools.`, cobra.ExactArgs(1),
 	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
 	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
 	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
-	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/"+annotate.GoldFile("TASK"))
+	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write the gold to annotations/")
 	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
 	c.Flags().StringVar(&f.sign, "sign", "", "with --lock: the name under the declaration (default: that of --as)")
 	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))

@@ -58,7 +58,7 @@ type taskState struct {
 	Missing []string
 	Settled int
 	Lock    *Lock
-	File    string // of gold
+	File    string // of gold, if the task can be locked
 	// Blind says that somebody still answers, whom the numbers could influence.
 	Blind      []string
 	Agreements []shownAgreement
@@ -76,7 +76,7 @@ type shownAgreement struct {
 type shownNumber struct{ Name, Value, Interval, Note string }
 
 func (s *Server) state(t study.Task) taskState {
-	x := taskState{Task: t, File: GoldFile(t.Name)}
+	x := taskState{Task: t}
 	locks, err := s.place.locks(t.Name)
 	if err != nil {
 		x.Problem = err.Error()
@@ -89,6 +89,11 @@ func (s *Server) state(t study.Task) taskState {
 	if err != nil {
 		x.Problem = err.Error()
 		return x
+	}
+	if x.Lock == nil && len(r.Missing) == 0 {
+		if x.File, err = s.place.goldFile(r, s.source); err != nil {
+			x.Problem = err.Error()
+		}
 	}
 	x.Missing, x.Settled = r.Missing, len(r.Settled)
 	for _, w := range r.Everyone {

@@ -315,7 +315,10 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	if err := errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return os.Rename(tmp.Name(), path)
+	if err := errors.Join(os.Rename(tmp.Name(), path), ledger.SyncFolder(filepath.Dir(path))); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // Started reports whether the subjects of a task were drawn.
