@@ -170,7 +170,7 @@ func TestSecondRound(t *testing.T) {
 		t.Fatalf("%v until %v", ok, wait)
 	}
 	again := d.order(passAgain)
-	first, _ := d.firsts()
+	first := d.firsts(4)
 	if len(again) != 2 {
 		t.Fatalf("%d subjects, want 2", len(again))
 	}
@@ -179,7 +179,7 @@ func TestSecondRound(t *testing.T) {
 			t.Error("the first answer can be seen")
 		}
 		found := false
-		for _, f := range first[:4] {
+		for _, f := range first {
 			found = found || f == s
 		}
 		if !found {
@@ -215,15 +215,24 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// Each person has an order of their own, which is the same at every start; the second
-// person answers the drawn share.
+// Each person has an order of their own, which is the same at every start; whoever
+// answers first answers all subjects, the others the drawn share. Looking is no answer.
 func TestOrders(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)
 	share := 0.5
 	task := label
 	task.Double = &share
-	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	ben, anna := open(t, p, task, "ben"), open(t, p, task, "anna")
+	if n := len(ben.order(passFirst)); n != 6 {
+		t.Errorf("ben gets %d subjects before anybody answered, want 6", n)
+	}
+	if err := anna.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := ben.rank(); err != nil {
+		t.Fatal(err)
+	}
 	a, b := fmt.Sprint(anna.order(passFirst)), fmt.Sprint(ben.order(passFirst))
 	if len(anna.order(passFirst)) != 6 || len(ben.order(passFirst)) != 3 {
 		t.Errorf("%s and %s", a, b)

@@ -275,6 +275,9 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as "+stale[0]+", judged by a text that the study no longer shows: restore the text, or draw the task anew under another name")
 	}
+	if n := len(q.Subjects); t.Again.After > n {
+		r.Missing = append(r.Missing, fmt.Sprintf("the second round begins after %d answers, but the task has only %s: draw it anew under another name with a smaller again.after", t.Again.After, text.Plural(n, "subject", "subjects")))
+	}
 	for _, w := range r.Everyone {
 		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
 		left := 0

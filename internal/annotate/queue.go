@@ -19,6 +19,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Kinds of ledger entries.
@@ -230,6 +231,9 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 	}
 	if q, err = draw(t, p.Seed, source); err != nil {
 		return nil, err
+	}
+	if n := len(q.Subjects); t.Again.After > n {
+		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d", t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
 	}
 	data, err := json.MarshalIndent(q, "", " ")
 	if err != nil {

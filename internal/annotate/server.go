@@ -133,7 +133,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	}
 	person := serve.HolderOf(r)
 	if d := s.desks[[2]string{task, person}]; d != nil {
-		return d, nil
+		return d, d.rank()
 	}
 	if s.queues[task] == nil {
 		q, err := s.place.queue(s.tasks[i], s.source)
@@ -312,10 +312,11 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 		return refuse(http.StatusNotFound, "the task has no such subject for you")
 	}
 	given := d.work.given[k]
+	skipped := given != nil && given.First == nil
 	reasonable := len([]rune(strings.TrimSpace(e.Reason))) >= 3
 	switch e.Kind {
 	case eventDraft, eventSubmit, eventSkip:
-		if given != nil {
+		if given != nil && (!skipped || e.Kind == eventSkip) {
 			return refuse(http.StatusConflict, "this was answered already, perhaps in another window: reload the page")
 		}
 		if k.pass == passAdjudicate {
@@ -367,8 +368,12 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 }
 
 // mayReview reports whether the person may see and change an answer of their own:
-// until the pass ends, and never if a second answer to the subject is wanted.
+// until the pass ends, and never if a second answer to the subject is wanted. What they
+// skipped they may answer at any time.
 func (d *desk) mayReview(k slot) bool {
+	if g := d.work.given[k]; g != nil && g.First == nil {
+		return true
+	}
 	again := d.order(passAgain)
 	for _, s := range d.order(k.pass) {
 		if d.work.given[slot{s, k.pass}] == nil {
