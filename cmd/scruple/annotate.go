@@ -204,7 +204,8 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 
 // addPeople stores what people said of the run as verdicts, and says so.
 func (a *app) addPeople(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return projectPeople(ctx, db, r, func(task string, added, stale int) {
+	warn := func(err error) { a.warn("warning: no agreement of people: %v", err) }
+	return projectPeople(ctx, db, r, warn, func(task string, added, stale int) {
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
 		}
@@ -215,8 +216,8 @@ func (a *app) addPeople(ctx context.Context, db *store.DB, r *experiment.Run) er
 }
 
 // projectPeople stores what people said of the run as verdicts, and gives the run their
-// agreement.
-func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, done func(task string, added, stale int)) error {
+// agreement. What cannot be compared is passed to warn: it concerns no score.
+func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), done func(task string, added, stale int)) error {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
@@ -233,12 +234,13 @@ func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, done fu
 		}
 		done(t.Name, added, stale)
 	}
-	return addAgreements(place, r, r.Subjects(ctx))
+	addAgreements(place, r, r.Subjects(ctx), warn)
+	return nil
 }
 
 // addAgreements gives a run the agreement of people on the tasks of its study. A task
 // that nobody began has none.
-func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source) error {
+func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source, warn func(error)) {
 	for _, t := range r.Study.Annotation {
 		result, err := place.Result(t, subjects)
 		if err != nil {
@@ -246,7 +248,8 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 		}
 		list, err := result.Agreements(subjects)
 		if err != nil {
-			return err
+			warn(err)
+			continue
 		}
 		for _, g := range list {
 			if !g.Again {
@@ -254,7 +257,6 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			}
 		}
 	}
-	return nil
 }
 
 func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annotate.Source) error {
@@ -270,6 +272,10 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 			return err
 		}
 		list, err := r.Agreements(subjects)
+		if err != nil && len(tasks) > 1 {
+			a.warn("%v", err)
+			continue
+		}
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -177,7 +178,7 @@ func (e *Event) readable(t study.Task, label func(study.Question) string) string
 				text += fmt.Sprintf("“%s” (page %d) %s\n", s.Text, s.Page, s.Label)
 			}
 		}
-		b = fmt.Appendf(b, "%s: %s\n", q.Text, text)
+		b = fmt.Appendf(b, "%s: %s\n", q.Text, cmp.Or(text, "none"))
 	}
 	return string(b)
 }

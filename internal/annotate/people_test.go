@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -107,18 +108,44 @@ func TestStrata(t *testing.T) {
 	}
 }
 
+// automatic is a source with the automatic results of answers, and their editions: an
+// answer that is asked anew has another one.
+type automatic struct {
+	corpus
+	results  map[string]string
+	editions map[string]string
+}
+
+func (a automatic) Queue(string) (list []eval.Queued, err error) {
+	for item, result := range a.results {
+		list = append(list, eval.Queued{Trial: eval.Trial{Item: item, Arm: "m"}, Stratum: result})
+	}
+	return list, nil
+}
+
+func (a automatic) ShowQueued(_ string, t eval.Trial) ([]eval.Passage, error) {
+	return []eval.Passage{{Name: "Answer", Text: t.Item + a.editions[t.Item]}}, nil
+}
+
 // A person is compared with the automatic result over the drawn subjects: 20 coherent,
-// 20 incoherent and 10 ambiguous ones, the last counted as the last option.
+// 20 incoherent and 10 ambiguous ones, the last counted as the last option. It is the
+// automatic result of the answer that the person saw.
 func TestAutomaticAgreement(t *testing.T) {
 	target := 0.8
-	task := study.Task{Name: "t", Of: "trial", Target: &target, Ask: []study.Question{{Name: "q", Text: "q", Type: "choice", Options: []string{"coherent", "incoherent"}}}}
+	task := study.Task{Name: "t", Of: "trial", Queue: "any", Target: &target, Ask: []study.Question{{Name: "q", Text: "q", Type: "choice", Options: []string{"coherent", "incoherent"}}}}
 	q := &Queue{Task: "t"}
 	w := newWork("t", "anna")
+	source := automatic{results: map[string]string{}, editions: map[string]string{}}
 	add := func(stratum, said string, n int) {
 		for range n {
-			s := Subject{Item: fmt.Sprint(len(q.Subjects))}
+			s := Subject{Item: fmt.Sprint(len(q.Subjects)), Arm: "m"}
+			source.results[s.Item] = stratum
+			shown, err := show(task, source, s, false)
+			if err != nil {
+				t.Fatal(err)
+			}
 			data, _ := json.Marshal(said)
-			e := &Event{Subject: &s, Pass: passFirst, Answer: Answer{"q": data}}
+			e := &Event{Subject: &s, Pass: passFirst, Shown: shown.Hash(), Answer: Answer{"q": data}}
 			w.given[slot{s, passFirst}] = &Given{Subject: s, Pass: passFirst, First: e, Final: e}
 			q.Check = append(q.Check, len(q.Subjects))
 			q.Subjects, q.Strata = append(q.Subjects, s), append(q.Strata, stratum)
@@ -131,7 +158,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	add("ambiguous", "incoherent", 6)
 	add("ambiguous", "coherent", 4)
 	r := &Result{Task: task, queue: q, Everyone: []*Work{w}}
-	list, err := r.Agreements(corpus{})
+	list, err := r.Agreements(source)
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -150,6 +177,22 @@ func TestAutomaticAgreement(t *testing.T) {
 	}
 	if !strings.Contains(list[0].String(), "10 subjects: the automatic result is ambiguous, which counts as incoherent") {
 		t.Error(list[0].String())
+	}
+	// Two answers are asked anew, one is gone, and another threshold decides an ambiguous
+	// one: the table of those that are left is 18 2 / 3 24.
+	source.editions["38"], source.editions["39"] = "again", "again"
+	source.results["38"], source.results["39"] = "coherent", "coherent"
+	delete(source.results, "49")
+	source.results["40"] = "incoherent"
+	list, err = r.Agreements(source)
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if table := fmt.Sprint(list[0].Table); list[0].N != 47 || table != "[[18 2] [3 24]]" {
+		t.Errorf("n = %d, table %s", list[0].N, table)
+	}
+	if text := list[0].String(); !strings.Contains(text, "3 subjects are left out: the answer that the person saw was replaced") || !strings.Contains(text, "8 subjects: the automatic result is ambiguous") {
+		t.Error(text)
 	}
 }
 
