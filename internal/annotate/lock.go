@@ -232,6 +232,13 @@ type Result struct {
 	file  string // name of the gold, if the suite names it
 }
 
+// A NotStartedError says that the subjects of a task were not drawn.
+type NotStartedError struct{ Task string }
+
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("task %s is not started: start it with `scruple annotate`", e.Task)
+}
+
 // Result reads a task with everyone's answers. Answers to what the study no longer shows
 // settle nothing.
 func (p Place) Result(t study.Task, source Source) (*Result, error) {
@@ -241,7 +248,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 		return nil, err
 	}
 	if q == nil {
-		return nil, fmt.Errorf("nobody has started task %s: start it with `scruple annotate`", t.Name)
+		return nil, &NotStartedError{t.Name}
 	}
 	r := &Result{Task: t, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
@@ -270,7 +277,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 		}
 	}
 	miss(open, "subject has", "subjects have", " no answer")
-	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew without it")
+	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
 	if len(stale) > 0 {
 		miss(len(stale), "subject was", "subjects were", ", such as "+stale[0]+", judged by a text that the study no longer shows: restore the text, or draw the task anew under another name")
@@ -286,7 +293,7 @@ func (p Place) Result(t study.Task, source Source) (*Result, error) {
 				left++
 			}
 		}
-		miss(left, "subject", "subjects", " of the second round of "+w.Person+" left")
+		miss(left, "subject", "subjects", " left in the second round of "+w.Person)
 	}
 	return r, nil
 }
