@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/study"
@@ -124,7 +125,7 @@ func (p Place) others(d *desk) ([]*Work, error) {
 }
 
 // showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn. swapped says which arm of a pair is shown as A.
+// order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
 func (d *desk) showBoth(shown Shown, c Coding, swapped bool) (_ Shown, reversed bool) {
 	reversed = random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
 	two := slices.Clone(c.First[:2])
@@ -139,48 +140,53 @@ func (d *desk) showBoth(shown Shown, c Coding, swapped bool) (_ Shown, reversed 
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.blind(d.task, swapped)})
+		said := g.Final.readable(d.task, blindly(c.Subject, swapped))
+		if c.Subject.Other != "" && g.Final.Swapped != swapped {
+			said += "\nThe texts of this judgement were written with A and B the other way round."
+		}
+		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), said})
 	}
 	return shown, reversed
 }
 
-// Readable is an answer as text, one question a line. For a pair it names arms.
-func (e *Event) Readable(t study.Task) string {
-	return e.readable(t, func(q study.Question) string { return e.label(t, q) })
-}
-
-// blind is an answer as text for people: of a pair it names the sides, as they are if
-// swapped says which arm is A.
-func (e *Event) blind(t study.Task, swapped bool) string {
-	s := e.readable(t, func(q study.Question) string {
-		l := e.Answer.label(q)
-		if other := map[string]string{"A": "B", "B": "A"}[l]; other != "" && t.Of == "pair" && q.Type == "choice" && e.Swapped != swapped {
-			return other
+// blindly shows the arms of a pair as the sides on which a page shows them, and other
+// labels as they are.
+func blindly(s Subject, swapped bool) func(label string) string {
+	return func(label string) string {
+		switch {
+		case s.Other != "" && label == s.Arm:
+			return side(swapped)
+		case s.Other != "" && label == s.Other:
+			return side(!swapped)
 		}
-		return l
-	})
-	if t.Of == "pair" && e.Swapped != swapped {
-		s += "The texts of this answer were written with A and B the other way round.\n"
+		return label
 	}
-	return s
 }
 
-func (e *Event) readable(t study.Task, label func(study.Question) string) string {
-	var b []byte
+func side(second bool) string {
+	if second {
+		return "B"
+	}
+	return "A"
+}
+
+// readable is an answer as text. show says how the labels of options are shown.
+func (e *Event) readable(t study.Task, show func(label string) string) string {
+	var lines []string
 	for _, q := range t.Ask {
 		if _, given := e.Answer[q.Name]; !given {
 			continue
 		}
-		text := label(q)
+		said := []string{cmp.Or(show(e.label(t, q)), "none")}
 		if q.Type == "span" {
-			text = ""
+			said = nil
 			for _, s := range e.Answer.Spans(q.Name) {
-				text += fmt.Sprintf("“%s” (page %d) %s\n", s.Text, s.Page, s.Label)
+				said = append(said, strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s", s.Text, s.Page, s.Label)))
 			}
 		}
-		b = fmt.Appendf(b, "%s: %s\n", q.Text, cmp.Or(text, "none"))
+		lines = append(lines, titled(q.Text)+" "+strings.Join(said, "; "))
 	}
-	return string(b)
+	return strings.Join(lines, "\n")
 }
 
 // A Judgement is an answer as the data of a verdict.

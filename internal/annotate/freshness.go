@@ -30,7 +30,10 @@ func (f *freshness) has(e *Event) bool {
 	if e.Pass == passAdjudicate {
 		judged = e.Base
 	}
-	return judged != "" && judged == of[side(e.Swapped)]
+	if e.Swapped {
+		return judged != "" && judged == of[1]
+	}
+	return judged != "" && judged == of[0]
 }
 
 // stale reports whether an answer to the subject, or the decision on it, concerns
@@ -42,11 +45,4 @@ func (c *Coding) stale(f *freshness) bool {
 		}
 	}
 	return c.Final != nil && !f.has(c.Final)
-}
-
-func side(swapped bool) int {
-	if swapped {
-		return 1
-	}
-	return 0
 }

@@ -45,7 +45,7 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 		}
 		f.About += fmt.Sprintf(", %v active", x.Active.Round(time.Second))
 		if n := len(x.Items); n > 0 {
-			f.About += "; first " + x.Items[0].blind() + ", last " + x.Items[n-1].blind()
+			f.About += "; first " + d.named(x.Items[0]) + ", last " + d.named(x.Items[n-1])
 		}
 		f.Text = d.work.notes[noteKey{topic: f.Topic}]
 		p.Sessions = append(p.Sessions, f)
@@ -54,10 +54,20 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 	list, ok := d.discrepancies()
 	p.Wait = !ok && (d.task.Again.Count > 0 || d.task.Again.Share > 0)
 	for _, x := range list {
-		p.Discrepant = append(p.Discrepant, noteForm{Head: x.Subject.blind(), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
-			About: "First answer:\n" + x.First.blind(d.task, x.First.Swapped) + "\nSecond answer:\n" + x.Second.blind(d.task, x.First.Swapped)})
+		sides := blindly(x.Subject, x.Second.Swapped) // as in the second round
+		p.Discrepant = append(p.Discrepant, noteForm{Head: d.named(x.Subject), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
+			About: "First answer:\n" + x.First.readable(d.task, sides) + "\n\nSecond answer:\n" + x.Second.readable(d.task, sides)})
 	}
 	render(w, http.StatusOK, "notes", p)
+}
+
+// named names a subject for its person, by its place in their order if the suite picked
+// it: the name of an item tells more than the suite shows.
+func (d *desk) named(s Subject) string {
+	if d.task.Queue == "" {
+		return s.blind()
+	}
+	return fmt.Sprintf("no. %d", 1+slices.Index(d.order(passFirst), s))
 }
 
 // blind names a subject without its arms.
