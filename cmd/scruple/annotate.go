@@ -354,6 +354,10 @@ func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjec
 	if err != nil {
 		return err
 	}
+	if n == 0 {
+		a.say("nothing to import: task %s has all answers of %s in %s", tasks[0].Name, people[0], f.imports)
+		return nil
+	}
 	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), people[0], tasks[0].Name)
 	return nil
 }

@@ -262,6 +262,37 @@ func TestQueueIsRecorded(t *testing.T) {
 	}
 }
 
+// Two studies in one folder cannot use one name for their tasks: the second neither draws
+// over the first, nor takes its subjects.
+func TestQueueOfAnotherStudy(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	first := at(t, &clock)
+	if _, err := first.queue(label.Full(), corpus{6}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(first.queuePath("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed, items := range map[int64]int{first.Seed: 6, 8: 5} { // the same subjects, and others
+		second := first
+		second.Study, second.Seed = "other", seed
+		if _, err := second.queue(label.Full(), corpus{items}); err == nil || !strings.Contains(err.Error(), "has the subjects of study s: give the task of study other another name") {
+			t.Error(err)
+		}
+		second.Ledger = filepath.Join(t.TempDir(), ledger.Name) // which knows nothing of the first
+		if _, err := second.queue(label.Full(), corpus{items}); items == 5 && (err == nil || !strings.Contains(err.Error(), "has other subjects than would be drawn")) {
+			t.Error(err)
+		}
+	}
+	if now, err := os.ReadFile(first.queuePath("t")); err != nil || string(now) != string(data) {
+		t.Errorf("the queue of the first study was replaced: %v", err)
+	}
+	if _, err := first.readQueue(label.Full()); err != nil {
+		t.Error(err)
+	}
+}
+
 // Any selection of the visible text is the same passage of the text.
 func TestAnySelection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -240,6 +241,9 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, err
 	}
 	data = append(data, '\n')
+	if old, err := os.ReadFile(p.queuePath(t.Name)); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
+		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", p.queuePath(t.Name), p.Ledger)
+	}
 	if err := os.MkdirAll(filepath.Join(p.Dir, t.Name), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of task %s: %w", t.Name, err)
 	}
@@ -264,6 +268,13 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
 	case len(recorded) == 0:
+		others, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Task == t.Name && d.Queue == hashOf(data) })
+		if err != nil {
+			return nil, err
+		}
+		if len(others) > 0 {
+			return nil, fmt.Errorf("%s has the subjects of study %s: give the task of study %s another name, or the study a folder of its own", path, others[0].Study, p.Study)
+		}
 		if people, err := p.people(t.Name); err != nil || len(people) > 0 {
 			return nil, errors.Join(err, fmt.Errorf("%s: the ledger %s has no draw of this task: restore the ledger, or move the folder away to draw again", path, p.Ledger))
 		}
