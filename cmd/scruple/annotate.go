@@ -59,7 +59,7 @@ exchange answers with other tools.`, cobra.ExactArgs(1),
 	c.Flags().StringSliceVar(&f.as, "as", nil, "who answers; with several names each gets an address (default: the name of the user)")
 	c.Flags().BoolVar(&f.adjudicate, "adjudicate", false, "decide on the answers on which people differ")
 	c.Flags().BoolVar(&f.agreement, "agreement", false, "print the agreement of people")
-	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write annotations/"+annotate.GoldFile("TASK"))
+	c.Flags().BoolVar(&f.lock, "lock", false, "make the answers to --task final and write the gold to annotations/")
 	c.Flags().StringVar(&f.declare, "declare", "", "with --lock: a declaration for the ledger")
 	c.Flags().StringVar(&f.sign, "sign", "", "with --lock: the name under the declaration (default: that of --as)")
 	c.Flags().StringVar(&f.export, "export", "", "write the answers to --task: "+strings.Join(annotate.Formats(), " | "))
@@ -204,7 +204,7 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 
 // addPeoplesVerdicts is storePeoplesVerdicts with messages.
 func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return storePeoplesVerdicts(ctx, db, r, func(task string, added, stale int) {
+	return storePeoplesVerdicts(ctx, db, r, a.noAgreement, func(task string, added, stale int) {
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
 		}
@@ -214,9 +214,11 @@ func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experimen
 	})
 }
 
+func (a *app) noAgreement(err error) { a.warn("warning: no agreement of people: %v", err) }
+
 // storePeoplesVerdicts stores the answers of people about the run as verdicts, and gives the
-// run their agreement.
-func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, done func(task string, added, stale int)) error {
+// run their agreement. What cannot be compared is passed to warn: it concerns no score.
+func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, warn func(error), done func(task string, added, stale int)) error {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
@@ -233,20 +235,22 @@ func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, 
 		}
 		done(t.Name, added, stale)
 	}
-	return addAgreements(place, r, r.Subjects(ctx))
+	addAgreements(place, r, r.Subjects(ctx), warn)
+	return nil
 }
 
 // addAgreements gives a run the agreement of people on the tasks of its study. A task
 // without answers has none.
-func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source) error {
+func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source, warn func(error)) {
 	for _, t := range r.Study.Annotation {
-		result, err := place.Result(t)
+		result, err := place.Result(t, subjects)
 		if err != nil {
 			continue
 		}
 		list, err := result.Agreements(subjects)
 		if err != nil {
-			return err
+			warn(err)
+			continue
 		}
 		for _, g := range list {
 			if !g.Again {
@@ -254,14 +258,13 @@ func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.So
 			}
 		}
 	}
-	return nil
 }
 
 func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annotate.Source) error {
 	var all []annotate.Agreement
 	var positions []annotate.Position
 	for _, t := range tasks {
-		r, err := place.Result(t)
+		r, err := place.Result(t, subjects)
 		if err != nil {
 			if len(tasks) > 1 {
 				a.warn("%v", err)
@@ -270,6 +273,10 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 			return err
 		}
 		list, err := r.Agreements(subjects)
+		if err != nil && len(tasks) > 1 {
+			a.warn("%v", err)
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -298,7 +305,7 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 	if err != nil {
 		return err
 	}
-	r, err := place.Result(tasks[0])
+	r, err := place.Result(tasks[0], subjects)
 	if err != nil {
 		return err
 	}
@@ -347,6 +354,10 @@ func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjec
 	n, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
 	if err != nil {
 		return err
+	}
+	if n == 0 {
+		a.say("nothing to import: task %s has all answers of %s in %s", tasks[0].Name, people[0], f.imports)
+		return nil
 	}
 	a.say("imported %s of %s to task %s", text.Plural(n, "answer", "answers"), people[0], tasks[0].Name)
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -29,7 +30,7 @@ func (a *app) doctor(ctx context.Context, arg string) error {
 		return err
 	}
 	if isStudyFile(arg) && path != arg {
-		if err := annotate.LocksOf(arg, path); err != nil {
+		if err := annotate.Of(arg, "", path, time.Now).CheckLocks(); err != nil {
 			return exit(exitNotAllowed, err)
 		}
 	}

@@ -79,7 +79,7 @@ func (s source) orLocked(err error) error {
 	if s.store == "" {
 		return err
 	}
-	if locked := annotate.LocksOf(s.path, s.store); locked != nil {
+	if locked := annotate.Of(s.path, "", s.store, time.Now).CheckLocks(); locked != nil {
 		return exit(exitNotAllowed, locked)
 	}
 	return err

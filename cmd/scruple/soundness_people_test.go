@@ -162,6 +162,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 		must(t, os.WriteFile(gold, []byte(change), 0o600))
 		for _, verb := range []string{"validate", "run", "annotate"} {
 			refusedWith(t, exitNotAllowed, "locked gold is never revised", verb, study)
+			refusedWith(t, exitNotAllowed, "locked gold is never revised", verb, study, "-o", "name=other")
 		}
 	}
 	must(t, os.WriteFile(gold, data, 0o600))

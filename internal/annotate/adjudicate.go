@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -97,15 +98,17 @@ func armOf(side string, s Subject, swapped bool) string {
 	return side
 }
 
-// adjudicable lists the subjects whose answers differ and that have no decision.
+// adjudicable lists the subjects whose answers differ and that have no decision. Answers
+// to what the study no longer shows cannot be compared.
 func (d *desk) adjudicable() ([]Coding, error) {
 	everyone, err := d.place.others(d)
 	if err != nil {
 		return nil, err
 	}
 	var open []Coding
+	fresh := newFreshness(d.task, d.source)
 	for _, c := range codings(d.task, d.queue, everyone) {
-		if c.Final == nil && len(c.First) > 1 {
+		if c.Final == nil && len(c.First) > 1 && !c.stale(fresh) {
 			open = append(open, c)
 		}
 	}
@@ -122,9 +125,9 @@ func (p Place) others(d *desk) ([]*Work, error) {
 }
 
 // showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn. sides hides the arms of a pair.
-func (d *desk) showBoth(shown Shown, c Coding, sides func(label string) string) (Shown, bool) {
-	swapped := random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
+// order that is drawn. swapped says which arm of a pair is shown as A; arms are not named.
+func (d *desk) showBoth(shown Shown, c Coding, swapped bool) (_ Shown, reversed bool) {
+	reversed = random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
 	two := slices.Clone(c.First[:2])
 	for i := range c.First { // the first two that differ
 		pair := Coding{First: []*Given{c.First[0], c.First[i]}}
@@ -133,13 +136,17 @@ func (d *desk) showBoth(shown Shown, c Coding, sides func(label string) string) 
 			break
 		}
 	}
-	if swapped {
+	if reversed {
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.readable(d.task, sides)})
+		said := g.Final.readable(d.task, blindly(c.Subject, swapped))
+		if c.Subject.Other != "" && g.Final.Swapped != swapped {
+			said += "\nThe texts of this judgement were written with A and B the other way round."
+		}
+		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), said})
 	}
-	return shown, swapped
+	return shown, reversed
 }
 
 // blindly shows the arms of a pair as the sides on which a page shows them, and other
@@ -170,7 +177,7 @@ func (e *Event) readable(t study.Task, show func(label string) string) string {
 		if _, given := e.Answer[q.Name]; !given {
 			continue
 		}
-		said := []string{show(e.label(t, q))}
+		said := []string{cmp.Or(show(e.label(t, q)), "none")}
 		if q.Type == "span" {
 			said = nil
 			for _, s := range e.Answer.Spans(q.Name) {

@@ -132,34 +132,59 @@ func (r *Result) Agreements(source Source) ([]Agreement, error) {
 			return nil, err
 		}
 	}
-	if r.queue.Strata != nil {
-		for _, w := range r.Everyone {
-			if err := r.compareAutomatic(&list, w); err != nil {
-				return nil, err
-			}
-		}
-	}
-	return list, nil
+	return list, r.compareAutomatic(&list, source)
 }
 
-// compareAutomatic compares the first answers of a person about the subjects that were
+// compareAutomatic compares the first answers of each person about the subjects that were
 // drawn for it with the automatic result, if the groups of the queue are options of the
-// first question. Groups that are none are counted as the last option, as a second
-// agreement without them shows.
-func (r *Result) compareAutomatic(list *[]Agreement, w *Work) error {
+// first question.
+func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 	q := r.Task.Ask[0]
 	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
 		return nil
 	}
+	queued, err := source.Queue(r.Task.Queue)
+	if err != nil {
+		return fmt.Errorf("comparing people in task %s with the automatic result: %w", r.Task.Name, err)
+	}
+	now := map[eval.Trial]string{}
+	for _, x := range queued {
+		now[x.Trial] = x.Stratum
+	}
+	fresh := newFreshness(r.Task, source)
+	for _, w := range r.Everyone {
+		if err := r.compareWith(list, now, fresh, w); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// compareWith compares a person with the automatic results of the answers that the person
+// saw: those of the draw may be of answers that were asked anew, or of other settings.
+// Groups that are no options are counted as the last option, as a second agreement
+// without them shows.
+func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
+	q := r.Task.Ask[0]
 	last := q.Options[len(q.Options)-1]
 	var auto, person, autoDecided, personDecided []string
 	others := map[string]int{}
+	stale := 0
 	for _, i := range r.queue.Check {
-		g := w.given[slot{r.queue.Subjects[i], passFirst}]
+		s := r.queue.Subjects[i]
+		g := w.given[slot{s, passFirst}]
 		if g == nil || g.First == nil || g.First.Sighted {
 			continue
 		}
-		said, stratum := g.First.label(r.Task, q), r.queue.Strata[i]
+		said := g.First.label(r.Task, q)
+		stratum, queued := now[s.trial()]
+		if !queued || !fresh.has(g.First) {
+			stale++
+			continue
+		}
+		if said == "" { // left open
+			continue
+		}
 		if slices.Contains(q.Options, stratum) {
 			autoDecided, personDecided = append(autoDecided, stratum), append(personDecided, said)
 		} else {
@@ -186,10 +211,13 @@ func (r *Result) compareAutomatic(list *[]Agreement, w *Work) error {
 		return nil
 	}
 	var counted []string
+	if stale > 0 {
+		counted = append(counted, text.Plural(stale, "subject is", "subjects are")+" left out: the answer that the person saw was replaced")
+	}
 	for _, name := range slices.Sorted(maps.Keys(others)) {
 		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
 	}
-	if err := add("automatic", auto, person, counted...); err != nil || len(counted) == 0 || len(autoDecided) == 0 {
+	if err := add("automatic", auto, person, counted...); err != nil || len(others) == 0 || len(autoDecided) == 0 {
 		return err
 	}
 	return add("automatic, decided ones", autoDecided, personDecided)
@@ -198,11 +226,19 @@ func (r *Result) compareAutomatic(list *[]Agreement, w *Work) error {
 // compare adds the comparison of two series on a question, or on gold as a whole.
 func (r *Result) compare(list *[]Agreement, source Source, q *study.Question, v *Work, pass int, w *Work, passW int) error {
 	var p pairing
+	open := 0
 	for _, s := range r.queue.Subjects {
 		x, y := v.given[slot{s, pass}], w.given[slot{s, passW}]
 		if x == nil || y == nil || x.First == nil || y.First == nil || x.First.Sighted || y.First.Sighted ||
 			q != nil && (!q.Applies(x.First.Answer.Text) || !q.Applies(y.First.Answer.Text)) {
 			continue
+		}
+		if q != nil && q.Type == "number" {
+			_, okA := x.First.Answer.number(q.Name)
+			if _, okB := y.First.Answer.number(q.Name); !okA || !okB {
+				open++
+				continue
+			}
 		}
 		p.subjects, p.a, p.b = append(p.subjects, s), append(p.a, x.First), append(p.b, y.First)
 	}
@@ -212,6 +248,9 @@ func (r *Result) compare(list *[]Agreement, source Source, q *study.Question, v 
 	g := Agreement{Task: r.Task.Name, Question: "Gold: the same value, or none", A: v.Person, B: w.Person, N: len(p.subjects), Target: r.Task.Target}
 	if v == w {
 		g.Again, g.A, g.B = true, v.Person+", first", v.Person+", again"
+	}
+	if open > 0 {
+		g.Notes = append(g.Notes, text.Plural(open, "subject without a number of both is", "subjects without a number of both are")+" not compared")
 	}
 	if err := g.compute(r.Task, source, q, p); err != nil {
 		return fmt.Errorf("agreement of %s and %s in task %s: %w", g.A, g.B, g.Task, err)
@@ -237,13 +276,14 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pa
 		err = g.passages(t, source, q, p)
 	case q.Type == "number":
 		g.Question = q.Text
-		equal = func(i int) bool { return p.a[i].Answer.number(q.Name) == p.b[i].Answer.number(q.Name) }
-		err = g.numbers(q, p)
+		a, b := p.numbers(q)
+		equal = func(i int) bool { return a[i] == b[i] }
+		err = g.numbers(a, b, p)
 	default:
 		g.Question = q.Text
 		a, b := make([]string, g.N), make([]string, g.N)
 		for i := range a {
-			a[i], b[i] = cmp.Or(p.a[i].label(t, *q), unanswered), cmp.Or(p.b[i].label(t, *q), unanswered)
+			a[i], b[i] = p.a[i].labelled(t, *q), p.b[i].labelled(t, *q)
 		}
 		equal = func(i int) bool { return a[i] == b[i] }
 		g.Labels = labelsOf(t, *q, a, b)
@@ -312,14 +352,25 @@ func (g *Agreement) same(subjects []Subject, equal func(int) bool) error {
 	return err
 }
 
-// unanswered is the label of a question that was left open.
-const unanswered = "none"
+// unanswered is the label of a question that was left open. It is no option.
+func unanswered(t study.Task, q study.Question) string {
+	name := "no answer"
+	for slices.Contains(q.Options, name) || slices.Contains(t.Arms, name) {
+		name = "(" + name + ")"
+	}
+	return name
+}
+
+// labelled is the label of an answer, also of one that was left open.
+func (e *Event) labelled(t study.Task, q study.Question) string {
+	return cmp.Or(e.label(t, q), unanswered(t, q))
+}
 
 // labelsOf are all labels that could be given, and the sets that were.
 func labelsOf(t study.Task, q study.Question, a, b []string) []string {
 	if q.Type == "choice" && t.Of != "pair" {
-		if slices.Contains(a, unanswered) || slices.Contains(b, unanswered) {
-			return append(slices.Clone(q.Options), unanswered)
+		if open := unanswered(t, q); slices.Contains(a, open) || slices.Contains(b, open) {
+			return append(slices.Clone(q.Options), open)
 		}
 		return q.Options
 	}
@@ -471,31 +522,74 @@ func (p pairing) items() []string {
 	return items
 }
 
+// byItem groups the subjects by their items.
+func (p pairing) byItem() (groups [][]int) {
+	at := map[string]int{}
+	for i, item := range p.items() {
+		k, ok := at[item]
+		if !ok {
+			k = len(groups)
+			at[item] = k
+			groups = append(groups, nil)
+		}
+		groups[k] = append(groups[k], i)
+	}
+	return groups
+}
+
 // bootstrapOptions are those of the intervals without a formula.
 var bootstrapOptions = stats.BootstrapOptions{Resamples: resamples, Level: level, Seed: 1, Workers: 1}
 
-// numbers compares numbers on the interval scale.
-func (g *Agreement) numbers(q *study.Question, p pairing) error {
-	ratings := [][]float64{make([]float64, g.N), make([]float64, g.N)}
-	shift, ones := make([]float64, g.N), make([]float64, g.N)
-	for i := range g.N {
-		ratings[0][i], ratings[1][i] = p.a[i].Answer.number(q.Name), p.b[i].Answer.number(q.Name)
-		shift[i], ones[i] = ratings[1][i]-ratings[0][i], 1
+// numbers are the answers of both series to a question about a number.
+func (p pairing) numbers(q *study.Question) (a, b []float64) {
+	for i := range p.subjects {
+		x, _ := p.a[i].Answer.number(q.Name)
+		y, _ := p.b[i].Answer.number(q.Name)
+		a, b = append(a, x), append(b, y)
 	}
-	none := stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}
-	k, err := stats.KrippendorffAlpha(ratings, stats.IntervalScale)
+	return a, b
+}
+
+// numbers compares numbers on the interval scale. Units of an item are not independent:
+// items are resampled.
+func (g *Agreement) numbers(a, b []float64, p pairing) error {
+	k, err := stats.KrippendorffAlpha([][]float64{a, b}, stats.IntervalScale)
 	if err != nil {
 		return err
 	}
-	g.Alpha = &Measure{Name: "Krippendorff's alpha", Value: k.Alpha, CI: none}
+	g.Alpha = &Measure{Name: "Krippendorff's alpha", Value: k.Alpha, CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
+	clusters := p.byItem()
 	if k.Undefined != "" {
 		g.Notes = append(g.Notes, "alpha is undefined: "+k.Undefined+"; read the percentage")
-	} else if b, err := stats.KrippendorffBootstrap(ratings, stats.IntervalScale, bootstrapOptions); err != nil {
-		return err
-	} else {
+	} else if len(clusters) > 1 {
+		alpha := func(drawn []int) float64 {
+			var ratings [2][]float64
+			for _, c := range drawn {
+				for _, i := range clusters[c] {
+					ratings[0], ratings[1] = append(ratings[0], a[i]), append(ratings[1], b[i])
+				}
+			}
+			k, err := stats.KrippendorffAlpha(ratings[:], stats.IntervalScale)
+			if err != nil {
+				return math.NaN() // the numbers were accepted above
+			}
+			return k.Alpha
+		}
+		b, err := stats.BootstrapClusters(len(clusters), alpha, bootstrapOptions)
+		if err != nil {
+			return err
+		}
 		g.Alpha.CI = resampled(b)
 	}
-	mean, err := stats.RatioOfSums(shift, ones, level)
+	shift, ones := make([]float64, g.N), make([]float64, g.N)
+	for i := range g.N {
+		shift[i], ones[i] = b[i]-a[i], 1
+	}
+	shifts, counts, err := stats.SumByCluster(shift, ones, p.items())
+	if err != nil {
+		return err
+	}
+	mean, err := stats.RatioOfSums(shifts, counts, level)
 	g.Shift = &Measure{Name: "second less first", Value: mean.Value, CI: mean.CI}
 	return err
 }
@@ -611,19 +705,16 @@ func unlabelled(set map[marked]bool) map[marked]bool {
 // kappaOf is Cohen's kappa of the sum of tables, with an interval by resampling items.
 func (g *Agreement) kappaOf(tables [][2][2]float64, p pairing) error {
 	var clusters [][2][2]float64
-	at := map[string]int{}
-	for i, item := range p.items() {
-		k, ok := at[item]
-		if !ok {
-			k = len(clusters)
-			at[item] = k
-			clusters = append(clusters, [2][2]float64{})
-		}
-		for x := range 2 {
-			for y := range 2 {
-				clusters[k][x][y] += tables[i][x][y]
+	for _, group := range p.byItem() {
+		var sum [2][2]float64
+		for _, i := range group {
+			for x := range 2 {
+				for y := range 2 {
+					sum[x][y] += tables[i][x][y]
+				}
 			}
 		}
+		clusters = append(clusters, sum)
 	}
 	kappa := func(drawn []int) float64 {
 		var t [2][2]float64
@@ -684,7 +775,7 @@ func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func
 					}
 				}
 			case len(g.Labels) > 0:
-				a, b = append(a, p.a[i].label(t, *q)), append(b, p.b[i].label(t, *q))
+				a, b = append(a, p.a[i].labelled(t, *q)), append(b, p.b[i].labelled(t, *q))
 			}
 		}
 		u.SameCI = stats.Wilson(u.Same, u.N, level)

@@ -196,7 +196,7 @@ func TestPositionEffect(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.open(task, q, "anna", "test")
+	d, err := p.open(task, q, corpus{60}, "anna", "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +215,7 @@ func TestPositionEffect(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{60})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -228,5 +228,99 @@ func TestPositionEffect(t *testing.T) {
 	}
 	if wins["secret-arm"] < 10 || wins["other-arm"] < 10 {
 		t.Errorf("wins %v: the sides are not drawn", wins)
+	}
+}
+
+// A question that was left open has a label of its own, which is none of the options,
+// whatever they are called.
+func TestAgreementOnOpenQuestions(t *testing.T) {
+	for _, test := range []struct {
+		options []string
+		kind    string
+		open    string
+	}{
+		{[]string{"yes", "none"}, "choice", "no answer"},
+		{[]string{"yes", "no answer"}, "choice", "(no answer)"},
+		{[]string{"yes", "none"}, "several", "no answer"},
+	} {
+		q := study.Question{Name: "q", Type: test.kind, Options: test.options, Optional: true}
+		of := func(option string) any {
+			switch {
+			case option == "":
+				return map[string]string{}
+			case test.kind == "several":
+				return []string{option}
+			}
+			return option
+		}
+		var a, b []any
+		for _, pair := range [][2]string{{"yes", "yes"}, {test.options[1], ""}, {"", ""}, {test.options[1], test.options[1]}} {
+			a, b = append(a, of(pair[0])), append(b, of(pair[1]))
+		}
+		task, p := paired(t, study.Task{Of: "unit"}, q, 2, a, b)
+		g := agree(t, task, &q, p)
+		if g.Same != 3 || len(g.Labels) != 3 || !slices.Contains(g.Labels, test.open) || len(g.ByUnit) != 2 || g.ByUnit[0].Same != 2 || g.ByUnit[1].Same != 1 {
+			t.Errorf("%v: labels %q, %+v", test.options, g.Labels, g)
+		}
+	}
+}
+
+// answers is the work of a person who gave these numbers; nil is left open.
+func answers(name string, task study.Task, subjects []Subject, numbers []any) *Work {
+	w := newWork(task.Name, name)
+	for i, s := range subjects {
+		e := &Event{Subject: &s, Answer: Answer{}}
+		if numbers[i] != nil {
+			e.Answer[task.Ask[0].Name], _ = json.Marshal(numbers[i])
+		}
+		w.given[slot{s, passFirst}] = &Given{Subject: s, Pass: passFirst, First: e, Final: e}
+	}
+	return w
+}
+
+// A number that was left open is no zero: the subject is not compared.
+func TestAgreementOnOpenNumbers(t *testing.T) {
+	task := study.Task{Name: "t", Of: "item", Ask: []study.Question{{Name: "n", Text: "n", Type: "number", Optional: true}}}
+	q := &Queue{}
+	for i := range 6 {
+		q.Subjects = append(q.Subjects, Subject{Item: fmt.Sprintf("i%02d", i)})
+	}
+	for _, test := range []struct {
+		b []any
+		n int
+	}{{[]any{1, 2, 3, 4, nil, nil}, 4}, {[]any{nil, nil, nil, nil, nil, nil}, 0}} {
+		r := &Result{Task: task, queue: q, Everyone: []*Work{answers("anna", task, q.Subjects, []any{1, 2, 3, 4, 5, 6}), answers("ben", task, q.Subjects, test.b)}}
+		list, err := r.Agreements(corpus{6})
+		if err != nil || len(list) != min(test.n, 1) {
+			t.Fatal(list, err)
+		}
+		for _, g := range list {
+			near(t, "alpha", g.Alpha.Value, 1)
+			near(t, "shift", g.Shift.Value, 0)
+			if g.N != test.n || g.Same != test.n || !strings.Contains(g.String(), "2 subjects without a number of both are not compared") {
+				t.Error(g.String())
+			}
+		}
+	}
+}
+
+// Units of an item are not independent: two units with the same answers say no more than
+// one, so that their intervals are about as wide.
+func TestIntervalsOfNumbersResampleItems(t *testing.T) {
+	q := study.Question{Name: "q", Type: "number"}
+	var a, b, a2, b2 []any
+	for i := range 24 {
+		x, y := i%5, (i%5+i%3)%5
+		a, b = append(a, x), append(b, y)
+		a2, b2 = append(a2, x, x), append(b2, y, y)
+	}
+	task, p := paired(t, study.Task{Of: "item"}, q, 0, a, b)
+	one := agree(t, task, &q, p)
+	task, p = paired(t, study.Task{Of: "unit"}, q, 2, a2, b2)
+	two := agree(t, task, &q, p)
+	for _, m := range []struct{ one, two *Measure }{{one.Alpha, two.Alpha}, {one.Shift, two.Shift}} {
+		if single, double := m.one.CI.High-m.one.CI.Low, m.two.CI.High-m.two.CI.Low; !(double > 0.9*single) {
+			t.Errorf("%s: the interval is %.3f wide with one unit, %.3f with two", m.one.Name, single, double)
+		}
 	}
 }

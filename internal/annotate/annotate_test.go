@@ -118,24 +118,35 @@ func at(t *testing.T, clock *time.Time) Place {
 var label = study.Task{Name: "t", Ask: []study.Question{{Name: "q", Type: "choice", Options: []string{"yes", "no"}}}, Of: "item", Show: []string{"lead"},
 	Again: study.Again{Count: 2, After: 4}}
 
+// say answers the next subject with an option of the first question.
 func (d *desk) say(t *testing.T, option string) error {
 	t.Helper()
 	k, place, ok, wait := d.next()
 	if !ok {
 		t.Fatalf("nothing to answer until %v", wait)
 	}
+	_, ev, err := (&Server{source: d.source}).see(d, k)
+	if err != nil {
+		t.Fatal(err)
+	}
 	data, _ := json.Marshal(option)
-	_, err := d.append(eventSubmit, Event{Pass: k.pass, Subject: &k.subject, Place: place, Answer: Answer{"q": data}})
+	ev.Place, ev.Answer = place, Answer{d.task.Ask[0].Name: data}
+	_, err = d.append(eventSubmit, ev)
 	return err
 }
 
 func open(t *testing.T, p Place, task study.Task, person string) *desk {
 	t.Helper()
-	q, err := p.queue(task.Full(), corpus{6})
+	return openOf(t, p, task, corpus{6}, person)
+}
+
+func openOf(t *testing.T, p Place, task study.Task, source Source, person string) *desk {
+	t.Helper()
+	q, err := p.queue(task.Full(), source)
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := p.open(task.Full(), q, person, "test")
+	d, err := p.open(task.Full(), q, source, person, "test")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +170,7 @@ func TestSecondRound(t *testing.T) {
 		t.Fatalf("%v until %v", ok, wait)
 	}
 	again := d.order(passAgain)
-	first, _ := d.firsts()
+	first := d.firsts(4)
 	if len(again) != 2 {
 		t.Fatalf("%d subjects, want 2", len(again))
 	}
@@ -168,7 +179,7 @@ func TestSecondRound(t *testing.T) {
 			t.Error("the first answer can be seen")
 		}
 		found := false
-		for _, f := range first[:4] {
+		for _, f := range first {
 			found = found || f == s
 		}
 		if !found {
@@ -204,15 +215,24 @@ func TestClockSetBack(t *testing.T) {
 	}
 }
 
-// Each person has an order of their own, which is the same at every start; the second
-// person answers the drawn share.
+// Each person has an order of their own, which is the same at every start; whoever
+// answers first answers all subjects, the others the drawn share. Looking is no answer.
 func TestOrders(t *testing.T) {
 	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
 	p := at(t, &clock)
 	share := 0.5
 	task := label
 	task.Double = &share
-	anna, ben := open(t, p, task, "anna"), open(t, p, task, "ben")
+	ben, anna := open(t, p, task, "ben"), open(t, p, task, "anna")
+	if n := len(ben.order(passFirst)); n != 6 {
+		t.Errorf("ben gets %d subjects before anybody answered, want 6", n)
+	}
+	if err := anna.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	if err := ben.rank(); err != nil {
+		t.Fatal(err)
+	}
 	a, b := fmt.Sprint(anna.order(passFirst)), fmt.Sprint(ben.order(passFirst))
 	if len(anna.order(passFirst)) != 6 || len(ben.order(passFirst)) != 3 {
 		t.Errorf("%s and %s", a, b)
@@ -238,6 +258,37 @@ func TestQueueIsRecorded(t *testing.T) {
 	os.Remove(p.Ledger)
 	os.Remove(p.Ledger + ".head")
 	if _, err := p.readQueue(label.Full()); err == nil || !strings.Contains(err.Error(), "restore the ledger") {
+		t.Error(err)
+	}
+}
+
+// Two studies in one folder cannot use one name for their tasks: the second neither draws
+// over the first, nor takes its subjects.
+func TestQueueOfAnotherStudy(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	first := at(t, &clock)
+	if _, err := first.queue(label.Full(), corpus{6}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(first.queuePath("t"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seed, items := range map[int64]int{first.Seed: 6, 8: 5} { // the same subjects, and others
+		second := first
+		second.Study, second.Seed = "other", seed
+		if _, err := second.queue(label.Full(), corpus{items}); err == nil || !strings.Contains(err.Error(), "has the subjects of study s: give the task of study other another name") {
+			t.Error(err)
+		}
+		second.Ledger = filepath.Join(t.TempDir(), ledger.Name) // which knows nothing of the first
+		if _, err := second.queue(label.Full(), corpus{items}); items == 5 && (err == nil || !strings.Contains(err.Error(), "has other subjects than would be drawn")) {
+			t.Error(err)
+		}
+	}
+	if now, err := os.ReadFile(first.queuePath("t")); err != nil || string(now) != string(data) {
+		t.Errorf("the queue of the first study was replaced: %v", err)
+	}
+	if _, err := first.readQueue(label.Full()); err != nil {
 		t.Error(err)
 	}
 }

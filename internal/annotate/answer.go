@@ -1,7 +1,6 @@
 package annotate
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -45,10 +44,10 @@ func (a Answer) Spans(name string) (s []Span) {
 	return s
 }
 
-// number is the answer to a question about a number, or 0.
-func (a Answer) number(name string) (x float64) {
-	_ = json.Unmarshal(a[name], &x) // an answer is checked when it is given
-	return x
+// number is the answer to a question about a number. ok is false if it was left open.
+func (a Answer) number(name string) (x float64, ok bool) {
+	value, given := a[name]
+	return x, given && json.Unmarshal(value, &x) == nil
 }
 
 // list is the answer to a question with several options.
@@ -57,7 +56,7 @@ func (a Answer) list(name string) (s []string) {
 	return s
 }
 
-// label is the answer to a question as one label, to compare people.
+// label is the answer to a question as one label, to compare people; "" if it was left open.
 func (a Answer) label(q study.Question) string {
 	switch q.Type {
 	case "choice", "text":
@@ -65,7 +64,7 @@ func (a Answer) label(q study.Question) string {
 	case "several":
 		list := a.list(q.Name)
 		slices.Sort(list)
-		return cmp.Or(strings.Join(list, " + "), "none")
+		return strings.Join(list, " + ")
 	}
 	return string(a[q.Name])
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -25,6 +26,9 @@ type argillaSpan struct {
 func exportArgilla(t study.Task, list []record) ([]byte, error) {
 	return jsonLines(list, func(x record) any {
 		row := map[string]any{"text": x.Text, "subject": x.Subject}
+		if x.ShownAsA != "" {
+			row["shown_as_a"] = x.ShownAsA
+		}
 		for _, q := range t.Ask {
 			var value any
 			if answer, given := x.Answer[q.Name]; given {
@@ -55,8 +59,26 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 		return nil, err
 	}
 	x := &record{Answer: Answer{}}
-	if err := errors.Join(column(row, "subject", &x.Subject), column(row, "text", &x.Text)); err != nil {
+	if err := errors.Join(column(row, "subject", &x.Subject), column(row, "shown_as_a", &x.ShownAsA), column(row, "text", &x.Text)); err != nil {
 		return nil, err
+	}
+	var everyone []string
+	for _, q := range t.Ask {
+		var users []string
+		if err := column(row, q.Name+".responses.users", &users); err != nil {
+			return nil, err
+		}
+		everyone = append(everyone, users...)
+	}
+	slices.Sort(everyone)
+	everyone = slices.Compact(everyone)
+	switch {
+	case slices.Contains(everyone, f.Person):
+		x.By = f.Person
+	case len(everyone) > 1:
+		return nil, fmt.Errorf("the row has the responses of %s: say whose with --as", strings.Join(everyone, ", "))
+	case len(everyone) == 1:
+		x.By = everyone[0]
 	}
 	submitted := false
 	for _, q := range t.Ask {
@@ -66,16 +88,14 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 		if err := errors.Join(column(row, name, &values), column(row, name+".users", &users), column(row, name+".status", &status)); err != nil {
 			return nil, err
 		}
-		i := slices.Index(users, f.Person)
+		i := slices.Index(users, x.By)
 		switch {
-		case len(values) == 0:
-			continue
-		case i < 0 && len(values) > 1:
-			return nil, fmt.Errorf("%s has the responses of %v: say whose with --as", name, users)
-		case i < 0:
+		case len(values) > 1 && len(users) == 0:
+			return nil, fmt.Errorf("%s has several responses and no users: want %s.users", name, name)
+		case len(users) == 0:
 			i = 0
 		}
-		if i >= len(values) || i < len(status) && status[i] != "submitted" {
+		if i < 0 || i >= len(values) || i < len(status) && status[i] != "submitted" {
 			continue
 		}
 		submitted = true

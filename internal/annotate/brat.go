@@ -28,10 +28,11 @@ const largestBrat = 256 << 20
 
 // A bratAnswer is a line of the index.
 type bratAnswer struct {
-	Name    string  `json:"name"`
-	Subject Subject `json:"subject"`
-	By      string  `json:"by,omitempty"`
-	Answer  Answer  `json:"answer"`
+	Name     string  `json:"name"`
+	Subject  Subject `json:"subject"`
+	ShownAsA string  `json:"shown_as_a,omitempty"`
+	By       string  `json:"by,omitempty"`
+	Answer   Answer  `json:"answer"`
 }
 
 // bratType is the name of a passage as brat allows it: letters, digits, - and _.
@@ -86,7 +87,7 @@ func exportBrat(t study.Task, list []record, offsets string) ([]byte, error) {
 				fmt.Fprintf(&ann, "T%d\t%s %s\t%s\n", k+1, bratType(s.name()), parts, text)
 			}
 		}
-		line, err := json.Marshal(bratAnswer{name, x.Subject, x.By, x.Answer})
+		line, err := json.Marshal(bratAnswer{name, x.Subject, x.ShownAsA, x.By, x.Answer})
 		if err != nil {
 			return nil, err
 		}
@@ -140,7 +141,7 @@ func (f File) fromBrat(t study.Task) (list []record, err error) {
 		if !ok || !both {
 			return nil, fmt.Errorf("%s: %s:%d: %s.txt or %s.ann is missing", f.Name, bratIndex, line, of.Name, of.Name)
 		}
-		x := record{Subject: of.Subject, Text: string(text), Answer: of.Answer}
+		x := record{Subject: of.Subject, ShownAsA: of.ShownAsA, By: of.By, Text: string(text), Answer: of.Answer}
 		if x.Answer == nil {
 			x.Answer = Answer{}
 		}

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -37,14 +39,16 @@ func Formats() []string {
 // A record is an answer on its way from or to another tool. Its text is all pages,
 // with a line feed between them.
 type record struct {
-	Subject Subject   `json:"subject"`
-	By      string    `json:"by,omitempty"`
-	At      string    `json:"at,omitempty"`
-	Answer  Answer    `json:"answer"`
-	Shown   string    `json:"shown,omitempty"`
-	Seconds float64   `json:"seconds,omitempty"`
-	Text    string    `json:"text,omitempty"`
-	Spans   []outSpan `json:"spans,omitempty"`
+	Subject Subject `json:"subject"`
+	// ShownAsA is the arm of a pair that was shown as A.
+	ShownAsA string    `json:"shown_as_a,omitempty"`
+	By       string    `json:"by,omitempty"`
+	At       string    `json:"at,omitempty"`
+	Answer   Answer    `json:"answer"`
+	Shown    string    `json:"shown,omitempty"`
+	Seconds  float64   `json:"seconds,omitempty"`
+	Text     string    `json:"text,omitempty"`
+	Spans    []outSpan `json:"spans,omitempty"`
 }
 
 // An outSpan is a passage of the text of a record.
@@ -129,7 +133,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 	if err := checkOffsets(offsets); err != nil {
 		return nil, err
 	}
-	r, err := p.Result(t)
+	r, err := p.Result(t, source)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +184,7 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 }
 
 func exported(t study.Task, shown Shown, person string, g *Given, offsets string) record {
-	x := record{Subject: g.Subject, By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"), Answer: Answer{}, Shown: g.Final.Shown,
+	x := record{Subject: g.Subject, ShownAsA: armOf("A", g.Subject, g.Final.Swapped), By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"), Answer: Answer{}, Shown: g.Final.Shown,
 		Seconds: float64(g.Final.WallMS) / 1000, Text: joined(shown.Pages)}
 	for _, q := range t.Ask {
 		value, given := g.Final.Answer[q.Name]
@@ -217,17 +221,20 @@ func jsonLines(list []record, form func(record) any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
+// columns are those before the columns of the questions.
+var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
+
 // tableOf has a column for each question; passages are JSON. cell writes texts of people
 // and models.
 func tableOf(t study.Task, list []record, cell func(string) string) ([][]string, error) {
-	head := []string{"item", "arm", "other", "replicate", "unit", "by", "at"}
+	head := slices.Clone(columns)
 	for _, q := range t.Ask {
 		head = append(head, q.Name)
 	}
 	rows := [][]string{head}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), x.By, x.At}
+		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), cell(x.ShownAsA), x.By, x.At}
 		for _, q := range t.Ask {
 			value := cell(x.Answer.Text(q.Name))
 			if q.Type == "span" {
@@ -255,15 +262,16 @@ func tableOf(t study.Task, list []record, cell func(string) string) ([][]string,
 // The formats of other tools keep the subject, the person and the answers that are
 // not passages in fields of their own, which the tools pass through.
 type doccano struct {
-	Text    string   `json:"text"`
-	Label   [][3]any `json:"label"`
-	Subject Subject  `json:"subject"`
-	By      string   `json:"by,omitempty"`
-	Answer  Answer   `json:"answer"`
+	Text     string   `json:"text"`
+	Label    [][3]any `json:"label"`
+	Subject  Subject  `json:"subject"`
+	ShownAsA string   `json:"shown_as_a,omitempty"`
+	By       string   `json:"by,omitempty"`
+	Answer   Answer   `json:"answer"`
 }
 
 func doccanoOf(x record) any {
-	d := doccano{Text: x.Text, Label: [][3]any{}, Subject: x.Subject, By: x.By, Answer: x.Answer}
+	d := doccano{Text: x.Text, Label: [][3]any{}, Subject: x.Subject, ShownAsA: x.ShownAsA, By: x.By, Answer: x.Answer}
 	for _, s := range x.Spans {
 		d.Label = append(d.Label, [3]any{s.Start, s.End, s.name()})
 	}
@@ -276,8 +284,9 @@ type prodigy struct {
 	Answer    string        `json:"answer"`
 	SessionID string        `json:"_session_id,omitempty"`
 	Meta      struct {
-		Subject Subject `json:"subject"`
-		Answer  Answer  `json:"answer"`
+		Subject  Subject `json:"subject"`
+		ShownAsA string  `json:"shown_as_a,omitempty"`
+		Answer   Answer  `json:"answer"`
 	} `json:"meta"`
 }
 
@@ -290,7 +299,7 @@ type prodigySpan struct {
 
 func prodigyOf(x record) any {
 	d := prodigy{Text: x.Text, Spans: []prodigySpan{}, Answer: "accept", SessionID: x.By}
-	d.Meta.Subject, d.Meta.Answer = x.Subject, x.Answer
+	d.Meta.Subject, d.Meta.ShownAsA, d.Meta.Answer = x.Subject, x.ShownAsA, x.Answer
 	for _, s := range x.Spans {
 		d.Spans = append(d.Spans, prodigySpan{s.Start, s.End, s.Text, s.name()})
 	}
@@ -299,8 +308,9 @@ func prodigyOf(x record) any {
 
 type labelStudio struct {
 	Data struct {
-		Text    string  `json:"text"`
-		Subject Subject `json:"subject"`
+		Text     string  `json:"text"`
+		Subject  Subject `json:"subject"`
+		ShownAsA string  `json:"shown_as_a,omitempty"`
 	} `json:"data"`
 	Annotations []lsAnnotation `json:"annotations"`
 }
@@ -324,7 +334,7 @@ func exportLabelStudio(t study.Task, list []record) ([]byte, error) {
 	out := []labelStudio{}
 	for _, x := range list {
 		var ls labelStudio
-		ls.Data.Text, ls.Data.Subject = x.Text, x.Subject
+		ls.Data.Text, ls.Data.Subject, ls.Data.ShownAsA = x.Text, x.Subject, x.ShownAsA
 		a := lsAnnotation{CompletedBy: map[string]string{"email": x.By}, LeadTime: x.Seconds, Result: []lsResult{}}
 		add := func(q, kind string, value map[string]any) {
 			a.Result = append(a.Result, lsResult{q, "text", kind, value})
@@ -363,14 +373,18 @@ type File struct {
 	Version string
 }
 
-// Import adds the answers in a file to a person's work: all or none. A subject that
-// the person answered already is an error.
+// Import adds the answers in a file to a person's work: all or none. An answer that was
+// imported before is left out, so that an import that was interrupted can be repeated;
+// another answer to its subject is an error.
 func (p Place) Import(t study.Task, source Source, f File) (n int, err error) {
 	if err := errors.Join(checkOffsets(f.Offsets), CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
 		return 0, err
 	}
 	list, err := f.records(t.Full())
 	if err != nil {
+		return 0, err
+	}
+	if list, err = f.own(list); err != nil {
 		return 0, err
 	}
 	if len(list) == 0 {
@@ -380,7 +394,7 @@ func (p Place) Import(t study.Task, source Source, f File) (n int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	d, err := p.open(t.Full(), q, f.Person, f.Version)
+	d, err := p.open(t.Full(), q, source, f.Person, f.Version)
 	if err != nil {
 		return 0, err
 	}
@@ -406,11 +420,18 @@ func (d *desk) imported(list []record, source Source, f File) (events []Event, e
 		switch {
 		case !slices.Contains(d.queue.Subjects, x.Subject):
 			return nil, fail(fmt.Errorf("the task has no subject %v", x.Subject))
-		case d.work.given[k] != nil || seen[x.Subject]:
-			return nil, fail(fmt.Errorf("%v was answered already", x.Subject))
+		case seen[x.Subject]:
+			return nil, fail(fmt.Errorf("%v has two answers", x.Subject))
 		}
 		seen[x.Subject] = true
-		swapped := d.swapped(x.Subject, passFirst)
+		swapped := false
+		switch {
+		case d.task.Of != "pair":
+		case x.ShownAsA == x.Subject.Arm || x.ShownAsA == x.Subject.Other:
+			swapped = x.ShownAsA == x.Subject.Other
+		default:
+			return nil, fail(fmt.Errorf("shown_as_a is %q: want the arm that was shown as A, %s or %s, as an export has it", x.ShownAsA, x.Subject.Arm, x.Subject.Other))
+		}
 		shown, err := show(d.task, source, x.Subject, swapped)
 		if err != nil {
 			return nil, fail(err)
@@ -421,12 +442,51 @@ func (d *desk) imported(list []record, source Source, f File) (events []Event, e
 		if err := x.Answer.check(shown, false); err != nil {
 			return nil, fail(err)
 		}
+		answer := x.Answer.exact(shown)
+		if g := d.work.given[k]; g != nil {
+			if g.Final != nil && g.First == g.Final && g.First.Imported() && g.First.Swapped == swapped && g.First.Answer.equal(answer) {
+				continue
+			}
+			return nil, fail(fmt.Errorf("%v was answered already", x.Subject))
+		}
 		subject := x.Subject
 		// What another tool showed is not known: the answers count in no agreement of
 		// blind ones.
-		events = append(events, Event{Pass: passFirst, Subject: &subject, Shown: shown.Hash(), Swapped: swapped, Answer: x.Answer.exact(shown), Sighted: true, Reason: "imported from " + f.Name})
+		events = append(events, Event{Pass: passFirst, Subject: &subject, Shown: shown.Hash(), Swapped: swapped, Answer: answer, Sighted: true, Reason: importedFrom + f.Name})
 	}
 	return events, nil
+}
+
+const importedFrom = "imported from "
+
+// Imported reports whether an answer came from a file.
+func (e *Event) Imported() bool { return e.Sighted && strings.HasPrefix(e.Reason, importedFrom) }
+
+// equal reports whether two answers say the same in JSON of any form.
+func (a Answer) equal(b Answer) bool {
+	return maps.EqualFunc(a, b, func(x, y jsontext.Value) bool {
+		x, y = x.Clone(), y.Clone()
+		return x.Canonicalize() == nil && y.Canonicalize() == nil && bytes.Equal(x, y)
+	})
+}
+
+// own returns the records of the person. A file of one other person, or of nobody, is
+// theirs: names differ between tools.
+func (f File) own(list []record) ([]record, error) {
+	var names []string
+	for _, x := range list {
+		if !slices.Contains(names, x.By) {
+			names = append(names, x.By)
+		}
+	}
+	if slices.Contains(names, f.Person) {
+		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person }), nil
+	}
+	if len(names) > 1 {
+		slices.Sort(names)
+		return nil, fmt.Errorf("%s has the answers of %s: say whose with --as", f.Name, strings.Join(names, ", "))
+	}
+	return list, nil
 }
 
 // place finds the passages of an answer in the pages.
@@ -513,12 +573,14 @@ func (f File) fromLine(t study.Task, data []byte) (*record, error) {
 			Text    string              `json:"text"`
 			Label   [][3]jsontext.Value `json:"label"`
 			Subject Subject             `json:"subject"`
+			Side    string              `json:"shown_as_a"`
+			By      string              `json:"by"`
 			Answer  Answer              `json:"answer"`
 		}
 		if err := dataset.DecodeLoose(data, &d); err != nil {
 			return nil, err
 		}
-		x.Subject, x.Text = d.Subject, d.Text
+		x.Subject, x.ShownAsA, x.By, x.Text = d.Subject, d.Side, d.By, d.Text
 		x.take(d.Answer)
 		for _, l := range d.Label {
 			var start, end int
@@ -536,7 +598,7 @@ func (f File) fromLine(t study.Task, data []byte) (*record, error) {
 		if d.Answer != "accept" { // ignored or rejected
 			return nil, nil
 		}
-		x.Subject, x.Text = d.Meta.Subject, d.Text
+		x.Subject, x.ShownAsA, x.By, x.Text = d.Meta.Subject, d.Meta.ShownAsA, d.SessionID, d.Text
 		x.take(d.Meta.Answer)
 		for _, s := range d.Spans {
 			x.named(s.Start, s.End, s.Text, s.Label)
@@ -572,6 +634,18 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	if err != nil {
 		return nil, err
 	}
+	known := slices.Clone(columns)
+	for _, q := range t.Ask {
+		known = append(known, q.Name)
+	}
+	for i, name := range table.Header {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, name, strings.Join(known, ", "))
+		}
+		if slices.Contains(table.Header[:i], name) {
+			return nil, fmt.Errorf("%s: duplicate column %q", f.Name, name)
+		}
+	}
 	for _, row := range table.Rows {
 		cell := func(name string) string {
 			i := slices.Index(table.Header, name)
@@ -583,8 +657,12 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 			}
 			return row.Cells[i]
 		}
-		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, Answer: Answer{}}
-		fmt.Sscan(cell("replicate"), &x.Subject.Replicate) // empty for items
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
+		if number := cell("replicate"); number != "" { // of an item
+			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
+				return nil, fmt.Errorf("%s: %q is no number", table.Place(row, slices.Index(table.Header, "replicate")), number)
+			}
+		}
 		for _, q := range t.Ask {
 			if err := x.fromCell(q, cell(q.Name)); err != nil {
 				return nil, fmt.Errorf("%s: %s: %w", table.Place(row, slices.Index(table.Header, q.Name)), q.Name, err)
@@ -628,7 +706,7 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 			if a.WasCancelled {
 				continue
 			}
-			x := record{Subject: ls.Data.Subject, Text: ls.Data.Text, Answer: Answer{}}
+			x := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, By: completedBy(a), Text: ls.Data.Text, Answer: Answer{}}
 			if x.Subject.Item == "" {
 				return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)
 			}
@@ -641,6 +719,17 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 		}
 	}
 	return list, nil
+}
+
+// completedBy is who made an annotation: Label Studio has an address or a number.
+func completedBy(a lsAnnotation) string {
+	if by, ok := a.CompletedBy.(map[string]any); ok {
+		return fmt.Sprint(by["email"])
+	}
+	if a.CompletedBy == nil {
+		return ""
+	}
+	return fmt.Sprint(a.CompletedBy)
 }
 
 func (x *record) fromResult(t study.Task, r lsResult) error {

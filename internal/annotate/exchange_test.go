@@ -43,7 +43,7 @@ func TestExchange(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				d, err := p.open(everything.Full(), q, "anna", "test")
+				d, err := p.open(everything.Full(), q, source, "anna", "test")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -95,8 +95,8 @@ func TestExchange(t *testing.T) {
 						t.Errorf("got  %s\nwant %s", got, text)
 					}
 				}
-				if _, err := p.Import(everything, source, file); err == nil || !strings.Contains(err.Error(), "answered already") {
-					t.Error(err)
+				if n, err := p.Import(everything, source, file); err != nil || n != 0 {
+					t.Errorf("%d answers were imported again: %v", n, err)
 				}
 			})
 		}
@@ -214,5 +214,105 @@ func TestBratLines(t *testing.T) {
 	}
 	if _, err := bratTypes(study.Task{Ask: []study.Question{{Name: "q", Type: "span", Options: []string{"a b", "a_b"}}}}); err == nil {
 		t.Error("two labels with one name in brat")
+	}
+}
+
+// An import that was interrupted is completed by repeating it. Another answer to a
+// subject is refused, and so is a file with two.
+func TestImportIsRepeated(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	line := func(item, answer string) string {
+		return fmt.Sprintf(`{"subject":{"item":%q},"answer":{"q":%q}}`, item, answer) + "\n"
+	}
+	task := label
+	task.Again = study.Again{}
+	for _, step := range []struct {
+		data string
+		n    int
+		err  string
+	}{
+		{line("i00", "yes") + line("i01", "no"), 2, ""},
+		{line("i00", "yes") + line("i01", "no") + line("i02", "yes"), 1, ""},
+		{line("i00", "yes") + line("i01", "yes") + line("i03", "yes"), 0, "i01 was answered already"},
+		{line("i04", "yes") + line("i04", "yes"), 0, "i04 has two answers"},
+		{line("i03", "yes"), 1, ""},
+	} {
+		n, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: CodePoints, Person: "anna"})
+		if n != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
+			t.Errorf("%s: %d, %v, want %d, %q", step.data, n, err, step.n, step.err)
+		}
+	}
+	if w, err := p.ReadWork("t", "anna"); err != nil || len(w.order) != 4 {
+		t.Errorf("%d answers are stored, want 4: %v", len(w.order), err)
+	}
+}
+
+// A preference for an arm is exported and imported as one for that arm, on whatever side
+// the two people saw it.
+func TestExchangeOfPairs(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
+	for _, format := range Formats() {
+		p := at(t, &clock)
+		d := openOf(t, p, task, corpus{8}, "anna")
+		for range 8 {
+			k, _, _, _ := d.next()
+			if err := d.say(t, map[bool]string{false: "A", true: "B"}[d.swapped(k.subject, k.pass)]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		data, err := p.Export(task, corpus{8}, format, CodePoints)
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := File{Name: "f", Data: data, Format: format, Offsets: CodePoints, Person: "ben"}
+		if n, err := p.Import(task, corpus{8}, file); err != nil || n != 8 {
+			t.Fatalf("%s: %d, %v", format, n, err)
+		}
+		w, err := p.ReadWork("t", "ben")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, g := range w.given {
+			if arm := g.First.label(task, task.Ask[0]); arm != "secret-arm" {
+				t.Errorf("%s: %v: the preference became one for %s", format, g.Subject, arm)
+			}
+		}
+		if list, stale, err := p.Verdicts(task, corpus{8}); err != nil || stale != 0 || len(list) != 16 {
+			t.Errorf("%s: %d verdicts, %d stale: %v", format, len(list), stale, err)
+		}
+	}
+	p := at(t, &clock)
+	file := File{Name: "f", Data: []byte(`{"subject":{"item":"i00","arm":"secret-arm","other":"other-arm","replicate":1},"answer":{"better":"A"}}`), Format: "jsonl", Offsets: CodePoints, Person: "ben"}
+	if _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
+		t.Error(err)
+	}
+}
+
+// The answers of one person are taken from a file with those of several.
+func TestImportOfOnePerson(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	const both = `{"subject":{"item":"i00"},"q.responses":["yes"],"q.responses.users":["anna"]}` + "\n" + `{"subject":{"item":"i01"},"q.responses":["no"],"q.responses.users":["bob"]}`
+	for _, test := range []struct {
+		format, data, person string
+		n                    int
+		err                  string
+	}{
+		{"argilla", both, "bob", 1, ""},
+		{"argilla", both, "carl", 0, "f has the answers of anna, bob: say whose with --as"},
+		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes"],"q.responses.users":["0b1f"]}`, "carl", 1, ""}, // a name in the other tool
+		{"csv", "item,by,q\ni00,anna,yes\ni00,bob,no\n", "bob", 1, ""},
+		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", 0, "say whose with --as"},
+		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", 0, `unknown column "boundary_note"`},
+		{"csv", "item,q,q\ni00,yes,no\n", "carl", 0, `duplicate column "q"`},
+		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `row 2, column replicate: "one" is no number`},
+	} {
+		task := label
+		task.Again = study.Again{}
+		n, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: test.person})
+		if n != test.n || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
+			t.Errorf("%s as %s: %d, %v, want %d, %q", test.data, test.person, n, err, test.n, test.err)
+		}
 	}
 }

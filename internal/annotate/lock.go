@@ -2,12 +2,12 @@ package annotate
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/md5"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,8 +34,11 @@ type Lock struct {
 	SHA256 string `json:"sha256"`
 	// Gold says that the file is the gold of the study, and Path is set if the file is not
 	// in the folder of annotations: it is relative to that of the study.
-	Gold        bool   `json:"gold,omitempty"`
-	Path        string `json:"path,omitempty"`
+	Gold bool   `json:"gold,omitempty"`
+	Path string `json:"path,omitempty"`
+	// Folder is that of the study, relative to that of the ledger: studies with one ledger
+	// can be in several folders.
+	Folder      string `json:"folder"`
 	Subjects    int    `json:"subjects"`
 	Name        string `json:"name"` // who declares
 	Declaration string `json:"declaration"`
@@ -83,10 +86,26 @@ func (p Place) checkOpen(task string) error {
 	return err
 }
 
-// CheckLocks returns an error if the gold of a locked task, or a locked file, is not what
-// was locked.
+// folder is the folder of the study as locks have it.
+func (p Place) folder() string {
+	rel, err := relative(filepath.Dir(p.Ledger), filepath.Dir(p.Dir))
+	if err != nil { // on another drive
+		return ""
+	}
+	return filepath.ToSlash(rel)
+}
+
+// locksHere lists the locks of files in the folder of the study, whatever study locked
+// them: a file does not lose its lock when a study gets another name.
+func (p Place) locksHere() ([]Lock, error) {
+	here := p.folder()
+	return entriesOf(p, LockEntry, func(l Lock) bool { return l.Study == p.Study || l.Folder == here })
+}
+
+// CheckLocks returns an error if the gold of a locked task, or a locked file, of any study
+// in the folder is not what was locked.
 func (p Place) CheckLocks() error {
-	locks, err := p.locks("")
+	locks, err := p.locksHere()
 	if err != nil {
 		return err
 	}
@@ -96,23 +115,6 @@ func (p Place) CheckLocks() error {
 		if err != nil {
 			errs = append(errs, fmt.Errorf("reading the locked %s: %w: restore it; its SHA-256 is %s", l.what(), err, l.SHA256))
 		} else if hashOf(data) != l.SHA256 {
-			errs = append(errs, p.changed(l, data))
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// LocksOf is CheckLocks for all studies of a folder that share a store, for a study that
-// cannot be loaded.
-func LocksOf(path, store string) error {
-	p := Of(path, "", store, time.Now)
-	locks, err := entriesOf(p, LockEntry, func(Lock) bool { return true })
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, l := range locks {
-		if data, err := os.ReadFile(p.lockedPath(l)); err == nil && hashOf(data) != l.SHA256 {
 			errs = append(errs, p.changed(l, data))
 		}
 	}
@@ -187,7 +189,7 @@ func (p Place) LockFile(path, name, declaration string, gold bool) (Lock, error)
 		return Lock{}, fmt.Errorf("reading the file to lock: %w", err)
 	}
 	sum := md5.Sum(data)
-	l := Lock{Study: p.Study, File: filepath.Base(path), Path: filepath.ToSlash(rel), Gold: gold, MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(data),
+	l := Lock{Study: p.Study, Folder: p.folder(), File: filepath.Base(path), Path: filepath.ToSlash(rel), Gold: gold, MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(data),
 		Name: strings.TrimSpace(name), Declaration: strings.TrimSpace(declaration)}
 	locks, err := p.locks("")
 	if err != nil {
@@ -237,8 +239,9 @@ func (e *NotStartedError) Error() string {
 	return fmt.Sprintf("task %s is not started: start it with `scruple annotate`", e.Task)
 }
 
-// Result reads a task with everyone's answers.
-func (p Place) Result(t study.Task) (*Result, error) {
+// Result reads a task with everyone's answers. Answers to what the study no longer shows
+// settle nothing.
+func (p Place) Result(t study.Task, source Source) (*Result, error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
 	if err != nil {
@@ -252,8 +255,12 @@ func (p Place) Result(t study.Task) (*Result, error) {
 		return nil, err
 	}
 	skipped, open, differ := 0, 0, 0
+	var stale []string
+	fresh := newFreshness(t, source)
 	for _, c := range codings(t, q, r.Everyone) {
 		switch {
+		case c.stale(fresh):
+			stale = append(stale, c.Subject.String())
 		case c.Final != nil:
 			r.Settled = append(r.Settled, Settled{c.Subject, c.Final.Answer, c.Final.label(t, t.Ask[0]), c.By, c.Final.Pass == passAdjudicate, c.Final.Reason, c.Final.Shown, c.Final.Session, c.finalAt})
 		case len(c.First) > 0:
@@ -270,8 +277,14 @@ func (p Place) Result(t study.Task) (*Result, error) {
 		}
 	}
 	miss(open, "subject has", "subjects have", " no answer")
-	miss(skipped, "subject was", "subjects were", " skipped: another person must answer, or a task with another name draw other subjects")
+	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew under another name")
 	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
+	if len(stale) > 0 {
+		miss(len(stale), "subject was", "subjects were", ", such as "+stale[0]+", judged by a text that the study no longer shows: restore the text, or draw the task anew under another name")
+	}
+	if n := len(q.Subjects); t.Again.After > n {
+		r.Missing = append(r.Missing, fmt.Sprintf("the second round begins after %d answers, but the task has only %s: draw it anew under another name with a smaller again.after", t.Again.After, text.Plural(n, "subject", "subjects")))
+	}
 	for _, w := range r.Everyone {
 		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
 		left := 0
@@ -392,12 +405,15 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, err
 	if strings.TrimSpace(declaration) == "" {
 		return Lock{}, errors.New("a lock needs a declaration, such as --declare \"I coded all documents without seeing any answer of a model\"")
 	}
-	file := cmp.Or(r.file, GoldFile(task))
-	if err := writeFile(filepath.Join(p.Dir, file), gold, 0o444); err != nil {
+	file, err := p.freeFile(r, gold)
+	if err != nil {
+		return Lock{}, err
+	}
+	if err := writeOnce(filepath.Join(p.Dir, file), gold); err != nil {
 		return Lock{}, err
 	}
 	sum := md5.Sum(gold)
-	l := Lock{Study: p.Study, Task: task, File: file, Gold: r.file != "", MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
+	l := Lock{Study: p.Study, Folder: p.folder(), Task: task, File: file, Gold: r.file != "", MD5: hex.EncodeToString(sum[:]), SHA256: hashOf(gold),
 		Subjects: len(r.Settled), Name: name, Declaration: strings.TrimSpace(declaration)}
 	for _, w := range r.Everyone {
 		entries, err := ledger.Read(p.workPath(task, w.Person))
@@ -409,6 +425,61 @@ func (p Place) Lock(r *Result, gold []byte, name, declaration string) (Lock, err
 		}
 	}
 	return l, p.add(name, LockEntry, l)
+}
+
+// goldFile is the name of the file that a lock of the task would write now.
+func (p Place) goldFile(r *Result, source Source) (string, error) {
+	gold, err := r.Gold(source)
+	if err != nil {
+		return "", err
+	}
+	return p.freeFile(r, gold)
+}
+
+// freeFile returns the name of the file for the gold of a task. The suite's name is the
+// same for all tasks of a day, so a second one has its task in the name. A file is never
+// replaced, but one with this content that has no lock is left from a lock that was
+// interrupted.
+func (p Place) freeFile(r *Result, gold []byte) (string, error) {
+	locks, err := p.locksHere()
+	if err != nil {
+		return "", err
+	}
+	names := []string{GoldFile(r.Task.Name)}
+	if r.file != "" {
+		ending := filepath.Ext(r.file)
+		names = []string{r.file, strings.TrimSuffix(r.file, ending) + "_" + r.Task.Name + ending}
+	}
+	for _, name := range names {
+		path := filepath.Join(p.Dir, name)
+		if slices.ContainsFunc(locks, func(l Lock) bool { return p.lockedPath(l) == path }) {
+			continue
+		}
+		data, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && bytes.Equal(data, gold) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("locking task %s: %s exists in %s, and a lock replaces no file: move the file away if no study needs it, or give the study a folder of its own", r.Task.Name, strings.Join(names, " or "), p.Dir)
+}
+
+// writeOnce writes a read-only file that does not exist, or makes it read-only if it has
+// this content.
+func writeOnce(path string, data []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if old, err := os.ReadFile(path); err == nil && bytes.Equal(old, data) {
+			return os.Chmod(path, 0o444)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("writing gold: %w", err)
+	}
+	_, err = f.Write(data)
+	if err := errors.Join(err, f.Chmod(0o444), f.Sync(), f.Close(), ledger.SyncFolder(filepath.Dir(path))); err != nil {
+		return fmt.Errorf("writing gold: %w", errors.Join(err, os.Remove(path)))
+	}
+	return nil
 }
 
 // Verify checks the ledger, and the queue, the files of all people and the gold of

@@ -62,7 +62,7 @@ type taskState struct {
 	// SecondRound and Decisions are the columns of people that have numbers.
 	SecondRound, Decisions bool
 	Lock                   *Lock
-	File                   string // of gold
+	File                   string // of gold, if the task can be locked
 	// Blind are the people who still answer, whom the numbers could influence.
 	Blind      []string
 	Agreements []shownAgreement
@@ -80,7 +80,7 @@ type shownAgreement struct {
 type shownNumber struct{ Name, Value, Interval, Note string }
 
 func (s *Server) state(t study.Task) taskState {
-	x := taskState{Task: t, File: GoldFile(t.Name)}
+	x := taskState{Task: t}
 	locks, err := s.place.locks(t.Name)
 	if err != nil {
 		x.Problem = err.Error()
@@ -89,7 +89,7 @@ func (s *Server) state(t study.Task) taskState {
 	if len(locks) > 0 {
 		x.Lock = &locks[len(locks)-1]
 	}
-	r, err := s.place.Result(t)
+	r, err := s.place.Result(t, s.source)
 	var unused *NotStartedError
 	if errors.As(err, &unused) {
 		x.Unused = true
@@ -98,6 +98,11 @@ func (s *Server) state(t study.Task) taskState {
 	if err != nil {
 		x.Problem = err.Error()
 		return x
+	}
+	if x.Lock == nil && len(r.Missing) == 0 {
+		if x.File, err = s.place.goldFile(r, s.source); err != nil {
+			x.Problem = err.Error()
+		}
 	}
 	x.Missing, x.Settled, x.Subjects = r.Missing, len(r.Settled), len(r.queue.Subjects)
 	x.SecondRound = t.Again.Count > 0 || t.Again.Share > 0
@@ -242,7 +247,7 @@ func (s *Server) lockTask(r *http.Request) (Lock, error) {
 	if !ok {
 		return Lock{}, &refusal{http.StatusNotFound, "no such task"}
 	}
-	result, err := s.place.Result(t)
+	result, err := s.place.Result(t, s.source)
 	if err != nil {
 		return Lock{}, err
 	}

@@ -16,6 +16,7 @@ type message struct {
 	Depth, Title, Text string
 	Task               string // with it, the page has a button that ends the break
 	Notes              string // task to whose notes the page has a link
+	Skipped            string // key of a skipped subject to which the page has a link
 }
 
 type indexPage struct {
@@ -126,11 +127,21 @@ func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) {
 	case ok:
 		see(w, d.key(k))
 	case !wait.IsZero():
-		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Title: "Done for now",
+		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Skipped: d.skipped(), Title: "Done for now",
 			Text: "The second round opens on " + wait.Local().Format("Monday 2 January, 15:04") + "."})
 	default:
-		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Title: "Done", Text: "You answered everything in this task. Thank you."})
+		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Skipped: d.skipped(), Title: "Done", Text: "You answered everything in this task. Thank you."})
 	}
+}
+
+// skipped returns the key of the first subject that the person skipped, or "".
+func (d *desk) skipped() string {
+	for _, k := range d.work.order {
+		if k.pass != passAdjudicate && d.work.given[k].First == nil {
+			return d.key(k)
+		}
+	}
+	return ""
 }
 
 // see redirects to a page beside the current one.
@@ -166,12 +177,12 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 		return
 	}
-	shown, _, err := s.see(d, k)
+	shown, ev, err := s.see(d, k)
 	if err != nil {
 		fail(w, depth, err)
 		return
 	}
-	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: shown.Hash(), Shown: shown,
+	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: ev.Shown, Shown: shown,
 		Session: d.work.sessions, Break: d.breakIn(), Again: k.pass == passAgain, SkipPermitted: true}
 	p.Done, p.Of = d.progress(s.adjudicate)
 	p.Title = fmt.Sprintf("%s %d of %d", titled(d.task.Title), min(p.Done+1, p.Of), p.Of)
@@ -179,11 +190,11 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 	switch {
 	case k.pass == passAdjudicate:
 		p.Kind, p.SkipPermitted, p.ReasonWanted = eventAdjudicate, false, "Reason for the verdict"
+	case given != nil && given.First == nil:
+		p.SkipPermitted = false // it was skipped
 	case given != nil:
 		p.Kind, p.SkipPermitted, p.ReasonWanted = eventRevise, false, "Reason for the change"
-		if given.Final != nil {
-			own = given.Final.Answer
-		}
+		own = given.Final.Answer
 	}
 	if own != nil {
 		data, err := json.Marshal(own)

@@ -37,10 +37,10 @@ func TestMilestone(t *testing.T) {
 		}
 	}
 	clock = clock.Add(2 * time.Hour)
-	first, _ := d.firsts()
+	first := d.firsts(3)
 	for range 2 {
 		k, _, ok, _ := d.next()
-		if !ok || k.pass != passAgain || !slices.Contains(first[:3], k.subject) {
+		if !ok || k.pass != passAgain || !slices.Contains(first, k.subject) {
 			t.Fatalf("%+v, want one of the first three", k)
 		}
 		if d.mayReview(slot{k.subject, passFirst}) {
@@ -112,6 +112,25 @@ func TestStrata(t *testing.T) {
 	}
 }
 
+// automatic is a source with the automatic results of answers, and their editions: an
+// answer that is asked anew has another one.
+type automatic struct {
+	corpus
+	results  map[string]string
+	editions map[string]string
+}
+
+func (a automatic) Queue(string) (list []eval.Queued, err error) {
+	for item, result := range a.results {
+		list = append(list, eval.Queued{Trial: eval.Trial{Item: item, Arm: "m"}, Stratum: result})
+	}
+	return list, nil
+}
+
+func (a automatic) ShowQueued(_ string, t eval.Trial) ([]eval.Passage, error) {
+	return []eval.Passage{{Name: "Answer", Text: t.Item + a.editions[t.Item]}}, nil
+}
+
 // waiting is a corpus whose queue depends on answers that do not exist yet.
 type waiting struct {
 	corpus
@@ -169,17 +188,24 @@ func TestQueueWaits(t *testing.T) {
 }
 
 // A person is compared with the automatic result over the drawn subjects: 20 coherent,
-// 20 incoherent and 10 ambiguous ones, the last counted as the last option.
+// 20 incoherent and 10 ambiguous ones, the last counted as the last option. It is the
+// automatic result of the answer that the person saw.
 func TestAutomaticAgreement(t *testing.T) {
 	target := 0.8
-	task := study.Task{Name: "t", Of: "trial", Target: &target, Ask: []study.Question{{Name: "q", Text: "q", Type: "choice", Options: []string{"coherent", "incoherent"}}}}
+	task := study.Task{Name: "t", Of: "trial", Queue: "any", Target: &target, Ask: []study.Question{{Name: "q", Text: "q", Type: "choice", Options: []string{"coherent", "incoherent"}}}}
 	q := &Queue{Task: "t"}
 	w := newWork("t", "anna")
+	source := automatic{results: map[string]string{}, editions: map[string]string{}}
 	add := func(stratum, said string, n int) {
 		for range n {
-			s := Subject{Item: fmt.Sprint(len(q.Subjects))}
+			s := Subject{Item: fmt.Sprint(len(q.Subjects)), Arm: "m"}
+			source.results[s.Item] = stratum
+			shown, err := show(task, source, s, false)
+			if err != nil {
+				t.Fatal(err)
+			}
 			data, _ := json.Marshal(said)
-			e := &Event{Subject: &s, Pass: passFirst, Answer: Answer{"q": data}}
+			e := &Event{Subject: &s, Pass: passFirst, Shown: shown.Hash(), Answer: Answer{"q": data}}
 			w.given[slot{s, passFirst}] = &Given{Subject: s, Pass: passFirst, First: e, Final: e}
 			q.Check = append(q.Check, len(q.Subjects))
 			q.Subjects, q.Strata = append(q.Subjects, s), append(q.Strata, stratum)
@@ -192,7 +218,7 @@ func TestAutomaticAgreement(t *testing.T) {
 	add("ambiguous", "incoherent", 6)
 	add("ambiguous", "coherent", 4)
 	r := &Result{Task: task, queue: q, Everyone: []*Work{w}}
-	list, err := r.Agreements(corpus{})
+	list, err := r.Agreements(source)
 	if err != nil || len(list) != 2 {
 		t.Fatal(list, err)
 	}
@@ -211,6 +237,22 @@ func TestAutomaticAgreement(t *testing.T) {
 	}
 	if !strings.Contains(list[0].String(), "10 subjects: the automatic result is ambiguous, which counts as incoherent") {
 		t.Error(list[0].String())
+	}
+	// Two answers are asked anew, one is gone, and another threshold decides an ambiguous
+	// one: the table of those that are left is 18 2 / 3 24.
+	source.editions["38"], source.editions["39"] = "again", "again"
+	source.results["38"], source.results["39"] = "coherent", "coherent"
+	delete(source.results, "49")
+	source.results["40"] = "incoherent"
+	list, err = r.Agreements(source)
+	if err != nil || len(list) != 2 {
+		t.Fatal(list, err)
+	}
+	if table := fmt.Sprint(list[0].Table); list[0].N != 47 || table != "[[18 2] [3 24]]" {
+		t.Errorf("n = %d, table %s", list[0].N, table)
+	}
+	if text := list[0].String(); !strings.Contains(text, "3 subjects are left out: the answer that the person saw was replaced") || !strings.Contains(text, "8 subjects: the automatic result is ambiguous") {
+		t.Error(text)
 	}
 }
 
@@ -282,7 +324,7 @@ func TestDecisionOnAPair(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	result, err := p.Result(task)
+	result, err := p.Result(task, corpus{6})
 	if err != nil || len(result.Settled) != 6 {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -343,12 +385,35 @@ func TestNotes(t *testing.T) {
 	if memo := w.Memo(task.Memo); len(memo) != 1 || memo[0].Text != "ten minutes" {
 		t.Errorf("%+v", memo)
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{6})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if list, _ = r.Discrepancies(r.Everyone[0]); list[0].Note != "a boundary case" {
 		t.Errorf("%+v", list[0])
+	}
+}
+
+// The notes on a queue of the suite have places instead of items, whose names the suite
+// may hide.
+func TestNotesOnAQueueNameNoItems(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := study.Task{Name: "t", Queue: "any", Ask: label.Ask, Again: study.Again{Count: 12, Gap: study.Duration(time.Minute)}}
+	d := open(t, p, task, "anna")
+	if _, err := d.append(eventStart, Event{}); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 24 { // two answers to each of six items, and the second round
+		clock = clock.Add(2 * time.Minute)
+		if err := d.say(t, []string{"yes", "no"}[i/12]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := httptest.NewRecorder()
+	(&Server{source: d.source}).notes(w, nil, d)
+	if body := w.Body.String(); !strings.Contains(body, "first no. 1, last no. 12") || strings.Contains(body, "i0") {
+		t.Error(body)
 	}
 }
 
@@ -367,7 +432,7 @@ func TestPracticeIsNotGold(t *testing.T) {
 	if _, _, ok, _ := d.next(); ok {
 		t.Error("practice has more than the items for it")
 	}
-	r, err := p.Result(task)
+	r, err := p.Result(task, corpus{6})
 	if err != nil || len(r.Settled) != 2 || r.Settled[0].Subject.Item != "p1" {
 		t.Fatalf("%+v %v", r, err)
 	}

@@ -1,6 +1,7 @@
 package annotate
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -19,6 +20,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Kinds of ledger entries.
@@ -231,11 +233,17 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 	if q, err = draw(t, p.Seed, source); err != nil {
 		return nil, err
 	}
+	if n := len(q.Subjects); t.Again.After > n {
+		return nil, fmt.Errorf("task %s: again.after is %d, but the task has only %s, so that the second round never begins: want at most %d", t.Name, t.Again.After, text.Plural(n, "subject", "subjects"), n)
+	}
 	data, err := json.MarshalIndent(q, "", " ")
 	if err != nil {
 		return nil, err
 	}
 	data = append(data, '\n')
+	if old, err := os.ReadFile(p.queuePath(t.Name)); err == nil && !bytes.Equal(old, data) { // equal: the process ended between the two files
+		return nil, fmt.Errorf("%s has other subjects than would be drawn, and the ledger %s has no draw of this task: restore the ledger, or move the file away to draw anew", p.queuePath(t.Name), p.Ledger)
+	}
 	if err := os.MkdirAll(filepath.Join(p.Dir, t.Name), 0o700); err != nil {
 		return nil, fmt.Errorf("creating the folder of task %s: %w", t.Name, err)
 	}
@@ -260,6 +268,13 @@ func (p Place) readQueue(t study.Task) (*Queue, error) {
 	case err != nil:
 		return nil, fmt.Errorf("reading the queue of task %s, which was drawn: %w", t.Name, err)
 	case len(recorded) == 0:
+		others, err := entriesOf(p, drawEntry, func(d drawn) bool { return d.Task == t.Name && d.Queue == hashOf(data) })
+		if err != nil {
+			return nil, err
+		}
+		if len(others) > 0 {
+			return nil, fmt.Errorf("%s has the subjects of study %s: give the task of study %s another name, or the study a folder of its own", path, others[0].Study, p.Study)
+		}
 		if people, err := p.people(t.Name); err != nil || len(people) > 0 {
 			return nil, errors.Join(err, fmt.Errorf("%s: the ledger %s has no draw of this task: restore the ledger, or move the folder away to draw again", path, p.Ledger))
 		}
@@ -303,7 +318,10 @@ func writeFile(path string, data []byte, mode fs.FileMode) error {
 	if err := errors.Join(err, tmp.Chmod(mode), tmp.Sync(), tmp.Close()); err != nil {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
-	return os.Rename(tmp.Name(), path)
+	if err := errors.Join(os.Rename(tmp.Name(), path), ledger.SyncFolder(filepath.Dir(path))); err != nil {
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return nil
 }
 
 // Started reports whether the subjects of a task were drawn.

@@ -142,7 +142,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	}
 	person := serve.HolderOf(r)
 	if d := s.desks[[2]string{task, person}]; d != nil {
-		return d, nil
+		return d, d.rank()
 	}
 	if s.queues[task] == nil {
 		q, err := s.place.queue(s.tasks[i], s.source)
@@ -151,7 +151,7 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 		}
 		s.queues[task] = q
 	}
-	d, err := s.place.open(s.tasks[i], s.queues[task], person, s.version)
+	d, err := s.place.open(s.tasks[i], s.queues[task], s.source, person, s.version)
 	if err != nil {
 		return nil, err
 	}
@@ -200,26 +200,25 @@ func (d *desk) find(key string, adjudicates bool) (k slot, at int, ok bool) {
 	return k, 0, false
 }
 
-// see builds what the person is shown in a slot.
-func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
-	swapped := d.swapped(k.subject, k.pass)
-	shown, err := show(d.task, s.source, k.subject, swapped)
-	if err != nil || k.pass != passAdjudicate {
-		return shown, swapped, err
+// see builds what the person is shown in a slot, and an event that says so.
+func (s *Server) see(d *desk, k slot) (shown Shown, ev Event, err error) {
+	ev = Event{Pass: k.pass, Subject: &k.subject, Swapped: d.swapped(k.subject, k.pass)}
+	shown, err = show(d.task, s.source, k.subject, ev.Swapped)
+	if ev.Shown = shown.Hash(); err != nil || k.pass != passAdjudicate {
+		return shown, ev, err
 	}
 	open, err := d.adjudicable()
 	if err != nil {
-		return shown, false, err
+		return shown, ev, err
 	}
 	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
 	if i < 0 {
-		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
+		return shown, ev, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
 	}
-	shown, order := d.showBoth(shown, open[i], blindly(k.subject, swapped))
-	if k.subject.Other == "" { // of a pair, swapped are the arms
-		swapped = order
-	}
-	return shown, swapped, nil
+	ev.Base = ev.Shown
+	shown, ev.Reversed = d.showBoth(shown, open[i], ev.Swapped)
+	ev.Shown = shown.Hash()
+	return shown, ev, nil
 }
 
 // said is a request to store an event.
@@ -322,10 +321,11 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 		return refuse(http.StatusNotFound, "this subject is not in your queue")
 	}
 	given := d.work.given[k]
+	skipped := given != nil && given.First == nil
 	reasonable := len([]rune(strings.TrimSpace(e.Reason))) >= 3
 	switch e.Kind {
 	case eventDraft, eventSubmit, eventSkip:
-		if given != nil {
+		if given != nil && (!skipped || e.Kind == eventSkip) {
 			return refuse(http.StatusConflict, "the subject has an answer already, perhaps from another window: reload the page")
 		}
 		if k.pass == passAdjudicate {
@@ -351,11 +351,11 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 	default:
 		return refuse(http.StatusBadRequest, "unknown event %q", e.Kind)
 	}
-	shown, swapped, err := s.see(d, k)
+	shown, ev, err := s.see(d, k)
 	if err != nil {
 		return Event{}, err
 	}
-	if e.Shown != shown.Hash() {
+	if e.Shown != ev.Shown {
 		return refuse(http.StatusConflict, "this page is out of date: reload the page")
 	}
 	if e.Kind != eventSkip {
@@ -371,14 +371,18 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 	} else {
 		e.Answer = nil
 	}
-	subject := k.subject
-	return Event{ID: e.ID, Pass: k.pass, Subject: &subject, Shown: e.Shown, Swapped: swapped, Place: at, Answer: e.Answer,
-		Reason: strings.TrimSpace(e.Reason), Sighted: k.pass == passAdjudicate, ActiveMS: e.ActiveMS, WallMS: e.WallMS}, nil
+	ev.ID, ev.Place, ev.Answer, ev.Reason = e.ID, at, e.Answer, strings.TrimSpace(e.Reason)
+	ev.Sighted, ev.ActiveMS, ev.WallMS = k.pass == passAdjudicate, e.ActiveMS, e.WallMS
+	return ev, nil
 }
 
 // mayReview reports whether the person may see and change an answer of their own:
-// until the pass ends, and never if a second answer to the subject is wanted.
+// until the pass ends, and never if a second answer to the subject is wanted. What they
+// skipped they may answer at any time.
 func (d *desk) mayReview(k slot) bool {
+	if g := d.work.given[k]; g != nil && g.First == nil {
+		return true
+	}
 	again := d.order(passAgain)
 	for _, s := range d.order(k.pass) {
 		if d.work.given[slot{s, k.pass}] == nil {

@@ -15,7 +15,7 @@ type Placed struct {
 
 // Verdicts turns the answers to a task into verdicts: step is the task, and round is
 // 1, 2 for the second round, or 3 for the verdict on answers that differ. Answers to
-// what the study no longer shows are left out and counted.
+// what the study no longer shows, and decisions on them, are left out and counted.
 func (p Place) Verdicts(t study.Task, source Source) (list []Placed, stale int, err error) {
 	t = t.Full()
 	q, err := p.readQueue(t)
@@ -26,27 +26,14 @@ func (p Place) Verdicts(t study.Task, source Source) (list []Placed, stale int, 
 	if err != nil {
 		return nil, 0, err
 	}
-	hashes := map[Subject][2]string{} // of both sides; "" cannot be shown any more
-	current := func(e *Event) bool {
-		of, ok := hashes[*e.Subject]
-		if !ok {
-			for i, swapped := range []bool{false, true} {
-				if shown, err := show(t, source, *e.Subject, swapped); err == nil {
-					of[i] = shown.Hash()
-				}
-			}
-			hashes[*e.Subject] = of
-		}
-		return of[0] == e.Shown && !e.Swapped || of[1] == e.Shown && e.Swapped
-	}
+	fresh := newFreshness(t, source)
 	for _, w := range everyone {
 		for _, k := range w.order {
 			g := w.given[k]
 			if g.Final == nil {
 				continue
 			}
-			// A decision concerns the answers before it, which have their own hashes.
-			if k.pass != passAdjudicate && !current(g.Final) {
+			if !fresh.has(g.Final) {
 				stale++
 				continue
 			}

@@ -43,8 +43,11 @@ type Event struct {
 	Session int      `json:"session"`
 	Subject *Subject `json:"subject,omitempty"`
 	Shown   string   `json:"shown,omitempty"` // hash
-	// Swapped says that the second arm of a pair was shown as A; of other subjects, that
-	// the second person was, in a decision.
+	// Base is the hash of what an adjudication shows beside the answers that differ. The
+	// second person was shown as A if Reversed.
+	Base     string `json:"base,omitempty"`
+	Reversed bool   `json:"reversed,omitempty"`
+	// Swapped says that the second arm of a pair was shown as A.
 	Swapped bool   `json:"swapped,omitempty"`
 	Place   int    `json:"place,omitempty"` // in the person's order, from 1
 	Answer  Answer `json:"answer,omitempty"`
@@ -62,9 +65,10 @@ type Given struct {
 	Subject      Subject
 	Pass         int
 	First, Final *Event // nil: skipped
-	FirstAt      time.Time
 	FinalAt      time.Time
 	Skip         string // reason
+
+	opened, answered int // lines of the file: the first one, and the first answer
 }
 
 type slot struct {
@@ -152,7 +156,7 @@ func (w *Work) apply(e ledger.Entry) error {
 	delete(w.drafts, k)
 	g := w.given[k]
 	if g == nil {
-		g = &Given{Subject: *ev.Subject, Pass: ev.Pass, FirstAt: at}
+		g = &Given{Subject: *ev.Subject, Pass: ev.Pass, opened: e.Seq}
 		w.given[k] = g
 		w.order = append(w.order, k)
 		w.since++
@@ -163,8 +167,8 @@ func (w *Work) apply(e ledger.Entry) error {
 		g.Skip = ev.Reason
 		return nil
 	}
-	if g.First == nil && e.Kind != eventRevise {
-		g.First = &ev
+	if g.First == nil { // also after a skip
+		g.First, g.answered = &ev, e.Seq
 	}
 	g.Final, g.Skip = &ev, ""
 	return nil
@@ -218,8 +222,7 @@ func (p Place) ReadWork(task, person string) (*Work, error) {
 	return fold(task, person, path, entries)
 }
 
-// Everyone reads the files of all people in a task, in the order in which they
-// started.
+// Everyone reads the files of all people in a task, in the order of their first answers.
 func (p Place) Everyone(task string) ([]*Work, error) {
 	names, err := p.people(task)
 	if err != nil {
@@ -229,9 +232,13 @@ func (p Place) Everyone(task string) ([]*Work, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range order { // a file that is gone altogether
-		if !slices.Contains(names, name) {
-			names = append(names, name)
+	heads, err := entriesOf(p, headEntry, func(h head) bool { return h.Study == p.Study && h.Task == task })
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range heads { // a file that is gone altogether
+		if !slices.Contains(names, h.Person) {
+			names = append(names, h.Person)
 		}
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place(order, a), place(order, b)) })
@@ -253,7 +260,7 @@ func place(order []string, name string) int {
 	return len(order)
 }
 
-// starter is the ledger's entry of a person who starts a task.
+// starter is the ledger's entry of a person who gives their first answer.
 type starter struct {
 	Study  string `json:"study"`
 	Task   string `json:"task"`
@@ -275,15 +282,17 @@ type desk struct {
 	place   Place
 	task    study.Task
 	queue   *Queue
+	source  Source
 	work    *Work
 	log     *ledger.Log
+	started bool // the ledger has the person
 	first   bool // the person who answers all subjects
 	version string
 	secret  []byte // of the keys of subjects, made of the queue
 }
 
 // open opens the file of a person for writing.
-func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, error) {
+func (p Place) open(t study.Task, q *Queue, source Source, person, version string) (*desk, error) {
 	if err := CheckPerson(person); err != nil {
 		return nil, err
 	}
@@ -292,7 +301,7 @@ func (p Place) open(t study.Task, q *Queue, person, version string) (*desk, erro
 	if err != nil {
 		return nil, err
 	}
-	d := &desk{place: p, task: t, queue: q, log: log, version: version}
+	d := &desk{place: p, task: t, queue: q, source: source, log: log, version: version}
 	if err := d.begin(path, person); err != nil {
 		return nil, errors.Join(err, log.Close())
 	}
@@ -307,18 +316,30 @@ func (d *desk) begin(path, person string) (err error) {
 	if d.work, err = fold(d.task.Name, person, path, d.log.Entries()); err != nil {
 		return err
 	}
-	names, err := p.starters(d.task.Name)
-	if err != nil {
+	return d.rank()
+}
+
+// rank finds out whether the person is the first, who answers all subjects. Nobody is
+// before an answer is stored: whoever only looks leaves all subjects to the others.
+func (d *desk) rank() error {
+	if d.started {
+		return nil
+	}
+	names, err := d.place.starters(d.task.Name)
+	d.started = slices.Contains(names, d.work.Person)
+	d.first = len(names) == 0 || names[0] == d.work.Person
+	return err
+}
+
+// start puts a person who is about to answer into the ledger.
+func (d *desk) start() error {
+	if d.started {
+		return nil
+	}
+	if err := d.place.add(d.work.Person, personEntry, starter{d.place.Study, d.task.Name, d.work.Person}); err != nil {
 		return err
 	}
-	if !slices.Contains(names, person) {
-		if err := p.add(person, personEntry, starter{p.Study, d.task.Name, person}); err != nil {
-			return err
-		}
-		names = append(names, person)
-	}
-	d.first = names[0] == person
-	return nil
+	return d.rank()
 }
 
 // order lists the person's subjects of a pass in their order.
@@ -326,12 +347,7 @@ func (d *desk) order(pass int) []Subject {
 	t, q := d.task, d.queue
 	rng := random(q.Seed, "order", t.Name, d.work.Person, fmt.Sprint(pass))
 	if pass == passAgain {
-		done, answered := d.firsts()
-		after := cmp.Or(t.Again.After, len(d.order(passFirst)))
-		if answered < after {
-			return nil
-		}
-		done = done[:min(after, len(done))]
+		done := d.firsts(cmp.Or(t.Again.After, len(d.order(passFirst))))
 		count := max(t.Again.Count, int(math.Ceil(t.Again.Share*float64(len(done)))))
 		chosen := random(q.Seed, "again", t.Name, d.work.Person).Perm(len(done))
 		var list []Subject
@@ -372,19 +388,25 @@ func together(list, queue []Subject) {
 	})
 }
 
-// firsts lists the subjects of first answers in their order, without skipped ones,
-// and counts them with the skipped ones.
-func (d *desk) firsts() (list []Subject, all int) {
+// firsts lists the subjects that were answered when the first n had been answered or
+// skipped, and none before. A skipped one that is answered later does not change the list:
+// the second round is drawn from it.
+func (d *desk) firsts(n int) (list []Subject) {
+	var all []*Given
 	for _, k := range d.work.order {
-		if k.pass != passFirst {
-			continue
-		}
-		all++
-		if d.work.given[k].First != nil {
-			list = append(list, k.subject)
+		if k.pass == passFirst && len(all) < n {
+			all = append(all, d.work.given[k])
 		}
 	}
-	return list, all
+	if len(all) < n || n == 0 {
+		return nil
+	}
+	for _, g := range all {
+		if g.First != nil && g.answered <= all[n-1].opened {
+			list = append(list, g.Subject)
+		}
+	}
+	return list
 }
 
 // swapped draws which arm of a pair is A.
@@ -439,6 +461,11 @@ func (d *desk) append(kind string, ev Event) (ledger.Entry, error) {
 	ev.Task, ev.Hash, ev.Session, ev.Version = d.task.Name, d.queue.Hash, max(1, d.work.sessions), d.version
 	if kind == eventStart {
 		ev.Session = d.work.sessions + 1
+	}
+	if kind == eventSubmit || kind == eventImport {
+		if err := d.start(); err != nil {
+			return ledger.Entry{}, err
+		}
 	}
 	e, err := d.log.Append(now, d.work.Person, kind, ev)
 	if err != nil {

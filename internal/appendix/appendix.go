@@ -79,7 +79,7 @@ func (s Source) results() (list []*annotate.Result, err error) {
 		if !started {
 			continue
 		}
-		r, err := s.Place.Result(t)
+		r, err := s.Place.Result(t, s.Subjects)
 		if err != nil {
 			return nil, err
 		}

@@ -231,7 +231,7 @@ func (l *Log) begin(created bool) error {
 	}
 	l.size, l.head, l.entries = int64(whole), HeadOf(entries), entries
 	if created {
-		return syncFolder(filepath.Dir(l.path))
+		return SyncFolder(filepath.Dir(l.path))
 	}
 	return nil
 }
@@ -378,5 +378,5 @@ func writeHead(path string, h Head) error {
 	if err := os.Rename(tmp.Name(), headPath(path)); err != nil {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return SyncFolder(filepath.Dir(path))
 }

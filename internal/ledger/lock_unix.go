@@ -11,8 +11,8 @@ import (
 // process, however that ends.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// syncFolder makes a new name in a folder durable.
-func syncFolder(dir string) error {
+// SyncFolder makes a new name in a folder durable.
+func SyncFolder(dir string) error {
 	f, err := os.Open(dir)
 	if err != nil {
 		return err

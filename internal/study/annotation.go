@@ -215,6 +215,8 @@ func (t Task) Faults() (list []Fault) {
 		fault(".judge", "a judge is compared with a first question of type choice about trials or units")
 	case t.Again.Count > 0 && t.Again.Share > 0:
 		fault(".again", "give count or share, not both")
+	case t.Draw > 0 && t.Again.After > t.Draw && full.Of != "unit":
+		fault(".again.after", "only %d are drawn, so that the second round never begins: want at most %d", t.Draw, t.Draw)
 	case len(t.Strata) > 0 && t.Queue == "":
 		fault(".strata", "only a queue of the suite has groups: name it with queue")
 	case t.Queue != "" && (full.Of != "trial" || len(t.Arms) > 0 || t.Draw > 0):

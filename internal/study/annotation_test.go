@@ -18,6 +18,7 @@ func TestFaultsOfTasks(t *testing.T) {
 		{"a queue of items", Task{Queue: "failures", Kind: "failure", Labels: labels, Of: "item"}, ".queue: a queue picks answers itself"},
 		{"a queue of arms", Task{Queue: "failures", Kind: "failure", Labels: labels, Arms: []string{"x"}}, ".queue: a queue picks answers itself"},
 		{"groups without a queue", Task{Kind: "label", Labels: labels, Strata: []Stratum{{Name: "x"}}}, ".strata: only a queue of the suite has groups"},
+		{"a second round that never begins", Task{Kind: "label", Labels: labels, Draw: 8, Again: Again{Count: 1, After: 9}}, ".again.after: only 8 are drawn, so that the second round never begins: want at most 8"},
 		{"count and share", Task{Kind: "label", Labels: labels, Again: Again{Count: 1, Share: 0.5}}, ".again: give count or share, not both"},
 		{"practice of answers", Task{Kind: "codes", Labels: labels, Practice: true}, ".practice: practice is about items"},
 		{"sentences of a choice", Task{Of: "item", Ask: []Question{{Name: "q", Type: "choice", Options: labels, Sentences: []int{2, 4}}}}, ".ask[0].sentences: want the fewest and the most sentences of a text"},
