@@ -17,7 +17,7 @@ import (
 type failure struct {
 	fragment  *Fragment
 	condition string
-	kind      string // of its clearest failed run, a type of failure; "" if no run has a label
+	kind      string // of its clearest failed run, a type of failure
 	coding    *coding
 	others    []string // the other models that fail under the same condition
 }

@@ -159,8 +159,8 @@ func TestSynthesis(t *testing.T) {
 		table string
 		want  []string
 	}{
-		{tableTypes, []string{"zero_shot", "8", "4", "4", "0", "0", "0", "3"}},
-		{tableTypes, []string{"few_shot", "8", "1", "1", "0", "0", "0", "1"}},
+		{tableTypes, []string{"zero_shot", "8", "4", "4", "0", "0", "3"}},
+		{tableTypes, []string{"few_shot", "8", "1", "1", "0", "0", "1"}},
 		{tableCodes, []string{"F4.1", "criteria and evidence stand side by side", "2", "2", "50.0", "66.7", "0.0"}},
 		{tableCodes, []string{"reads the title only", "emergent", "1", "1", "25.0", "0.0", "100.0"}},
 		{tableDomains, []string{"Synthesis and integration", "3", "75.0", "F4.1 (2)", "100.0", "0.0", "0.250"}}, // Fisher of 3 of 3 and 0 of 1

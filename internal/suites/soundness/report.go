@@ -8,6 +8,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -315,14 +316,16 @@ func (n *counted) add(a Assessment) {
 		return
 	}
 	n.valid++
-	switch {
-	case a.Pass:
+	if a.Pass {
 		n.pass++
-	case a.Failure != "":
+	}
+	if a.Failure != "" {
 		n.types[a.Failure]++
+	}
+	switch {
 	case a.Reason == reasonRefusal || a.Reason == reasonSafety:
 		n.refused++
-	case a.HasGold:
+	case a.HasGold && a.Label == wording.None:
 		n.unlabeled++
 	}
 	switch {
@@ -340,8 +343,8 @@ func (n *counted) add(a Assessment) {
 
 // failures counts what became of the runs.
 func (b *Bench) failures(counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"model", "condition", "valid runs", "pass", "type 1", "type 2", "type 3", "refused", "no label"},
-		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent."}
+	t := &eval.Table{Name: "failure_types", Title: "Outcomes of runs", Columns: []string{"model", "condition", "valid runs", "pass", "type 1", "type 2", "type 3", "of type 3: refused", "of type 3: no label"},
+		Note: "Type 1: coherent and incorrect. Type 2: correct, but the rationale does not support the label. Type 3: incorrect and not coherent; refusals and answers with both labels are of type 3."}
 	for _, n := range counts {
 		row := []string{n.arm.family(), n.arm.condition}
 		for _, x := range []int{n.valid, n.pass, n.types[failureType1], n.types[failureType2], n.types[failureType3], n.refused, n.unlabeled} {
@@ -477,7 +480,7 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 	if b.main != "" {
 		of = b.main
 	}
-	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3), %s.",
+	add("How do runs of "+of+" fail?", "%d coherent and incorrect (type 1), %d correct and not coherent (type 2), %d neither (type 3, %s among them).",
 		types[failureType1], types[failureType2], types[failureType3], text.Plural(refused, "refusal", "refusals"))
 	add("What is left out?", "%d of %s.", excluded, text.Plural(valid+excluded, "run", "runs"))
 	return t

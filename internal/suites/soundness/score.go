@@ -9,11 +9,11 @@ import (
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
 )
 
-// The types of failure, as in schema 5. A run without a label has none.
+// The types of failure, as in schema 5. Every run that fails has one.
 const (
 	failureType1 = "type_1" // coherent and incorrect: its reasoning can be diagnosed
 	failureType2 = "type_2" // correct and not coherent
-	failureType3 = "type_3" // incorrect and not coherent
+	failureType3 = "type_3" // neither, or no label at all, as in a refusal
 )
 
 // The outcomes of runs and fragments.
@@ -42,7 +42,7 @@ type Assessment struct {
 	Correct   bool   // the label is the expert's, coherent or not
 	HasGold   bool
 	Pass      bool
-	Failure   string // the type of failure, "" for a pass and without a label
+	Failure   string // the type of failure, "" for a pass, and if nothing is to be compared
 }
 
 // reply reads the answer of an outcome.
@@ -91,7 +91,7 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		}
 	}
 	a.Pass = !a.Excluded && a.Coherence == coherent && a.Correct
-	if !a.Excluded && a.HasGold && a.Label != wording.None && !a.Pass {
+	if !a.Excluded && a.HasGold && !a.Pass {
 		switch {
 		case a.Coherence == coherent:
 			a.Failure = failureType1

@@ -81,7 +81,7 @@ func TestAssess(t *testing.T) {
 		t.Errorf("%+v", a)
 	}
 	j = eval.Judged{Outcome: b.outcome(eval.Response{Text: "I cannot evaluate this.", Stop: eval.StopEnd}, "")}
-	if a := b.assess(sound, &j); a.Excluded || a.Pass || a.Failure != "" || a.outcome() != outcomeFail {
+	if a := b.assess(sound, &j); a.Excluded || a.Pass || a.Failure != failureType3 || a.outcome() != outcomeFail {
 		t.Errorf("%+v", a)
 	}
 }

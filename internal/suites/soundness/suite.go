@@ -89,7 +89,7 @@ func metrics() []eval.Metric {
 			"ambiguous / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricType1, "Failure type 1", "Share of the valid runs that are coherent and incorrect.", "coherent and incorrect / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricType2, "Failure type 2", "Share of the valid runs that are correct and not coherent.", "correct and not coherent / valid runs", eval.Analysis, eval.RatioOfSums, false),
-		rate(metricType3, "Failure type 3", "Share of the valid runs that are incorrect and not coherent.", "incorrect and not coherent / valid runs", eval.Analysis, eval.RatioOfSums, false),
+		rate(metricType3, "Failure type 3", "Share of the valid runs that are incorrect and not coherent. Refusals and answers without one label are of this type.", "neither correct nor coherent / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricRefused, "Refused", "Share of the valid runs in which the model or its provider declined.", "refusals / valid runs", eval.Analysis, eval.RatioOfSums, false),
 		rate(metricExcluded, "Excluded", "Share of the answered runs that are left out, because no attempt had a readable format. Calls that failed are counted as failed trials.",
 			"excluded / answered runs", eval.Analysis, eval.RatioOfSums, false),

@@ -112,7 +112,7 @@ func (b *Bench) synthesize(r eval.Results) (*synthesis, error) {
 
 // types counts failures by condition and type.
 func (s *synthesis) types() *eval.Table {
-	t := &eval.Table{Name: tableTypes, Title: "Failures of " + s.b.main, Columns: []string{"condition", "fragments", "failed", "type 1", "type 2", "type 3", "no label", "coded"},
+	t := &eval.Table{Name: tableTypes, Title: "Failures of " + s.b.main, Columns: []string{"condition", "fragments", "failed", "type 1", "type 2", "type 3", "coded"},
 		Note: "The type of a fragment is that of its clearest failed run: type 1, coherent and incorrect, if there is one. Only type 1 is coded."}
 	for _, condition := range s.b.conditions {
 		n := map[string]int{}
@@ -127,7 +127,7 @@ func (s *synthesis) types() *eval.Table {
 			}
 		}
 		t.Rows = append(t.Rows, []string{condition, strconv.Itoa(s.by[condition]), strconv.Itoa(all), strconv.Itoa(n[failureType1]), strconv.Itoa(n[failureType2]),
-			strconv.Itoa(n[failureType3]), strconv.Itoa(n[""]), strconv.Itoa(coded)})
+			strconv.Itoa(n[failureType3]), strconv.Itoa(coded)})
 	}
 	return t
 }

@@ -1,5 +1,7 @@
 package wording
 
+import "strings"
+
 // None is the label of a text that names none.
 const None = -1
 
@@ -29,9 +31,16 @@ type Format struct {
 	Fillers    []string `json:"fillers" jsonschema:"description=Words without meaning beside a label\\, such as the and is"`
 }
 
-// NewLabels makes a reader of two labels, each with its phrasings.
+// NewLabels makes a reader of two labels, each with its phrasings. A phrase of several
+// words may also be written as one, as in NotSound. Fillers do not count in the reach of
+// a negation: "I would not say that it is sound".
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
 	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: newTrie(), fillers: map[string]bool{}}
+	for class, phrases := range [][]string{first, second} {
+		for _, p := range phrases {
+			l.finder.phrases.add(strings.Join(Words(p), ""), class)
+		}
+	}
 	for class, phrases := range [][]string{f.Markers, f.Final} {
 		for _, p := range phrases {
 			l.markers.add(p, class)
@@ -45,6 +54,7 @@ func NewLabels(n Negation, f Format, first, second []string) *Labels {
 			l.fillers[w] = true
 		}
 	}
+	l.finder.light = l.fillers
 	return l
 }
 

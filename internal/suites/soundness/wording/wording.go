@@ -9,6 +9,7 @@ package wording
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // A word is a run of letters, digits and apostrophes in lower case. Everything else
@@ -18,6 +19,7 @@ type word struct {
 	start, end int  // bytes of the original
 	ends       bool // the end of a clause lies between this word and the next
 	question   bool // it ends a question
+	hyphen     bool // a hyphen joins it to the next word
 	sentence   int
 	line       int
 }
@@ -65,6 +67,10 @@ func split(s string) []word {
 			}
 		case ',', '—', '–', '{', '}', '[', ']':
 			endClause()
+		case '-', '‐', '‑':
+			if n := len(words); n > 0 && words[n-1].end == i {
+				words[n-1].hyphen = joins(s[i+utf8.RuneLen(r):])
+			}
 		case '\n':
 			line++
 			if breaks++; breaks > 1 {
@@ -75,6 +81,12 @@ func split(s string) []word {
 	}
 	finish(len(s))
 	return words
+}
+
+// joins reports whether a word begins right behind a hyphen.
+func joins(rest string) bool {
+	r, _ := utf8.DecodeRuneInString(rest)
+	return unicode.IsLetter(r) || unicode.IsDigit(r)
 }
 
 // Words lists the words of a text in lower case.
@@ -147,6 +159,7 @@ type finder struct {
 	phrases  *trie
 	negation *trie // classes: 0 negates, 1 breaks, 2 neither, 3 negates again
 	scope    int
+	light    map[string]bool // words that do not count in the reach of a negation
 }
 
 func newFinder(n Negation, classes ...[]string) *finder {
@@ -164,6 +177,18 @@ func newFinder(n Negation, classes ...[]string) *finder {
 	return f
 }
 
+// phrase returns the class and length of the longest phrase that begins the words, which
+// may have a hyphen in a word of it, as in un-sound.
+func (f *finder) phrase(words []word) (class, length int) {
+	class, length = f.phrases.longest(words)
+	if length < 2 && len(words) > 1 && words[0].hyphen {
+		if t := f.phrases.next[words[0].text+words[1].text]; t != nil && t.class >= 0 {
+			return t.class, 2
+		}
+	}
+	return class, length
+}
+
 // find returns the mentions in order. Each word belongs to at most one: the longest
 // that begins first. A phrase after a negation in the same clause that is out of its
 // reach, and that negated nothing else, is left out: it may be negated or not.
@@ -175,7 +200,7 @@ func (f *finder) find(words []word) []mention {
 		if i >= until {
 			negations = 0
 		}
-		class, length := f.phrases.longest(words[i:])
+		class, length := f.phrase(words[i:])
 		n, width := f.negation.longest(words[i:])
 		switch {
 		case length > 0 && length >= width:
@@ -196,6 +221,9 @@ func (f *finder) find(words []word) []mention {
 			}
 		default:
 			length = 1
+			if f.light[words[i].text] && i < until {
+				until++
+			}
 		}
 		i += length
 		if words[i-1].ends {

@@ -39,6 +39,7 @@ func TestCount(t *testing.T) {
 		"lacks clear":                            {0, 1},
 		"CLEAR**strong**":                        {2, 0},
 		"soundly unsound":                        {0, 0},
+		"in-sufficient":                          {0, 1},
 	} {
 		if s, w := x.Count(text); s != want[0] || w != want[1] {
 			t.Errorf("%q: %d and %d, want %v", text, s, w, want)
@@ -66,6 +67,12 @@ func TestText(t *testing.T) {
 		"no part of it sound":                       1,
 		"it cannot be called sound":                 1,
 		"Label: sound\nLabel: sound":                0,
+		"NotSound":                                  1,
+		"Classification: NotSound":                  1,
+		"un-sound":                                  1,
+		"un - sound":                                0, // two words
+		"UN – sound":                                0,
+		"It is not that it is the fragment sound":   1, // fillers do not count in the reach
 	} {
 		if got := l.Text(text); got.Label != want {
 			t.Errorf("%q: %+v, want %d", text, got, want)

@@ -1,0 +1,69 @@
+package soundness
+
+import (
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+)
+
+// TestEnglishLabels: how the shipped English phrases read labels that models write: in one
+// word, with hyphens, and behind negations that are far from them.
+func TestEnglishLabels(t *testing.T) {
+	const sound, unsound, none = 0, 1, wording.None
+	b := opened(t, starter(t))
+	for answer, want := range map[string]int{
+		"NotSound": unsound, "Notsound": unsound, "NOT SOUND": unsound, "Not-Sound": unsound, "not_sound": unsound,
+		"non-sound": unsound, "Resound": none,
+		"I would not say that it is sound.":                             unsound,
+		"I would not say that it is not sound.":                         sound,
+		"I would not say that the reasoning is unsound.":                sound,
+		"I don't think that the reasoning in this fragment is sound.":   unsound,
+		"It is not the case that the reasoning is sound.":               unsound,
+		"The reasoning is not really what I would call sound.":          unsound,
+		"I do not doubt that it is sound.":                              sound,
+		"It cannot be denied that it is sound.":                         sound,
+		"I doubt that it is sound.":                                     unsound,
+		"No one would call it unsound.":                                 sound,
+		"The figures do not come from a survey, but the text is sound.": sound,
+	} {
+		if got := b.reader.labels.Text(answer); got.Label != want {
+			t.Errorf("%q is read as %d, want %d", answer, got.Label, want)
+		}
+		if got := b.reader.labels.Value(answer); got.Label != want {
+			t.Errorf("the value %q is read as %d, want %d", answer, got.Label, want)
+		}
+	}
+}
+
+// TestEveryFailureHasAType: schema 5 leaves the type open for runs that pass only, so a
+// refusal has one too: nothing in it is coherent or correct.
+func TestEveryFailureHasAType(t *testing.T) {
+	b := opened(t, starter(t))
+	f := &Fragment{Gold: &Gold{Label: 0}}
+	for name, test := range map[string]struct {
+		o    eval.Outcome
+		want string
+	}{
+		"pass":                     {answerOf(b, 0, praise).Outcome, ""},
+		"coherent and incorrect":   {answerOf(b, 1, blame).Outcome, failureType1},
+		"correct and not coherent": {answerOf(b, 0, blame).Outcome, failureType2},
+		"neither":                  {answerOf(b, 1, praise).Outcome, failureType3},
+		"too short":                {answerOf(b, 0, "no").Outcome, failureType2},
+		"refusal":                  {b.outcome(eval.Response{Text: "I cannot evaluate this conclusion.", Stop: eval.StopEnd}, ""), failureType3},
+		"safety stop":              {b.outcome(eval.Response{Stop: eval.StopRefused}, ""), failureType3},
+		"both labels":              {b.outcome(eval.Response{Text: "One part of it is sound, another is unsound.", Stop: eval.StopEnd}, ""), failureType3},
+		"excluded":                 {b.outcome(eval.Response{Text: "Weighed.", Stop: eval.StopEnd}, ""), ""},
+	} {
+		a := b.assess(f, &eval.Judged{Outcome: test.o})
+		if a.Failure != test.want {
+			t.Errorf("%s: type %q, want %q (%+v)", name, a.Failure, test.want, a)
+		}
+		if !a.Excluded && a.Pass != (a.Failure == "") {
+			t.Errorf("%s: pass %v with type %q", name, a.Pass, a.Failure)
+		}
+		if a = b.assess(&Fragment{}, &eval.Judged{Outcome: test.o}); a.Failure != "" {
+			t.Errorf("%s without gold: type %q", name, a.Failure)
+		}
+	}
+}
