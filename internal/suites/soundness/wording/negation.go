@@ -192,6 +192,7 @@ type scan struct {
 	clause    int  // number of mentions before the clause
 	before    int  // number of mentions before the sentence
 	previous  int  // number of mentions before the previous sentence
+	compared  int  // number of mentions before the last contrast
 }
 
 func (s *scan) run() {
@@ -287,10 +288,11 @@ func (s *scan) mention(class, i, length int, opposite bool) {
 
 // contrast leaves open what only seems so before a contrast: "it looks clear, but".
 func (s *scan) contrast(i int) {
-	from := s.before
+	from := max(s.before, s.compared)
 	if i == s.sentence {
 		from = s.previous
 	}
+	s.compared = len(s.found)
 	for k := from; k < len(s.found); k++ {
 		s.found[k].unsure = s.found[k].unsure || s.found[k].seems
 	}
@@ -362,6 +364,9 @@ func (s *scan) lightBetween(from, to int) bool {
 // openBetween reports whether a negation still waits for what it negates: nothing but
 // verbs and words without meaning follow it.
 func (s *scan) openBetween(from, to int) bool {
+	if to-from > 10*s.scope {
+		return false // and a long text takes no longer than its words
+	}
 	for _, w := range s.words[from:to] {
 		if !s.light[w.text] && !s.verbs[w.text] {
 			return false
