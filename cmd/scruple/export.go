@@ -22,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func exportVerb(a *app) *cobra.Command {
@@ -408,10 +409,7 @@ func csvField(v any) (string, error) {
 	case nil:
 		return "", nil
 	case string:
-		if v != "" && strings.ContainsRune("=+-@\t\r", rune(v[0])) {
-			return "'" + v, nil
-		}
-		return v, nil
+		return text.EscapeFormula(v), nil
 	case int:
 		return strconv.Itoa(v), nil
 	case float64:

@@ -22,6 +22,9 @@ func rulesOf(t *testing.T, phase string) *gate.Rules {
 	defer x.Close()
 	names := gate.Names{Arms: x.ArmIDs(), Metrics: x.Suite.Metrics, Compared: func(a, b, metric string) bool { return true },
 		Factors: []string{"doc_type", "source"}, Strata: []string{"source=synthetic", "source=public"}, Tasks: []string{"double"}}
+	for _, across := range x.Across {
+		names.Across = append(names.Across, [4]string{across.A, across.B, "composite", across.Factor})
+	}
 	rules, wrong := gate.Compile(x.Study.Decide, names)
 	if len(wrong) > 0 {
 		t.Fatal(wrong)
@@ -42,6 +45,11 @@ func put(a *analyse.Analysis, armA, armB, metric string, diff, p, padj, d float6
 
 func estimate(a *analyse.Analysis, arm, metric string, value float64) {
 	a.Estimates = append(a.Estimates, analyse.Estimate{Arm: arm, Metric: metric, Value: analyse.Number(value), Items: 100})
+}
+
+// across puts whether the difference of ctn and idiomatic depends on a factor.
+func across(a *analyse.Analysis, factor string, p float64) {
+	a.Interactions = append(a.Interactions, analyse.Interaction{A: "ctn", B: "idiomatic", Metric: "composite", Factor: factor, P: analyse.Number(p)})
 }
 
 // outcome decides and returns the first letters of the outcome.
@@ -190,8 +198,10 @@ func TestPhase2Outcomes(t *testing.T) {
 	for _, diff := range []float64{-0.05, 0, 0.0299, 0.03, 0.1} {
 		for _, p := range []float64{0.0166, 0.017, 0.0499, 0.05, 0.5} {
 			for _, c := range []change{{0, 0.02}, {-0.03, 0.02}, {0.029, 0.02}, {0.04, 0.02}} {
+				// Of types: the largest difference, the p-value of whether it depends on the type,
+				// and the smallest p-value of a type.
 				for literal := range 4 { // bit 0: ctn beats literal, bit 1: literal beats idiomatic
-					for _, types := range [][3]float64{{0.02, 0.01, 0.001}, {0.05, 0.01, 0.001}, {0.05, 0.04, 0.001}, {0.05, 0.01, 0.03}} {
+					for _, types := range [][3]float64{{0.02, 0.01, 0.001}, {0.05, 0.01, 0.001}, {0.05, 0.05, 0.001}, {0.05, 0.01, 0.03}} {
 						for i, found := range [][]analyse.BlindResult{nil, {positive}, {negative}, {mixed}, {positive, negative}} {
 							padj := min(1, 3*p)
 							holds := diff >= 0.03 && p < 0.05
@@ -209,7 +219,7 @@ func TestPhase2Outcomes(t *testing.T) {
 								want = "A2"
 							case holds:
 								want = "B"
-							case types[0] >= 0.03 && 2*types[2] < 0.05 && types[1] < 0.03:
+							case types[0] >= 0.03 && 2*types[2] < 0.05 && types[1] < 0.05:
 								want = "C"
 							case literal > 0:
 								want = "D"
@@ -218,8 +228,9 @@ func TestPhase2Outcomes(t *testing.T) {
 							put(a, "ctn", "idiomatic", "composite", diff, p, padj, 0.5)
 							put(a, "ctn", "literal", "composite", 0.02, 0.01, 1-0.97*float64(literal&1), 0.2)
 							put(a, "literal", "idiomatic", "composite", 0.02, 0.01, 1-0.97*float64(literal>>1), 0.2)
-							for k, x := range types[:2] {
-								put(a, "ctn", "idiomatic", "composite", x, types[2]+0.5*float64(k), analyse2, 0)
+							across(a, "doc_type", types[1])
+							for k, x := range []float64{types[0], 0.01} {
+								put(a, "ctn", "idiomatic", "composite", x, types[2]+0.5*float64(k), unread, 0)
 								a.Comparisons[len(a.Comparisons)-1].Stratum = &eval.Level{Name: "doc_type", Value: fmt.Sprint(k)}
 							}
 							a.Blind = found
@@ -244,42 +255,104 @@ func TestPhase2Outcomes(t *testing.T) {
 	}
 }
 
-// analyse2 is no p-value that a rule reads.
-const analyse2 = 0.9
+// unread is no p-value that a rule reads.
+const unread = 0.9
+
+// The diagnoses of phase 2 are total and in the order of the plan. One that cannot be
+// decided, such as that of agreement without annotations, does not end the search.
+func TestPhase2Diagnoses(t *testing.T) {
+	t.Parallel()
+	r := rulesOf(t, "phase2")
+	seen := map[string]int{}
+	in := func(a *analyse.Analysis, source string, idiomatic, diff float64) {
+		level := &eval.Level{Name: "source", Value: source}
+		a.Estimates = append(a.Estimates, analyse.Estimate{Arm: "idiomatic", Metric: "composite", Stratum: level, Value: analyse.Number(idiomatic)})
+		put(a, "ctn", "idiomatic", "composite", diff, unread, unread, 0)
+		a.Comparisons[len(a.Comparisons)-1].Stratum = level
+	}
+	for _, same := range []int{-1, 0, 80, 81, 100} { // of 100 answers of two people; -1: nobody annotated
+		for _, shift := range []float64{-0.2, -0.1499, 0, 0.1499, 0.1501} {
+			for _, synthetic := range []float64{0.0499, 0.05, 0.1} {
+				for _, public := range []float64{-0.05, 0.0299, 0.03} {
+					for _, value := range []float64{0.0299, 0.03} {
+						for _, fails := range []float64{0.0199, 0.02} {
+							want := "None"
+							switch {
+							case same >= 0 && same <= 80:
+								want = "Q1"
+							case shift > 0.15 || shift < -0.15:
+								want = "Q2"
+							case synthetic >= 0.05 && public < 0.03:
+								want = "Q3"
+							case value >= 0.03 && fails >= 0.02:
+								want = "Q4"
+							}
+							a := made("test")
+							put(a, "ctn", "idiomatic", "composite", 0.01, 0.5, 1, 0.1)
+							put(a, "ctn", "literal", "composite", 0.01, 0.5, 1, 0.1)
+							put(a, "literal", "idiomatic", "composite", 0, 0.5, 1, 0.1)
+							for m, x := range map[string]float64{"value": value, "evidence": 0, "hallucination": fails, "fabrication": 0} {
+								put(a, "ctn", "idiomatic", m, x, unread, unread, 0)
+							}
+							in(a, "synthetic", 0.5, synthetic)
+							in(a, "public", 0.5-shift, public)
+							across(a, "doc_type", 0.5)
+							if same >= 0 {
+								a.Agreements = []analyse.Agreement{{Task: "double", Question: "value", Same: same, N: 100}}
+							}
+							v := r.Decide(a)
+							if v.State == gate.Pass || !strings.HasPrefix(v.Diagnosis, want+" ") || v.DiagnosisAdvice == "" {
+								t.Fatalf("agreement %d, shift %v, synthetic %v, public %v, value %v, failures %v: %s %q, want %s", same, shift, synthetic, public, value, fails, v.State, v.Diagnosis, want)
+							}
+							seen[want]++
+						}
+					}
+				}
+			}
+		}
+	}
+	if len(seen) != 5 {
+		t.Errorf("the grid meets the diagnoses %v, want all five", seen)
+	}
+}
 
 // The outcomes of phase 3 are total.
 func TestPhase3Outcomes(t *testing.T) {
 	t.Parallel()
 	r := rulesOf(t, "phase3")
 	seen := map[string]int{}
-	bits := []string{"ctn-idiomatic@claude", "ctn-idiomatic@gpt", "ctn-idiomatic@gemini", "ctn-literal@claude", "literal-idiomatic_long@claude",
+	bits := []string{"ctn-literal@claude", "literal-idiomatic_long@claude",
 		"idiomatic_long-idiomatic@claude", "ctn-no-v1@claude", "ctn-no-v2@claude", "ctn-no-v5@claude"}
 	for set := range 1 << len(bits) {
-		for equal := range 8 { // bit 0: placebo is like ctn, 1: literal is, 2: idiomatic_long is
+		for equal := range 16 { // bit 0: placebo is like ctn, 1: literal is, 2: idiomatic_long is, 3: the families differ
 			for _, d := range []float64{0.3, 0.31} {
 				for _, sign := range []float64{1, -1} {
 					shows := func(k int) bool { return set>>k&1 == 1 }
 					like := func(k int) bool { return equal>>k&1 == 1 }
 					first := sign > 0 // the sign of ctn − literal
-					if !shows(3) && (d > 0.3 || !first) {
+					if !shows(0) && (d > 0.3 || !first) {
 						continue // no rule would read it
 					}
 					want := "none"
 					switch {
-					case shows(0) && !(shows(1) && shows(2)):
+					case like(3):
 						want = "E"
 					case like(0):
 						want = "F"
-					case shows(3) && first && d > 0.3:
+					case shows(0) && first && d > 0.3:
 						want = "A"
-					case like(1) && shows(4):
+					case like(1) && shows(1):
 						want = "B"
-					case like(2) && shows(5):
+					case like(2) && shows(2):
 						want = "C"
-					case shows(6) || shows(7) || shows(8):
+					case shows(3) || shows(4) || shows(5):
 						want = "D"
 					}
 					a := made("test")
+					across(a, "model", map[bool]float64{true: 0.049, false: 0.05}[like(3)])
+					// The effect is significant in one family and not in the others: no evidence that they differ.
+					put(a, "ctn@claude", "idiomatic@claude", "composite", 0.07, 0.001, 0.01, 0.4)
+					put(a, "ctn@gpt", "idiomatic@gpt", "composite", 0.05, 0.01, 0.2, 0.3)
 					for k, name := range bits {
 						pair, model, _ := strings.Cut(name, "@")
 						x, y, _ := strings.Cut(pair, "-")
@@ -287,7 +360,7 @@ func TestPhase3Outcomes(t *testing.T) {
 						if shows(k) {
 							p = 0.01
 						}
-						if k == 3 {
+						if k == 0 {
 							diff *= sign
 						}
 						put(a, x+"@"+model, y+"@"+model, "composite", diff, p/2, p, d)
@@ -337,5 +410,42 @@ func TestPhasesAreComplete(t *testing.T) {
 			t.Errorf("%s has no split", phase)
 		}
 		must(t, x.Close())
+	}
+}
+
+// The shipped phases have no warning, and many arms are listed by their factors. A rule
+// that reads no scores is not said to need items.
+func TestPhasesAreReadable(t *testing.T) {
+	t.Parallel()
+	says := func(args ...string) string {
+		var out, errs strings.Builder
+		if code := execute(t.Context(), args, nil, &out, &errs, func(string) string { return "" }); code != exitOK {
+			t.Fatalf("%v: exit code %d: %s", args, code, errs.String())
+		}
+		return out.String()
+	}
+	for _, phase := range []string{"phase1", "phase2", "phase3"} {
+		got := says("validate", filepath.Join("..", "..", "examples", "extraction", phase+".yaml"), "-o", "split=test")
+		if strings.Contains(got, "warning") {
+			t.Errorf("%s: %s", phase, got)
+		}
+		for line := range strings.Lines(got) {
+			if len(line) > 300 {
+				t.Errorf("%s: a line of %d characters: %s", phase, len(line), line)
+			}
+		}
+		if phase == "phase3" && !strings.Contains(got, "\n  model: claude, gpt, gemini\n") {
+			t.Errorf("the factors are not listed: %s", got)
+		}
+	}
+	got := says("plan", filepath.Join("..", "..", "examples", "extraction", "phase2.yaml"))
+	for _, want := range []string{
+		"4 people agree on more than 80 % of the fields that two of them annotated (require): does not depend on the number of items: it reads agreement\n",
+		"2 at least one comparison holds after correction (require): can be met with ",
+		"F1 blind positive (outcome): not checked against ",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("plan does not say %q: %s", want, got)
+		}
 	}
 }

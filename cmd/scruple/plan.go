@@ -136,7 +136,7 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	a.say("\nRules:")
 	assumed := false
 	for _, r := range p.Rules {
-		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, experiment.Needs(p.Items, r.Reachable, orZero(r.Needs), orZero(r.Same), r.Opportunities...))
+		a.say("  %s (%s): %s", report.PlainLine(r.Name), r.Kind, r.Needed(p.Items))
 		for _, w := range r.Power {
 			assumed = true
 			if w.Missing != "" {
@@ -150,13 +150,6 @@ func (a *app) sayRules(p *experiment.Estimate) {
 	if !assumed {
 		a.say("State true scores under `assume:` in the study for the power of the rules.")
 	}
-}
-
-func orZero(n *int) int {
-	if n == nil {
-		return 0
-	}
-	return *n
 }
 
 // percentOf returns a margin in percent of its total.

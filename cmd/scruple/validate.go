@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/suites"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -37,7 +38,7 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 			return err
 		}
 		summary := map[string]any{"study": x.Study.Name, "suite": x.Study.Suite, "items": len(x.Items()), "arms": x.ArmIDs(), "trials": x.Plan.Len()}
-		a.say("%s is valid: %s, %s (%s), %s", args[0], text.Plural(len(x.Items()), "item", "items"), text.Plural(len(x.Bench.Arms()), "arm", "arms"), strings.Join(x.ArmIDs(), ", "), text.Plural(x.Plan.Len(), "trial", "trials"))
+		sayValid(a, args[0], x)
 		warnings, err := x.Unreachable()
 		if err != nil {
 			return err
@@ -62,6 +63,48 @@ and code, by the ontology.yaml in the folder or the shipped one.`, cobra.ExactAr
 		}
 		return nil
 	})
+}
+
+// mostArms is the number of arms that one line lists, mostValues that of the values of a
+// factor.
+const (
+	mostArms   = 12
+	mostValues = 24
+)
+
+// sayValid prints the size of a study. Many arms are listed by their factors.
+func sayValid(a *app, path string, x *experiment.Experiment) {
+	arms := x.Bench.Arms()
+	list := " (" + strings.Join(x.ArmIDs(), ", ") + ")"
+	if len(arms) > mostArms {
+		list = ""
+	}
+	a.say("%s is valid: %s, %s%s, %s", path, text.Plural(len(x.Items()), "item", "items"), text.Plural(len(arms), "arm", "arms"), list, text.Plural(x.Plan.Len(), "trial", "trials"))
+	if list != "" {
+		return
+	}
+	var names []string
+	values := map[string][]string{}
+	for _, arm := range arms {
+		for _, l := range arm.Levels {
+			if l.Value == "" {
+				continue
+			}
+			if values[l.Name] == nil {
+				names = append(names, l.Name)
+			}
+			if !slices.Contains(values[l.Name], l.Value) {
+				values[l.Name] = append(values[l.Name], l.Value)
+			}
+		}
+	}
+	for _, name := range names {
+		list, more := values[name], ""
+		if n := len(list) - mostValues; n > 0 {
+			list, more = list[:mostValues], fmt.Sprintf(", … and %d more", n)
+		}
+		a.say("  %s: %s%s", name, report.PlainLine(strings.Join(list, ", ")), more)
+	}
 }
 
 // validateFolder checks a folder with the suite that reads such folders.

@@ -21,6 +21,7 @@ type Question struct {
 	Primary     []string
 	Secondary   []string
 	Comparisons []Pair
+	Across      []Across // differences that are compared between levels of a factor
 	Late        []string // arms added or changed after results had been shown
 	Calibration *eval.Calibration
 	Samples     int // number of best and of worst trials shown per arm
@@ -80,6 +81,11 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	if err := c.comparisons(a, q, selections, level); err != nil {
 		return nil, err
+	}
+	if !q.Overall {
+		if err := c.interactions(a, q, selections); err != nil {
+			return nil, err
+		}
 	}
 	markLate(a.Comparisons, q.Late)
 	if q.Run.Exploratory() {

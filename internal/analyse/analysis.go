@@ -28,6 +28,8 @@ type Analysis struct {
 	Arms        []Arm        `json:"arms"` // in the study's order, baselines last
 	Estimates   []Estimate   `json:"estimates"`
 	Comparisons []Comparison `json:"comparisons"`
+	// Interactions say whether differences depend on a factor, if the study asks.
+	Interactions []Interaction `json:"interactions,omitempty"`
 	// Replications compare differences with those of an earlier run; Blind are results
 	// of outsiders.
 	Replications []Replication `json:"replications,omitempty"`

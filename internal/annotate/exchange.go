@@ -16,6 +16,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // What offsets count.
@@ -206,7 +207,8 @@ func jsonLines(list []record, form func(record) any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// exportCSV has a column for each question; passages are JSON.
+// exportCSV has a column for each question; passages are JSON. Texts of people and
+// models do not become formulas of a spreadsheet.
 func exportCSV(t study.Task, list []record) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
@@ -217,9 +219,10 @@ func exportCSV(t study.Task, list []record) ([]byte, error) {
 	w.Write(row)
 	for _, x := range list {
 		s := x.Subject
-		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.By, x.At}
+		cell := text.EscapeFormula
+		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), x.By, x.At}
 		for _, q := range t.Ask {
-			cell := x.Answer.Text(q.Name)
+			value := cell(x.Answer.Text(q.Name))
 			if q.Type == "span" {
 				var own []outSpan
 				for _, s := range x.Spans {
@@ -231,11 +234,11 @@ func exportCSV(t study.Task, list []record) ([]byte, error) {
 				if err != nil {
 					return nil, err
 				}
-				cell = strings.TrimPrefix(string(data), "null")
+				value = strings.TrimPrefix(string(data), "null")
 			} else if q.Type != "choice" && q.Type != "text" {
-				cell = string(x.Answer[q.Name])
+				value = string(x.Answer[q.Name])
 			}
-			row = append(row, cell)
+			row = append(row, value)
 		}
 		w.Write(row)
 	}
@@ -570,7 +573,7 @@ func (f File) fromCSV(t study.Task) (list []record, err error) {
 	for i, row := range rows[1:] {
 		cell := func(name string) string {
 			if j, ok := column[name]; ok {
-				return row[j]
+				return text.UnescapeFormula(row[j])
 			}
 			return ""
 		}

@@ -19,6 +19,21 @@ type ArmCalls struct {
 	ReusedUSD float64
 }
 
+// Add adds other calls of the same arm and stage.
+func (a *ArmCalls) Add(b ArmCalls) {
+	a.Calls += b.Calls
+	a.Requests += b.Requests
+	a.Input += b.Input
+	a.Output += b.Output
+	a.Cached += b.Cached
+	a.Reasoning += b.Reasoning
+	a.CostUSD += b.CostUSD
+	a.Unpriced += b.Unpriced
+	a.Estimated += b.Estimated
+	a.Reused += b.Reused
+	a.ReusedUSD += b.ReusedUSD
+}
+
 // A Reuse counts the answers that a run took from one run.
 type Reuse struct {
 	Run     string  `json:"run"` // the run itself: answers shared, or kept from trials that left its plan

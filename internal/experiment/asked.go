@@ -22,13 +22,10 @@ const (
 
 // askedOf describes what was asked of whom, from the journal. The prompts are those of
 // the first answered trial of each arm and judge.
-func (r *Run) askedOf(ctx context.Context, versions []eval.ArmVersion) (*analyse.Asked, error) {
+func (r *Run) askedOf(ctx context.Context, sums store.CallSums) (*analyse.Asked, error) {
 	a := &analyse.Asked{Program: r.Record.Version, Study: eval.HashOf(r.File.Canonical()).String(), Parties: []analyse.Party{}}
 	a.Inputs, a.Gold = dataHashes(r.Items())
-	firsts, err := r.db.FirstAsked(ctx, r.Record)
-	if err != nil {
-		return nil, err
-	}
+	firsts, versions := sums.First(), sums.Versions()
 	shown := map[string]bool{} // methods with prompts
 	for _, arm := range r.Bench.Arms() {
 		i := slices.IndexFunc(firsts, func(f store.Asked) bool { return f.Stage == eval.StageRun && f.Trial.Arm == arm.ID })
@@ -47,9 +44,7 @@ func (r *Run) askedOf(ctx context.Context, versions []eval.ArmVersion) (*analyse
 		}
 		a.Parties = append(a.Parties, p)
 	}
-	if versions, err = r.db.JudgeVersions(ctx, r.Record); err != nil {
-		return nil, err
-	}
+	versions = sums.JudgeVersions()
 	var judges []analyse.Party
 	for _, f := range firsts {
 		if f.Stage != eval.StageJudge || slices.ContainsFunc(judges, func(p analyse.Party) bool { return p.Model == f.Model }) {

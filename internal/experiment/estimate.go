@@ -42,6 +42,10 @@ type RulePlan struct {
 	// Opportunities are the metrics of the rule in which an item counts only if its
 	// answer has an opportunity.
 	Opportunities []string `json:"opportunities,omitempty"`
+	// Apart are the functions of the rule that read more than the scores of its arms, such
+	// as agreement. A rule that reads no scores does not depend on the number of items.
+	Apart  []string `json:"apart,omitempty"`
+	Scores bool     `json:"reads_scores"`
 }
 
 // A Power is the share of simulated studies in which a rule passes.
@@ -137,14 +141,7 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 	}
 	var plans []RulePlan
 	for _, l := range limits {
-		r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable, Opportunities: x.opportunities(l.Rule)}
-		if l.Needs > 0 {
-			r.Needs = &l.Needs
-		}
-		if l.Same > 0 {
-			r.Same = &l.Same
-		}
-		plans = append(plans, r)
+		plans = append(plans, x.planOf(l))
 	}
 	for i, a := range x.Study.Assume {
 		powers, err := x.design().Simulate(a)
@@ -161,6 +158,18 @@ func (x *Experiment) RulePlans() ([]RulePlan, error) {
 		}
 	}
 	return plans, nil
+}
+
+// planOf describes what a rule needs.
+func (x *Experiment) planOf(l power.Limit) RulePlan {
+	r := RulePlan{Name: l.Rule.Name, Kind: l.Rule.Kind, That: l.Rule.That, Reachable: l.Reachable, Opportunities: x.opportunities(l.Rule), Apart: l.Rule.Apart, Scores: l.Rule.Scores}
+	if l.Needs > 0 {
+		r.Needs = &l.Needs
+	}
+	if l.Same > 0 {
+		r.Same = &l.Same
+	}
+	return r
 }
 
 // pricer prices the expected usage. External pipelines cost nothing here: they

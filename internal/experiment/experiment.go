@@ -55,6 +55,7 @@ type Experiment struct {
 	Bench     kit.Bench
 	Plan      *plan.Plan
 	Pairs     []analyse.Pair
+	Across    []analyse.Across
 	Primary   []string
 	Secondary []string
 

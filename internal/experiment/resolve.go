@@ -26,6 +26,11 @@ func (x *Experiment) resolve() error {
 	if errors.As(err, &unpaired) {
 		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
 	}
+	factors, _ := x.strata()
+	x.Across, err = analyse.Interactions(s.Comparisons, arms, factors)
+	if errors.As(err, &unpaired) {
+		problems = append(problems, x.File.Errorf(unpaired.At, "%w", unpaired.Err))
+	}
 	x.addContrasts()
 	problems = append(problems, x.checkAssumptions()...)
 	if len(problems) == 0 {
@@ -150,6 +155,15 @@ func (x *Experiment) contestants() []string {
 func (x *Experiment) compileRules() []error {
 	names := gate.Names{Arms: x.contestants(), Metrics: x.Suite.Metrics, Compared: x.compared}
 	names.Factors, names.Strata = x.strata()
+	for _, across := range x.Across {
+		metrics := across.Metrics
+		if len(metrics) == 0 {
+			metrics = x.Primary
+		}
+		for _, metric := range metrics {
+			names.Across = append(names.Across, [4]string{across.A, across.B, metric, across.Factor})
+		}
+	}
 	for _, t := range x.Study.Annotation {
 		names.Tasks = append(names.Tasks, t.Name)
 	}

@@ -46,18 +46,22 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	from, err := r.sources(ctx, scorer)
+	sums, err := r.db.CallSums(ctx, r.Record)
 	if err != nil {
 		return Result{}, err
 	}
-	if from.Asked, err = r.askedOf(ctx, from.Versions); err != nil {
+	from, err := r.sources(ctx, scorer, sums)
+	if err != nil {
+		return Result{}, err
+	}
+	if from.Asked, err = r.askedOf(ctx, sums); err != nil {
 		return Result{}, err
 	}
 	if from.Ratings, err = r.ratings(ctx, scorer); err != nil {
 		return Result{}, err
 	}
 	q := r.asked(progress)
-	if err := r.remember(ctx, &q, from.Calls); err != nil {
+	if err := r.remember(ctx, &q, sums); err != nil {
 		return Result{}, err
 	}
 	q.Calibration, q.Samples = calibration, samples
@@ -129,7 +133,7 @@ func (x *Experiment) question() analyse.Question {
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
 		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
-		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs,
+		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
 	}
 }
 
@@ -144,7 +148,7 @@ func (r *Run) asked(progress *store.Progress) analyse.Question {
 }
 
 // remember adds to the question what happened to the run.
-func (r *Run) remember(ctx context.Context, q *analyse.Question, calls []eval.ArmCalls) error {
+func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.CallSums) error {
 	events, err := r.db.Events(ctx, r.Record)
 	if err != nil {
 		return err
@@ -157,6 +161,9 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, calls []eval.Ar
 			q.Late = append(q.Late, e.Note)
 		}
 	}
+	if !sums.Reused() {
+		return nil
+	}
 	if q.Run.Reused, err = r.db.Reused(ctx, r.Record); err != nil {
 		return err
 	}
@@ -164,7 +171,7 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, calls []eval.Ar
 		if u.Run == r.Record.ID {
 			continue
 		}
-		if err := r.inherit(ctx, q, u.Run, calls); err != nil {
+		if err := r.inherit(ctx, q, u.Run, sums.ByArm()); err != nil {
 			return err
 		}
 	}
@@ -199,17 +206,14 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 }
 
 // sources returns what an analysis needs beyond scores.
-func (r *Run) sources(ctx context.Context, scorer eval.Scorer) (from analyse.Sources, err error) {
+func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSums) (from analyse.Sources, err error) {
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
-	if from.Calls, err = r.db.ArmCalls(ctx, r.Record); err != nil {
-		return from, err
-	}
-	if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
-		return from, err
-	}
-	if from.Versions, err = r.db.Versions(ctx, r.Record); err != nil {
-		return from, err
+	from.Calls, from.Versions = sums.ByArm(), sums.Versions()
+	if sums.Cut() {
+		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
+			return from, err
+		}
 	}
 	if r.Study.Output.Latency {
 		from.Latencies, err = r.db.Latencies(ctx, r.Record)

@@ -17,20 +17,31 @@ func (x *Experiment) Unreachable() ([]string, error) {
 	var list []string
 	for _, l := range limits {
 		if !l.Reachable && (l.Rule.Kind == "require" || l.Rule.Passes) {
-			list = append(list, fmt.Sprintf("%s (%q) %s", l.Rule.At, l.Rule.Name, Needs(len(x.Items()), l.Reachable, l.Needs, l.Same, x.opportunities(l.Rule)...)))
+			list = append(list, fmt.Sprintf("%s (%q) %s", l.Rule.At, l.Rule.Name, x.planOf(l).Needed(len(x.Items()))))
 		}
 	}
 	return list, err
 }
 
-// Needs says what a rule needs: whether it can be met with the items, the number for
-// which it can, and that for which it is met if its arms are equally perfect, 0 if
-// there is none. opportunities are metrics in which not every item need count.
-func Needs(items int, reachable bool, needs, same int, opportunities ...string) string {
+// Needed says what the rule needs: whether it can be met with the items, the number for
+// which it can, and that for which it is met if its arms are equally perfect. Whether a rule can be met that reads results that do not follow from
+// the scores of its arms is not known before a run.
+func (r RulePlan) Needed(items int) string {
 	with := text.Plural(items, "item", "items")
+	var needs, same int
+	if r.Needs != nil {
+		needs = *r.Needs
+	}
+	if r.Same != nil {
+		same = *r.Same
+	}
 	var s string
 	switch {
-	case reachable:
+	case len(r.Apart) > 0 && !r.Scores:
+		return "does not depend on the number of items: it reads " + strings.Join(r.Apart, " and ")
+	case len(r.Apart) > 0:
+		return fmt.Sprintf("not checked against %s: it also reads %s, which follows from more than the scores of its arms", with, strings.Join(r.Apart, " and "))
+	case r.Reachable:
 		s = "can be met with " + with
 	case needs == 0:
 		return fmt.Sprintf("cannot be met with %s, nor with any number up to %d", with, power.MostItems)
@@ -40,8 +51,8 @@ func Needs(items int, reachable bool, needs, same int, opportunities ...string) 
 	if same > max(items, needs) {
 		s += fmt.Sprintf("; if its arms are equally perfect it needs %d", same)
 	}
-	if len(opportunities) > 0 {
-		s += "; items without an opportunity for " + strings.Join(opportunities, " or ") + " do not count"
+	if len(r.Opportunities) > 0 {
+		s += "; items without an opportunity for " + strings.Join(r.Opportunities, " or ") + " do not count"
 	}
 	return s
 }
@@ -70,8 +81,9 @@ func (x *Experiment) opportunities(r gate.Rule) []string {
 func (x *Experiment) alternatives() []string {
 	var list []string
 	var classes []gate.Rule // that pass: any of them will do
-	for _, r := range x.rules.All() {
-		if r.Either && (r.Kind == "require" || r.Passes) {
+	rules := x.rules.All()
+	for _, r := range rules {
+		if r.Either && (r.Kind == "require" || r.Passes) && !anchored(r, rules) {
 			list = append(list, x.chances(fmt.Sprintf("%s (%q)", r.At, r.Name), r)...)
 		}
 		if r.Kind == "outcome" && r.Passes {
@@ -81,15 +93,31 @@ func (x *Experiment) alternatives() []string {
 	if len(classes) < 2 {
 		return list
 	}
-	common, all := classes[0].Pairs, gate.Rule{}
+	common, all := classes[0].Tested, gate.Rule{}
 	for _, r := range classes {
-		common = slices.DeleteFunc(slices.Clone(common), func(p [3]string) bool { return !slices.ContainsFunc(r.Pairs, same(p)) })
-		all.Pairs = append(all.Pairs, r.Pairs...)
+		common = slices.DeleteFunc(slices.Clone(common), func(p [3]string) bool { return !slices.ContainsFunc(r.Tested, same(p)) })
+		all.Tested = append(all.Tested, r.Tested...)
 	}
 	if len(common) > 0 { // every class needs it
 		return list
 	}
 	return append(list, x.chances("decide.outcomes", all)...)
+}
+
+// anchored reports whether all must hold together with a rule that asks for evidence
+// about the same two arms and has no alternatives: then chance has one try.
+func anchored(r gate.Rule, rules []gate.Rule) bool {
+	if r.Kind != "require" || len(r.Tested) == 0 || len(r.Measured) > 0 {
+		return false
+	}
+	return slices.ContainsFunc(rules, func(anchor gate.Rule) bool {
+		return anchor.Kind == "require" && !anchor.Either && anchor.Evidence && slices.ContainsFunc(anchor.Tested, func(t [3]string) bool {
+			return !slices.ContainsFunc(r.Tested, func(p [3]string) bool {
+				p[2] = t[2]
+				return !same(t)(p)
+			})
+		})
+	})
 }
 
 // same reports whether a comparison is another one, either way round.
@@ -100,7 +128,7 @@ func same(p [3]string) func([3]string) bool {
 // chances describes the ways in which a rule could be met that no correction covers.
 func (x *Experiment) chances(name string, r gate.Rule) []string {
 	var pairs [][3]string
-	for _, p := range r.Pairs {
+	for _, p := range r.Tested {
 		if !slices.ContainsFunc(pairs, same(p)) {
 			pairs = append(pairs, p)
 		}
@@ -112,10 +140,11 @@ func (x *Experiment) chances(name string, r gate.Rule) []string {
 		if !corrected {
 			remedy += ", and set statistics.correction"
 		}
+		remedy += "; or require evidence of one of them as well"
 		list = append(list, fmt.Sprintf("%s could be met by any of %s, whose errors add up: %s",
 			name, text.Plural(len(pairs), "comparison", "comparisons"), remedy))
 	}
-	estimates := slices.Compact(slices.SortedFunc(slices.Values(r.Estimates), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }))
+	estimates := slices.Compact(slices.SortedFunc(slices.Values(r.Measured), func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }))
 	if len(estimates) > 1 {
 		list = append(list, fmt.Sprintf("%s could be met by any of %s of single arms, whose intervals are not corrected: compare the arms, or require each of them",
 			name, text.Plural(len(estimates), "estimate", "estimates")))

@@ -54,10 +54,6 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 	if err != nil {
 		return nil, err
 	}
-	from, err := r.sources(ctx, scorer)
-	if err != nil {
-		return nil, err
-	}
 	q := r.asked(&store.Progress{})
 	shown := &analyse.Analysis{Format: analyse.Format, Study: q.Study, Run: q.Run}
 	shown.Run.Done = shown.Run.Planned // pending trials of other items do not matter here
@@ -72,7 +68,7 @@ func (r *Run) Show(ctx context.Context, s Selection) (*analyse.Analysis, error) 
 			continue
 		}
 		t := eval.Trial{Item: s.Item, Arm: arm.ID, Replicate: s.Replicate}
-		exhibit, err := from.Show(t)
+		exhibit, err := r.exhibit(ctx, scorer, t)
 		if errors.Is(err, store.ErrNotFound) && len(s.Arms) == 0 {
 			continue
 		}

@@ -24,6 +24,7 @@ type view struct {
 	blind       []analyse.BlindResult
 	estimateIn  func(arm, metric string, stratum eval.Level) (analyse.Estimate, bool)
 	agreement   func(task string) (analyse.Number, bool)
+	interaction func(a, b, metric, factor string) (analyse.Interaction, bool)
 	registered  bool
 }
 
@@ -34,7 +35,7 @@ func viewOf(a *analyse.Analysis) view {
 			return analyse.Arm{}, false
 		}
 		return a.Arms[i], true
-	}, a.Strata, a.Replication, a.Blind, a.EstimateIn, a.Agreement, a.Discipline.AsRegistered()}
+	}, a.Strata, a.Replication, a.Blind, a.EstimateIn, a.Agreement, a.Interaction, a.Discipline.AsRegistered()}
 }
 
 // planned returns the view of the planned tests by themselves.

@@ -15,8 +15,12 @@ type function struct {
 	arms, metrics int
 	factor        bool        // takes the name of a stratum behind the metric
 	level         bool        // the stratum is one of those of the name, as name=value
+	across        bool        // takes a comparison of the study by its names, a metric and a factor
 	task          bool        // takes the name of a task of annotation alone
 	apart         bool        // its value is not that of an estimate or a comparison
+	outside       bool        // its value does not come from the scores of the run
+	evidence      bool        // a p-value or the end of an interval
+	counts        bool        // a number of items, about which there is no chance
 	within        []*function // lower and upper end: it takes a number behind the names and is true or false
 	usage         string
 	doc           string
@@ -26,21 +30,21 @@ type function struct {
 // functions lists all of them; the documentation is generated from it.
 var functions = []function{
 	ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value }),
-	ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low }),
-	ofArm("high", "upper end of its interval", func(e analyse.Estimate) analyse.Number { return e.High }),
-	ofArm("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) }),
+	evidence(ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low })),
+	evidence(ofArm("high", "upper end of its interval", func(e analyse.Estimate) analyse.Number { return e.High })),
+	counts(ofArm("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })),
 	ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff }),
-	ofPair("diff_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.Low }),
-	ofPair("diff_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.High }),
-	ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P }),
-	ofPair("p_adjusted", "p-value, corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted }),
+	evidence(ofPair("diff_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.Low })),
+	evidence(ofPair("diff_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.High })),
+	evidence(ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P })),
+	evidence(ofPair("p_adjusted", "p-value, corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted })),
 	ofPair("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D }),
-	ofPair("d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow }),
-	ofPair("d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh }),
+	evidence(ofPair("d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow })),
+	evidence(ofPair("d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh })),
 	equivLow, equivHigh,
-	{name: "within", arms: 2, metrics: 1, within: []*function{&equivLow, &equivHigh}, usage: "within('arm a', 'arm b', 'metric', margin)",
+	{name: "within", arms: 2, metrics: 1, evidence: true, within: []*function{&equivLow, &equivHigh}, usage: "within('arm a', 'arm b', 'metric', margin)",
 		doc: "true where two one-sided tests (TOST) show that the arms differ by less than the margin"},
-	ofPair("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) }),
+	counts(ofPair("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) })),
 	apart(ofArm("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD })),
 	ofStrata("diff_max", "largest difference in a stratum, such as 'doc_type'", func(c []analyse.Comparison) analyse.Number {
 		return most(c, func(c analyse.Comparison) analyse.Number { return c.Diff })
@@ -48,7 +52,9 @@ var functions = []function{
 	ofStrata("diff_min", "smallest difference in a stratum", func(c []analyse.Comparison) analyse.Number {
 		return -most(c, func(c analyse.Comparison) analyse.Number { return -c.Diff })
 	}),
-	ofStrata("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", bonferroni),
+	evidence(ofStrata("p_min", "smallest p-value of the strata in which the first arm scores more, times the number of strata", bonferroni)),
+	ofAcross("p_across", "p-value of the test that the difference is the same at all levels of a factor, such as 'model'", func(r analyse.Interaction) analyse.Number { return r.P }),
+	ofAcross("across_spread", "the differences at all levels differ by less than this (two one-sided tests)", analyse.Interaction.Spread),
 	{name: "diff_in", arms: 2, metrics: 1, factor: true, level: true, apart: true, usage: "diff_in('arm a', 'arm b', 'metric', 'stratum=value')", doc: "difference in one stratum",
 		read: func(v view, args []string) (analyse.Number, string) {
 			name, value, _ := strings.Cut(args[3], "=")
@@ -68,7 +74,7 @@ var functions = []function{
 			}
 			return e.Value, ""
 		}},
-	{name: "agreement", task: true, apart: true, usage: "agreement('task')", doc: "smallest share of equal answers of two people to a task, of its questions",
+	{name: "agreement", task: true, apart: true, outside: true, usage: "agreement('task')", doc: "smallest share of equal answers of two people to a task, of its questions",
 		read: func(v view, args []string) (analyse.Number, string) {
 			share, ok := v.agreement(args[0])
 			if !ok {
@@ -78,16 +84,16 @@ var functions = []function{
 		}},
 	ofChange("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change }),
 	changeLow, changeHigh,
-	{name: "replicates", arms: 2, metrics: 1, apart: true, within: []*function{&changeLow, &changeHigh}, usage: "replicates('arm a', 'arm b', 'metric', margin)",
+	{name: "replicates", arms: 2, metrics: 1, apart: true, evidence: true, within: []*function{&changeLow, &changeHigh}, usage: "replicates('arm a', 'arm b', 'metric', margin)",
 		doc: "true where two one-sided tests show that the difference changed by less than the margin"},
-	{name: "registered", apart: true, usage: "registered()", doc: "1 if the run is a TEST run as it was registered, without an unblinding, else 0",
+	{name: "registered", apart: true, outside: true, usage: "registered()", doc: "1 if the run is a TEST run as it was registered, without an unblinding, else 0",
 		read: func(v view, _ []string) (analyse.Number, string) {
 			if v.registered {
 				return 1, ""
 			}
 			return 0, ""
 		}},
-	{name: "blind_runs", apart: true, usage: "blind_runs()", doc: "number of blind validations by outsiders",
+	{name: "blind_runs", apart: true, outside: true, usage: "blind_runs()", doc: "number of blind validations by outsiders",
 		read: func(v view, _ []string) (analyse.Number, string) { return analyse.Number(len(v.blind)), "" }},
 	ofBlind("blind_min", "smallest difference in a blind validation", func(a, b float64) bool { return a < b }),
 	ofBlind("blind_max", "largest difference in a blind validation", func(a, b float64) bool { return a > b }),
@@ -98,18 +104,28 @@ var functions = []function{
 
 // The interval of the two one-sided tests; within uses it.
 var (
-	equivLow  = ofPair("equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow })
-	equivHigh = ofPair("equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh })
+	equivLow  = evidence(ofPair("equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow }))
+	equivHigh = evidence(ofPair("equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh }))
 )
 
 // The interval of the change against the study that is replicated.
 var (
-	changeLow  = ofChange("change_low", "lower end of the 1 − 2α interval of the change", func(r analyse.Replication) analyse.Number { return r.EquivLow })
-	changeHigh = ofChange("change_high", "upper end of the 1 − 2α interval of the change", func(r analyse.Replication) analyse.Number { return r.EquivHigh })
+	changeLow  = evidence(ofChange("change_low", "lower end of the 1 − 2α interval of the change", func(r analyse.Replication) analyse.Number { return r.EquivLow }))
+	changeHigh = evidence(ofChange("change_high", "upper end of the 1 − 2α interval of the change", func(r analyse.Replication) analyse.Number { return r.EquivHigh }))
 )
 
 func apart(f function) function {
 	f.apart = true
+	return f
+}
+
+func evidence(f function) function {
+	f.evidence = true
+	return f
+}
+
+func counts(f function) function {
+	f.counts = true
 	return f
 }
 
@@ -147,6 +163,17 @@ func bonferroni(list []analyse.Comparison) analyse.Number {
 	return best
 }
 
+func ofAcross(name, doc string, get func(analyse.Interaction) analyse.Number) function {
+	return function{name: name, across: true, apart: true, evidence: true, usage: name + "('a', 'b', 'metric', 'factor')", doc: doc,
+		read: func(v view, args []string) (analyse.Number, string) {
+			r, ok := v.interaction(args[0], args[1], args[2], args[3])
+			if !ok {
+				return analyse.Undefined(), "the study does not compare the difference across " + args[3]
+			}
+			return get(r), strings.Join(r.Warnings, "; ")
+		}}
+}
+
 func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) function {
 	return function{name: name, arms: 2, metrics: 1, apart: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
 		read: func(v view, args []string) (analyse.Number, string) {
@@ -159,7 +186,7 @@ func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) fu
 }
 
 func ofBlind(name, doc string, better func(a, b float64) bool) function {
-	return function{name: name, arms: 2, metrics: 1, apart: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
+	return function{name: name, arms: 2, metrics: 1, apart: true, outside: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
 		read: func(v view, args []string) (analyse.Number, string) {
 			best := analyse.Undefined()
 			for _, b := range v.blind {

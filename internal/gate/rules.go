@@ -39,6 +39,11 @@ type reads struct {
 	effect    bool        // it reads the interval of d
 	trials    bool        // it reads shares of trials: failed, malformed, refused
 	apart     bool        // it reads results that do not follow from the scores of its arms alone
+	measured  [][2]string // the estimates that it reads more of than their number of items
+	tested    [][3]string // the comparisons, likewise
+	evidence  bool        // it reads a p-value or the end of an interval
+	others    []string    // functions it reads that are apart
+	scores    bool        // it reads a function whose value comes from the scores of the run
 }
 
 type class struct {
@@ -54,6 +59,9 @@ type Names struct {
 	Factors []string // of the strata of items, such as doc_type
 	Strata  []string // such as doc_type=invoice
 	Tasks   []string // of annotation
+	// Across are the differences that the study compares between levels of a factor: the
+	// names of a comparison, a metric and the factor.
+	Across [][4]string
 	// Compared reports whether the study compares two arms on a metric.
 	Compared func(a, b, metric string) bool
 }
@@ -123,6 +131,16 @@ type Rule struct {
 	Either bool
 	Effect bool // it reads the interval of d, which takes long to compute
 	Trials bool // it reads how many trials fail
+	// Measured and Tested are the estimates and comparisons by which chance can meet the
+	// rule: those of which it reads more than the number of items.
+	Measured [][2]string
+	Tested   [][3]string
+	Evidence bool // it reads a p-value or the end of an interval
+	// Apart names the functions it reads whose values do not follow from the scores of
+	// its arms alone. Scores reports whether any value it reads comes from scores of the
+	// run: the number of items limits no other rule.
+	Apart  []string
+	Scores bool
 
 	rule rule
 }
@@ -133,7 +151,7 @@ func (r *Rules) All() []Rule {
 	add := func(at, kind string, passes bool, x rule) {
 		if x.program != nil {
 			list = append(list, Rule{At: at, Name: x.name, Kind: kind, That: x.text, Passes: passes, Arms: x.arms, Estimates: x.estimates, Pairs: x.pairs,
-				Either: x.either, Effect: x.effect, Trials: x.trials, rule: x})
+				Either: x.either, Effect: x.effect, Trials: x.trials, Measured: x.measured, Tested: x.tested, Evidence: x.evidence, Apart: x.others, Scores: x.scores, rule: x})
 		}
 	}
 	for i, x := range r.require {
@@ -246,19 +264,36 @@ func (c *checker) Visit(node *ast.Node) {
 		return
 	}
 	for _, arm := range args[:f.arms] {
-		if !slices.Contains(c.arms, arm) {
-			c.arms = append(c.arms, arm)
-		}
+		c.arms = with(c.arms, arm)
 	}
 	c.trials = c.trials || f.arms > 0 && f.metrics == 0
 	c.apart = c.apart || f.apart
 	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
-	switch {
-	case f.arms == 2 && !slices.Contains(c.pairs, [3]string(args[:3])):
-		c.pairs = append(c.pairs, [3]string(args[:3]))
-	case f.arms == 1 && f.metrics == 1 && !slices.Contains(c.estimates, [2]string(args[:2])):
-		c.estimates = append(c.estimates, [2]string(args[:2]))
+	c.evidence = c.evidence || f.evidence
+	c.scores = c.scores || !f.outside
+	if f.apart {
+		c.others = with(c.others, f.name)
 	}
+	switch {
+	case f.arms == 2:
+		c.pairs = with(c.pairs, [3]string(args[:3]))
+		if !f.counts && !f.outside {
+			c.tested = with(c.tested, [3]string(args[:3]))
+		}
+	case f.arms == 1 && f.metrics == 1:
+		c.estimates = with(c.estimates, [2]string(args[:2]))
+		if !f.counts {
+			c.measured = with(c.measured, [2]string(args[:2]))
+		}
+	}
+}
+
+// with appends x to a list that does not have it.
+func with[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
 }
 
 // branches reports whether an expression can hold in more than one way.
@@ -287,6 +322,14 @@ func isNumber(node ast.Node) bool {
 func (c *checker) checkArgs(f function, args []string) error {
 	if len(args) != f.names() {
 		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.names(), len(args), f.usage)
+	}
+	if f.across {
+		at := [4]string(args)
+		turned := [4]string{at[1], at[0], at[2], at[3]}
+		if !slices.Contains(c.names.Across, at) && !slices.Contains(c.names.Across, turned) {
+			return fmt.Errorf("%s: the study does not compare the difference of %s and %s by %s across %s: add `across: [%s]` to that comparison", f.name, at[0], at[1], at[2], at[3], at[3])
+		}
+		return nil
 	}
 	for _, arm := range args[:f.arms] {
 		if !slices.Contains(c.names.Arms, arm) {

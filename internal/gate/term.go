@@ -135,6 +135,9 @@ func called(n *ast.CallNode) (f function, args []string, ok bool) {
 
 // names is the number of names that a function takes.
 func (f function) names() int {
+	if f.across {
+		return 4
+	}
 	if f.factor || f.task {
 		return f.arms + f.metrics + 1
 	}

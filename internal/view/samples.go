@@ -322,7 +322,7 @@ func writeCSV(r *request, x *index, rows []int32) error {
 		for _, c := range x.columns {
 			switch {
 			case c.text():
-				cells = append(cells, harmless(c.word(int(i))))
+				cells = append(cells, text.EscapeFormula(c.word(int(i))))
 			case math.IsNaN(c.numbers[i]):
 				cells = append(cells, "")
 			default:
@@ -335,14 +335,6 @@ func writeCSV(r *request, x *index, rows []int32) error {
 	}
 	out.Flush()
 	return nil
-}
-
-// harmless keeps spreadsheets from taking a text for a formula.
-func harmless(s string) string {
-	if s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0 {
-		return "'" + s
-	}
-	return s
 }
 
 // A neighbourhood is the place of a trial in a list, and the addresses of those beside it.

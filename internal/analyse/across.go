@@ -1,0 +1,303 @@
+package analyse
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
+)
+
+// An Across asks whether the difference of two arms is the same at all levels of a
+// factor. That one level shows a difference and another does not is no answer: the
+// differences themselves are compared.
+type Across struct {
+	A, B    string // as the study names them, or ids of arms
+	Factor  string // of the arms, or a stratum of the items
+	Metrics []string
+	// Levels are those of a factor of arms, each with its pair. Without them the factor is
+	// a stratum, and A and B are compared in each.
+	Levels []AcrossLevel
+}
+
+// An AcrossLevel is the pair of arms at a level of a factor.
+type AcrossLevel struct{ Name, A, B string }
+
+// An Interaction is how the difference of two arms depends on a factor.
+type Interaction struct {
+	A      string `json:"a"`
+	B      string `json:"b"`
+	Metric string `json:"metric"`
+	Factor string `json:"factor"`
+	// Levels are the differences at each level, and Pairs the differences of those.
+	Levels []LevelDiff  `json:"levels"`
+	Pairs  []DiffOfDiff `json:"pairs"`
+	// P is that of the hypothesis that the difference is the same at all levels: the
+	// smallest adjusted p-value of the pairs.
+	P        Number   `json:"p"`
+	Level    Number   `json:"level"` // of the intervals of pairs, which hold together
+	Method   string   `json:"method,omitempty"`
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// A LevelDiff is the difference at one level.
+type LevelDiff struct {
+	Name  string `json:"name"`
+	Diff  Number `json:"diff"`
+	Items int    `json:"items"`
+}
+
+// A DiffOfDiff is the difference at the first level minus that at the second.
+type DiffOfDiff struct {
+	First     string `json:"first"`
+	Second    string `json:"second"`
+	Diff      Number `json:"diff"`
+	Low       Number `json:"low"`
+	High      Number `json:"high"`
+	P         Number `json:"p"`
+	PAdjusted Number `json:"p_adjusted"` // Holm, over the pairs of levels
+	EquivLow  Number `json:"equivalence_low"`
+	EquivHigh Number `json:"equivalence_high"`
+	Items     int    `json:"items"`
+	Clusters  int    `json:"clusters"`
+}
+
+// Interactions resolves the factors across which the study compares differences. strata
+// are the names of the strata of its items. An error is a [*PairError].
+func Interactions(compare []study.Compare, arms []eval.Arm, strata []string) ([]Across, error) {
+	var list []Across
+	for i, c := range compare {
+		if len(c.Across) == 0 {
+			continue
+		}
+		pairs, err := Pairs([]study.Compare{c}, arms)
+		if err != nil {
+			continue // reported with the comparisons
+		}
+		for k, factor := range c.Across {
+			at := fmt.Sprintf("comparisons[%d].across[%d]", i, k)
+			if slices.Contains(strata, factor) {
+				for _, p := range pairs {
+					list = append(list, Across{A: p.A, B: p.B, Factor: factor, Metrics: c.Metrics})
+				}
+				continue
+			}
+			x := Across{A: c.A, B: c.B, Factor: factor, Metrics: c.Metrics}
+			for _, p := range pairs {
+				a, b := levelOf(arms, p.A, factor), levelOf(arms, p.B, factor)
+				if a == "" || a != b {
+					continue
+				}
+				if slices.ContainsFunc(x.Levels, func(l AcrossLevel) bool { return l.Name == a }) {
+					return nil, &PairError{at, fmt.Errorf("several pairs of %s and %s have %s %s: compare the arms by their ids", c.A, c.B, factor, a)}
+				}
+				x.Levels = append(x.Levels, AcrossLevel{a, p.A, p.B})
+			}
+			if len(x.Levels) < 2 {
+				return nil, &PairError{at, fmt.Errorf("%q is neither a stratum of the items (%s) nor a factor with two or more levels of %s and %s: a kernel needs two or more models to be compared across model",
+					factor, strings.Join(strata, ", "), c.A, c.B)}
+			}
+			list = append(list, x)
+		}
+	}
+	return list, nil
+}
+
+func levelOf(arms []eval.Arm, id, factor string) string {
+	i := slices.IndexFunc(arms, func(a eval.Arm) bool { return a.ID == id })
+	if i < 0 {
+		return ""
+	}
+	return eval.LevelOf(arms[i].Levels, factor)
+}
+
+// interactions compares differences across levels, by the first metric of each
+// comparison that is a mean of items.
+func (c *Collector) interactions(a *Analysis, q Question, selections []selection) error {
+	for _, x := range q.Across {
+		metrics := x.Metrics
+		if len(metrics) == 0 {
+			metrics = q.Primary
+		}
+		for _, name := range metrics {
+			m, ok := c.metric[name]
+			if !ok {
+				return fmt.Errorf("analyse: comparing differences by %s: no such metric", name)
+			}
+			r, err := c.interaction(x, m, q, selections)
+			if err != nil {
+				return fmt.Errorf("comparing the differences of %s and %s across %s by %s: %w", x.A, x.B, x.Factor, name, err)
+			}
+			a.Interactions = append(a.Interactions, r)
+		}
+	}
+	return nil
+}
+
+// gaps are the differences of two arms on the items that have both, by item.
+type gaps struct {
+	name string
+	diff []float64 // NaN where an arm has no score
+	n    int
+	mean float64
+}
+
+func (c *Collector) gaps(name, a, b string, metric int, items []int) (gaps, error) {
+	ia, okA := c.armIdx[a]
+	ib, okB := c.armIdx[b]
+	if !okA || !okB {
+		return gaps{}, fmt.Errorf("the study has no arm %s or %s", a, b)
+	}
+	g := gaps{name: name, diff: slices.Repeat([]float64{math.NaN()}, len(c.items)), mean: math.NaN()}
+	xs, ys := c.values(&c.a, ia, metric), c.values(&c.b, ib, metric)
+	sum := 0.0
+	for _, i := range items {
+		if x, y := xs[i], ys[i]; x.den > 0 && y.den > 0 {
+			g.diff[i] = x.num/x.den - y.num/y.den
+			sum += g.diff[i]
+			g.n++
+		}
+	}
+	if g.n > 0 {
+		g.mean = sum / float64(g.n)
+	}
+	return g, nil
+}
+
+func (c *Collector) interaction(x Across, metric int, q Question, selections []selection) (Interaction, error) {
+	m := c.suite.Metrics[metric]
+	r := Interaction{A: x.A, B: x.B, Metric: m.Name, Factor: x.Factor, P: Undefined(), Level: Undefined()}
+	if m.Pooling != eval.MeanOfItems || m.Estimate != nil {
+		r.Warnings = append(r.Warnings, "no test: "+m.Name+" is not a mean of items")
+		return r, nil
+	}
+	var levels []gaps
+	for _, l := range x.Levels {
+		g, err := c.gaps(l.Name, l.A, l.B, metric, selections[0].items)
+		if err != nil {
+			return r, err
+		}
+		levels = append(levels, g)
+	}
+	if len(x.Levels) == 0 {
+		for _, s := range selections {
+			if s.stratum == nil || s.stratum.Name != x.Factor {
+				continue
+			}
+			g, err := c.gaps(s.stratum.Value, x.A, x.B, metric, s.items)
+			if err != nil {
+				return r, err
+			}
+			levels = append(levels, g)
+		}
+	}
+	for _, g := range levels {
+		r.Levels = append(r.Levels, LevelDiff{g.name, Number(g.mean), g.n})
+	}
+	if q.Run.Exploratory() {
+		return r, nil
+	}
+	return r, c.compareLevels(&r, levels, len(x.Levels) > 0, q)
+}
+
+// compareLevels compares the differences of all pairs of levels. Those of a factor of arms
+// are on the same items, which are paired; those of strata are on different ones.
+func (c *Collector) compareLevels(r *Interaction, levels []gaps, paired bool, q Question) error {
+	count := len(levels) * (len(levels) - 1) / 2
+	if count == 0 {
+		r.Warnings = append(r.Warnings, "no test: fewer than two levels")
+		return nil
+	}
+	level := 1 - q.Study.Alpha/float64(count)
+	r.Level = Number(level)
+	t := tester{q: q, level: level, family: count}
+	var ps []float64
+	few := false
+	for i, first := range levels {
+		for _, second := range levels[i+1:] {
+			d := DiffOfDiff{First: first.name, Second: second.name, Diff: Number(first.mean - second.mean), P: Undefined(), PAdjusted: Undefined()}
+			numA, denA := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
+			numB, denB := make([]float64, c.clusters.n), make([]float64, c.clusters.n)
+			for item, of := range c.clusters.of {
+				x, y := first.diff[item], second.diff[item]
+				hasX, hasY := !math.IsNaN(x), !math.IsNaN(y)
+				if paired && !(hasX && hasY) {
+					continue
+				}
+				if hasX {
+					numA[of], denA[of] = numA[of]+x, denA[of]+1
+				}
+				if hasY {
+					numB[of], denB[of] = numB[of]+y, denB[of]+1
+				}
+				if hasX || hasY {
+					d.Items++
+				}
+			}
+			robust, err := stats.RatioDifference(numA, denA, numB, denB, level)
+			if err != nil {
+				return err
+			}
+			reading := byT("cluster-robust t", robust)
+			if q.Study.Method == "clustered" {
+				c := Comparison{A: r.A + " " + r.Factor, B: r.B + " " + first.name + " " + second.name, Metric: r.Metric}
+				if reading, err = t.bootstrap(&c, matched{numA: numA, denA: denA, numB: numB, denB: denB}, robust); err != nil {
+					return err
+				}
+			}
+			r.Method = "differences of differences, " + strings.TrimSuffix(reading.method, " over "+text.Plural(robust.Clusters, "cluster", "clusters")) + "; p by Holm over the pairs of levels"
+			if robust.Undefined != "" {
+				r.warn(fmt.Sprintf("no test of %s against %s: %s", first.name, second.name, robust.Undefined))
+			} else if robust.Clusters < stats.FewClusters {
+				few = true
+			}
+			read := t.reading(reading)
+			d.Clusters = robust.Clusters
+			d.Diff, d.Low, d.High, d.P, d.EquivLow, d.EquivHigh = read.Diff, read.Low, read.High, read.P, read.EquivLow, read.EquivHigh
+			r.Pairs, ps = append(r.Pairs, d), append(ps, float64(d.P))
+		}
+	}
+	if few {
+		r.warn(fmt.Sprintf("some pairs of levels have fewer than %d items or clusters: only large differences are detectable", stats.FewClusters))
+	}
+	adjusted, err := corrected("holm", ps)
+	for i, p := range adjusted {
+		r.Pairs[i].PAdjusted = Number(p)
+		if Number(p).Defined() && (!r.P.Defined() || Number(p) < r.P) {
+			r.P = Number(p)
+		}
+	}
+	return err
+}
+
+func (r *Interaction) warn(text string) { r.Warnings = append(r.Warnings, text) }
+
+// Spread returns the smallest interval around 0 that has the equivalence intervals of all
+// pairs of levels: the differences differ by less than its end.
+func (r Interaction) Spread() Number {
+	most := Number(0)
+	for _, d := range r.Pairs {
+		if !d.EquivLow.Defined() || !d.EquivHigh.Defined() {
+			return Undefined()
+		}
+		most = max(most, -d.EquivLow, d.EquivHigh)
+	}
+	if len(r.Pairs) == 0 {
+		return Undefined()
+	}
+	return most
+}
+
+// Interaction finds how a difference depends on a factor.
+func (a *Analysis) Interaction(armA, armB, metric, factor string) (Interaction, bool) {
+	for _, r := range a.Interactions {
+		if r.Metric == metric && r.Factor == factor && (r.A == armA && r.B == armB || r.A == armB && r.B == armA) {
+			return r, true // neither p nor the spread depends on the order
+		}
+	}
+	return Interaction{}, false
+}

@@ -1,0 +1,133 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"slices"
+
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// CallSums sums the calls of a run's plan, without embeddings.
+type CallSums []callSum
+
+// A callSum sums the calls of an arm in one stage that a version of a model answered,
+// or that failed.
+type callSum struct {
+	eval.ArmCalls
+	model, version string
+	answered, cut  bool
+	first          eval.Trial
+	place          int64 // of the first trial
+}
+
+// CallSums reads all calls once: a row of calls is long, so that one sum costs no more
+// than the reading of it.
+func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
+	// With one min, SQLite takes item and replicate from the row of the minimum.
+	return collect(query(ctx, db, `SELECT t.arm, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, count(*), sum(max(c.attempts,
+			(SELECT count(*) FROM attempts a WHERE a.trial = c.trial AND a.stage = c.stage AND a.step = c.step))), sum(c.input_tokens), sum(c.output_tokens),
+		sum(c.cached_tokens), sum(c.reasoning_tokens), coalesce(sum(c.cost_usd), 0), sum(c.cost_usd IS NULL AND c.error_kind = ''), sum(c.usage_flags & 4 <> 0),
+		sum(c.source IS NOT NULL), coalesce(sum(CASE WHEN c.source IS NULL THEN 0 ELSE c.cost_usd END), 0),
+		coalesce(sum(c.adapted LIKE '%' || ? || '%'), 0) > 0, t.item, t.replicate, min(t.place)
+		FROM `+planned+`calls c ON c.trial = t.id WHERE `+inPlan+` AND c.stage <> 'embed' GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5`,
+		[]any{eval.CutNote, run.N}, func(rows *sql.Rows) (s callSum, err error) {
+			err = rows.Scan(&s.Arm, &s.Stage, &s.model, &s.version, &s.answered, &s.Calls, &s.Requests, &s.Input, &s.Output, &s.Cached, &s.Reasoning,
+				&s.CostUSD, &s.Unpriced, &s.Estimated, &s.Reused, &s.ReusedUSD, &s.cut, &s.first.Item, &s.first.Replicate, &s.place)
+			s.first.Arm = s.Arm
+			return s, err
+		}))
+}
+
+// ByArm sums by arm and stage, ordered by both.
+func (sums CallSums) ByArm() []eval.ArmCalls {
+	var list []eval.ArmCalls
+	for _, s := range sums {
+		if n := len(list); n > 0 && list[n-1].Arm == s.Arm && list[n-1].Stage == s.Stage {
+			list[n-1].Add(s.ArmCalls)
+			continue
+		}
+		list = append(list, s.ArmCalls)
+	}
+	return list
+}
+
+// Versions counts the answered calls of each arm by model version, ordered by arm
+// and version.
+func (sums CallSums) Versions() []eval.ArmVersion {
+	return sums.count(eval.StageRun, func(s callSum) string { return s.Arm })
+}
+
+// JudgeVersions counts the answers to judge calls by model and model version, ordered
+// by both.
+func (sums CallSums) JudgeVersions() []eval.ArmVersion {
+	return sums.count(eval.StageJudge, func(s callSum) string { return s.model })
+}
+
+func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.ArmVersion {
+	calls := map[eval.ArmVersion]int{}
+	for _, s := range sums {
+		if s.Stage == stage && s.answered {
+			calls[eval.ArmVersion{Arm: name(s), Version: s.version}] += s.Calls
+		}
+	}
+	var list []eval.ArmVersion
+	for v, n := range calls {
+		v.Calls = n
+		list = append(list, v)
+	}
+	slices.SortFunc(list, func(a, b eval.ArmVersion) int {
+		return cmp.Or(cmp.Compare(a.Arm, b.Arm), cmp.Compare(a.Version, b.Version))
+	})
+	return list
+}
+
+// An Asked is the first trial of an arm, in plan order, in which a model answered in a
+// stage.
+type Asked struct {
+	Stage eval.Stage
+	Model string // the provider's name of it
+	Trial eval.Trial
+}
+
+// First returns the first answered trial of every stage, model and arm, in plan order.
+func (sums CallSums) First() []Asked {
+	answered := slices.DeleteFunc(slices.Clone(sums), func(s callSum) bool { return !s.answered })
+	slices.SortStableFunc(answered, func(a, b callSum) int {
+		return cmp.Or(cmp.Compare(a.place, b.place), cmp.Compare(b.Stage, a.Stage), cmp.Compare(a.model, b.model))
+	})
+	var list []Asked
+	for _, s := range answered {
+		if !slices.ContainsFunc(list, func(a Asked) bool { return a.Stage == s.Stage && a.Model == s.model && a.Trial.Arm == s.Arm }) {
+			list = append(list, Asked{s.Stage, s.model, s.first})
+		}
+	}
+	return list
+}
+
+// Cut reports whether a server cut a prompt.
+func (sums CallSums) Cut() bool {
+	return slices.ContainsFunc(sums, func(s callSum) bool { return s.cut })
+}
+
+// Reused reports whether an answer was taken from another call.
+func (sums CallSums) Reused() bool {
+	return slices.ContainsFunc(sums, func(s callSum) bool { return s.ArmCalls.Reused > 0 })
+}
+
+// CallsOf returns the calls of a trial in one stage by step. The attempts are left out.
+func (db *DB) CallsOf(ctx context.Context, run *Run, t eval.Trial, stage eval.Stage) (map[string]eval.Call, error) {
+	id, err := run.id(t)
+	if err != nil {
+		return nil, err
+	}
+	calls := map[string]eval.Call{}
+	for c, err := range db.calls(ctx, `calls c JOIN trials t ON t.id = c.trial WHERE c.trial = ? AND c.stage = ?`, id, string(stage)) {
+		if err != nil {
+			return nil, err
+		}
+		calls[c.Step] = c
+	}
+	return calls, nil
+}

@@ -1,0 +1,27 @@
+package text
+
+import "strings"
+
+// EscapeFormula returns a text for a cell of a CSV file. A text that a spreadsheet
+// would take for a formula gets an apostrophe in front, and so does one that looks
+// escaped already, so that [UnescapeFormula] restores every text.
+func EscapeFormula(s string) string {
+	if formula(s) {
+		return "'" + s
+	}
+	return s
+}
+
+// UnescapeFormula undoes [EscapeFormula].
+func UnescapeFormula(s string) string {
+	if rest, ok := strings.CutPrefix(s, "'"); ok && formula(rest) {
+		return rest
+	}
+	return s
+}
+
+// formula reports whether a text begins like a formula, after apostrophes if any.
+func formula(s string) bool {
+	s = strings.TrimLeft(s, "'")
+	return s != "" && strings.IndexByte("=+-@\t\r", s[0]) >= 0
+}
