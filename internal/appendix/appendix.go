@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Source is what appendices are made of.
@@ -295,29 +297,50 @@ func (s Source) tables(names []string) (parts []report.Part) {
 
 // reliability has all agreements of people in one table.
 func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
-	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement, %", "kappa", "95 % interval", "target", "standing"},
-		Note: "Kappa is Cohen's. Small numbers of subjects make it a screen: read the interval."}
+	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement, %", "measure", "value", "95 % interval", "target", "standing"},
+		Note: "The target is one of Cohen's kappa, which only questions with labels have. Small numbers of subjects make it a screen: read the interval."}
 	for _, r := range results {
 		list, err := r.Agreements(s.Subjects)
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range list {
-			kappa, interval, target, standing := "undefined", "–", "–", "–"
-			if k := eval.Number(g.Cohen.Kappa); k.Defined() {
-				kappa = strconv.FormatFloat(g.Cohen.Kappa, 'f', 3, 64)
-			}
-			if low := eval.Number(g.Cohen.CI.Low); low.Defined() {
-				interval = fmt.Sprintf("%.3f to %.3f", g.Cohen.CI.Low, g.Cohen.CI.High)
-			}
-			if g.Target != nil {
-				target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
-			}
-			t.Rows = append(t.Rows, []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), kappa, interval, target, standing})
+		for i := range list {
+			t.Rows = append(t.Rows, reliabilityOf(&list[i]))
 		}
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("There are no two answers to compare yet.")}, nil
 	}
 	return []report.Part{{Table: t}}, nil
+}
+
+// reliabilityOf is the row of an agreement: with kappa and its target if the answers are
+// labels, else with the measure of numbers or passages.
+func reliabilityOf(g *annotate.Agreement) []string {
+	m := annotate.Measure{Name: "–", Value: math.NaN(), CI: stats.Interval{Low: math.NaN()}}
+	target, standing := "–", "–"
+	switch {
+	case len(g.Labels) > 0:
+		m = annotate.Measure{Name: "Cohen's kappa", Value: g.Cohen.Kappa, CI: g.Cohen.CI}
+		if g.Target != nil {
+			target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
+		}
+	case g.Alpha != nil:
+		m = *g.Alpha
+	case g.Kappa != nil:
+		m = *g.Kappa
+	case g.Overlap != nil:
+		m = *g.Overlap
+	}
+	value, interval := "undefined", "–"
+	switch {
+	case m.Name == "–":
+		value = "–"
+	case !math.IsNaN(m.Value):
+		value = strconv.FormatFloat(m.Value, 'f', 3, 64)
+		if !math.IsNaN(m.CI.Low) {
+			interval = fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)
+		}
+	}
+	return []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), m.Name, value, interval, target, standing}
 }
