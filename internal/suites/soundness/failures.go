@@ -155,7 +155,8 @@ func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 		names = append(names, d.Name)
 	}
 	v := s.Validity
-	for key, name := range map[string]string{"harder_domain": v.Harder, "easier_domain": v.Easier, "tacit_domain": v.Tacit} {
+	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
+		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {
 			errs.Add(f.Errorf("validity."+key, "the study has no domain %q%s", name, kit.DidYouMean(name, names)))
 		}

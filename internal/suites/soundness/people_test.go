@@ -312,6 +312,40 @@ func TestGoldFile(t *testing.T) {
 	}
 }
 
+// A checklist of its own would lead to gold that the study cannot read: it is refused when
+// the study is loaded, and answers to it before anything is locked.
+func TestChecklistOfItsOwn(t *testing.T) {
+	path := starter(t)
+	_, err := open(t, path, `annotation=[{name: gold, kind: assessment, checklist: [{name: Argument structure}, {name: Style}]}]`)
+	if err == nil || !strings.Contains(err.Error(), `the study has no domain "Style"`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = open(t, path, `annotation=[{name: try, kind: assessment, practice: true, checklist: [{name: Style}, {name: Length}]}]`); err != nil && strings.Contains(err.Error(), "domain") {
+		t.Error(err)
+	}
+	b := opened(t, path)
+	for domains, want := range map[string]string{
+		`["Argument structure","Style"]`: `the domains of F_001: the study has no domain "Style": give the headings of the task's checklist the names of domains`,
+		`[]`:                             "the domains of F_001: no domain was chosen: revise the answer",
+	} {
+		_, data, err := b.GoldFile("2026-03-05", []eval.ItemGold{{Item: "F_001", Answer: map[string]json.RawMessage{"label": json.RawMessage(`"sound"`), "domains": json.RawMessage(domains)}}})
+		if err == nil || err.Error() != want || data != nil {
+			t.Errorf("%s: got %q and %v, want %s", domains, data, err, want)
+		}
+	}
+}
+
+// Several wrong names of domains are always listed in the same order.
+func TestValidityInOrder(t *testing.T) {
+	path := starter(t)
+	for range 20 {
+		_, err := open(t, path, "validity={harder_domain: x, easier_domain: y, tacit_domain: z}")
+		if err == nil || !(strings.Index(err.Error(), `"x"`) < strings.Index(err.Error(), `"y"`) && strings.Index(err.Error(), `"y"`) < strings.Index(err.Error(), `"z"`)) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Practice fragments are outside of the corpus, by id and by text.
 func TestPractice(t *testing.T) {
 	path := starter(t)
