@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,38 @@ import (
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"scruple": main})
+	testscript.Main(thenClean{m}, map[string]func(){"scruple": main})
+}
+
+// thenClean runs the tests and then what they left to be done after the last one.
+type thenClean struct{ *testing.M }
+
+func (m thenClean) Run() int {
+	defer func() {
+		for _, do := range slices.Backward(atEnd.list) {
+			do()
+		}
+	}()
+	return m.M.Run()
+}
+
+var atEnd struct {
+	sync.Mutex
+	list []func()
+}
+
+// afterAll has something done after the last test.
+func afterAll(do func()) {
+	atEnd.Lock()
+	defer atEnd.Unlock()
+	atEnd.list = append(atEnd.list, do)
+}
+
+// sharedDir makes a folder for what several tests use.
+func sharedDir(name string) (string, error) {
+	dir, err := os.MkdirTemp("", "scruple-test-"+name)
+	afterAll(func() { _ = os.RemoveAll(dir) })
+	return dir, err
 }
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.

@@ -80,8 +80,8 @@ func (a *app) status(ctx context.Context, arg string) error {
 
 // sessionLine describes a session.
 func sessionLine(s store.Session) string {
-	line := fmt.Sprintf("%d, %s to %s: %s, of which %s; %s, %d in all", s.N, minute(s.First), minute(s.Last),
-		text.Plural(s.Requests, "request", "requests"), text.Plural(s.Retries, "retry", "retries"), text.Plural(s.Items, "item", "items"), s.Done)
+	line := fmt.Sprintf("%d, %s to %s: %s, of which %s; %s, %d of them new, %d since the start", s.N, minute(s.First), minute(s.Last),
+		text.Plural(s.Requests, "request", "requests"), text.Plural(s.Retries, "retry", "retries"), text.Plural(s.Items, "item", "items"), s.New, s.Done)
 	for _, e := range s.Errors {
 		line += fmt.Sprintf("; %s %d", cmp.Or(string(e.Kind), "interrupted"), e.Requests)
 	}

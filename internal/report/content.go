@@ -220,12 +220,14 @@ func (b *builder) banner() []string {
 		lines = append(lines, simulated("some answers"))
 	}
 	if r := b.a.Run; !r.Complete() {
-		judged := ""
-		if r.Unjudged > 0 {
-			judged = ", " + count(r.Unjudged) + " not judged"
+		text := "UNFINISHED: " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " are done."
+		if left := r.Planned - r.Done; left > 0 {
+			text += " The other " + count(left) + " are excluded from all numbers."
 		}
-		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
-			" trials are done"+judged+". All numbers can still change.")
+		if r.Unjudged > 0 {
+			text += " The judge has not judged " + plural(r.Unjudged, "done trial", "done trials") + ": these are scored without its verdict."
+		}
+		lines = append(lines, text+" All numbers, p-values included, are interim: run the same command to resume.")
 	}
 	return lines
 }
