@@ -88,10 +88,21 @@ func (b *Bench) Task(t study.Task) study.Task {
 				if slices.Equal(t.Ask[i].Options, t.Labels) {
 					t.Ask[i].Notes = append(slices.Clone(meanings), "none of these: name it below")
 				}
+				if t.Ask[i].Name == "run" { // one of those that there are, not any number
+					t.Ask[i].Type, t.Ask[i].Min, t.Ask[i].Options = "choice", nil, b.runs()
+				}
 			}
 		}
 	}
 	return t
+}
+
+// runs are the numbers of the runs on a fragment.
+func (b *Bench) runs() (list []string) {
+	for r := range b.replicates {
+		list = append(list, strconv.Itoa(r+1))
+	}
+	return list
 }
 
 // Queue lists the answers of a queue.

@@ -264,6 +264,19 @@ func TestFailuresWaitForCoherence(t *testing.T) {
 	}
 }
 
+// Failures without codes may be in the tacit domain: the note says how many there are.
+func TestUncodedFailuresAreNoted(t *testing.T) {
+	b := coder(t)
+	codes := map[string]string{
+		"F_001 zero_shot@able": `{"primary":"F4.1","run":1,"justification":"because"}`,
+		"F_001 few_shot@able":  `{"primary":"F4.1","run":1,"justification":"because"}`,
+	}
+	table := tables(t, b, panel(b, failing(b), codes))[tableQuestions]
+	if table == nil || !strings.Contains(table.Note, "3 failures count without codes, which may be in that domain or not, as fragments without a failure in it.") {
+		t.Errorf("%+v", table)
+	}
+}
+
 // The suggested run is the one with the largest difference of indicators.
 func TestRepresentativeRun(t *testing.T) {
 	b := coder(t)
@@ -403,6 +416,28 @@ func TestPractice(t *testing.T) {
 			if err != nil || len(items) != 8 || !strings.HasPrefix(x.Pages[0].Text, "") || x.Item != "P_001" || x.Pages[0].Text == "" {
 				t.Errorf("%d items, %+v, %v", len(items), x, err)
 			}
+		}
+	}
+}
+
+// The representative run is one of the runs that there are.
+func TestRepresentativeRunIsChecked(t *testing.T) {
+	b := coder(t)
+	task := b.Task(study.Task{Name: "failures", Queue: queueFailures})
+	i := slices.IndexFunc(task.Ask, func(q study.Question) bool { return q.Name == "run" })
+	if q := task.Ask[i]; q.Type != "choice" || !slices.Equal(q.Options, []string{"1", "2", "3"}) {
+		t.Errorf("%+v", q)
+	}
+	f := b.fragment("F_002")
+	for run, want := range map[string]string{`"3"`: "", `3`: "", `"1"`: "", `9`: "is 9: want one of 1, 2, 3: revise the answer of anna in task failures",
+		`1.5`: "is 1.5: want one of", `0`: "is 0: want one of", `""`: "is missing: want one of"} {
+		c := eval.Case{Item: f.ID, Arm: "few_shot@able"}
+		for r := 1; r <= 3; r++ {
+			c.Trials = append(c.Trials, answered(b, f, c.Arm, r, false))
+		}
+		c.Trials[0].Verdicts = []eval.Verdict{said("failures", 1, `{"primary":"F4.1","run":`+run+`,"justification":"x"}`)}
+		if err := b.checkRun(b.failed(f, c)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("run %s: got %v, want %q", run, err, want)
 		}
 	}
 }
