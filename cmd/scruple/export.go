@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -57,11 +55,7 @@ the folder given with --out:
 		if output == "" {
 			return write(a.out)
 		}
-		f, err := os.Create(output)
-		if err != nil {
-			return fmt.Errorf("exporting %s: %w", table, err)
-		}
-		return errors.Join(write(f), f.Close())
+		return streamFile(output, write)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
