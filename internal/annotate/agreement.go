@@ -249,6 +249,8 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pa
 		g.Labels = labelsOf(t, *q, a, b)
 		if err = g.labels(a, b); err == nil && q.Type == "several" {
 			err = g.options(q, p)
+		} else if err == nil {
+			err = g.codeSets(t, q, p)
 		}
 	}
 	if err != nil {

@@ -305,7 +305,12 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 			return nil, err
 		}
 		for i := range list {
-			t.Rows = append(t.Rows, reliabilityOf(&list[i]))
+			row := reliabilityOf(&list[i])
+			t.Rows = append(t.Rows, row)
+			if o := list[i].Overlap; o != nil && len(list[i].Labels) > 0 { // of sets of labels
+				value, interval := measured(*o)
+				t.Rows = append(t.Rows, append(slices.Clone(row[:5]), o.Name, value, interval, "–", "–"))
+			}
 		}
 	}
 	if len(t.Rows) == 0 {
@@ -332,15 +337,20 @@ func reliabilityOf(g *annotate.Agreement) []string {
 	case g.Overlap != nil:
 		m = *g.Overlap
 	}
-	value, interval := "undefined", "–"
-	switch {
-	case m.Name == "–":
+	value, interval := measured(m)
+	if m.Name == "–" {
 		value = "–"
-	case !math.IsNaN(m.Value):
-		value = strconv.FormatFloat(m.Value, 'f', 3, 64)
-		if !math.IsNaN(m.CI.Low) {
-			interval = fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)
-		}
 	}
 	return []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), m.Name, value, interval, target, standing}
+}
+
+// measured writes a measure and its interval.
+func measured(m annotate.Measure) (value, interval string) {
+	switch {
+	case math.IsNaN(m.Value):
+		return "undefined", "–"
+	case math.IsNaN(m.CI.Low):
+		return strconv.FormatFloat(m.Value, 'f', 3, 64), "–"
+	}
+	return strconv.FormatFloat(m.Value, 'f', 3, 64), fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)
 }
