@@ -22,7 +22,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
-	"github.com/scruple-eval/scruple/stats"
 )
 
 // A Source is what appendices are made of.
@@ -322,7 +321,7 @@ func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
 // reliabilityOf is the row of an agreement: with kappa and its target if the answers are
 // labels, else with the measure of numbers or passages.
 func reliabilityOf(g *annotate.Agreement) []string {
-	m := annotate.Measure{Name: "–", Value: math.NaN(), CI: stats.Interval{Low: math.NaN()}}
+	m := annotate.Measure{Name: "–", Value: math.NaN()}
 	target, standing := "–", "–"
 	switch {
 	case len(g.Labels) > 0:
