@@ -88,7 +88,7 @@ func (b *Bench) Task(t study.Task) study.Task {
 				if slices.Equal(t.Ask[i].Options, t.Labels) {
 					t.Ask[i].Notes = append(slices.Clone(meanings), "none of these: name it below")
 				}
-				if t.Ask[i].Name == "run" { // one of those that there are, not any number
+				if t.Ask[i].Name == "run" && b.replicates > 1 { // one of those that there are, not any number
 					t.Ask[i].Type, t.Ask[i].Min, t.Ask[i].Options = "choice", nil, b.runs()
 				}
 			}
