@@ -71,9 +71,9 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	switch s.State {
 	case "started":
-		a.say("resume with `scruple run %s`", arg)
+		a.say("resume with `%s`", a.command("run", arg))
 	case "error":
-		a.say("retry failed trials with `scruple run --retry-failed %s`", arg)
+		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ var rules = []struct {
 	{"internal/experiment", []string{"internal/eval", "internal/text", "internal/dataset", "internal/embed", "internal/study", "internal/suites/kit", "internal/plan", "internal/run", "internal/store", "internal/score",
 		"internal/discipline", "internal/analyse", "internal/gate", "internal/power", "stats"}, []string{"net", "database", "os", "github.com", "golang.org"},
 		"an experiment connects the stages and returns data: suites, prices, models, the clock and the stop signal are arguments, and callers do the printing"},
-	{"internal/blind", []string{"internal/dataset", "internal/study", "internal/ledger"}, []string{"net", "database"},
+	{"internal/blind", []string{"internal/dataset", "internal/study", "internal/ledger", "internal/analyse"}, []string{"net", "database"},
 		"a kit is a folder with a protocol: who runs it knows suites, models and stores"},
 	{"internal/bundle", []string{"internal/text", "internal/dataset", "internal/study", "internal/ledger", "internal/annotate", "internal/store", "internal/experiment", "internal/analyse"},
 		[]string{"net", "database", "os/exec"},

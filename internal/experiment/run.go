@@ -23,6 +23,9 @@ type Run struct {
 	Record *store.Run
 	// Changed says how the plan was changed to follow the study, "" if it was not.
 	Changed string
+	// SeenTest counts the items marked as TEST that the run has outside of TEST and the
+	// ledger did not list before.
+	SeenTest int
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
 	db         *store.DB

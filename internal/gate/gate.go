@@ -260,6 +260,9 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, arm := range a.Arms {
 		v.Simulated = v.Simulated || arm.Simulated
 	}
+	for _, b := range a.Blind {
+		v.Simulated = v.Simulated || len(b.Simulated) > 0
+	}
 	var named []string
 	for _, rule := range r.All() {
 		named = append(named, rule.Arms...)

@@ -277,7 +277,11 @@ func (b *builder) discipline() (facts []fact) {
 		facts = append(facts, fact{Name: strings.ToUpper(u.Name[:1]) + u.Name[1:], Value: strings.TrimSpace(text + " " + u.Note)})
 	}
 	for i, v := range d.Revisions {
-		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change})
+		after := ""
+		if v.After != "" {
+			after = " (after TEST began: " + v.After + ")"
+		}
+		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
 }
