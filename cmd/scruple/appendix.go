@@ -49,11 +49,13 @@ func (a *app) appendix(ctx context.Context, arg, dir string) error {
 		return err
 	default:
 		defer db.Close()
-		result, err := experiment.Kept(ctx, db, found)
-		if err != nil {
+		switch result, err := experiment.Kept(ctx, db, found); {
+		case errors.Is(err, store.ErrNotFound): // the run was never analysed
+		case err != nil:
 			return err
+		default:
+			s.Analysis = result.Analysis
 		}
-		s.Analysis = result.Analysis
 		if s.Sessions, err = (keptRun{ctx, db, found, x.Study}).Sessions(); err != nil {
 			return err
 		}

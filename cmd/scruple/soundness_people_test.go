@@ -314,7 +314,7 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 			t.Fatalf("the page of a failure is %s", f.body)
 		}
 		n++
-		return map[string]any{"primary": []string{"F4.1", "F2.2", "emergent"}[n%3], "secondary": "F6.3", "emergent": "reads the title only", "run": json.Number(m[1]), "justification": "The step is missing."}
+		return map[string]any{"primary": []string{"F4.1", "F2.2", "emergent"}[n%3], "secondary": "F6.3", "emergent": "reads the title only", "run": m[1], "justification": "The step is missing."}
 	}
 	coded := answerAll(t, urls["anna"], "failures", code)
 	coded += answerAll(t, urls["anna"], "failures", code) // the second round has opened

@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/stats"
+	"github.com/scruple-eval/scruple/stats/dist"
 )
 
 // A panel tests hypotheses about several arms that have the same items. It implements
@@ -426,7 +427,7 @@ func (p panel) logistic(groups []eval.ArmGroup, cells [][][]cell, positions bool
 	t.Statistic, t.P = fmt.Sprintf("χ²(%g) = %.2f", lr.DF, lr.Chi2), Number(lr.P)
 	if len(groups) == 2 {
 		if k := slices.IndexFunc(fit.Names, func(n string) bool { return strings.HasPrefix(n, "group") }); k >= 0 {
-			half := 1.959963984540054 * fit.SE[k]
+			half := dist.Normal{SD: 1}.UpperQuantile((1-p.level())/2) * fit.SE[k]
 			t.Effect = "odds ratio of " + names[1] + " to " + names[0]
 			t.Size = effect(math.Exp(fit.Beta[k]), stats.Interval{Low: math.Exp(fit.Beta[k] - half), High: math.Exp(fit.Beta[k] + half)}, fit.N)
 		}

@@ -26,6 +26,12 @@ var passing = eval.Suite{Name: "panel", Metrics: []eval.Metric{
 // to a function.
 func onPanel(t *testing.T, arms []string, outcomes [][]float64, clusters func(item int) string, f func(p eval.Panel)) {
 	t.Helper()
+	onPanelAt(t, 0.05, arms, outcomes, clusters, f)
+}
+
+// onPanelAt is onPanel at a level of significance.
+func onPanelAt(t *testing.T, alpha float64, arms []string, outcomes [][]float64, clusters func(item int) string, f func(p eval.Panel)) {
+	t.Helper()
 	var items []eval.Item
 	for i := range outcomes[0] {
 		it := eval.Item{ID: fmt.Sprintf("i%03d", i), Input: 1, Gold: 1}
@@ -52,7 +58,7 @@ func onPanel(t *testing.T, arms []string, outcomes [][]float64, clusters func(it
 		f(r.(eval.Panel))
 		return nil, nil
 	}}
-	q := analyse.Question{Study: analyse.Study{Name: "s", Alpha: 0.05, Resamples: 2000}, Run: analyse.Run{Seed: 42, Items: len(items), Replicates: 1}, Primary: []string{"pass"}}
+	q := analyse.Question{Study: analyse.Study{Name: "s", Alpha: alpha, Resamples: 2000}, Run: analyse.Run{Seed: 42, Items: len(items), Replicates: 1}, Primary: []string{"pass"}}
 	if _, err := c.Analyse(q, from); err != nil || !called {
 		t.Fatal(err, called)
 	}
@@ -171,6 +177,37 @@ func TestPanelSeveral(t *testing.T) {
 			t.Error("an unknown arm was tested")
 		}
 	})
+}
+
+// TestPanelOddsInterval: the interval of the odds ratio of a mixed model has the level of
+// the study, as the others. On the log scale its width is that of normal quantiles.
+func TestPanelOddsInterval(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	a, b := make([]float64, 200), make([]float64, 200)
+	for i := range a {
+		easy := r.Float64()
+		if r.Float64() < easy {
+			a[i] = 1
+		}
+		if r.Float64() < easy-0.2 {
+			b[i] = 1
+		}
+	}
+	width := map[float64]float64{}
+	for _, alpha := range []float64{0.05, 0.01} {
+		onPanelAt(t, alpha, []string{"a", "b"}, [][]float64{a, b}, nil, func(p eval.Panel) {
+			h, ok := p.Several([]eval.ArmGroup{{Name: "a", Arms: []string{"a"}}, {Name: "b", Arms: []string{"b"}}}, []string{"once"}, "pass")
+			if !ok {
+				t.Fatal("no test")
+			}
+			size := h.Respecting[len(h.Respecting)-1].Size
+			width[alpha] = math.Log(float64(size.High)) - math.Log(float64(size.Low))
+		})
+	}
+	const ratio = 2.5758293035489004 / 1.959963984540054 // R 4.3.3: qnorm(0.995) / qnorm(0.975)
+	if got := width[0.01] / width[0.05]; !(math.Abs(got-ratio) < 1e-9) {
+		t.Errorf("the interval at 0.01 is %v times as wide as at 0.05, want %v", got, ratio)
+	}
 }
 
 // TestPanelTwo: two proportions as of R. On the same items, in clusters, the planned test

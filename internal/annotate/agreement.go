@@ -289,6 +289,8 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pa
 		g.Labels = labelsOf(t, *q, a, b)
 		if err = g.labels(a, b); err == nil && q.Type == "several" {
 			err = g.options(q, p)
+		} else if err == nil {
+			err = g.codeSets(t, q, p)
 		}
 	}
 	if err != nil {
@@ -426,7 +428,7 @@ func (g *Agreement) labels(a, b []string) (err error) {
 
 // Met reports whether kappa reaches the target. ok is false without a target or kappa.
 func (g *Agreement) Met() (met, ok bool) {
-	if g.Target == nil || math.IsNaN(g.Cohen.Kappa) {
+	if g.Target == nil || len(g.Labels) == 0 || math.IsNaN(g.Cohen.Kappa) {
 		return false, false
 	}
 	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -295,29 +296,60 @@ func (s Source) tables(names []string) (parts []report.Part) {
 
 // reliability has all agreements of people in one table.
 func (s Source) reliability(results []*annotate.Result) ([]report.Part, error) {
-	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement, %", "kappa", "95 % interval", "target", "standing"},
-		Note: "Kappa is Cohen's. Small numbers of subjects make it a screen: read the interval."}
+	t := &eval.Table{Title: "Reliability", Columns: []string{"task", "question", "what is compared", "n", "agreement, %", "measure", "value", "95 % interval", "target", "standing"},
+		Note: "The target is one of Cohen's kappa, which only questions with labels have. Small numbers of subjects make it a screen: read the interval."}
 	for _, r := range results {
 		list, err := r.Agreements(s.Subjects)
 		if err != nil {
 			return nil, err
 		}
-		for _, g := range list {
-			kappa, interval, target, standing := "undefined", "–", "–", "–"
-			if k := eval.Number(g.Cohen.Kappa); k.Defined() {
-				kappa = strconv.FormatFloat(g.Cohen.Kappa, 'f', 3, 64)
+		for i := range list {
+			row := reliabilityOf(&list[i])
+			t.Rows = append(t.Rows, row)
+			if o := list[i].Overlap; o != nil && len(list[i].Labels) > 0 { // of sets of labels
+				value, interval := measured(*o)
+				t.Rows = append(t.Rows, append(slices.Clone(row[:5]), o.Name, value, interval, "–", "–"))
 			}
-			if low := eval.Number(g.Cohen.CI.Low); low.Defined() {
-				interval = fmt.Sprintf("%.3f to %.3f", g.Cohen.CI.Low, g.Cohen.CI.High)
-			}
-			if g.Target != nil {
-				target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
-			}
-			t.Rows = append(t.Rows, []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), kappa, interval, target, standing})
 		}
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("There are no two answers to compare yet.")}, nil
 	}
 	return []report.Part{{Table: t}}, nil
+}
+
+// reliabilityOf is the row of an agreement: with kappa and its target if the answers are
+// labels, else with the measure of numbers or passages.
+func reliabilityOf(g *annotate.Agreement) []string {
+	m := annotate.Measure{Name: "–", Value: math.NaN()}
+	target, standing := "–", "–"
+	switch {
+	case len(g.Labels) > 0:
+		m = annotate.Measure{Name: "Cohen's kappa", Value: g.Cohen.Kappa, CI: g.Cohen.CI}
+		if g.Target != nil {
+			target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
+		}
+	case g.Alpha != nil:
+		m = *g.Alpha
+	case g.Kappa != nil:
+		m = *g.Kappa
+	case g.Overlap != nil:
+		m = *g.Overlap
+	}
+	value, interval := measured(m)
+	if m.Name == "–" {
+		value = "–"
+	}
+	return []string{g.Task, g.Question, g.A + " / " + g.B, strconv.Itoa(g.N), strconv.FormatFloat(100*float64(g.Same)/float64(g.N), 'f', 1, 64), m.Name, value, interval, target, standing}
+}
+
+// measured writes a measure and its interval.
+func measured(m annotate.Measure) (value, interval string) {
+	switch {
+	case math.IsNaN(m.Value):
+		return "undefined", "–"
+	case math.IsNaN(m.CI.Low):
+		return strconv.FormatFloat(m.Value, 'f', 3, 64), "–"
+	}
+	return strconv.FormatFloat(m.Value, 'f', 3, 64), fmt.Sprintf("%.3f to %.3f", m.CI.Low, m.CI.High)
 }

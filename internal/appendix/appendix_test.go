@@ -2,8 +2,10 @@ package appendix
 
 import (
 	"flag"
+	"math"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -13,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/stats"
 )
 
 var update = flag.Bool("update", false, "write the goldens")
@@ -83,6 +86,42 @@ func check(t *testing.T, folder string, s Source) {
 		}
 		if string(want) != string(f.Data) {
 			t.Errorf("%s differs: look at it and run with -update\n%s", golden, f.Data)
+		}
+	}
+}
+
+// The target is one of kappa: a question for a number, or an agreement without any measure,
+// is not below it.
+func TestReliabilityWithoutKappa(t *testing.T) {
+	target, open := 0.8, stats.Interval{Low: math.NaN(), High: math.NaN()}
+	table := [][]int{{5, 0}, {1, 4}}
+	kappa, err := stats.CohenKappa(table, stats.Unweighted, 0.95)
+	if err != nil {
+		t.Fatal(err)
+	}
+	kappa.CI = kappa.CI.Clamp(-1, 1) // as annotate does
+	base := annotate.Agreement{Task: "codes", Question: "q", A: "anna", B: "ben", N: 10, Same: 9, Target: &target}
+	labels, numbers, undefined, passages, whole := base, base, base, base, base
+	labels.Labels, labels.Table, labels.Cohen = []string{"yes", "no"}, table, kappa
+	numbers.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: 0.75, CI: stats.Interval{Low: 0.5, High: 0.9}}
+	undefined.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: math.NaN(), CI: open}
+	passages.Overlap = &annotate.Measure{Name: "overlap", Value: 0.5, CI: open}
+	for _, test := range []struct {
+		g    annotate.Agreement
+		want string
+	}{
+		{labels, "Cohen's kappa|0.800|0.436 to 1.000|0.80|kappa reaches the target of 0.80; its interval has values on both sides, so the true value may be on either"},
+		{numbers, "Krippendorff's alpha|0.750|0.500 to 0.900|–|–"},
+		{undefined, "Krippendorff's alpha|undefined|–|–|–"},
+		{passages, "overlap|0.500|–|–|–"},
+		{whole, "–|–|–|–|–"},
+	} {
+		row := reliabilityOf(&test.g)
+		if got := strings.Join(row[5:], "|"); got != test.want {
+			t.Errorf("got %s, want %s", got, test.want)
+		}
+		if met, ok := test.g.Met(); met != ok {
+			t.Errorf("%s: met %v, %v", row[5], met, ok)
 		}
 	}
 }

@@ -44,7 +44,7 @@ var rules = []struct {
 		"clients know the vocabulary and their provider; no journal, no suite"},
 	{"internal/suites/rerank/sqltable", nil, []string{"net", "os"},
 		"a model's SQL runs on tables in memory and knows neither data nor suite"},
-	{"internal/workbook", []string{"internal/dataset"}, []string{"net", "database", "time"},
+	{"internal/workbook", []string{"internal/dataset", "internal/text"}, []string{"net", "database", "time"},
 		"a table of a spreadsheet is read without knowing what its columns mean"},
 	{"internal/sampling", []string{"internal/text", "internal/dataset", "internal/ledger", "internal/workbook"}, []string{"net", "database"},
 		"a sample is drawn from a list before there is a study"},

@@ -211,11 +211,16 @@ func (s *Sample) Workbook() ([]byte, error) {
 	return workbook.Write(workbook.Sheet{Name: "Main", Rows: main}, workbook.Sheet{Name: "Randomizer", Rows: randomizer}, workbook.Sheet{Name: "Sample", Rows: s.rows()})
 }
 
-// orderColumn is the first column of a sample. A list may have it too.
+// orderColumn is the first column of a sample. A list that is a sample itself has it too,
+// and the new one gets a number.
 const orderColumn = "sample_order"
 
 func (s *Sample) rows() [][]string {
-	rows := [][]string{append([]string{orderColumn}, s.header...)}
+	order := orderColumn
+	for n := 2; slices.ContainsFunc(s.header, func(h string) bool { return strings.EqualFold(h, order) }); n++ {
+		order = fmt.Sprintf("%s_%d", orderColumn, n)
+	}
+	rows := [][]string{append([]string{order}, s.header...)}
 	for k, i := range s.order {
 		rows = append(rows, append([]string{strconv.Itoa(k + 1)}, s.main[i].Cells...))
 	}

@@ -180,6 +180,46 @@ func drawn(t *testing.T) string {
 	return path
 }
 
+// A sample of a sample can be tracked: each order has a name of its own.
+func TestSampleOfASample(t *testing.T) {
+	path := drawn(t)
+	for _, want := range []string{"sample_order_2,sample_order,id,", "sample_order_3,sample_order_2,sample_order,id,"} {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table, err := workbook.Parse(path, "", data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := Draw(table, data, Plan{ID: "id", N: 2, Seed: 5})
+		if err != nil {
+			t.Fatal(err)
+		}
+		csv, err := s.CSV()
+		if err != nil || !strings.HasPrefix(string(csv), want) {
+			t.Fatalf("%v, %s", err, csv)
+		}
+		record, err := s.JSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		path = filepath.Join(t.TempDir(), "again.csv")
+		for name, data := range map[string][]byte{path: csv, strings.TrimSuffix(path, ".csv") + ".json": record} {
+			if err := os.WriteFile(name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		tr, err := OpenTracking(path, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tr.Next != table.Rows[s.order[0]].Cells[s.id] {
+			t.Errorf("next is %s of %q", tr.Next, tr.order)
+		}
+	}
+}
+
 func TestTracking(t *testing.T) {
 	path := drawn(t)
 	now := time.Date(2026, 2, 1, 9, 0, 0, 0, time.UTC)

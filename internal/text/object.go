@@ -120,6 +120,32 @@ func searchObject(text []byte, key string) (Reading, error) {
 	return Reading{}, ErrNoObject
 }
 
+// Objects returns the places of all valid JSON objects in an answer that are in no other
+// object: first byte and the one behind the last. Reasoning before them is skipped as in
+// [ReadObject].
+func Objects(answer string) (places [][2]int) {
+	if len(answer) > maxAnswer {
+		return nil
+	}
+	text := skipReasoning(bytes.TrimLeftFunc([]byte(answer), isSpace))
+	before := len(answer) - len(text)
+	for i := nextStart(text, 0); i >= 0; {
+		if text[i] == '[' { // the objects of an array
+			i = nextStart(text, i+1)
+			continue
+		}
+		end, _ := Balanced(text[i:])
+		if end < 0 {
+			break
+		}
+		if json.Valid(text[i : i+end]) {
+			places = append(places, [2]int{before + i, before + i + end})
+		}
+		i = nextStart(text, i+end)
+	}
+	return places
+}
+
 // hasKey reports whether an object has the key at its top.
 func hasKey(object []byte, key string) bool {
 	if !bytes.Contains(object, []byte(`"`+key+`"`)) {

@@ -66,7 +66,8 @@ func (v *Viewer) judgePage(r *request) error {
 					counts[key] = &kept
 				}
 				counts[key].Of++
-				if same(judge.Data, person.Data) {
+				said, yes := choiceOf(person.Data)
+				if same(judge.Data, said) || yes != nil && same(judge.Data, yes) {
 					counts[key].Same++
 					continue
 				}
@@ -82,7 +83,7 @@ func (v *Viewer) judgePage(r *request) error {
 					row = &found
 				}
 				data.Dissents = append(data.Dissents, dissent{j.Trial.Item, j.Trial.Arm, person.Unit, person.Step, judge.By, person.By,
-					string(judge.Data), string(person.Data), r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})})
+					string(judge.Data), string(said), r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})})
 			}
 		}
 	}
@@ -95,11 +96,36 @@ func (v *Viewer) judgePage(r *request) error {
 	return v.render(r, "judge", r.run.ID+": judges", data)
 }
 
-// same reports whether two verdicts have the same content: as JSON if both are.
+// choiceOf is the label that a person chose, and yes or no if a judge is measured by it, of
+// a verdict as scruple annotate writes it; another verdict as it is.
+func choiceOf(data []byte) (label, yes []byte) {
+	var verdict struct {
+		Answer json.RawMessage `json:"answer"`
+		Label  string          `json:"label"`
+		Yes    *bool           `json:"yes"`
+	}
+	if json.Unmarshal(data, &verdict) != nil || verdict.Answer == nil {
+		return data, nil
+	}
+	if verdict.Yes != nil {
+		yes = []byte(strconv.FormatBool(*verdict.Yes))
+	}
+	return []byte(verdict.Label), yes
+}
+
+// same reports whether two verdicts have the same content: as JSON if both are. A string
+// of JSON is the text in it.
 func same(a, b []byte) bool {
 	var x, y any
 	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return bytes.Equal(a, b)
+		plain := func(data []byte) string {
+			var s string
+			if json.Unmarshal(data, &s) != nil {
+				return string(data)
+			}
+			return s
+		}
+		return plain(a) == plain(b)
 	}
 	p, _ := json.Marshal(x)
 	q, _ := json.Marshal(y)

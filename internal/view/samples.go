@@ -5,6 +5,7 @@ import (
 	"encoding/csv"
 	"encoding/json"
 	"errors"
+	"maps"
 	"math"
 	"net/url"
 	"slices"
@@ -28,9 +29,10 @@ type state struct {
 func stateOf(r *request) (state, error) {
 	s := state{q: strings.TrimSpace(r.param("q")), sort: r.param("sort"), page: 1}
 	// The form of facets adds conditions.
-	for name, values := range r.URL.Query() {
-		if field, ok := strings.CutPrefix(name, "f."); ok && len(values) == 1 && values[0] != "" {
-			s.q = with(s.q, equals(field, values[0]))
+	sent := r.URL.Query()
+	for _, name := range slices.Sorted(maps.Keys(sent)) {
+		if field, ok := strings.CutPrefix(name, "f."); ok && len(sent[name]) == 1 && sent[name][0] != "" {
+			s.q = with(s.q, equals(field, sent[name][0]))
 		}
 	}
 	if cols := r.URL.Query()["col"]; len(cols) > 0 {
@@ -40,13 +42,16 @@ func stateOf(r *request) (state, error) {
 	}
 	if p := r.param("page"); p != "" {
 		n, err := strconv.Atoi(p)
-		if err != nil || n < 1 {
-			return s, bad("page %q: must be a number from 1", p)
+		if err != nil || n < 1 || n > mostPages {
+			return s, bad("page %q: must be a number from 1 to %d", p, mostPages)
 		}
 		s.page = n
 	}
 	return s, nil
 }
+
+// mostPages keeps the place of a row within the numbers that there are.
+const mostPages = 1_000_000
 
 // params returns the parameters of an address with the state.
 func (s state) params() []string {

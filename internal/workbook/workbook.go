@@ -5,7 +5,9 @@
 // Read refuses what a table cannot be taken from without a guess: merged cells, formulas
 // that show an error, columns without a name or with the same name, rows longer than
 // the header, separators other than commas, and text that is not UTF-8. It accepts what
-// spreadsheets write: a byte order mark and CRLF line ends.
+// spreadsheets write: a byte order mark and CRLF line ends. Formulas without a value, which
+// programs write that do not calculate, are errors too. In CSV files, text that a spreadsheet
+// would take for a formula is escaped as in [text.EscapeFormula].
 //
 // The package must not know what the columns mean.
 package workbook
@@ -19,11 +21,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+	"unicode/utf16"
 
 	"github.com/xuri/excelize/v2"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Table is a header and the rows below it that are not blank.
@@ -110,7 +113,7 @@ func parseCSV(path string, data []byte) (*Table, error) {
 	for _, fields := range records {
 		row := Row{line: fields[0].Line, fields: fields}
 		for _, f := range fields {
-			row.Cells = append(row.Cells, f.Text)
+			row.Cells = append(row.Cells, text.UnescapeFormula(f.Text))
 		}
 		errs = append(errs, t.add(row))
 	}
@@ -209,7 +212,11 @@ func parseWorkbook(path, sheet string, data []byte) (t *Table, err error) {
 		return nil, fmt.Errorf("%s, sheet %s: %w", path, sheet, err)
 	}
 	defer rows.Close()
-	isDate := map[int]bool{}
+	d := dates{file: f, sheet: sheet, is: map[int]bool{}}
+	if p, err := f.GetWorkbookProps(); err == nil && p.Date1904 != nil {
+		d.from1904 = *p.Date1904
+	}
+	formulas := hasFormulas(f)
 	for line := 1; rows.Next(); line++ {
 		if line > 1<<20 {
 			return nil, fmt.Errorf("%s, sheet %s: more than %d rows: split the list", path, sheet, 1<<20)
@@ -223,7 +230,12 @@ func parseWorkbook(path, sheet string, data []byte) (t *Table, err error) {
 			if slices.Contains(errorValues, c) {
 				errs = append(errs, fmt.Errorf("%s: the cell shows %s: repair its formula, or write the value", t.Place(row, i), c))
 			}
-			cells[i] = date(f, sheet, cellName(i, line), c, isDate)
+			if c == "" && formulas {
+				if formula, err := f.GetCellFormula(sheet, cellName(i, line)); err == nil && formula != "" {
+					errs = append(errs, fmt.Errorf("%s: the formula has no value: open the workbook in a spreadsheet and save it, or write the value", t.Place(row, i)))
+				}
+			}
+			cells[i] = d.date(cellName(i, line), c)
 		}
 		errs = append(errs, t.add(row))
 	}
@@ -245,20 +257,39 @@ func chooseSheet(path, sheet string, have []string) (string, error) {
 	return sheet, nil
 }
 
+// hasFormulas reports whether a sheet of a workbook has a formula.
+func hasFormulas(f *excelize.File) (has bool) {
+	f.Pkg.Range(func(name, content any) bool {
+		data, ok := content.([]byte)
+		part, _ := name.(string)
+		has = strings.HasPrefix(part, "xl/worksheets/") && (!ok || bytes.Contains(data, []byte("<f>")) || bytes.Contains(data, []byte("<f ")) || bytes.Contains(data, []byte(":f")))
+		return !has
+	})
+	return has
+}
+
+// A dates reads the dates of a sheet.
+type dates struct {
+	file     *excelize.File
+	sheet    string
+	from1904 bool         // days are counted from 1904, as old Macs did
+	is       map[int]bool // styles that show a date
+}
+
 // date returns a number that the sheet shows as a date as YYYY-MM-DD, and other values
 // as they are.
-func date(f *excelize.File, sheet, cell, value string, known map[int]bool) string {
+func (d *dates) date(cell, value string) string {
 	x, err := strconv.ParseFloat(value, 64)
 	if err != nil {
 		return value
 	}
-	id, err := f.GetCellStyle(sheet, cell)
+	id, err := d.file.GetCellStyle(d.sheet, cell)
 	if err != nil || id == 0 {
 		return value
 	}
-	is, ok := known[id]
+	is, ok := d.is[id]
 	if !ok {
-		style, err := f.GetStyle(id)
+		style, err := d.file.GetStyle(id)
 		if err == nil {
 			format := ""
 			if style.CustomNumFmt != nil {
@@ -266,12 +297,12 @@ func date(f *excelize.File, sheet, cell, value string, known map[int]bool) strin
 			}
 			is = style.NumFmt >= 14 && style.NumFmt <= 17 || style.NumFmt == 22 || strings.Contains(format, "yy") || strings.Contains(format, "d/m") || strings.Contains(format, "m/d")
 		}
-		known[id] = is
+		d.is[id] = is
 	}
 	if !is {
 		return value
 	}
-	at, err := excelize.ExcelDateToTime(x, false)
+	at, err := excelize.ExcelDateToTime(x, d.from1904)
 	if err != nil {
 		return value
 	}
@@ -300,10 +331,10 @@ func Write(sheets ...Sheet) ([]byte, error) {
 		for line, row := range s.Rows {
 			values := make([]any, len(row))
 			for j, c := range row {
-				if n := utf8.RuneCountInString(c); n > excelize.TotalCellChars {
-					return nil, fmt.Errorf("sheet %s, cell %s: %d characters, but a workbook takes %d: write CSV instead", s.Name, cellName(j, line+1), n, excelize.TotalCellChars)
-				}
 				values[j] = c
+				if n := len(utf16.Encode([]rune(c))); n > excelize.TotalCellChars {
+					return nil, fmt.Errorf("sheet %s, cell %s: %d characters: a spreadsheet holds %d in a cell: shorten the text, or write CSV", s.Name, cellName(j, line+1), n, excelize.TotalCellChars)
+				}
 				if n, err := strconv.Atoi(c); err == nil && strconv.Itoa(n) == c && len(c) < 16 { // a spreadsheet keeps 15 digits
 					values[j] = n
 				}
@@ -320,10 +351,18 @@ func Write(sheets ...Sheet) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// CSV makes a CSV file.
+// CSV makes a CSV file in which no cell is a formula.
 func CSV(rows [][]string) ([]byte, error) {
 	var b bytes.Buffer
 	w := csv.NewWriter(&b)
-	err := w.WriteAll(rows)
-	return b.Bytes(), err
+	var err error
+	for _, row := range rows {
+		cells := make([]string, len(row))
+		for i, c := range row {
+			cells[i] = text.EscapeFormula(c)
+		}
+		err = errors.Join(err, w.Write(cells))
+	}
+	w.Flush()
+	return b.Bytes(), errors.Join(err, w.Error())
 }

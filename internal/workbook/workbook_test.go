@@ -83,6 +83,7 @@ func TestTablesThatAreRefused(t *testing.T) {
 		{"merged cells", "", made(t, func(f *excelize.File) { f.MergeCell("Sheet1", "A2", "A3"); f.MergeCell("Sheet1", "B1", "C1") }),
 			[]string{"list, sheet Sheet1, cells A2:A3: merged cells: unmerge them", "list, sheet Sheet1, cells B1:C1: merged"}},
 		{"a failed formula", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", "#REF!") }), []string{"list, sheet Sheet1, cell B3: the cell shows #REF!"}},
+		{"a formula without a value", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "B3", nil); f.SetCellFormula("Sheet1", "B3", "1+1") }), []string{"list, sheet Sheet1, cell B3: the formula has no value: open the workbook in a spreadsheet and save it"}},
 		{"a column without a name", "", made(t, func(f *excelize.File) { f.SetCellValue("Sheet1", "D1", "year") }), []string{"list, sheet Sheet1, cell C1: the column has no name"}},
 		{"two columns of one name", "", []byte("id,title,ID\n"), []string{`list:1:10: duplicate column "ID"`}},
 		{"a value beside the table", "", []byte("id,title\n1,One\n2,Two,more\n"), []string{`list:3:7: "more" stands beside the table, which has 2 columns`}},
@@ -158,6 +159,58 @@ func TestWrite(t *testing.T) {
 	defer f.Close()
 	if formula, err := f.GetCellFormula("Main", "B2"); formula != "" || err != nil {
 		t.Errorf("a cell became the formula %q (%v)", formula, err)
+	}
+}
+
+// Days count from 1900 or, in workbooks of old Macs, from 1904: 45000 is 2023-03-15 or four
+// years and a day later (ECMA-376 part 1, 18.17.4.1).
+func TestDatesFrom1904(t *testing.T) {
+	for want, from1904 := range map[string]bool{"2023-03-15": false, "2027-03-16": true} {
+		data := made(t, func(f *excelize.File) {
+			f.SetWorkbookProps(&excelize.WorkbookPropsOptions{Date1904: &from1904})
+			style, err := f.NewStyle(&excelize.Style{NumFmt: 14})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f.SetCellValue("Sheet1", "B2", 45000)
+			f.SetCellStyle("Sheet1", "B2", "B2", style)
+		})
+		table, err := Parse("list", "", data)
+		if err != nil || table.Rows[0].Cells[1] != want {
+			t.Errorf("from 1904 %v: got %q, %v, want %s", from1904, table.Rows[0].Cells, err, want)
+		}
+	}
+}
+
+// A text that a cell cannot hold is refused, not cut.
+func TestWriteTooLong(t *testing.T) {
+	if _, err := Write(Sheet{"Main", [][]string{{"id", strings.Repeat("ü", 32767)}}}); err != nil {
+		t.Error(err)
+	}
+	_, err := Write(Sheet{"Main", [][]string{{"id", "x"}, {"1", strings.Repeat("a", 32768)}}})
+	if err == nil || !strings.Contains(err.Error(), "sheet Main, cell B2: 32768 characters: a spreadsheet holds 32767 in a cell") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// No cell of a CSV file is a formula, and Parse reads what CSV wrote.
+func TestCSV(t *testing.T) {
+	rows := [][]string{{"id", "title"}, {"1", `=HYPERLINK("http://x","y")`}, {"2", "+1"}, {"3", "'=x"}, {"4", "a, \"b\""}}
+	data, err := CSV(rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(data, []byte(`"'=HYPERLINK(`)) || !bytes.Contains(data, []byte("2,'+1\n")) {
+		t.Errorf("a formula is not escaped:\n%s", data)
+	}
+	table, err := Parse("list.csv", "", data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, r := range table.Rows {
+		if !slices.Equal(r.Cells, rows[i+1]) {
+			t.Errorf("got %q, want %q", r.Cells, rows[i+1])
+		}
 	}
 }
 

@@ -64,6 +64,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	b.examples = l.worked(s.Examples, s.Corpus, fragments)
 	b.practice = l.practice(s.Practice, s.Corpus, fragments)
 	b.checkValidity(f, s, &errs)
+	b.checkChecklists(f, s, &errs)
 	if s.Gold.Path != "" {
 		b.goldPath = f.Resolve(s.Gold.Path)
 	}

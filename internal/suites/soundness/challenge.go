@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A challenge is a failure of the main model with the criteria that make it a challenge
@@ -157,7 +158,7 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 	share := func(what string, n, of int) string {
 		return fmt.Sprintf("%s: %d of %d (%s %%)", what, n, of, plainShare(n, of))
 	}
-	v, coded := s.b.validity, len(s.coded)
+	v, coded, note := s.b.validity, len(s.coded), ""
 	if v.Harder != "" && coded > 0 {
 		harder, easier := s.inDomain(domain(v.Harder)), s.inDomain(domain(v.Easier))
 		var table [2][2]int
@@ -175,6 +176,9 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 			table[k], cells[k] = [2]int{by[c], all - by[c]}, share(c, by[c], all)
 		}
 		add("fewer failures in "+v.Tacit+" with worked examples?", cells[0], cells[1], table, false)
+		if open := len(s.failures) - coded; open > 0 {
+			note = fmt.Sprintf(" In the question about %s, %s without codes, which may be in that domain or not, as fragments without a failure in it.", v.Tacit, text.Plural(open, "failure counts", "failures count"))
+		}
 	}
 	if len(v.Complex) > 0 {
 		isChallenge := map[string]bool{}
@@ -187,7 +191,7 @@ func (s *synthesis) questions(r eval.Results, list []challenge) *eval.Table {
 	if len(t.Rows) == 0 {
 		return nil
 	}
-	t.Note = "Exploratory, without correction. The first question has the exact McNemar test of the coded failures, the others Fisher's. Both take failures and fragments for independent; the failures of one fragment are not."
+	t.Note = "Exploratory, without correction. The first question has the exact McNemar test of the coded failures, the others Fisher's. Both take failures and fragments for independent; the failures of one fragment are not." + note
 	return t
 }
 

@@ -26,19 +26,20 @@ const judgeStep = "coherence"
 // A tier1 is what the indicators say of a reply.
 type tier1 struct {
 	strength, weakness int
+	unsure             int    // indicators that may count for either side
 	says               string // coherent or incoherent; a tie contradicts nothing
-	sure               bool   // the sides differ by the margin or more
+	sure               bool   // the sides differ by the margin or more, whatever the unsure ones count for
 }
 
 // rule counts the indicators of a rationale for and against its label.
 func (b *Bench) rule(p reply) tier1 {
 	var t tier1
-	t.strength, t.weakness = b.reader.indicators.Count(p.rationale)
+	t.strength, t.weakness, t.unsure = b.reader.indicators.Count(p.rationale)
 	margin := t.strength - t.weakness
 	if b.labels[p.label].Side == "weakness" {
 		margin = -margin
 	}
-	t.says, t.sure = coherent, margin >= b.margin || -margin >= b.margin
+	t.says, t.sure = coherent, max(margin, -margin)-t.unsure >= b.margin
 	if margin < 0 {
 		t.says = incoherent
 	}

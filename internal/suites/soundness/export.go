@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func exports() []kit.Export {
@@ -153,12 +154,21 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(responses), wantResponses, len(outcomes), wantOutcomes), nil
 }
 
-// table is a CSV file.
+// table is a CSV file. What models wrote is no formula in it.
 func table(name string, columns []string, rows [][]string) kit.File {
 	return kit.File{Path: name, Write: func(w io.Writer) error {
 		buffer := bufio.NewWriter(w)
 		c := csv.NewWriter(buffer)
-		return errors.Join(c.Write(columns), c.WriteAll(rows), buffer.Flush())
+		err := c.Write(columns)
+		for _, row := range rows {
+			cells := make([]string, len(row))
+			for i, cell := range row {
+				cells[i] = text.EscapeFormula(cell)
+			}
+			err = errors.Join(err, c.Write(cells))
+		}
+		c.Flush()
+		return errors.Join(err, c.Error(), buffer.Flush())
 	}}
 }
 

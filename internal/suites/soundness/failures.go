@@ -3,6 +3,7 @@ package soundness
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -25,7 +26,8 @@ type failure struct {
 // A coding is what a person says of a failure.
 type coding struct {
 	by, at        string
-	session, run  int
+	session       int
+	run           string
 	codes         []string // one to three, the primary one first
 	justification string
 }
@@ -33,12 +35,12 @@ type coding struct {
 // A codedAnswer is the data of a person's verdict on a failure.
 type codedAnswer struct {
 	Answer struct {
-		Primary       string  `json:"primary"`
-		Secondary     string  `json:"secondary"`
-		Tertiary      string  `json:"tertiary"`
-		Run           float64 `json:"run"`
-		Emergent      string  `json:"emergent"`
-		Justification string  `json:"justification"`
+		Primary       string          `json:"primary"`
+		Secondary     string          `json:"secondary"`
+		Tertiary      string          `json:"tertiary"`
+		Run           json.RawMessage `json:"run"` // a text, or the number of a task of its own
+		Emergent      string          `json:"emergent"`
+		Justification string          `json:"justification"`
 	} `json:"answer"`
 	Session int `json:"session"`
 }
@@ -55,7 +57,7 @@ func (b *Bench) codingOf(vs []eval.Verdict) *coding {
 		if json.Unmarshal(v.Data, &a) != nil || a.Answer.Primary == "" {
 			continue
 		}
-		c := &coding{by: v.By, at: v.At, session: a.Session, run: int(a.Answer.Run), justification: a.Answer.Justification}
+		c := &coding{by: v.By, at: v.At, session: a.Session, run: strings.Trim(string(a.Answer.Run), `"`), justification: a.Answer.Justification}
 		for _, name := range []string{a.Answer.Primary, a.Answer.Secondary, a.Answer.Tertiary} {
 			if name == emergent {
 				name = cmp.Or(strings.TrimSpace(a.Answer.Emergent), emergent)
@@ -112,12 +114,14 @@ func (b *Bench) codeType(name string) string {
 // failureRows are the rows of schema 7.
 func (b *Bench) failureRows(k kit.Kept) (rows [][]string, err error) {
 	var c eval.Case
+	var errs []error
 	add := func() {
 		f := b.fragment(c.Item)
 		if f == nil {
 			return
 		}
 		if x := b.failed(f, c); x != nil && x.coding != nil {
+			errs = append(errs, b.checkRun(x))
 			rows = append(rows, b.failureCells(x))
 		}
 	}
@@ -132,7 +136,17 @@ func (b *Bench) failureRows(k kit.Kept) (rows [][]string, err error) {
 		c.Trials = append(c.Trials, t)
 	}
 	add()
-	return rows, nil
+	return rows, errors.Join(errs...)
+}
+
+// checkRun checks that the representative run of a failure exists. A task of the study's own
+// may ask for any number.
+func (b *Bench) checkRun(x *failure) error {
+	if slices.Contains(b.runs(), x.coding.run) {
+		return nil
+	}
+	return fmt.Errorf("the representative run of %s, %s, is %s: want one of %s: revise the answer of %s in task %s",
+		x.fragment.ID, x.condition, cmp.Or(x.coding.run, "missing"), strings.Join(b.runs(), ", "), x.coding.by, b.coded)
 }
 
 func (b *Bench) failureCells(x *failure) []string {
@@ -144,7 +158,7 @@ func (b *Bench) failureCells(x *failure) []string {
 		return none
 	}
 	day, _, _ := strings.Cut(c.at, "T")
-	return []string{x.fragment.ID, x.condition, strconv.Itoa(c.run), at(0), at(1), at(2), strconv.Itoa(b.domainOf(at(0))), b.codeType(at(0)),
+	return []string{x.fragment.ID, x.condition, c.run, at(0), at(1), at(2), strconv.Itoa(b.domainOf(at(0))), b.codeType(at(0)),
 		c.justification, day, strconv.Itoa(c.session)}
 }
 
@@ -155,7 +169,8 @@ func (b *Bench) checkValidity(f *study.File, s *Study, errs *study.Errors) {
 		names = append(names, d.Name)
 	}
 	v := s.Validity
-	for key, name := range map[string]string{"harder_domain": v.Harder, "easier_domain": v.Easier, "tacit_domain": v.Tacit} {
+	for _, named := range [][2]string{{"harder_domain", v.Harder}, {"easier_domain", v.Easier}, {"tacit_domain", v.Tacit}} {
+		key, name := named[0], named[1]
 		if name != "" && !slices.Contains(names, name) {
 			errs.Add(f.Errorf("validity."+key, "the study has no domain %q%s", name, kit.DidYouMean(name, names)))
 		}

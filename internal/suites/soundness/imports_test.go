@@ -160,3 +160,24 @@ func TestImportErrors(t *testing.T) {
 		}
 	}
 }
+
+// A kappa that is undefined, since all choices are the same, is null in JSON and named in
+// text.
+func TestLLMBarWithoutKappa(t *testing.T) {
+	const line = `{"label": 1, "results": [{"swap = False": {"completion": ["Output (a)"], "winner": "1"}, "swap = True": {"completion": ["Output (b)"], "winner": "1"}}]}` + "\n"
+	file := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(file, []byte(line+line), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	m, err := measureLLMBar(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(m)
+	if err != nil || !strings.Contains(string(data), `"kappa_agreement":null`) {
+		t.Errorf("%s, %v", data, err)
+	}
+	if text := m.String(); strings.Contains(text, "NaN") || !strings.Contains(text, "undefined") {
+		t.Errorf("%s", text)
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
@@ -39,17 +40,17 @@ type choices struct {
 
 // LLMBar are the statistics of a judge.
 type LLMBar struct {
-	CorrectFalse   string  `json:"correct_False"`
-	CorrectTrue    string  `json:"correct_True"`
-	CorrectAverage string  `json:"correct_average"`
-	CorrectBoth    string  `json:"correct_both"`
-	Equal          string  `json:"equal"`
-	KappaFalse     float64 `json:"kappa_False"`
-	KappaTrue      float64 `json:"kappa_True"`
-	KappaAverage   float64 `json:"kappa_average"`
-	Agreement      float64 `json:"kappa_agreement"`
-	ExpertFalse    float64 `json:"kappa_expert_False"`
-	ExpertTrue     float64 `json:"kappa_expert_True"`
+	CorrectFalse   string      `json:"correct_False"`
+	CorrectTrue    string      `json:"correct_True"`
+	CorrectAverage string      `json:"correct_average"`
+	CorrectBoth    string      `json:"correct_both"`
+	Equal          string      `json:"equal"`
+	KappaFalse     eval.Number `json:"kappa_False"`
+	KappaTrue      eval.Number `json:"kappa_True"`
+	KappaAverage   eval.Number `json:"kappa_average"`
+	Agreement      eval.Number `json:"kappa_agreement"`
+	ExpertFalse    eval.Number `json:"kappa_expert_False"`
+	ExpertTrue     eval.Number `json:"kappa_expert_True"`
 	// How the texts of the outputs read: those that choose neither or both, and those that
 	// choose another answer than the winner of the file.
 	Unreadable int `json:"unreadable"`
@@ -69,7 +70,13 @@ func (m LLMBar) String() string {
 	return b.String()
 }
 
-func decimal(x float64) string { return strconv.FormatFloat(x, 'f', 4, 64) }
+// decimal shows a kappa, which is undefined if chance alone explains every choice.
+func decimal(x eval.Number) string {
+	if !x.Defined() {
+		return "undefined"
+	}
+	return strconv.FormatFloat(float64(x), 'f', 4, 64)
+}
 
 // percent writes a share as LLMBar does.
 func percent(x float64) string {
@@ -147,7 +154,7 @@ func measureLLMBar(file string) (*LLMBar, error) {
 	m.CorrectBoth, m.Equal = share(both, n), share(equal, n)
 	m.KappaFalse, m.KappaTrue = orders[0].published(), orders[1].published()
 	m.KappaAverage = (m.KappaFalse + m.KappaTrue) / 2
-	m.Agreement = measure.Kappa(float64(between[0][0]), float64(between[0][1]), float64(between[1][0]), float64(between[1][1]))
+	m.Agreement = eval.Number(measure.Kappa(float64(between[0][0]), float64(between[0][1]), float64(between[1][0]), float64(between[1][1])))
 	m.ExpertFalse, m.ExpertTrue = orders[0].kappa(), orders[1].kappa()
 	return m, nil
 }
@@ -162,17 +169,17 @@ func notFirst(choice int) int {
 
 // kappa is the agreement of choices with labels. An unreadable output counts as a choice
 // of the second answer, as in LLMBar.
-func (c *choices) kappa() float64 {
-	return measure.Kappa(float64(c.one[0]), float64(c.one[1]), float64(c.all[0]-c.one[0]), float64(c.all[1]-c.one[1]))
+func (c *choices) kappa() eval.Number {
+	return eval.Number(measure.Kappa(float64(c.one[0]), float64(c.one[1]), float64(c.all[0]-c.one[0]), float64(c.all[1]-c.one[1])))
 }
 
 // published is the kappa that LLMBar published. It codes the choices as 1 and 0, the
 // labels as 1 and 2, so they can agree on 1 alone.
-func (c *choices) published() float64 {
+func (c *choices) published() eval.Number {
 	n := float64(c.all[0] + c.all[1])
 	agree := float64(c.one[0]) / n
 	chance := float64(c.one[0]+c.one[1]) / n * float64(c.all[0]) / n
-	return (agree - chance) / (1 - chance)
+	return eval.Number((agree - chance) / (1 - chance))
 }
 
 // pair reads one line: the label, 0 or 1, and for both orders the judge's choice and what

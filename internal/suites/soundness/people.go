@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"iter"
 	"slices"
@@ -87,10 +88,21 @@ func (b *Bench) Task(t study.Task) study.Task {
 				if slices.Equal(t.Ask[i].Options, t.Labels) {
 					t.Ask[i].Notes = append(slices.Clone(meanings), "none of these: name it below")
 				}
+				if t.Ask[i].Name == "run" && b.replicates > 1 { // one of those that there are, not any number
+					t.Ask[i].Type, t.Ask[i].Min, t.Ask[i].Options = "choice", nil, b.runs()
+				}
 			}
 		}
 	}
 	return t
+}
+
+// runs are the numbers of the runs on a fragment.
+func (b *Bench) runs() (list []string) {
+	for r := range b.replicates {
+		list = append(list, strconv.Itoa(r+1))
+	}
+	return list
 }
 
 // Queue lists the answers of a queue.
@@ -225,9 +237,11 @@ func (b *Bench) GoldPath() string { return b.goldPath }
 
 // GoldFile makes the file of the expert's judgements (schema 2).
 func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data []byte, err error) {
-	header := make([]string, len(goldSchema))
-	for i, c := range goldSchema {
-		header[i] = c.name
+	var header []string
+	for _, c := range goldSchema {
+		if c.name != columnSalient || len(b.domains) > 0 {
+			header = append(header, c.name)
+		}
 	}
 	rows := [][]string{header}
 	for _, s := range settled {
@@ -235,11 +249,9 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 		if err := decode(s.Answer["domains"], &domains); err != nil {
 			return "", nil, fmt.Errorf("the domains of %s: %w", s.Item, err)
 		}
-		var numbers []string
-		for i, d := range b.domains {
-			if slices.Contains(domains, d.Name) {
-				numbers = append(numbers, strconv.Itoa(i+1))
-			}
+		numbers, err := b.salient(domains)
+		if err != nil {
+			return "", nil, fmt.Errorf("the domains of %s: %w", s.Item, err)
 		}
 		of := map[string]string{columnID: s.Item, columnSalient: strings.Join(numbers, ","), columnBoundary: "False", "session_id": strconv.Itoa(s.Session)}
 		for question, column := range map[string]string{"label": columnLabel, "rationale": columnRationale, "boundary_notes": columnBoundaryWhy} {
@@ -267,6 +279,47 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 	var buf bytes.Buffer
 	err = csv.NewWriter(&buf).WriteAll(rows)
 	return "gold_standard_locked_" + day + ".csv", buf.Bytes(), err
+}
+
+// salient returns the numbers of the domains that decided. The file must be one that the
+// study reads, so a name that the study does not have is an error before anything is locked.
+func (b *Bench) salient(names []string) (numbers []string, err error) {
+	if len(b.domains) == 1 {
+		return []string{"1"}, nil // nobody is asked
+	}
+	for _, name := range names {
+		if !slices.ContainsFunc(b.domains, func(d Domain) bool { return d.Name == name }) {
+			return nil, fmt.Errorf("the study has no domain %q: give the headings of the task's checklist the names of domains", name)
+		}
+	}
+	for i, d := range b.domains {
+		if slices.Contains(names, d.Name) {
+			numbers = append(numbers, strconv.Itoa(i+1))
+		}
+	}
+	if len(numbers) == 0 && len(b.domains) > 0 {
+		return nil, errors.New("no domain was chosen: revise the answer")
+	}
+	return numbers, nil
+}
+
+// checkChecklists checks that the headings that people choose from are domains of the
+// study: its file of gold has their numbers.
+func (b *Bench) checkChecklists(f *study.File, s *Study, errs *study.Errors) {
+	var names []string
+	for _, d := range s.Domains {
+		names = append(names, d.Name)
+	}
+	for i, t := range s.Annotation {
+		if t.Kind != "assessment" || t.Practice || len(names) == 0 {
+			continue
+		}
+		for j, h := range t.Checklist {
+			if !slices.Contains(names, h.Name) {
+				errs.Add(f.Errorf(fmt.Sprintf("annotation[%d].checklist[%d].name", i, j), "the study has no domain %q%s: gold has the numbers of domains, so each heading must be one", h.Name, kit.DidYouMean(h.Name, names)))
+			}
+		}
+	}
 }
 
 // decode decodes an answer if it was given.

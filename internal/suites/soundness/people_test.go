@@ -264,6 +264,19 @@ func TestFailuresWaitForCoherence(t *testing.T) {
 	}
 }
 
+// Failures without codes may be in the tacit domain: the note says how many there are.
+func TestUncodedFailuresAreNoted(t *testing.T) {
+	b := coder(t)
+	codes := map[string]string{
+		"F_001 zero_shot@able": `{"primary":"F4.1","run":1,"justification":"because"}`,
+		"F_001 few_shot@able":  `{"primary":"F4.1","run":1,"justification":"because"}`,
+	}
+	table := tables(t, b, panel(b, failing(b), codes))[tableQuestions]
+	if table == nil || !strings.Contains(table.Note, "3 failures count without codes, which may be in that domain or not, as fragments without a failure in it.") {
+		t.Errorf("%+v", table)
+	}
+}
+
 // The suggested run is the one with the largest difference of indicators.
 func TestRepresentativeRun(t *testing.T) {
 	b := coder(t)
@@ -344,6 +357,40 @@ func TestGoldFile(t *testing.T) {
 	}
 }
 
+// A checklist of its own would lead to gold that the study cannot read: it is refused when
+// the study is loaded, and answers to it before anything is locked.
+func TestChecklistOfItsOwn(t *testing.T) {
+	path := starter(t)
+	_, err := open(t, path, `annotation=[{name: gold, kind: assessment, checklist: [{name: Argument structure}, {name: Style}]}]`)
+	if err == nil || !strings.Contains(err.Error(), `the study has no domain "Style"`) {
+		t.Errorf("got %v", err)
+	}
+	if _, err = open(t, path, `annotation=[{name: try, kind: assessment, practice: true, checklist: [{name: Style}, {name: Length}]}]`); err != nil && strings.Contains(err.Error(), "domain") {
+		t.Error(err)
+	}
+	b := opened(t, path)
+	for domains, want := range map[string]string{
+		`["Argument structure","Style"]`: `the domains of F_001: the study has no domain "Style": give the headings of the task's checklist the names of domains`,
+		`[]`:                             "the domains of F_001: no domain was chosen: revise the answer",
+	} {
+		_, data, err := b.GoldFile("2026-03-05", []eval.ItemGold{{Item: "F_001", Answer: map[string]json.RawMessage{"label": json.RawMessage(`"sound"`), "domains": json.RawMessage(domains)}}})
+		if err == nil || err.Error() != want || data != nil {
+			t.Errorf("%s: got %q and %v, want %s", domains, data, err, want)
+		}
+	}
+}
+
+// Several wrong names of domains are always listed in the same order.
+func TestValidityInOrder(t *testing.T) {
+	path := starter(t)
+	for range 20 {
+		_, err := open(t, path, "validity={harder_domain: x, easier_domain: y, tacit_domain: z}")
+		if err == nil || !(strings.Index(err.Error(), `"x"`) < strings.Index(err.Error(), `"y"`) && strings.Index(err.Error(), `"y"`) < strings.Index(err.Error(), `"z"`)) {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Practice fragments are outside of the corpus, by id and by text.
 func TestPractice(t *testing.T) {
 	path := starter(t)
@@ -369,6 +416,28 @@ func TestPractice(t *testing.T) {
 			if err != nil || len(items) != 8 || !strings.HasPrefix(x.Pages[0].Text, "") || x.Item != "P_001" || x.Pages[0].Text == "" {
 				t.Errorf("%d items, %+v, %v", len(items), x, err)
 			}
+		}
+	}
+}
+
+// The representative run is one of the runs that there are.
+func TestRepresentativeRunIsChecked(t *testing.T) {
+	b := coder(t)
+	task := b.Task(study.Task{Name: "failures", Queue: queueFailures})
+	i := slices.IndexFunc(task.Ask, func(q study.Question) bool { return q.Name == "run" })
+	if q := task.Ask[i]; q.Type != "choice" || !slices.Equal(q.Options, []string{"1", "2", "3"}) {
+		t.Errorf("%+v", q)
+	}
+	f := b.fragment("F_002")
+	for run, want := range map[string]string{`"3"`: "", `3`: "", `"1"`: "", `9`: "is 9: want one of 1, 2, 3: revise the answer of anna in task failures",
+		`1.5`: "is 1.5: want one of", `0`: "is 0: want one of", `""`: "is missing: want one of"} {
+		c := eval.Case{Item: f.ID, Arm: "few_shot@able"}
+		for r := 1; r <= 3; r++ {
+			c.Trials = append(c.Trials, answered(b, f, c.Arm, r, false))
+		}
+		c.Trials[0].Verdicts = []eval.Verdict{said("failures", 1, `{"primary":"F4.1","run":`+run+`,"justification":"x"}`)}
+		if err := b.checkRun(b.failed(f, c)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("run %s: got %v, want %q", run, err, want)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package soundness
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/json"
 	"maps"
@@ -156,26 +157,19 @@ func (r *reader) parse(answer string, cut bool) reply {
 		}
 		return p
 	}
-	if o, err := text.ReadObject(answer); err == nil {
-		var fields map[string]json.RawMessage
-		if json.Unmarshal(o.JSON, &fields) == nil {
-			if label, ok := stringOf(fields, labelKeys); ok {
-				p.method = byJSON
-				p.rationale = rationaleIn(fields)
-				read := r.labels.Value(label)
-				switch p.label = read.Label; {
-				case read.Conflict:
-					p.reason = reasonUnresolved
-				case p.label != wording.None:
-				case r.declines(&p, label+" "+p.rationale):
-				case cut:
-					p.reason = reasonCut
-				default:
-					p.reason = reasonUnknown
-				}
-				return p
-			}
+	if q, ok := r.object(answer); ok {
+		p = q.reply()
+		switch {
+		case q.conflict:
+			p.label, p.reason = wording.None, reasonUnresolved
+		case p.label != wording.None:
+		case r.declines(&p, q.value+" "+p.rationale):
+		case cut:
+			p.reason = reasonCut
+		default:
+			p.reason = reasonUnknown
 		}
+		return p
 	}
 	read := r.labels.Text(answer)
 	p.label, p.rationale = read.Label, strings.TrimSpace(answer)
@@ -220,6 +214,122 @@ func rationaleOf(answer string, read wording.Reading) string {
 		return strings.TrimSpace(answer) // the reason is in the statement
 	}
 	return strings.TrimLeftFunc(rest, func(r rune) bool { return unicode.IsPunct(r) || unicode.IsSpace(r) })
+}
+
+// A labelled is an object of JSON with a label.
+type labelled struct {
+	label     int
+	value     string // as the object has it
+	conflict  bool
+	rationale string
+	from, to  int // its place in the answer, 0 if it was repaired
+}
+
+func (l labelled) reply() reply { return reply{label: l.label, rationale: l.rationale, method: byJSON} }
+
+// object reads the object that an answer gives as its label. Several objects must agree,
+// or the last must be announced as final; examples and forms to fill in do not count. A
+// rationale may stand outside of the object.
+func (r *reader) object(answer string) (labelled, bool) {
+	var all []labelled
+	var outside strings.Builder
+	end := 0
+	for _, at := range text.Objects(answer) {
+		o, ok := r.labelled([]byte(answer[at[0]:at[1]]))
+		if !ok {
+			continue
+		}
+		o.from, o.to = at[0], at[1]
+		outside.WriteString(answer[end:o.from] + "\n")
+		example, final := r.labels.Announces(answer[end:o.from])
+		end = o.to
+		switch {
+		case example && (o.label != wording.None || o.conflict): // the answer is another one
+			o.conflict = true
+			all = append(all, labelled{label: wording.None, conflict: true})
+			continue
+		case final:
+			for i := range all { // it replaces those before
+				all[i] = labelled{label: wording.None, conflict: all[i].conflict}
+			}
+		}
+		all = append(all, o)
+	}
+	if len(all) == 0 {
+		repaired, err := text.ReadObject(answer)
+		if err != nil {
+			return labelled{}, false
+		}
+		return r.labelled(repaired.JSON)
+	}
+	outside.WriteString(answer[end:])
+	chosen := all[len(all)-1]
+	for i := len(all) - 1; i >= 0; i-- { // forms and examples give way to an answer
+		if chosen.label == wording.None && all[i].label != wording.None {
+			chosen = all[i]
+		}
+	}
+	for _, o := range all {
+		switch {
+		case o.label == wording.None || chosen.label == wording.None:
+		case o.label != chosen.label:
+			chosen.conflict = true
+		case chosen.rationale == "":
+			chosen.rationale = o.rationale
+		}
+	}
+	if chosen.label != wording.None && r.labels.TakesBack(answer[end:], chosen.label) {
+		chosen.conflict = true
+	}
+	if chosen.rationale == "" {
+		chosen.rationale = strings.Trim(outside.String(), " \t\r\n`")
+	}
+	return chosen, true
+}
+
+// labelled reads an object: the labels of all its keys must agree. ok is false if it has
+// none.
+func (r *reader) labelled(object []byte) (o labelled, ok bool) {
+	fields, values := membersOf(object)
+	o.label = wording.None
+	if o.value, ok = stringOf(fields, labelKeys); !ok {
+		return o, false
+	}
+	read := r.labels.Value(o.value)
+	o.label, o.conflict, o.rationale = read.Label, read.Conflict, rationaleIn(fields)
+	for _, value := range values {
+		if read := r.labels.Value(value); o.label != wording.None && read.Label != wording.None && read.Label != o.label && len(wording.Words(value)) <= labelWords {
+			o.label, o.conflict = wording.None, true
+		}
+	}
+	return o, true
+}
+
+// labelWords is the number of words that a label has at most.
+const labelWords = 5
+
+// membersOf lists the members of an object, and the values of all keys of a label, those
+// that it has twice included.
+func membersOf(object []byte) (fields map[string]json.RawMessage, labels []string) {
+	fields = map[string]json.RawMessage{}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil {
+		return fields, nil
+	}
+	for d.More() {
+		key, err := d.Token()
+		name, ok := key.(string)
+		var value json.RawMessage
+		if err != nil || !ok || d.Decode(&value) != nil {
+			return fields, labels
+		}
+		fields[name] = value
+		var s string
+		if slices.ContainsFunc(labelKeys, func(k string) bool { return strings.EqualFold(k, name) }) && json.Unmarshal(value, &s) == nil {
+			labels = append(labels, s)
+		}
+	}
+	return fields, labels
 }
 
 // stringOf returns the first of the keys that has a text. Some models write a key with

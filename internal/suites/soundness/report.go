@@ -224,7 +224,7 @@ func (b *Bench) modelsOf(group string) (models []string) {
 // fragments.
 func tests(list []tested) *eval.Table {
 	t := &eval.Table{Name: "hypotheses", Title: "Hypotheses on the fragment pass rate", Columns: []string{"question", "", "test", "statistic", "p", "effect", "size (interval)"}}
-	var notes []string
+	var notes, agree []string
 	row := func(question, kind string, x eval.Test) {
 		size := "–"
 		if x.Size.Value.Defined() {
@@ -246,12 +246,20 @@ func tests(list []tested) *eval.Table {
 		for i, x := range h.Respecting {
 			row(h.question, map[bool]string{true: "respects repetition", false: "also"}[i == 0], x)
 		}
-		if h.Disagree != "" {
+		switch {
+		case len(h.Planned) == 0 || len(h.Respecting) == 0: // nothing to compare
+		case !h.Planned[0].P.Defined():
+			notes = append(notes, h.question+": the planned test cannot be computed, so it is not compared.")
+		case !h.Respecting[0].P.Defined():
+			notes = append(notes, h.question+": the test that respects repetition cannot be computed, so the planned one is not checked.")
+		case h.Disagree != "":
 			notes = append(notes, h.question+": "+h.Disagree)
+		default:
+			agree = append(agree, h.question)
 		}
 	}
-	if len(notes) == 0 {
-		notes = []string{"The planned tests and those that respect that every model judges the same fragments agree."}
+	if len(agree) > 0 {
+		notes = append([]string{"The planned test and the one that respects that every model judges the same fragments agree: " + strings.Join(agree, "; ") + "."}, notes...)
 	}
 	t.Note = strings.Join(notes, " ")
 	return t

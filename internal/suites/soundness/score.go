@@ -76,7 +76,7 @@ func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 		case a.Excluded:
 		case p.reason != "": // nothing in the rationale supports the label
 			a.Rule, a.Sure, a.Automatic, a.Coherence = incoherent, true, incoherent, incoherent
-			a.Strength, a.Weakness = b.reader.indicators.Count(p.rationale)
+			a.Strength, a.Weakness, _ = b.reader.indicators.Count(p.rationale)
 		default:
 			rule := b.rule(p)
 			a.Checked, a.Rule, a.Sure, a.Strength, a.Weakness = true, rule.says, rule.sure, rule.strength, rule.weakness

@@ -1,6 +1,6 @@
 package wording
 
-import "strings"
+import "slices"
 
 // None is the label of a text that names none.
 const None = -1
@@ -20,6 +20,8 @@ type Labels struct {
 	finder     *finder
 	markers    *trie // classes: 0 names the label, 1 does so finally
 	concluding *trie
+	correcting *trie
+	examples   *trie
 	fillers    map[string]bool
 }
 
@@ -28,6 +30,10 @@ type Format struct {
 	Markers    []string `json:"markers" jsonschema:"description=Words before a label on a line of its own\\, such as classification"`
 	Final      []string `json:"final" jsonschema:"description=Markers of the last word on it\\, such as final classification"`
 	Concluding []string `json:"concluding" jsonschema:"description=Words that begin a concluding sentence\\, such as therefore"`
+	Correcting []string `json:"correcting,omitempty" jsonschema:"description=Words by which a text takes its label back\\, such as on reflection"`
+	Uncertain  []string `json:"uncertain,omitempty" jsonschema:"description=Words that leave open what the rest of a clause says of the label\\, such as too and the evidence is"`
+	After      []string `json:"after,omitempty" jsonschema:"description=Words right after a label that leave it open\\, such as evidence: it is about something else"`
+	Examples   []string `json:"examples,omitempty" jsonschema:"description=Words before an object in JSON that is an example\\, such as for example"`
 	Fillers    []string `json:"fillers" jsonschema:"description=Words without meaning beside a label\\, such as the and is"`
 }
 
@@ -35,10 +41,18 @@ type Format struct {
 // words may also be written as one, as in NotSound. Fillers do not count in the reach of
 // a negation: "I would not say that it is sound".
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
-	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: newTrie(), fillers: map[string]bool{}}
+	n.Uncertain = append(slices.Clone(n.Uncertain), f.Uncertain...)
+	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), fillers: setOf(f.Fillers)}
 	for class, phrases := range [][]string{first, second} {
 		for _, p := range phrases {
-			l.finder.phrases.add(strings.Join(Words(p), ""), class)
+			l.finder.phrases.add(oneWord(p), class)
+		}
+	}
+	for class, phrases := range [][]string{first, second} {
+		for _, p := range phrases {
+			for _, prefix := range n.Prefixes { // such as unsound, if the study does not list it
+				l.finder.phrases.add(oneWord(prefix+p), 1-class)
+			}
 		}
 	}
 	for class, phrases := range [][]string{f.Markers, f.Final} {
@@ -46,15 +60,7 @@ func NewLabels(n Negation, f Format, first, second []string) *Labels {
 			l.markers.add(p, class)
 		}
 	}
-	for _, p := range f.Concluding {
-		l.concluding.add(p, 0)
-	}
-	for _, p := range f.Fillers {
-		for _, w := range Words(p) {
-			l.fillers[w] = true
-		}
-	}
-	l.finder.light = l.fillers
+	l.finder.light, l.finder.numbers, l.finder.beside = l.fillers, true, trieOf(f.After)
 	return l
 }
 
@@ -66,31 +72,41 @@ func (m mention) label() int {
 	return m.class
 }
 
-// agreed returns the label that all mentions give.
+// agreed returns the label that all mentions give, those aside that are unsure. With
+// unsure mentions alone there is no agreement.
 func agreed(ms []mention) (label int, conflict bool) {
 	label = None
 	for _, m := range ms {
 		switch {
-		case label == None:
-			label = m.label()
-		case label != m.label():
+		case m.unsure:
+			conflict = conflict || label == None
+		case label == None || label == m.label():
+			label, conflict = m.label(), false
+		default:
 			return None, true
 		}
 	}
-	return label, false
+	return label, conflict
 }
 
 // Value reads a short text that should be a label and nothing else, such as a value
 // of JSON.
 func (l *Labels) Value(s string) Reading {
-	label, conflict := agreed(l.finder.find(split(s)))
+	mentions := l.finder.find(split(s))
+	label, conflict := agreed(mentions)
+	for _, m := range mentions {
+		if m.unsure && m.label() != label {
+			label, conflict = None, true
+		}
+	}
 	return Reading{Label: label, Conflict: conflict}
 }
 
 // Text reads a whole answer. A sentence or line that only names a label, or a marker
 // with a label after it, states it. If such statements differ, the last one counts only
 // with a final marker. Without them the last concluding sentence gives the label, else
-// all mentions must agree. Questions do not count.
+// all mentions must agree. Questions do not count, nor mentions of which it is not sure
+// whether the text states them; if there is nothing else, the reading is a conflict.
 func (l *Labels) Text(s string) Reading {
 	words := split(s)
 	mentions := answering(words, l.finder.find(words))
@@ -98,6 +114,9 @@ func (l *Labels) Text(s string) Reading {
 		return Reading{Label: None}
 	}
 	if r, ok := l.stated(words, mentions); ok {
+		if r.Label != None && l.corrected(words, mentions, r) {
+			return Reading{Label: None, Conflict: true}
+		}
 		return r
 	}
 	if label, ok := l.concluded(words, mentions); ok {
@@ -190,7 +209,7 @@ func (l *Labels) statement(words []word, from, to int, mentions []mention) (labe
 		for _, m := range inside {
 			named = named || i >= m.from && i < m.to
 		}
-		if !named && !l.fillers[words[i].text] && l.finder.class(words[i]) != 0 {
+		if !named && !l.fillers[words[i].text] && !l.finder.negating(words[i]) {
 			rest++
 		}
 	}
@@ -200,9 +219,12 @@ func (l *Labels) statement(words []word, from, to int, mentions []mention) (labe
 	case marker >= 0 && rest > 0: // what follows the clause is a reason
 		label = inside[0].label()
 		for i := from + width; i < inside[0].from; i++ {
-			if !l.fillers[words[i].text] && l.finder.class(words[i]) != 0 {
+			if !l.fillers[words[i].text] && !l.finder.negating(words[i]) {
 				return None, notStated // the marker is about something else
 			}
+		}
+		if inside[0].unsure {
+			return None, statedBoth
 		}
 		kind = statedOnce
 	default:
@@ -218,13 +240,54 @@ func (l *Labels) statement(words []word, from, to int, mentions []mention) (labe
 	return label, kind
 }
 
-// class is 0 for a word that negates.
-func (f *finder) class(w word) int {
-	c, _ := f.negation.longest([]word{w})
-	if c == 3 {
-		return 0
+// corrected reports whether a text takes back the label that it states: behind the
+// statement stands a word of correction, and then the other label.
+func (l *Labels) corrected(words []word, mentions []mention, r Reading) bool {
+	corrects := false
+	for i, w := range words {
+		if w.start < r.From {
+			continue
+		}
+		if _, n := l.correcting.longest(words[i:]); n > 0 {
+			corrects = true
+		}
+		for _, m := range mentions {
+			if corrects && m.from == i && (m.unsure || m.label() != r.Label) {
+				return true
+			}
+		}
 	}
-	return c
+	return false
+}
+
+// TakesBack reports whether a text that follows a label gives the other one: it states
+// it, or corrects the first.
+func (l *Labels) TakesBack(s string, label int) bool {
+	words := split(s)
+	mentions := answering(words, l.finder.find(words))
+	r, stated := l.stated(words, mentions)
+	return stated && r.Label != label || l.corrected(words, mentions, Reading{Label: label})
+}
+
+// announcing is the number of words before an answer that say what it is.
+const announcing = 6
+
+// Announces reports whether the end of a text says that an example follows, or the final
+// answer.
+func (l *Labels) Announces(s string) (example, final bool) {
+	words := split(s)
+	words = words[max(0, len(words)-announcing):]
+	for i := range words {
+		_, n := l.examples.longest(words[i:])
+		example = example || n > 0
+		class, n := l.markers.longest(words[i:])
+		final = final || n > 0 && class == 1
+		_, n = l.concluding.longest(words[i:])
+		final = final || n > 0
+		_, n = l.correcting.longest(words[i:])
+		final = final || n > 0
+	}
+	return example, final && !example
 }
 
 // concluded reads the last sentence that begins with a concluding word and gives one

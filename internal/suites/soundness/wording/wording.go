@@ -18,8 +18,11 @@ type word struct {
 	text       string
 	start, end int  // bytes of the original
 	ends       bool // the end of a clause lies between this word and the next
+	soft       bool // only a comma or a dash ends it
 	question   bool // it ends a question
 	hyphen     bool // a hyphen joins it to the next word
+	aside      int  // number of the parentheses it stands in, 0 without
+	optional   bool // it stands in parentheses alone, as in "(not) clear"
 	sentence   int
 	line       int
 }
@@ -31,19 +34,21 @@ var apostrophes = strings.NewReplacer("’", "'", "‘", "'", "ʼ", "'", "`", "'
 func split(s string) []word {
 	var words []word
 	start, sentence, line, breaks := -1, 0, 0, 0
+	aside, asides, closing := 0, 0, -1
 	finish := func(end int) {
 		if start < 0 {
 			return
 		}
 		text := strings.Trim(apostrophes.Replace(strings.ToLower(s[start:end])), "'")
 		if text != "" {
-			words = append(words, word{text: text, start: start, end: end, sentence: sentence, line: line})
+			words = append(words, word{text: text, start: start, end: end, sentence: sentence, line: line, aside: aside})
 		}
 		start = -1
 	}
-	endClause := func() {
-		if len(words) > 0 {
-			words[len(words)-1].ends = true
+	endClause := func(soft bool) {
+		if n := len(words); n > 0 {
+			words[n-1].soft = soft && (words[n-1].soft || !words[n-1].ends)
+			words[n-1].ends = true
 		}
 	}
 	for i, r := range s {
@@ -58,29 +63,75 @@ func split(s string) []word {
 		finish(i)
 		switch r {
 		case '.', '!', '?', ';', ':', '。':
-			endClause()
+			if r == '.' && (within(s[i+1:]) || abbreviates(s, words, i)) {
+				continue
+			}
 			if r == '?' && len(words) > 0 {
 				words[len(words)-1].question = true
 			}
-			if r != ':' && r != ';' {
+			if endClause(false); r != ':' && r != ';' && aside == 0 {
 				sentence++
 			}
-		case ',', '—', '–', '{', '}', '[', ']':
-			endClause()
+		case ',', '—', '–':
+			endClause(true)
+		case '{', '}', '[', ']':
+			endClause(false)
+		case '(':
+			if n := closes(s[i+1:]); n > 0 && aside == 0 {
+				asides++
+				aside, closing = asides, i+1+n
+			}
+		case ')':
+			if i == closing {
+				if endClause := len(words) - 1; endClause > 0 && words[endClause].aside == aside && words[endClause-1].aside == aside {
+					words[endClause].ends = true
+				} else if endClause >= 0 && words[endClause].aside == aside {
+					words[endClause].aside, words[endClause].optional = 0, true
+				}
+				aside = 0
+			}
 		case '-', '‐', '‑':
 			if n := len(words); n > 0 && words[n-1].end == i {
 				words[n-1].hyphen = joins(s[i+utf8.RuneLen(r):])
+			} else if !joins(s[i+utf8.RuneLen(r):]) { // a dash between spaces
+				endClause(true)
 			}
 		case '\n':
 			line++
 			if breaks++; breaks > 1 {
-				endClause()
+				endClause(false)
 				sentence++
 			}
 		}
 	}
 	finish(len(s))
 	return words
+}
+
+// within reports whether a dot before the rest of a text is part of a number or of an
+// abbreviation such as e.g.
+func within(rest string) bool {
+	r, _ := utf8.DecodeRuneInString(rest)
+	return unicode.IsLower(r) || unicode.IsDigit(r)
+}
+
+// abbreviates reports whether a dot at i ends a single small letter, as in e.g.
+func abbreviates(s string, words []word, i int) bool {
+	n := len(words)
+	return n > 1 && words[n-1].end == i && words[n-2].end == i-2 && s[i-2] == '.' && within(s[i-1:])
+}
+
+// An aside in parentheses has at most so many bytes.
+const longestAside = 300
+
+// closes returns the place of the parenthesis that closes the one before the text, 0 if
+// none does in the same line.
+func closes(rest string) int {
+	i := strings.IndexAny(rest[:min(len(rest), longestAside)], "()\n")
+	if i > 0 && rest[i] == ')' {
+		return i
+	}
+	return 0
 }
 
 // joins reports whether a word begins right behind a hyphen.
@@ -138,101 +189,6 @@ func (t *trie) longest(words []word) (class, length int) {
 	return class, length
 }
 
-// A mention is an occurrence of a phrase.
-type mention struct {
-	class    int
-	from, to int // words
-	negated  bool
-}
-
-// A Negation says what negates a phrase.
-type Negation struct {
-	Words  []string `json:"words" jsonschema:"description=Words that negate what follows in the same clause\\, such as not and lacks"`
-	Scope  int      `json:"scope" jsonschema:"minimum=1,description=Number of words that a negation reaches"`
-	Breaks []string `json:"breaks" jsonschema:"description=Words that end its reach\\, such as but"`
-	Skip   []string `json:"skip" jsonschema:"description=Phrases with a negation in them that negate nothing\\, such as not only"`
-	Again  []string `json:"again,omitempty" jsonschema:"description=Phrases that negate again what follows\\, and do not undo a negation before them\\, such as nor and and not"`
-}
-
-// A finder finds the phrases of some classes.
-type finder struct {
-	phrases  *trie
-	negation *trie // classes: 0 negates, 1 breaks, 2 neither, 3 negates again
-	scope    int
-	light    map[string]bool // words that do not count in the reach of a negation
-}
-
-func newFinder(n Negation, classes ...[]string) *finder {
-	f := &finder{phrases: newTrie(), negation: newTrie(), scope: max(1, n.Scope)}
-	for class, phrases := range classes {
-		for _, p := range phrases {
-			f.phrases.add(p, class)
-		}
-	}
-	for class, phrases := range [][]string{n.Words, n.Breaks, n.Skip, n.Again} {
-		for _, p := range phrases {
-			f.negation.add(p, class)
-		}
-	}
-	return f
-}
-
-// phrase returns the class and length of the longest phrase that begins the words, which
-// may have a hyphen in a word of it, as in un-sound.
-func (f *finder) phrase(words []word) (class, length int) {
-	class, length = f.phrases.longest(words)
-	if length < 2 && len(words) > 1 && words[0].hyphen {
-		if t := f.phrases.next[words[0].text+words[1].text]; t != nil && t.class >= 0 {
-			return t.class, 2
-		}
-	}
-	return class, length
-}
-
-// find returns the mentions in order. Each word belongs to at most one: the longest
-// that begins first. A phrase after a negation in the same clause that is out of its
-// reach, and that negated nothing else, is left out: it may be negated or not.
-func (f *finder) find(words []word) []mention {
-	var found []mention
-	until, negations := 0, 0 // words before until are in the reach of so many negations
-	idle := false            // a negation of the clause has negated nothing yet
-	for i := 0; i < len(words); {
-		if i >= until {
-			negations = 0
-		}
-		class, length := f.phrase(words[i:])
-		n, width := f.negation.longest(words[i:])
-		switch {
-		case length > 0 && length >= width:
-			if negations > 0 || !idle {
-				found = append(found, mention{class, i, i + length, negations%2 == 1})
-				idle = false
-			}
-		case width > 0:
-			length = width
-			switch n {
-			case 0:
-				negations++
-				until, idle = i+width+f.scope, true
-			case 1:
-				negations, until, idle = 0, i, false
-			case 3:
-				negations, until, idle = 1, i+width+f.scope, true
-			}
-		default:
-			length = 1
-			if f.light[words[i].text] && i < until {
-				until++
-			}
-		}
-		i += length
-		if words[i-1].ends {
-			negations, until, idle = 0, i, false
-		}
-	}
-	return found
-}
-
 // Indicators are the phrases by which a rationale speaks for strength or weakness.
 type Indicators struct{ finder *finder }
 
@@ -242,16 +198,19 @@ func NewIndicators(n Negation, strength, weakness []string) *Indicators {
 }
 
 // Count counts the phrases of both kinds. A negated phrase counts for the other side:
-// "no fatal flaws" is a strength.
-func (x *Indicators) Count(rationale string) (strength, weakness int) {
+// "no fatal flaws" is a strength. What may count for either side is unsure.
+func (x *Indicators) Count(rationale string) (strength, weakness, unsure int) {
 	for _, m := range x.finder.find(split(rationale)) {
-		if (m.class == 0) != m.negated {
+		switch {
+		case m.unsure:
+			unsure++
+		case (m.class == 0) != m.negated:
 			strength++
-		} else {
+		default:
 			weakness++
 		}
 	}
-	return strength, weakness
+	return strength, weakness, unsure
 }
 
 // A Matcher finds whether a text has one of some phrases, negated or not.

@@ -41,7 +41,7 @@ func TestCount(t *testing.T) {
 		"soundly unsound":                        {0, 0},
 		"in-sufficient":                          {0, 1},
 	} {
-		if s, w := x.Count(text); s != want[0] || w != want[1] {
+		if s, w, _ := x.Count(text); s != want[0] || w != want[1] {
 			t.Errorf("%q: %d and %d, want %v", text, s, w, want)
 		}
 	}
@@ -129,7 +129,7 @@ func FuzzRead(f *testing.F) {
 		if v := l.Value(s); v.Label < None || v.Label > 1 {
 			t.Errorf("%q: %+v", s, v)
 		}
-		if a, b := x.Count(s); a < 0 || b < 0 || a+b > len(Words(s)) {
+		if a, b, c := x.Count(s); a < 0 || b < 0 || c < 0 || a+b+c > len(Words(s)) {
 			t.Errorf("%q: %d and %d", s, a, b)
 		}
 		m.In(s, 10)

@@ -1,0 +1,58 @@
+package annotate
+
+import (
+	"encoding/json"
+	"math"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// Sets of codes are compared in any place: two people who give the same codes in another
+// order agree on them.
+func TestCodeSets(t *testing.T) {
+	coded := func(primary, secondary, tertiary, emergent string) *Event {
+		a := Answer{}
+		for name, value := range map[string]string{"primary": primary, "secondary": secondary, "tertiary": tertiary, "emergent": emergent} {
+			if value != "" {
+				data, err := json.Marshal(value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				a[name] = jsontext.Value(data)
+			}
+		}
+		return &Event{Answer: a}
+	}
+	task, primary := study.Task{Kind: "failure"}, &study.Question{Name: "primary"}
+	for name, test := range map[string]struct {
+		a, b *Event
+		want float64 // common codes in all codes
+	}{
+		"equal":            {coded("F1.1", "F2.2", "", ""), coded("F1.1", "F2.2", "", ""), 1},
+		"another order":    {coded("F1.1", "F2.2", "", ""), coded("F2.2", "F1.1", "", ""), 1},
+		"one of three":     {coded("F1.1", "F2.2", "", ""), coded("F1.1", "F3.1", "", ""), 1.0 / 3},
+		"none":             {coded("F1.1", "", "", ""), coded("F3.1", "", "", ""), 0},
+		"twice is once":    {coded("F1.1", "F1.1", "", ""), coded("F1.1", "", "", ""), 1},
+		"one name":         {coded("emergent", "", "", "Reads the title"), coded("emergent", "", "", " reads the title "), 1},
+		"another name":     {coded("emergent", "", "", "reads the title"), coded("emergent", "", "", "counts"), 0},
+		"two of two, of 3": {coded("F1.1", "F2.2", "F3.3", ""), coded("F3.3", "F1.1", "", ""), 2.0 / 3},
+	} {
+		g := Agreement{N: 2}
+		p := pairing{subjects: []Subject{{Item: "a"}, {Item: "b"}}, a: []*Event{test.a, test.a}, b: []*Event{test.b, test.b}}
+		if err := g.codeSets(task, primary, p); err != nil || g.Overlap == nil || math.Abs(g.Overlap.Value-test.want) > 1e-12 {
+			t.Errorf("%s: %+v, %v, want %v", name, g.Overlap, err, test.want)
+		}
+	}
+	for _, other := range []struct {
+		task study.Task
+		q    *study.Question
+	}{{study.Task{Kind: "codes"}, primary}, {task, &study.Question{Name: "secondary"}}} {
+		g := Agreement{N: 0}
+		if err := g.codeSets(other.task, other.q, pairing{}); err != nil || g.Overlap != nil {
+			t.Errorf("%+v, %v", g.Overlap, err)
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package soundness
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+)
+
+// TestReadings: what the shipped lists read in the sentences of testdata/readings.txt, as
+// an answer and as a label in JSON. Of a sentence that a human can decide, the reader may
+// leave the label open; it never reads the opposite.
+func TestReadings(t *testing.T) {
+	b := opened(t, starter(t))
+	name := func(r wording.Reading) string {
+		switch {
+		case r.Conflict:
+			return "unresolved"
+		case r.Label == wording.None:
+			return "none"
+		}
+		return b.labels[r.Label].Name
+	}
+	n := 0
+	for place, line := range lines(t, "testdata/readings.txt") {
+		parts := strings.SplitN(line, " | ", 3)
+		if len(parts) != 3 {
+			t.Fatalf("%s: want reader | human | sentence", place)
+		}
+		want, human, sentence := parts[0], parts[1], parts[2]
+		n++
+		if got := name(b.reader.labels.Text(sentence)); got != want {
+			t.Errorf("%s: %q is read as %s, want %s", place, sentence, got, want)
+		}
+		if (want == "sound" || want == "not_sound") && want != human {
+			t.Errorf("%s: %q is read as %s, a human reads %s", place, sentence, want, human)
+		}
+	}
+	if n < 80 {
+		t.Errorf("%d sentences, want at least 80", n)
+	}
+}
+
+// lines are those of a table, without comments, by file and line.
+func lines(t *testing.T, path string) map[string]string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := map[string]string{}
+	for i, line := range strings.Split(string(data), "\n") {
+		if line != "" && !strings.HasPrefix(line, "#") {
+			list[fmt.Sprintf("%s:%d", path, i+1)] = line
+		}
+	}
+	return list
+}
+
+// TestIndicators: how the shipped lists count the indicators of testdata/indicators.txt.
+func TestIndicators(t *testing.T) {
+	b := opened(t, starter(t))
+	for place, line := range lines(t, "testdata/indicators.txt") {
+		want, sentence, _ := strings.Cut(line, " | ")
+		strength, weakness, unsure := b.reader.indicators.Count(sentence)
+		if got := fmt.Sprint(strength, weakness, unsure); got != want {
+			t.Errorf("%s: %q counts %s, want %s", place, sentence, got, want)
+		}
+	}
+}
+
+// TestListsAreNotSure: the rule alone never turns a label against what a list under a
+// negation says.
+func TestListsAreNotSure(t *testing.T) {
+	b := opened(t, starter(t))
+	for sentence, label := range map[string]int{
+		"There are no gaps, flaws, contradictions or unsupported assertions in the argument.":     0,
+		"The reasoning is free of leaps, gaps, contradictions and overstated claims.":             0,
+		"The fragment lacks explicit criteria, sufficient evidence, clear warrants.":              1,
+		"It does not provide clear criteria, sufficient evidence, or a balanced synthesis.":       1,
+		"The report claims the programme is strong, coherent, robust and well supported.":         1,
+		"There are no clear criteria, adequate data and convincing, transparent, robust warrants": 1,
+	} {
+		if got := b.rule(reply{label: label, rationale: sentence}); got.sure && got.says != coherent {
+			t.Errorf("%q with %s: %+v", sentence, b.labels[label].Name, got)
+		}
+	}
+}
+
+// TestObjects: which label several objects of an answer give, and where its rationale is.
+func TestObjects(t *testing.T) {
+	const why = "The evidence is sufficient, the criteria are explicit and each step follows from the one before."
+	b := opened(t, starter(t))
+	object := func(label, rationale string) string {
+		return fmt.Sprintf(`{"classification": %q, "rationale": %q}`, label, rationale)
+	}
+	for answer, want := range map[string]string{
+		object("sound", why):                                                                                          "sound",
+		object("sound", why) + object("sound", why):                                                                   "sound",
+		object("sound", why) + " " + object("not_sound", why):                                                         "unresolved_labels",
+		object("not_sound", why) + "\n\n" + object("sound", why):                                                      "unresolved_labels",
+		"[" + object("sound", why) + ", " + object("unsound", why) + "]":                                              "unresolved_labels",
+		"Example: " + object("sound", "x") + "\n\nMy answer:\n```json\n" + object("not_sound", why) + "\n```":         "not_sound",
+		"For example, " + object("sound", why):                                                                        "unresolved_labels",
+		object("sound or not_sound", "...") + "\n" + object("not_sound", why):                                         "not_sound",
+		"First " + object("sound", why) + ". On reflection: " + object("not_sound", why):                              "not_sound",
+		"First " + object("sound", why) + "\nFinal answer: " + object("not_sound", why):                               "not_sound",
+		object("sound", why) + "\nFinal classification: not sound":                                                    "unresolved_labels",
+		object("sound", why) + "\nActually, the conclusion is unsound.":                                               "unresolved_labels",
+		object("sound", why) + "\nThe evidence could be richer.":                                                      "sound",
+		`{"classification": "sound", "classification": "not_sound", "rationale": "` + why + `"}`:                      "unresolved_labels",
+		`{"classification": "sound", "label": "not_sound", "rationale": "` + why + `"}`:                               "unresolved_labels",
+		`{"classification": "partially sound", "rationale": "` + why + `"}`:                                           "unresolved_labels",
+		`{"classification": "mostly sound", "rationale": "` + why + `"}`:                                              "sound",
+		`{"classification": "sound"} ` + why:                                                                          "sound",
+		why + "\n```json\n{\"classification\": \"sound\"}\n```":                                                       "sound",
+		`{"classification": "sound"}`:                                                                                 "not_substantive",
+		`{"classification": ["not_sound"], "rationale": "` + why + `"}`:                                               "not_sound",
+		`{"sound": false, "rationale": "` + why + `"}`:                                                                "unresolved_labels",
+		"<think>Perhaps " + object("sound", why) + "</think>" + object("not_sound", why):                              "not_sound",
+		`{"classification": "NotSound", "rationale": "` + why + `"}`:                                                  "not_sound",
+		`{"classification": "neither sound nor unsound", "rationale": "` + why + `"}`:                                 "unresolved_labels",
+		`{"classification": "sound", "rationale": "` + why + `"} {"classification": "<label>", "rationale": "<why>"}`: "sound",
+	} {
+		p := b.reader.read(answer, false)
+		got := p.reason
+		if got == "" {
+			got = b.labels[p.label].Name
+			if !strings.Contains(p.rationale, why) {
+				t.Errorf("%s: the rationale is %q", answer, p.rationale)
+			}
+		}
+		if got != want {
+			t.Errorf("%s: read as %s, want %s", answer, got, want)
+		}
+	}
+}
