@@ -57,7 +57,7 @@ type Result struct {
 type Span struct {
 	Text       string         `json:"text"`
 	Role       string         `json:"role"`
-	Confidence float64        `json:"confidence"`
+	Confidence *float64       `json:"confidence,omitempty"` // nil if the file has none
 	Start      int            `json:"start"`
 	End        int            `json:"end"`
 	Section    string         `json:"section,omitempty"`
@@ -483,7 +483,7 @@ func (d *Reader) label(r *brief) Labelled {
 func (r *Result) brief() *brief {
 	b := &brief{PromptID: r.PromptID, Input: r.Input, Output: r.Output, raw: r.JudgeResult, Error: r.Error}
 	for _, s := range r.Spans {
-		b.Spans = append(b.Spans, briefSpan{s.Text, s.Role, s.Confidence, s.Start, s.End, s.Section})
+		b.Spans = append(b.Spans, s.brief())
 	}
 	if json.Unmarshal(r.Meta, &b.Meta) != nil {
 		b.Meta = meta{}

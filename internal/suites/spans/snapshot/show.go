@@ -286,6 +286,7 @@ func (s *Summary) Tables() []eval.Table {
 	for _, note := range []string{label.Realigned, label.Unaligned} {
 		rows = append(rows, count("spans "+note, s.SpanNotes[note]))
 	}
+	rows = append(rows, count("spans without a confidence from 0 to 1", s.NoConfidence))
 	pipelines, sources := s.PipelineSources, s.SpanSources
 	rows = append(rows, []string{"pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", pipelines.NLP, pipelines.LLM, pipelines.Unknown)},
 		[]string{"sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", sources.ClosedVocab, sources.OpenVocab, sources.LLM)})

@@ -269,8 +269,8 @@ func results() *rapid.Generator[[]made] {
 		for i := range rapid.IntRange(0, 8).Draw(t, "results") {
 			m := made{ID: fmt.Sprint("p", i)}
 			for k := range rapid.IntRange(0, 5).Draw(t, "spans") {
-				m.Spans = append(m.Spans, snapshot.Span{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1,
-					Confidence: rapid.SampledFrom([]float64{0, 0.3, 0.59, 0.6, 0.7, 0.799, 0.8, 0.95, 1}).Draw(t, "confidence")})
+				confidence := rapid.SampledFrom([]float64{0, 0.3, 0.59, 0.6, 0.7, 0.799, 0.8, 0.95, 1}).Draw(t, "confidence")
+				m.Spans = append(m.Spans, snapshot.Span{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1, Confidence: &confidence})
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "state") {
 			case 0:
@@ -467,9 +467,9 @@ func TestProperty8Buckets(t *testing.T) {
 			}
 			for k, s := range m.Spans {
 				name := "low"
-				if s.Confidence >= 0.8 {
+				if *s.Confidence >= 0.8 {
 					name = "high"
-				} else if s.Confidence >= 0.6 {
+				} else if *s.Confidence >= 0.6 {
 					name = "medium"
 				}
 				n := want[name]
@@ -525,6 +525,37 @@ func TestProperty9Threshold(t *testing.T) {
 			t.Fatalf("threshold %v of %+v", *got, b)
 		}
 	})
+}
+
+// A span without a confidence, or with one that is not from 0 to 1, is in no bucket: it
+// is counted apart, however the file is decoded, and written as it was read.
+func TestMissingConfidence(t *testing.T) {
+	v := verdict.Empty()
+	v.Scores = verdict.Scores{Coverage: 3, Precision: 3, Granularity: 3, Taxonomy: 3, TechnicalSpecs: 3}
+	v.TotalScore = 15
+	v.FalsePositives = []verdict.FalsePositive{{SpanIndex: 1, Text: "b", Reason: "other"}}
+	for name, spans := range map[string]string{
+		"missing":  `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","start":1,"end":2},{"text":"c","role":"style","start":2,"end":3}`,
+		"in depth": `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","start":1,"end":2,"more":[1]},{"text":"c","role":"style","start":2,"end":3}`,
+		"null":     `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":null,"start":1,"end":2},{"text":"c","role":"style","start":2,"end":3}`,
+		"per cent": `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":95,"start":1,"end":2},{"text":"c","role":"style","confidence":-1,"start":2,"end":3}`,
+	} {
+		text := `{"results": [{"promptId": "p", "output": "abc", "spans": [` + spans + `], "meta": null, "error": null, "judgeResult": ` + string(v.Encode()) + `}]}`
+		f, err := snapshot.Read(strings.NewReader(text), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, m := range map[string]*snapshot.Summary{"read": reader.Summarise(f), "side": side(t, strings.NewReader(text), name).Summary} {
+			c := m.ConfidenceAnalysis
+			if m.NoConfidence != 2 || c == nil || c.Buckets.High.Total != 1 || c.Buckets.Low.Total != 0 || c.Buckets.Medium.Total != 0 || c.RecommendedThreshold != nil || math.Abs(float64(c.ECE.Value)-0.1) > 1e-12 {
+				t.Errorf("%s, %s: %d without a confidence, %+v", name, how, m.NoConfidence, c)
+			}
+		}
+		var b bytes.Buffer
+		if err := f.Write(&b, reader.Summarise(f)); err != nil || strings.Contains(strings.ReplaceAll(b.String(), " ", ""), `"confidence":0,`) {
+			t.Errorf("%s: %v, written with a confidence of 0\n%s", name, err, b.String())
+		}
+	}
 }
 
 func encoded(t interface{ Fatal(...any) }, list []made) io.Reader {

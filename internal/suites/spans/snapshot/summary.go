@@ -38,8 +38,9 @@ type Summary struct {
 	ZeroScores            int                              `json:"zeroScoreCount"`       // judged, with a total of 0
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
-	UncountableConfusions int                              `json:"uncountableConfusions"` // equal or unknown roles
-	SpanNotes             map[string]int                   `json:"spanNotes"`             // realigned, unaligned
+	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`              // realigned, unaligned
+	NoConfidence          int                              `json:"spansWithoutConfidence"` // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
 	confusions map[[2]string]int // all that can be counted
@@ -145,8 +146,8 @@ type Entry struct {
 	State  State
 	Why    string
 	Total  float64
-	Errors int // entries of the judgement
-	spans  []spanFact
+	Errors int        // entries of the judgement
+	stated []spanFact // spans of a judged result that have a confidence
 	notes  []string
 	labels Labelled
 	missed []string // sections
@@ -184,11 +185,9 @@ func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
 			e.missed = append(e.missed, d.sectionOf(text, m.Text, ruler, l.Sections))
 		}
 	}
-	e.spans = make([]spanFact, len(l.Spans))
 	for i, s := range l.Spans {
-		e.spans[i].confidence = s.Confidence
-		if flags != nil {
-			e.spans[i].flags = flags[i]
+		if s.Stated() && flags != nil {
+			e.stated = append(e.stated, spanFact{s.Confidence, flags[i]})
 		}
 		if l.Notes[i] != "" {
 			e.notes = append(e.notes, l.Notes[i])
@@ -220,6 +219,11 @@ func (t *Tally) Add(e Entry) {
 	t.source(e)
 	for _, n := range e.notes {
 		s.SpanNotes[n]++
+	}
+	for _, one := range l.Spans {
+		if !one.Stated() {
+			s.NoConfidence++
+		}
 	}
 	switch e.State {
 	case Errored:
@@ -282,7 +286,7 @@ func (t *Tally) Add(e Entry) {
 		}
 		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
 	}
-	t.conf.add(e.spans)
+	t.conf.add(e.stated)
 }
 
 func (t *Tally) source(e Entry) {
@@ -295,7 +299,7 @@ func (t *Tally) source(e Entry) {
 		s.SpanSources.OpenVocab += e.meta.OpenVocab
 	case strings.Contains(source, "llm"):
 		s.PipelineSources.LLM++
-		s.SpanSources.LLM += len(e.spans)
+		s.SpanSources.LLM += len(e.labels.Spans)
 	default:
 		s.PipelineSources.Unknown++
 	}
@@ -430,9 +434,6 @@ func (c *confidences) add(spans []spanFact) {
 	c.seen++
 	for _, s := range spans {
 		x := s.confidence
-		if !(x >= 0 && x <= 1) {
-			continue // no confidence: it was reported when the file was read
-		}
 		n := counts[x]
 		if n == nil {
 			n = new([2]float64)
