@@ -54,7 +54,8 @@ func TestRealSnapshots(t *testing.T) {
 	for path, want := range map[string]struct {
 		judged, failed, errors int
 		withFailures           float64 // sum of totals / (judged + failed), from the file with jq
-	}{run1: {45, 8, 1, 15.92}, run2: {49, 1, 1, 18.90}} {
+		spans                  float64 // spans / results without an error: 1690/53 and 1649/50, with jq
+	}{run1: {45, 8, 1, 15.92, 31.89}, run2: {49, 1, 1, 18.90, 32.98}} {
 		s := side(t, open(t, path), path)
 		m := s.Summary
 		if m.JudgedResults != want.judged || m.JudgeFailures != want.failed || m.ErrorCount != want.errors || m.NotJudged != 0 || m.ZeroScores != 0 || two(m.AvgScoreWithFailures) != want.withFailures {
@@ -73,8 +74,11 @@ func TestRealSnapshots(t *testing.T) {
 		if err := json.Unmarshal(s.Header.Summary, &recorded); err != nil {
 			t.Fatal(err)
 		}
-		if two(m.AvgScore) != recorded.AvgScore || math.Abs(m.AvgSpanCount-recorded.AvgSpanCount) > 0.0051 || m.ErrorCount != recorded.ErrorCount {
-			t.Errorf("%s: average %v of %v spans, recorded %v of %v", path, m.AvgScore, m.AvgSpanCount, recorded.AvgScore, recorded.AvgSpanCount)
+		if two(m.AvgScore) != recorded.AvgScore || math.Abs(m.AvgSpanCountAll-recorded.AvgSpanCount) > 0.0051 || m.ErrorCount != recorded.ErrorCount {
+			t.Errorf("%s: average %v of %v spans, recorded %v of %v", path, m.AvgScore, m.AvgSpanCountAll, recorded.AvgScore, recorded.AvgSpanCount)
+		}
+		if two(m.AvgSpanCount) != want.spans {
+			t.Errorf("%s: %v spans of results without an error, want %v", path, m.AvgSpanCount, want.spans)
 		}
 		var distribution map[string]int
 		b, err := json.Marshal(m.ScoreDistribution)
@@ -671,9 +675,25 @@ func TestReadErrors(t *testing.T) {
 		`{"results": [{"promptId": "a"}`:                      "reading results[1]",
 		`{"results": [{"promptId": "a"}, {"promptId": "a"}]}`: `duplicate promptId "a"`,
 		`{"results": [{}]}`:                                   "results[0] has no promptId",
+		// Two snapshots in one file, as cat makes it, and lists that would be merged.
+		`{"results": []}{"results": []}`:                                                               "there is more after its end: want one JSON object in a file",
+		`{"results": [], "x": 1}` + "\n" + `{"results": []}`:                                           "there is more after its end",
+		`{"results": []} tail`:                                                                         "reading what follows the snapshot",
+		`{"results": [{"promptId": "a"}], "results": []}`:                                              `duplicate key "results": want each key once`,
+		`{"timestamp": "t", "results": [], "timestamp": "u"}`:                                          `duplicate key "timestamp"`,
+		`{"results": [{"promptId": "a", "promptId": "b"}]}`:                                            `results[0]: `,
+		`{"results": [{"promptId": "a", "spans": [{"text": "x", "start": 0, "end": 1, "start": 1}]}]}`: `results[0]: `,
 	} {
 		if _, err := reader.ReadSide(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f: ") {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if _, err := snapshot.Read(strings.NewReader(text), "f"); err == nil && !strings.Contains(want, "promptId") {
+			t.Errorf("%s: read whole without an error, want %s", text, want)
+		}
+	}
+	for _, text := range []string{`{"results": []}` + "\n \t", `{"results": [], "x": 1}` + "\r\n"} {
+		if _, err := reader.ReadSide(strings.NewReader(text), "f"); err != nil {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -19,8 +19,8 @@ import (
 
 // A Summary has the fields of the original tool, and below them what it lacked.
 type Summary struct {
-	AvgScore              float64                          `json:"avgScore"` // over judged results
-	AvgSpanCount          float64                          `json:"avgSpanCount"`
+	AvgScore              float64                          `json:"avgScore"`     // over judged results
+	AvgSpanCount          float64                          `json:"avgSpanCount"` // over results without an error
 	ScoreDistribution     Distribution                     `json:"scoreDistribution"`
 	ErrorCount            int                              `json:"errorCount"` // results with an error
 	PipelineSources       Pipelines                        `json:"pipelineSources"`
@@ -34,8 +34,9 @@ type Summary struct {
 	JudgedResults         int                              `json:"judgedCount"`
 	JudgeFailures         int                              `json:"judgeFailureCount"`
 	NotJudged             int                              `json:"notJudgedCount"`
-	AvgScoreWithFailures  float64                          `json:"avgScoreWithFailures"` // failures counted as 0, as recorded
-	ZeroScores            int                              `json:"zeroScoreCount"`       // judged, with a total of 0
+	AvgScoreWithFailures  float64                          `json:"avgScoreWithFailures"`   // failures counted as 0, as recorded
+	AvgSpanCountAll       float64                          `json:"avgSpanCountWithErrors"` // over all results, as the original tool computed it
+	ZeroScores            int                              `json:"zeroScoreCount"`         // judged, with a total of 0
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
 	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
@@ -118,6 +119,7 @@ type Tally struct {
 	scores  map[string]*[3]float64 // sums of coverage and precision, and their number, by category
 	total   float64
 	spans   int
+	failed  int // spans of results with an error
 	conf    confidences
 	unknown map[string]bool // warnings given
 }
@@ -215,11 +217,11 @@ func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label
 func (t *Tally) Add(e Entry) {
 	s, l := &t.s, &e.labels
 	s.Results++
-	t.spans += len(l.Spans)
 	t.source(e)
 	for _, n := range e.notes {
 		s.SpanNotes[n]++
 	}
+	t.spans += len(l.Spans)
 	for _, one := range l.Spans {
 		if !one.Stated() {
 			s.NoConfidence++
@@ -228,6 +230,7 @@ func (t *Tally) Add(e Entry) {
 	switch e.State {
 	case Errored:
 		s.ErrorCount++
+		t.failed += len(l.Spans)
 		return
 	case NotJudged:
 		s.NotJudged++
@@ -319,8 +322,11 @@ func reason(why string) string {
 // Summary is the summary of what was added. Seed is that of the bootstrap.
 func (t *Tally) Summary(seed uint64) *Summary {
 	s := t.s
+	if n := s.Results - s.ErrorCount; n > 0 {
+		s.AvgSpanCount = float64(t.spans-t.failed) / float64(n)
+	}
 	if s.Results > 0 {
-		s.AvgSpanCount = float64(t.spans) / float64(s.Results)
+		s.AvgSpanCountAll = float64(t.spans) / float64(s.Results)
 	}
 	if s.JudgedResults > 0 {
 		s.AvgScore = t.total / float64(s.JudgedResults)
