@@ -638,19 +638,23 @@ func TestRules(t *testing.T) {
 		return &v
 	}
 	number := func(x float64) *float64 { return &x }
-	off := false
+	off, one := false, 1
 	for name, test := range map[string]struct {
 		is    []made
 		rules snapshot.Rules
 		want  []string
 	}{
-		"nothing":           {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
-		"a prompt":          {[]made{{ID: "a", Judge: judgement(2)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{AverageDown: number(9)}, []string{"total_down a"}},
-		"the average":       {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"average_down "}},
-		"an error":          {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"new_errors a"}},
-		"errors do not":     {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{NewErrors: &off}, nil},
-		"a stricter rule":   {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{TotalDown: number(1), AverageDown: number(9)}, []string{"total_down a"}},
-		"judge that failed": {[]made{{ID: "a"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
+		"nothing":                  {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
+		"a prompt":                 {[]made{{ID: "a", Judge: judgement(2)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{AverageDown: number(9)}, []string{"total_down a"}},
+		"the average":              {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"average_down "}},
+		"an error":                 {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"new_errors a"}},
+		"errors do not":            {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{NewErrors: &off}, nil},
+		"a stricter rule":          {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{TotalDown: number(1), AverageDown: number(9)}, []string{"total_down a"}},
+		"an error of a new prompt": {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}, {ID: "new", Failed: "x"}}, snapshot.Rules{}, []string{"new_errors new"}},
+		"a new prompt":             {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}, {ID: "new", Judge: judgement(1)}}, snapshot.Rules{}, nil},
+		"a prompt is missing":      {[]made{{ID: "a", Judge: judgement(5)}}, snapshot.Rules{Missing: &one}, []string{"missing_prompts "}},
+		"by default it may be":     {[]made{{ID: "a", Judge: judgement(5)}}, snapshot.Rules{}, nil},
+		"judge that failed":        {[]made{{ID: "a"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
 	} {
 		was := []made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}
 		c := reader.Compare(side(t, encoded(t, was), "was"), side(t, encoded(t, test.is), "is"), test.rules)
@@ -660,6 +664,9 @@ func TestRules(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) || c.Regressed() != (len(test.want) > 0) {
 			t.Errorf("%s: %v, want %v; %s", name, got, test.want, c.Verdict)
+		}
+		if missing := len(test.is) == 1; strings.Contains(c.Reason, "1 prompt of the baseline is missing and not compared") != missing {
+			t.Errorf("%s: %s", name, c.Reason)
 		}
 	}
 }
