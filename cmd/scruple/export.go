@@ -5,11 +5,9 @@ import (
 	"context"
 	"encoding/csv"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strconv"
 	"strings"
 	"time"
@@ -57,11 +55,7 @@ the folder given with --out:
 		if output == "" {
 			return write(a.out)
 		}
-		f, err := os.Create(output)
-		if err != nil {
-			return fmt.Errorf("exporting %s: %w", table, err)
-		}
-		return errors.Join(write(f), f.Close())
+		return streamFile(output, write)
 	})
 	c.Flags().StringVar(&table, "table", "scores", "calls | outcomes | scores | summary | records")
 	c.Flags().BoolVar(&vectors, "embeddings", false, "with --table records: the vectors too")
@@ -161,7 +155,7 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 	}
 	var list []kit.Session
 	for _, s := range stored {
-		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, Done: s.Done}
+		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
 		for _, e := range s.Errors {
 			n.Errors = append(n.Errors, eval.Level{Name: cmp.Or(string(e.Kind), "interrupted"), Value: strconv.Itoa(e.Requests)})
 		}

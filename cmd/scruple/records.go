@@ -51,25 +51,28 @@ func (a *app) exportRecords(ctx context.Context, w io.Writer, db *store.DB, reco
 	if err != nil {
 		return err
 	}
-	texts, _, err := r.Unembedded(ctx)
-	if err != nil {
-		return err
-	}
-	if texts > 0 {
-		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple embed` asks for them", text.Plural(texts, "text has", "texts have"), set.Name)
-	}
 	columns := recordColumns
 	if vectors {
 		columns = append(columns[:len(columns):len(columns)], vectorColumns...)
 	}
-	if err := writeTable(w, columns, recordRows(r.Records(ctx), set, vectors), format); err != nil {
+	missing := map[embed.Key]bool{}
+	if err := writeTable(w, columns, recordRows(r.Records(ctx), set, missing, vectors), format); err != nil {
 		return fmt.Errorf("exporting %s: %w", recordsTable, err)
+	}
+	if n := len(missing); n > 0 {
+		a.warn("warning: %s no embedding by %s, so their cosines are empty: `scruple embed` asks for them", text.Plural(n, "text has", "texts have"), set.Name)
 	}
 	return nil
 }
 
-func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, vectors bool) iter.Seq2[row, error] {
+// recordRows makes rows of records. It collects the texts without an embedding.
+func recordRows(records iter.Seq2[eval.Record, error], set *embed.Set, missing map[embed.Key]bool, vectors bool) iter.Seq2[row, error] {
 	return mapped(records, func(x eval.Record) row {
+		for _, s := range []string{x.Value, x.Quote, x.About} {
+			if !set.Has(s) {
+				missing[embed.KeyOf(s)] = true
+			}
+		}
 		value, quote, about := set.Of(x.Value), set.Of(x.Quote), set.Of(x.About)
 		r := row{x.Trial.Item, x.Trial.Arm, x.Trial.Replicate, x.Unit, x.Candidate, x.Status, x.Value, x.Quote, x.About,
 			utf8.RuneCountInString(x.Value), utf8.RuneCountInString(x.Quote), text.Words(x.Value), text.Words(x.Quote),

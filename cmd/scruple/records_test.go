@@ -113,9 +113,60 @@ func TestEmbed(t *testing.T) {
 	if record.Embedding != "small" || record.Cosine == nil || len(record.Vector) != 2 || record.Vector[0] != float64(len(record.Value)) {
 		t.Errorf("the first record is %+v", record)
 	}
-	if strings.Contains(out, `"cosine_quote_to_value":null`) && !strings.Contains(out, `"status":"missing"`) {
-		t.Error("a record with a quote has no cosine")
+	quoted := 0
+	for line := range strings.Lines(out) {
+		record.Value, record.Quote, record.Cosine = "", "", nil
+		if err := json.Unmarshal([]byte(line), &record); err != nil {
+			t.Fatal(err)
+		}
+		if record.Value != "" && record.Quote != "" {
+			quoted++
+			if record.Cosine == nil {
+				t.Errorf("a record with value and quote has no cosine: %s", line)
+			}
+		}
 	}
+	if quoted == 0 {
+		t.Error("no record has value and quote")
+	}
+	// Vectors are those of one model, server and size.
+	second := httptest.NewServer(e)
+	defer second.Close()
+	none := func(what string, args ...string) {
+		t.Helper()
+		out := do(0, append([]string{"export", study, "--table", "records"}, args...)...)
+		if !strings.Contains(out, "have no embedding by") || strings.Contains(out, `"cosine_quote_to_description":0`) || strings.Contains(out, `"cosine_quote_to_description":1`) {
+			t.Errorf("vectors of %s were taken", what)
+		}
+	}
+	model := "output.embeddings={provider: openai, name: %s, base_url: %s/v1, batch: 5, price: 1}"
+	none("another model", "-o", fmt.Sprintf(model, "large", server.URL))
+	none("another server", "-o", fmt.Sprintf(model, "small", second.URL))
+	none("another size", with("-o", "output.embeddings.dimensions=2")[1:]...)
+	if out := do(0, "embed", study, "-o", fmt.Sprintf(model, "small", second.URL)); !strings.Contains(out, "all texts of mine-1 have embeddings") {
+		t.Errorf("at another server: %s", out)
+	}
+
+	// A size that the server does not have is refused at once, and said.
+	if out := do(4, append([]string{"embed"}, with("-o", "output.embeddings.dimensions=3", "-o", "execution.concurrency=1")...)...); !strings.Contains(out, "2 components, although dimensions is 3") {
+		t.Errorf("another size: %s", out)
+	}
+	if out := do(0, "status", study); !strings.Contains(out, "2 components, although dimensions is 3") {
+		t.Errorf("the status has no error:\n%s", out)
+	}
+
+	// An export that fails leaves the file that was there.
+	file := filepath.Join("mine", "records.jsonl")
+	do(0, append([]string{"export"}, with("--table", "records", "--out", file)...)...)
+	whole, err := os.ReadFile(file)
+	if err != nil || len(whole) == 0 {
+		t.Fatal(err)
+	}
+	do(2, append([]string{"export"}, with("--table", "nothing", "--out", file)...)...)
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, whole) {
+		t.Errorf("a failed export left %d of %d bytes, %v", len(now), len(whole), err)
+	}
+
 	do(0, append([]string{"score"}, with()...)...)
 	do(0, append([]string{"bundle"}, with("--out", "x.zip")...)...)
 	do(0, "verify", "x.zip")

@@ -34,13 +34,15 @@ func (e *DecodeError) Error() string {
 
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// ReadJSON decodes a file of one JSON value as [DecodeStrict] does.
-func ReadJSON(file string, into any) error {
+// ReadJSON decodes a file of one JSON value as [DecodeStrict] does. It may begin with a
+// byte order mark, as some editors write one.
+func ReadJSON(file string, into any, options ...json.Options) error {
 	data, err := os.ReadFile(file)
 	if err != nil {
 		return err
 	}
-	if err := DecodeStrict(data, into); err != nil {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	if err := DecodeStrict(data, into, options...); err != nil {
 		return Locate(file, data, err)
 	}
 	return nil

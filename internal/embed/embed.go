@@ -169,8 +169,8 @@ func NewSet(name string) *Set {
 	return &Set{Name: name, vectors: map[Key][]float32{}}
 }
 
-// Add adds what [EncodeBatch] wrote: vectors of this size, or of any if it is 0.
-func (s *Set) Add(batch string, size int) error {
+// Add adds what [EncodeBatch] wrote.
+func (s *Set) Add(batch string) (err error) {
 	var b Batch
 	if err := json.Unmarshal([]byte(batch), &b); err != nil {
 		return fmt.Errorf("reading embeddings: %w", err)
@@ -179,12 +179,8 @@ func (s *Set) Add(batch string, size int) error {
 		return fmt.Errorf("reading embeddings: %d vectors for %d texts", len(b.Vectors), len(b.Texts))
 	}
 	for i, k := range b.Texts {
-		v, err := Decode(b.Vectors[i])
-		if err != nil {
+		if s.vectors[k], err = Decode(b.Vectors[i]); err != nil {
 			return err
-		}
-		if size == 0 || len(v) == size {
-			s.vectors[k] = v
 		}
 	}
 	return nil

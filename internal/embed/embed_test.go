@@ -46,7 +46,7 @@ func TestVectorsReadBack(t *testing.T) {
 		v := rapid.SliceOfN(rapid.Float32Range(-1e9, 1e9), 1, 40).Draw(t, "v")
 		text := rapid.String().Draw(t, "text")
 		set := NewSet("m")
-		if err := set.Add(EncodeBatch([]string{text}, [][]float32{v}), 0); err != nil {
+		if err := set.Add(EncodeBatch([]string{text}, [][]float32{v})); err != nil {
 			t.Fatal(err)
 		}
 		got := set.Of(text)
@@ -74,6 +74,6 @@ func FuzzDecode(f *testing.F) {
 		if err != nil || len(again) != len(v) || len(v) == 0 {
 			t.Fatalf("%v, %v", again, err)
 		}
-		_ = NewSet("m").Add(s, 0) // text of a journal: no panic
+		_ = NewSet("m").Add(s) // text of a journal: no panic
 	})
 }

@@ -6,10 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/embed"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/study"
 )
 
 // EmbeddingModel is the id of the study's embedding model among the models of an
@@ -56,18 +58,41 @@ func (r *Run) Embeddings(ctx context.Context) (*embed.Set, error) {
 		return embed.NewSet(""), nil
 	}
 	set := embed.NewSet(m.Name)
+	q, err := embedding(m, "")
+	if err != nil {
+		return nil, err
+	}
+	want := ofModel(q.Parts())
 	for c, err := range r.db.EmbedCalls(ctx, r.Record) {
 		if err != nil {
 			return nil, err
 		}
-		if c.Err != "" || c.Model != m.Name {
-			continue
+		if c.Err != "" || !slices.Equal(ofModel(c.Parts), want) {
+			continue // of another model, server or size
 		}
-		if err := set.Add(c.Response.Text, m.Dimensions); err != nil {
+		if err := set.Add(c.Response.Text); err != nil {
 			return nil, fmt.Errorf("%v, step %s: %w", c.Trial, c.Step, err)
 		}
 	}
 	return set, nil
+}
+
+// embedding returns a request for embeddings, without texts.
+func embedding(m *study.Embeddings, item string) (eval.Request, error) {
+	q := eval.Request{Model: EmbeddingModel, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name, Item: item}
+	if m.Dimensions == 0 {
+		return q, nil
+	}
+	var err error
+	q.Payload, err = json.Marshal(map[string]int{"dimensions": m.Dimensions})
+	return q, err
+}
+
+// ofModel returns the parts of a request that do not depend on its texts and trial.
+func ofModel(parts []eval.Part) []eval.Part {
+	return slices.DeleteFunc(slices.Clone(parts), func(p eval.Part) bool {
+		return p.Name == "messages" || p.Name == "item" || p.Name == "replicate"
+	})
 }
 
 // A batch is texts to embed in one request, in the journal with the trial that has the
@@ -79,14 +104,15 @@ type batch struct {
 
 // unembedded lists the texts of records without a vector, in batches.
 func (r *Run) unembedded(ctx context.Context) (list []batch, err error) {
+	m := r.Study.Output.Embeddings
+	if m == nil {
+		return nil, nil // local embeddings need no request
+	}
 	set, err := r.Embeddings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	size := 1
-	if m := r.Study.Output.Embeddings; m != nil {
-		size = max(1, m.Batch)
-	}
+	size := max(1, m.Batch)
 	known := map[embed.Key]bool{}
 	for x, err := range r.Records(ctx) {
 		if err != nil {
@@ -122,9 +148,6 @@ func (r *Run) Unembedded(ctx context.Context) (texts, requests int, err error) {
 // limits of the study hold for all calls of the run.
 func (r *Run) Embed(ctx context.Context, a Asking) error {
 	m := r.Study.Output.Embeddings
-	if m == nil {
-		return nil // local embeddings need no request
-	}
 	list, err := r.unembedded(ctx)
 	if err != nil || len(list) == 0 {
 		return err
@@ -161,10 +184,6 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 	for _, p := range order {
 		planned = append(planned, *p)
 	}
-	var payload json.RawMessage
-	if m.Dimensions > 0 {
-		payload = json.RawMessage(fmt.Sprintf(`{"dimensions":%d}`, m.Dimensions))
-	}
 	tasks := func(yield func(run.Task, error) bool) {
 		for _, t := range trials {
 			if !yield(run.Task{Trial: t, Called: true}, nil) {
@@ -174,12 +193,16 @@ func (r *Run) Embed(ctx context.Context, a Asking) error {
 	}
 	err = engine.Embed(ctx, planned, tasks, func(ctx context.Context, t run.Task, ask eval.Asker) error {
 		for _, b := range byTrial[t.Trial] {
-			q := eval.Request{Model: EmbeddingModel, Provider: m.Provider, Endpoint: m.BaseURL, Name: m.Name, Item: t.Trial.Item, Payload: payload}
+			q, err := embedding(m, t.Trial.Item)
+			if err != nil {
+				return err
+			}
 			for _, text := range b.texts {
 				q.Messages = append(q.Messages, eval.Message{Role: "user", Content: text})
 			}
-			// The step names what is asked, so that other texts are another step.
-			if _, err := ask.Ask(ctx, "embed/"+q.Key(), q); err != nil {
+			// The step names what is asked, so that other texts are another step. The
+			// server is part of it: a key has no port, and at another one is another model.
+			if _, err := ask.Ask(ctx, "embed/"+string(embed.KeyOf(m.BaseURL))[:8]+"/"+q.Key(), q); err != nil {
 				return err
 			}
 		}

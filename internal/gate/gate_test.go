@@ -129,7 +129,7 @@ func TestWhatCannotDecide(t *testing.T) {
 	}
 	unjudged := analysis(0.1, 0.01, 1)
 	unjudged.Run.Unjudged = 3
-	if v := compile(t, d).Decide(unjudged); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "3 not judged") {
+	if v := compile(t, d).Decide(unjudged); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "has not judged 3") {
 		t.Errorf("a run that is not judged: %+v", v)
 	}
 	unjudgeable := analysis(0.1, 0.01, 1)
@@ -152,6 +152,11 @@ func TestWhatCannotDecide(t *testing.T) {
 	simulated.Arms[0].Simulated = true
 	if v := compile(t, d).Decide(simulated); !v.Simulated {
 		t.Error("a verdict on simulated answers does not say so")
+	}
+	outside := analysis(0.1, 0.01, 1)
+	outside.Blind = []analyse.BlindResult{{By: "x", Simulated: []string{"ctn"}}}
+	if v := compile(t, d).Decide(outside); !v.Simulated {
+		t.Error("a verdict on a blind validation with simulated answers does not say so")
 	}
 }
 

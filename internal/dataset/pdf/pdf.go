@@ -9,8 +9,12 @@
 // is. A page without text, such as a scan, is an empty page; a file without any text is
 // an error.
 //
-// Files are not trusted. The library that parses them panics on damaged ones, so panics
-// end here as errors, and sizes and time are limited.
+// The text of a page is that of its content, of the forms that it uses (which are
+// drawings of their own), and of annotations as they look, such as fields that were filled
+// in. Hidden annotations have none.
+//
+// Files are not trusted: they are read in a process of their own, see [Host], and sizes,
+// memory and time are limited. Panics of the library are errors.
 package pdf
 
 import (
@@ -18,12 +22,10 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/ledongthuc/pdf"
@@ -35,8 +37,6 @@ const (
 	maxPages   = 5000
 	maxContent = 4 << 20  // bytes of drawing commands of a page, unpacked
 	maxText    = 16 << 20 // bytes of text
-	maxNesting = 10_000   // of arrays and dictionaries
-	maxTime    = 60 * time.Second
 )
 
 // Text returns the text of a file, with a line ---PAGE n--- before each page.
@@ -52,7 +52,12 @@ func Text(file string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text, err := read(data)
+	text := ""
+	if hosted {
+		text, err = isolated(data, maxTime)
+	} else {
+		text, err = read(data)
+	}
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", file, err)
 	}
@@ -64,55 +69,15 @@ var (
 	errNoText    = errors.New("the PDF has no text, only pictures: run text recognition (OCR) on it, or save its text as .txt")
 )
 
-// read reads a file in memory.
-func read(data []byte) (string, error) {
-	if !bytes.Contains(data[:min(1024, len(data))], []byte("%PDF-")) {
-		return "", errors.New("the file is no PDF: it does not begin with %PDF-")
-	}
-	if nested(data) {
-		return "", damaged(errors.New("its objects are nested too deeply"))
-	}
-	type result struct {
-		text string
-		err  error
-	}
-	done := make(chan result, 1)
-	deadline := time.Now().Add(maxTime)
-	go func() {
-		text, err := pages(data, deadline)
-		done <- result{text, err}
-	}()
-	select {
-	case r := <-done:
-		return r.text, r.err
-	case <-time.After(maxTime): // the library loops on some damaged files
-		return "", damaged(fmt.Errorf("reading it takes longer than %v", maxTime))
-	}
-}
-
 func damaged(err error) error {
 	return fmt.Errorf("the PDF is damaged or of an unknown kind: %w: open it and save it again, or save its text as .txt", err)
 }
 
-// nested reports whether arrays or dictionaries open so often inside each other that
-// parsing them by recursion would need all memory.
-func nested(data []byte) bool {
-	depth := 0
-	for _, b := range data {
-		switch b {
-		case '[', '<':
-			if depth++; depth > maxNesting {
-				return true
-			}
-		case ']', '>':
-			depth = max(0, depth-1)
-		}
+// read reads a file in memory.
+func read(data []byte) (text string, err error) {
+	if !bytes.Contains(data[:min(1024, len(data))], []byte("%PDF-")) {
+		return "", errors.New("the file is no PDF: it does not begin with %PDF-")
 	}
-	return false
-}
-
-// pages reads all pages. Panics of the library are errors.
-func pages(data []byte, deadline time.Time) (text string, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			text, err = "", damaged(fmt.Errorf("%v", p))
@@ -132,18 +97,16 @@ func pages(data []byte, deadline time.Time) (text string, err error) {
 	var b strings.Builder
 	empty := true
 	for i := 1; i <= n; i++ {
-		if time.Now().After(deadline) {
-			return "", damaged(errors.New("reading its pages takes too long"))
-		}
 		page := r.Page(i)
 		if page.V.IsNull() {
 			return "", damaged(fmt.Errorf("page %d is missing", i))
 		}
-		if err := checkContent(page.V.Key("Contents")); err != nil {
+		glyphs, err := pageGlyphs(page)
+		if err != nil {
 			return "", damaged(fmt.Errorf("page %d: %w", i, err))
 		}
 		fmt.Fprintf(&b, "---PAGE %d---\n", i)
-		lines := layout(page.Content().Text)
+		lines := layout(glyphs)
 		empty = empty && strings.TrimSpace(lines) == ""
 		b.WriteString(lines)
 		if b.Len() > maxText {
@@ -154,37 +117,6 @@ func pages(data []byte, deadline time.Time) (text string, err error) {
 		return "", errNoText
 	}
 	return b.String(), nil
-}
-
-// checkContent unpacks the drawing commands of a page once, to know their size and
-// nesting.
-func checkContent(v pdf.Value) error {
-	streams := []pdf.Value{v}
-	if v.Kind() == pdf.Array {
-		streams = nil
-		for i := range min(v.Len(), maxPages) {
-			streams = append(streams, v.Index(i))
-		}
-	}
-	left := int64(maxContent)
-	for _, s := range streams {
-		if s.Kind() != pdf.Stream {
-			continue
-		}
-		in := s.Reader()
-		data, err := io.ReadAll(io.LimitReader(in, left+1))
-		in.Close()
-		if err != nil && len(data) == 0 {
-			return err
-		}
-		if left -= int64(len(data)); left < 0 {
-			return fmt.Errorf("its content has more than %d MB", maxContent>>20)
-		}
-		if nested(data) {
-			return errors.New("its content is nested too deeply")
-		}
-	}
-	return nil
 }
 
 // layout puts glyphs into lines.

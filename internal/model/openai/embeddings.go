@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/embed"
@@ -41,8 +42,27 @@ func (c *Embeddings) Complete(ctx context.Context, r *eval.Request) (eval.Respon
 			return eval.Response{}, model.Malformed("embedding %d: %v", i, err)
 		}
 	}
+	var asked options
+	if err := asked.read(r.Payload); err != nil {
+		return eval.Response{}, err
+	}
+	if n := len(vectors[0]); asked.Dimensions != 0 && n != asked.Dimensions {
+		return eval.Response{}, &model.Error{Kind: eval.ErrBadRequest, Message: fmt.Sprintf("the embeddings have %d components, although dimensions is %d: the server or model cannot shorten them, so remove dimensions", n, asked.Dimensions)}
+	}
 	response.Text, response.Adapted = embed.EncodeBatch(texts, vectors), nil
 	return response, nil
+}
+
+// options are what a payload may have.
+type options struct {
+	Dimensions int `json:"dimensions,omitempty"`
+}
+
+func (o *options) read(payload json.RawMessage) error {
+	if payload == nil {
+		return nil
+	}
+	return json.Unmarshal(payload, o)
 }
 
 // embeddingsWire is the format of embeddings.
@@ -54,15 +74,13 @@ func (w embeddingsWire) URL(*eval.Request) (string, error) { return w.url, nil }
 // Encode implements [model.Wire].
 func (w embeddingsWire) Encode(r *eval.Request, _ model.Refused) ([]byte, []string, error) {
 	out := struct {
-		Model      string   `json:"model"`
-		Input      []string `json:"input"`
-		Format     string   `json:"encoding_format"`
-		Dimensions int      `json:"dimensions,omitempty"`
+		Model  string   `json:"model"`
+		Input  []string `json:"input"`
+		Format string   `json:"encoding_format"`
+		options
 	}{Model: r.Name, Format: "float"} // servers that know one form know this one
-	if r.Payload != nil {
-		if err := json.Unmarshal(r.Payload, &out); err != nil {
-			return nil, nil, err
-		}
+	if err := out.read(r.Payload); err != nil {
+		return nil, nil, err
 	}
 	for _, m := range r.Messages {
 		out.Input = append(out.Input, m.Content)

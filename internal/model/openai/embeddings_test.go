@@ -20,6 +20,7 @@ func TestEmbeddings(t *testing.T) {
 		{"twice", `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, "", "numbered wrongly"},
 		{"outside", `{"data":[{"index":-1,"embedding":[1]},{"index":9,"embedding":[1]}]}`, "", "numbered wrongly"},
 		{"lengths", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, "", "several lengths"},
+		{"another size than asked for", `{"data":[{"index":0,"embedding":[1,0,0]},{"index":1,"embedding":[0,1,0]}]}`, "", "3 components, although dimensions is 2: the server or model cannot shorten them, so remove dimensions"},
 		{"empty", `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, "", "it is empty"},
 		{"no vector", `{"data":[{"index":0},{"index":1}]}`, "", "embedding 0"},
 		{"error", `{"error":{"message":"no such model","type":"invalid_request_error"}}`, "", "no such model"},
@@ -56,7 +57,7 @@ func TestEmbeddings(t *testing.T) {
 				t.Errorf("sent %v", sent)
 			}
 			set := embed.NewSet("small")
-			if err := set.Add(got.Text, 2); err != nil {
+			if err := set.Add(got.Text); err != nil {
 				t.Fatal(err)
 			}
 			if a := set.Of("a"); len(a) != 2 || a[0] != 1 || a[1] != 0 {

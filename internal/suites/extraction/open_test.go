@@ -289,8 +289,8 @@ kernels: [{name: h, builtin: heuristic}]
 		"docs.jsonl":     invoices(3, 100),
 		"folder/b.txt":   body("b"),
 		"folder/b.json":  record("b"),
-		"folder/a.txt":   body("named"),
-		"folder/a.json":  record("named"),
+		"folder/a.txt":   "\ufeff" + body("named"),
+		"folder/a.json":  "\ufeff" + record("named"), // Windows editors begin files with a byte order mark
 		"folder/read.me": "not a document",
 	}
 	b := mustOpen(t, files)

@@ -1,6 +1,7 @@
 package extraction
 
 import (
+	"bytes"
 	"embed"
 	"encoding/json"
 	"errors"
@@ -70,6 +71,7 @@ func (e *schemaFileError) Unwrap() error { return e.err }
 // name.
 func parseSchema(file string, data []byte) (*Schema, error) {
 	var s Schema
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	if err := dataset.DecodeStrict(data, &s); err != nil {
 		return nil, &schemaFileError{dataset.Locate(file, data, err)}
 	}

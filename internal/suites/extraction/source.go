@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
@@ -57,7 +58,7 @@ func (l lines) read(i int, buf []byte, d *Document, options json.Options) ([]byt
 type folder struct {
 	dir   string
 	names []string
-	pdf   map[string]bool // by name
+	pdf   map[string]func() (string, error) // by name; each is read once, as that takes a process
 }
 
 func openFolder(dir string) (source, error) {
@@ -69,7 +70,7 @@ func openFolder(dir string) (source, error) {
 	for _, e := range entries {
 		exists[e.Name()] = true
 	}
-	f := &folder{dir: dir, pdf: map[string]bool{}}
+	f := &folder{dir: dir, pdf: map[string]func() (string, error){}}
 	var errs []error
 	for _, e := range entries {
 		file := filepath.Join(dir, e.Name())
@@ -82,7 +83,9 @@ func openFolder(dir string) (source, error) {
 				continue
 			}
 			f.names = append(f.names, name)
-			f.pdf[name] = ext == ".pdf"
+			if ext == ".pdf" {
+				f.pdf[name] = sync.OnceValues(func() (string, error) { return pdf.Text(file) })
+			}
 			if !exists[name+".json"] {
 				errs = append(errs, fmt.Errorf("%s: its gold, %s.json, does not exist", file, name))
 			}
@@ -105,16 +108,13 @@ func (f *folder) Locate(i int, err error) error {
 
 func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]byte, error) {
 	path := filepath.Join(f.dir, f.names[i])
-	record, err := os.ReadFile(path + ".json")
-	if err != nil {
-		return buf, fmt.Errorf("reading gold: %w", err)
-	}
-	if err := dataset.DecodeStrict(record, d, options); err != nil {
-		return buf, dataset.Locate(path+".json", record, err)
+	if err := dataset.ReadJSON(path+".json", d, options); err != nil {
+		return buf, err
 	}
 	if d.Text != "" {
 		return buf, f.Locate(i, errors.New("text is set, but the text of this document is in a file of its own: remove text"))
 	}
+	var err error
 	if d.Text, err = f.text(i); err != nil {
 		return buf, err
 	}
@@ -128,8 +128,8 @@ func (f *folder) read(i int, buf []byte, d *Document, options json.Options) ([]b
 // quotes are compared with.
 func (f *folder) text(i int) (string, error) {
 	path := filepath.Join(f.dir, f.names[i])
-	if f.pdf[f.names[i]] {
-		content, err := pdf.Text(path + ".pdf")
+	if read := f.pdf[f.names[i]]; read != nil {
+		content, err := read()
 		if err != nil {
 			err = fmt.Errorf("reading document: %w", err)
 		}
@@ -142,7 +142,7 @@ func (f *folder) text(i int) (string, error) {
 	if !utf8.Valid(content) {
 		return "", fmt.Errorf("%s.txt: the document is not UTF-8: save it as UTF-8", path)
 	}
-	return string(content), nil
+	return strings.TrimPrefix(string(content), "\ufeff"), nil
 }
 
 // A corpus is the documents of a study, from one or more sources.
