@@ -222,6 +222,67 @@ func TestWriteMerges(t *testing.T) {
 	}
 }
 
+// TestWriteRepeatedStages: a stage that comes back is written again; lists of two
+// candidates of one workflow are merged without repeating each other, and a set lists a
+// target once.
+func TestWriteRepeatedStages(t *testing.T) {
+	stages := func(lists ...[]string) string {
+		var found []candidate
+		for _, l := range lists {
+			found = append(found, candidate{Type: "workflow", Title: "Release", Edges: map[string][]string{"stages": l, "relates_to": {"Shop", "shop"}}})
+		}
+		files, err := write(found, ontology.Default(), false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		b := okf.Load(files, nil, ontology.Default())
+		related := 0
+		for _, l := range b.Atoms[0].Links {
+			switch l.Edge {
+			case "stages":
+				got = append(got, l.Written)
+			case "relates_to":
+				related++
+			}
+		}
+		if related != 1 {
+			t.Errorf("%v: %d targets of a set with one", lists, related)
+		}
+		return strings.Join(got, " ")
+	}
+	looped := []string{"Review", "Fix", "Review", "Ship"}
+	for want, lists := range map[string][][]string{
+		"review fix review ship":      {looped},
+		"review fix review ship ":     {looped, looped},
+		"review fix review ship  ":    {{"Review", "Ship"}, looped},
+		"review fix review ship   ":   {looped, {"fix", "ship"}},
+		"review fix review ship tell": {looped, {"Ship", "Tell"}},
+	} {
+		if got := stages(lists...); got != strings.TrimSpace(want) {
+			t.Errorf("%v became %s, want %s", lists, got, want)
+		}
+	}
+}
+
+// TestShortEvidence: a short claim or sentence is evidence if it is copied whole; a part
+// of a longer one is not.
+func TestShortEvidence(t *testing.T) {
+	const source = "Why? It is cheap. Faster.\n\n- Less mud\n- 更快。"
+	for evidence, want := range map[string]bool{
+		"Faster.": true, "“faster”": true, "Why?": true, "less mud": true, "更快": true, "It is cheap.": true,
+		"cheap": false, "fast": false, "mud": false, ".": false, "": false, "“…”": false, "Fewer.": false,
+	} {
+		if got := standsIn(evidence, "Other text.", source); got != want {
+			t.Errorf("%q stands: %v, want %v", evidence, got, want)
+		}
+	}
+	j := readVerdict([]byte(`{"covered": true, "evidence": "Faster."}`), "covered", func(e string) bool { return standsIn(e, "It costs less than the old one.", "Faster.") })
+	if !j.holds {
+		t.Errorf("a short claim is not covered by a copy of it: %s", j.why)
+	}
+}
+
 // TestReadAnswer: forms of answers from outside, and those that stay outside.
 func TestReadAnswer(t *testing.T) {
 	root := t.TempDir()

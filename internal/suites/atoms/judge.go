@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -301,14 +302,21 @@ func readVerdict(data []byte, key string, stands func(evidence string) bool) jud
 	return j
 }
 
-// minEvidence is the least number of letters of evidence.
+// minEvidence is the least number of bytes of evidence that is a part of a sentence.
 const minEvidence = 8
 
 // standsIn reports whether evidence stands in a text, apart from white space and case.
+// Short evidence stands in nearly every text, so it must be a whole sentence or item of it.
 func standsIn(evidence string, texts ...string) bool {
-	e := strings.ToLower(text.Minimal(strings.Trim(evidence, " \"“”'…")))
+	bare := func(s, marks string) string { return strings.ToLower(text.Minimal(strings.Trim(s, marks))) }
+	const quotes = " \"“”'…"
+	e := bare(evidence, quotes)
 	if len(e) < minEvidence {
-		return false
+		const ends = quotes + ".!?。"
+		whole := bare(evidence, ends)
+		return whole != "" && slices.ContainsFunc(texts, func(t string) bool {
+			return slices.ContainsFunc(okf.SplitClaims(t), func(s string) bool { return bare(s, ends) == whole })
+		})
 	}
 	for _, t := range texts {
 		if strings.Contains(strings.ToLower(text.Minimal(t)), e) {

@@ -197,13 +197,13 @@ func write(candidates []candidate, o *ontology.Ontology, repair bool) ([]okf.Fil
 	for _, c := range candidates {
 		key := [2]string{c.Type, okf.Normal(c.Title)}
 		if same := byTitle[key]; same != nil {
-			same.merge(c)
+			same.merge(c, o)
 			continue
 		}
 		m := &made{candidate: c, id: unique(ids, okf.Slug(c.Title), c.Type)}
 		m.Edges = map[string][]string{}
 		m.Rationale = nil
-		m.merge(c)
+		m.merge(c, o)
 		byTitle[key] = m
 		atoms = append(atoms, m)
 	}
@@ -269,10 +269,22 @@ func unique(ids map[string]bool, slug, kind string) string {
 	return id
 }
 
-// merge adds what another candidate of the same atom says.
-func (m *made) merge(c candidate) {
+// merge adds what another candidate of the same atom says. Targets of a set are listed
+// once. Those of an ordered edge may occur several times, as a review before and after a
+// fix: of two lists the one that contains the other counts, else the targets that only
+// the second has follow the first.
+func (m *made) merge(c candidate, o *ontology.Ontology) {
 	m.Description, m.Confidence = cmp.Or(m.Description, c.Description), cmp.Or(m.Confidence, c.Confidence)
 	for name, targets := range c.Edges {
+		if e, ok := o.Edge(name); ok && e.Kind == ontology.Ordered {
+			switch have := m.Edges[name]; {
+			case within(have, targets):
+				m.Edges[name] = slices.Clone(targets)
+				continue
+			case within(targets, have):
+				continue
+			}
+		}
 		for _, t := range targets {
 			if !slices.ContainsFunc(m.Edges[name], func(have string) bool { return okf.Normal(have) == okf.Normal(t) }) {
 				m.Edges[name] = append(m.Edges[name], t)
@@ -284,6 +296,17 @@ func (m *made) merge(c candidate) {
 			m.Rationale = append(m.Rationale, claim)
 		}
 	}
+}
+
+// within reports whether a list has the names of another in their order, perhaps with
+// others between them.
+func within(part, list []string) bool {
+	for _, name := range list {
+		if len(part) > 0 && okf.Normal(part[0]) == okf.Normal(name) {
+			part = part[1:]
+		}
+	}
+	return len(part) == 0
 }
 
 // compose writes the file of an atom.

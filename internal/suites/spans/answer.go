@@ -27,8 +27,8 @@ type answerSpan struct {
 type answer struct {
 	spans    []label.Span
 	notes    []string // of spans: realigned, unaligned, else ""
-	stated   []bool   // spans with a confidence
 	dropped  int      // entries that are no spans
+	outside  int      // confidences that are not from 0 to 1: they count as not stated
 	repaired bool
 }
 
@@ -55,12 +55,16 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 			a.dropped++
 			continue
 		}
-		s := label.Span{Text: w.Text, Role: w.Role, Confidence: 1, Start: -1, End: -1}
+		s := label.Span{Text: w.Text, Role: w.Role, Confidence: label.Unstated, Start: -1, End: -1}
 		if s.Role == "" {
 			s.Role = w.Label
 		}
-		if w.Confidence != nil && *w.Confidence >= 0 && *w.Confidence <= 1 {
+		if w.Confidence != nil {
 			s.Confidence = *w.Confidence
+			if !s.Stated() {
+				s.Confidence = label.Unstated
+				a.outside++
+			}
 		}
 		note := ""
 		if w.Start != nil && w.End != nil {
@@ -70,7 +74,7 @@ func (b *Bench) readAnswer(raw []byte, of string) (answer, error) {
 			note = ruler.Find(&s, a.spans)
 		}
 		s.Section = b.reader.Sectioner.Of(sections, s.Start)
-		a.spans, a.notes, a.stated = append(a.spans, s), append(a.notes, note), append(a.stated, w.Confidence != nil)
+		a.spans, a.notes = append(a.spans, s), append(a.notes, note)
 	}
 	return a, nil
 }
@@ -93,7 +97,7 @@ func spanList(raw string) (list []json.RawMessage, repaired bool, err error) {
 	return *object.Spans, reading.Repaired, nil
 }
 
-// encodeAnswer is the answer with these spans. A negative confidence is none.
+// encodeAnswer is the answer with these spans.
 func encodeAnswer(spans []label.Span) []byte {
 	out := struct {
 		Spans []answerSpan `json:"spans"`
@@ -101,7 +105,7 @@ func encodeAnswer(spans []label.Span) []byte {
 	for i := range spans {
 		s := &spans[i]
 		a := answerSpan{Text: s.Text, Role: s.Role}
-		if s.Confidence >= 0 {
+		if s.Stated() {
 			a.Confidence = &s.Confidence
 		}
 		if s.Placed() {
@@ -160,6 +164,9 @@ func (a *answer) outcomeNotes() []string {
 		if n > 0 {
 			notes = append(notes, fmt.Sprintf("%s %s", text.Plural(n, "span", "spans"), note))
 		}
+	}
+	if a.outside > 0 {
+		notes = append(notes, fmt.Sprintf("%s outside 0 to 1, not used", text.Plural(a.outside, "confidence", "confidences")))
 	}
 	if a.dropped > 0 {
 		notes = append(notes, fmt.Sprintf("%s dropped", text.Plural(a.dropped, "entry", "entries")))

@@ -216,7 +216,11 @@ func (b *Bench) result(t *eval.Judged) (snapshot.Result, snapshot.Labelled) {
 	a, _ := b.readAnswer(t.Outcome.Data, r.Text) // without spans there are none
 	l := snapshot.Labelled{Spans: a.spans, Notes: a.notes, Sections: b.reader.Sectioner.Detect(ruler), State: snapshot.NotJudged}
 	for _, s := range a.spans {
-		out.Spans = append(out.Spans, snapshot.Span{Text: s.Text, Role: s.Role, Confidence: s.Confidence, Start: ruler.In(s.Start, label.UTF16), End: ruler.In(s.End, label.UTF16), Section: s.Section})
+		one := snapshot.Span{Text: s.Text, Role: s.Role, Start: ruler.In(s.Start, label.UTF16), End: ruler.In(s.End, label.UTF16), Section: s.Section}
+		if s.Stated() {
+			one.Confidence = &s.Confidence
+		}
+		out.Spans = append(out.Spans, one)
 	}
 	out.SpanCount = len(out.Spans)
 	out.Metadata = b.reader.Metadata(r.Text, a.spans, l.Sections)

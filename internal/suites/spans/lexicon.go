@@ -114,7 +114,7 @@ func (l *lexicon) label(text string) []label.Span {
 			before = c
 			continue
 		}
-		spans = append(spans, label.Span{Text: text[at : at+length], Role: role, Confidence: -1, Start: r.Point(at, label.Bytes), End: r.Point(at+length, label.Bytes)})
+		spans = append(spans, label.Span{Text: text[at : at+length], Role: role, Confidence: label.Unstated, Start: r.Point(at, label.Bytes), End: r.Point(at+length, label.Bytes)})
 		at += length
 		before, _ = utf8.DecodeLastRuneInString(text[:at])
 	}

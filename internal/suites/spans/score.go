@@ -106,7 +106,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score {
 	var row eval.Row
 	for i, s := range a.spans {
-		if a.stated[i] {
+		if s.Stated() {
 			row = append(row, s.Confidence, indicator(right(i)))
 		}
 	}

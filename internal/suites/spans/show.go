@@ -57,7 +57,10 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		if a.notes[i] != "" {
 			problems[i] = append(problems[i], a.notes[i])
 		}
-		row := eval.ExhibitRow{ID: unitOf(i), Unit: fmt.Sprintf("[%d] %s", i, s.Text), Answer: fmt.Sprintf("%s, %.2f", s.Role, s.Confidence), Note: strings.Join(problems[i], "; ")}
+		row := eval.ExhibitRow{ID: unitOf(i), Unit: fmt.Sprintf("[%d] %s", i, s.Text), Answer: s.Role, Note: strings.Join(problems[i], "; ")}
+		if s.Stated() {
+			row.Answer += fmt.Sprintf(", %.2f", s.Confidence)
+		}
 		if g := goldOf[i]; g != nil {
 			row.Gold = g.Role
 			if g.Text != s.Text {

@@ -176,6 +176,59 @@ func TestSpansWithoutAPlace(t *testing.T) {
 	}
 }
 
+// TestConfidences: only confidences from 0 to 1 are stated. Others are noted, and
+// neither scored nor exported nor shown as one of 1.
+func TestConfidences(t *testing.T) {
+	b := small(t)
+	for name, test := range map[string]struct {
+		answer string
+		rows   []eval.Row
+		note   string
+		pages  string
+	}{
+		"per cent": {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 95}, {"text": "runs", "role": "action.movement", "confidence": 10}]}`, nil, "2 confidences outside 0 to 1, not used", "subject.identity; action.movement"},
+		"mixed":    {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 0.5}, {"text": "runs", "role": "action.movement", "confidence": -0.1}]}`, []eval.Row{{0.5, 1}}, "1 confidence outside 0 to 1, not used", "subject.identity, 0.50; action.movement"},
+		"none":     {`{"spans": [{"text": "boy", "role": "subject.identity"}, {"text": "runs", "role": "action.movement"}]}`, nil, "", "subject.identity; action.movement"},
+		"borders":  {`{"spans": [{"text": "boy", "role": "subject.identity", "confidence": 1}, {"text": "runs", "role": "style", "confidence": 0}]}`, []eval.Row{{1, 1, 0, 0}}, "", "subject.identity, 1.00; style, 0.00"},
+	} {
+		o := b.outcomeOf(eval.Response{Text: test.answer, Stop: eval.StopEnd}, "", b.record("a").Text)
+		if got := strings.Join(o.Notes, "; "); got != test.note {
+			t.Errorf("%s: notes %q, want %q", name, got, test.note)
+		}
+		c := answerOf("a", test.answer)
+		found, err := b.readAnswer(o.Data, b.record("a").Text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []eval.Row
+		for _, s := range confidences(nil, &found, func(i int) bool { return found.spans[i].Role != "style" }) {
+			if s.Metric == metricECE {
+				rows = append(rows, s.Row)
+			}
+		}
+		if !cmp.Equal(rows, test.rows) {
+			t.Errorf("%s: rows %v, want %v", name, rows, test.rows)
+		}
+		x, err := b.Show(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var shown []string
+		for _, r := range x.Rows {
+			shown = append(shown, r.Answer)
+		}
+		if got := strings.Join(shown, "; "); got != test.pages {
+			t.Errorf("%s: shown %q, want %q", name, got, test.pages)
+		}
+		r, _ := b.result(&c.Trials[0])
+		for i, s := range found.spans {
+			if own := r.Spans[i].Confidence; (own != nil) != s.Stated() || own != nil && *own != s.Confidence {
+				t.Errorf("%s: span %d is exported with confidence %v", name, i, own)
+			}
+		}
+	}
+}
+
 // says is a judge or labeller that gives one answer.
 type says struct {
 	text string
@@ -449,11 +502,11 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("the answer %q is stored as %q", raw, o.Data)
 		}
 		a, err := b.readAnswer([]byte(raw), text)
-		if (err == nil) != (o.Kind == eval.OK) || len(a.notes) != len(a.spans) || len(a.stated) != len(a.spans) {
+		if (err == nil) != (o.Kind == eval.OK) || len(a.notes) != len(a.spans) {
 			t.Fatalf("%v, %+v", err, o)
 		}
 		for _, s := range a.spans {
-			if s.Placed() && r.Slice(s.Start, s.End) != s.Text || !(s.Confidence >= 0 && s.Confidence <= 1) || s.Section == "" {
+			if s.Placed() && r.Slice(s.Start, s.End) != s.Text || !s.Stated() && s.Confidence != label.Unstated || s.Section == "" {
 				t.Fatalf("%+v", s)
 			}
 		}

@@ -1,6 +1,7 @@
 package okf
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -90,7 +91,8 @@ func (b *Base) atom(d *Document) Atom {
 	a := Atom{File: d.Path, ID: d.Text(o.Key(ontology.KeyID)), Type: d.Text(o.Key(ontology.KeyType)), Title: d.Text(o.Key(ontology.KeyTitle)), Confidence: d.Text("confidence")}
 	for _, e := range o.Edges {
 		if f, ok := d.Field(e.Name); ok {
-			a.Links = append(a.Links, targets(e.Name, f.Value)...)
+			links, _ := targets(e.Name, f.Value)
+			a.Links = append(a.Links, links...)
 		}
 	}
 	if f, ok := d.Field(ontology.KeyRationale); ok {
@@ -100,12 +102,23 @@ func (b *Base) atom(d *Document) Atom {
 }
 
 // targets reads the targets of an edge: a text, or a list of texts and of maps with
-// to and evidence.
-func targets(edge string, v Value) []Link {
-	var links []Link
+// to and evidence. Bad are the lines of items that are neither.
+func targets(edge string, v Value) (links []Link, bad []int) {
 	add := func(s string, line int, evidence []int) {
 		if s = strings.TrimSpace(s); s != "" {
 			links = append(links, Link{Edge: edge, Written: s, To: -1, Line: line, Evidence: evidence})
+		}
+	}
+	item := func(i Value) {
+		to, numbers := i, []int(nil)
+		if i.Kind == Map {
+			to, _ = i.At("to")
+			numbers = evidence(i)
+		}
+		if s := targetText(to); s != "" {
+			add(s, i.Line, numbers)
+		} else {
+			bad = append(bad, i.Line)
 		}
 	}
 	switch v.Kind {
@@ -119,25 +132,30 @@ func targets(edge string, v Value) []Link {
 		add(v.Text, v.Line, nil)
 	case List:
 		for _, i := range v.Items {
-			switch {
-			case i.Kind == Scalar:
-				add(i.Text, i.Line, nil)
-			case i.Kind == Map:
-				if to, ok := i.At("to"); ok {
-					add(to.Text, i.Line, evidence(i))
-				}
-			case i.Kind == List && len(i.Items) == 1 && i.Items[0].Kind == List && len(i.Items[0].Items) == 1:
-				add(i.Items[0].Items[0].Text, i.Line, nil) // [[target]] without quotes is a list in YAML
-			case i.Kind == List && len(i.Items) == 1:
-				add(i.Items[0].Text, i.Line, nil)
-			}
+			item(i)
 		}
 	case Map:
-		if to, ok := v.At("to"); ok {
-			add(to.Text, v.Line, evidence(v))
+		item(v)
+	}
+	return links, bad
+}
+
+// targetText is the one target that a value names; "" if it does not. A wiki link
+// without quotes is a list of a list in YAML, of several items if it has commas.
+func targetText(v Value) string {
+	if v.Kind == List && len(v.Items) == 1 {
+		if v = v.Items[0]; v.Kind == List {
+			parts, _ := v.Strings()
+			if len(parts) != len(v.Items) {
+				return ""
+			}
+			return strings.TrimSpace(strings.Join(parts, ", "))
 		}
 	}
-	return links
+	if v.Kind != Scalar {
+		return ""
+	}
+	return strings.TrimSpace(v.Text)
 }
 
 // short reports whether parts of a text are ids, not a title with commas.
@@ -279,10 +297,11 @@ func (b *Base) checkEdge(a *Atom, e ontology.Edge, f Field, add func(Code, Sever
 			own = append(own, l)
 		}
 	}
+	_, bad := targets(e.Name, f.Value)
+	for _, line := range bad {
+		add(CodeEdgeForm, Error, cmp.Or(line, f.Line), "%s: want an id, title or link, or a list of them", e.Name)
+	}
 	if len(own) == 0 {
-		if f.Value.Kind == Map || f.Value.Kind == List && len(f.Value.Items) > 0 {
-			add(CodeEdgeForm, Error, f.Line, "%s: want an id, title or link, or a list of them", e.Name)
-		}
 		return
 	}
 	if e.Kind == ontology.Single && len(own) > 1 {

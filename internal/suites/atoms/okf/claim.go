@@ -59,8 +59,12 @@ func Sentences(text string) []string {
 			continue
 		}
 		end := i
-		for end < len(text) && strings.ContainsRune("\"')]”’", rune(text[end])) {
-			end++
+		for end < len(text) {
+			closing, size := utf8.DecodeRuneInString(text[end:])
+			if !strings.ContainsRune("\"')]”’", closing) {
+				break
+			}
+			end += size
 		}
 		rest := strings.TrimLeftFunc(text[end:], unicode.IsSpace)
 		next, _ := utf8.DecodeRuneInString(rest)

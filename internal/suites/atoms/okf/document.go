@@ -51,9 +51,11 @@ const (
 	Map
 )
 
-// Limits of front matter. They bound time and memory.
+// Limits of front matter. They bound time and memory: the time of the parser grows
+// with the square of the number of keys.
 const (
-	maxFront   = 1 << 20
+	maxFront   = 64 << 10
+	maxKeys    = 2000
 	maxNesting = 32
 	maxValues  = 200_000
 	maxBlank   = 1000
@@ -145,6 +147,10 @@ func (d *Document) parseFront() {
 		d.add(CodeYAML, Error, 1, "the front matter has more than %d empty lines in a row: remove some", maxBlank)
 		return
 	}
+	if manyKeys(clean) {
+		d.add(CodeYAML, Error, 1, "the front matter has more than %d lines with keys: move what is no property to the text", maxKeys)
+		return
+	}
 	if i := strings.IndexFunc(clean, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); i >= 0 {
 		d.add(CodeYAML, Error, offset+1+strings.Count(clean[:i], "\n"), "control character %U is not valid in YAML: remove it", clean[i])
 		return
@@ -178,6 +184,18 @@ func (d *Document) parseFront() {
 		d.add(CodeYAML, Error, 1, "the front matter has more than %d values or is nested deeper than %d", maxValues, maxNesting)
 		d.Fields = nil
 	}
+}
+
+// manyKeys reports whether more lines than the limit may have keys: those with a colon
+// or a question mark.
+func manyKeys(front string) bool {
+	n := 0
+	for l := range strings.Lines(front) {
+		if strings.ContainsAny(l, ":?") {
+			n++
+		}
+	}
+	return n > maxKeys
 }
 
 func lineStarts(front []byte, base int) []int {

@@ -66,10 +66,10 @@ func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File,
 				return fs.SkipDir
 			}
 			return nil
+		case !wanted(name) && (d.Type()&fs.ModeSymlink == 0 || !linksFolder(root, name)):
+			return nil
 		case d.Type()&fs.ModeSymlink != 0:
 			note(CodeSymlink, name, "a symbolic link, which is not followed: put the file here")
-			return nil
-		case !wanted(name):
 			return nil
 		case !d.Type().IsRegular():
 			note(CodeNotRegular, name, "not a regular file")
@@ -99,6 +99,19 @@ func ReadRoot(root *os.Root, dir string, wanted func(name string) bool) ([]File,
 		return nil, nil, fmt.Errorf("reading the folder of atoms: %w", err)
 	}
 	return files, findings, nil
+}
+
+// linksFolder reports whether a symbolic link leads to a folder, whose atoms would be
+// missed. One that leaves the root cannot be followed: it counts unless its name is
+// that of a file, such as diagram.png.
+func linksFolder(root *os.Root, name string) bool {
+	switch info, err := root.Stat(name); {
+	case err == nil:
+		return info.IsDir()
+	case errors.Is(err, fs.ErrNotExist):
+		return false
+	}
+	return path.Ext(name) == ""
 }
 
 var errTooLarge = errors.New("too large")

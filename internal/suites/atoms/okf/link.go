@@ -1,8 +1,10 @@
 package okf
 
 import (
+	"bytes"
 	"path"
 	"regexp"
+	"sort"
 	"strings"
 	"unicode"
 
@@ -244,9 +246,11 @@ func (b *Base) BodyLinks() []BodyLink {
 		if len(body) > maxLinked || invalidUTF8(body) >= 0 {
 			continue
 		}
-		before := 1 + strings.Count(string(d.raw[:len(d.raw)-len(body)]), "\n")
+		before := bytes.Count(d.raw[:len(d.raw)-len(body)], []byte("\n"))
+		starts := lineStarts(body, 0)
 		for _, l := range linksIn(body) {
-			links = append(links, BodyLink{File: d.Path, Line: before + strings.Count(string(body[:l.at]), "\n"), Written: l.target, Resolution: b.bodyTarget(l, d.Path)})
+			line := sort.SearchInts(starts, l.at+1) // the number of lines that begin at or before it
+			links = append(links, BodyLink{File: d.Path, Line: before + line, Written: l.target, Resolution: b.bodyTarget(l, d.Path)})
 		}
 	}
 	return links

@@ -245,31 +245,38 @@ func TestResolve(t *testing.T) {
 func TestFindings(t *testing.T) {
 	const role = "---\nid: r\ntype: role\ntitle: R\n---\n"
 	for name, test := range map[string]struct{ file, want string }{
-		"good":            {"---\nid: a\ntype: process\ntitle: A\nowner: r\n---\n", ""},
-		"no front matter": {"# Title\n", "a.md:1: error no-front-matter"},
-		"open":            {"---\nid: a\n", "a.md:1: error no-front-matter"},
-		"not yaml":        {"---\nid: a\ntitle: [x\ntype: role\n---\n", "a.md:"},
-		"a list":          {"---\n- a\n---\n", "a.md:2: error not-yaml: the front matter is not YAML: it is not a mapping"},
-		"duplicate key":   {"---\nid: a\ntype: role\ntitle: A\nid: b\n---\n", `a.md:5: error duplicate-key: duplicate key "id": first on line 2`},
-		"no type":         {"---\nid: a\ntitle: A\n---\n", "a.md:1: error no-type"},
-		"not UTF-8":       {"---\nid: a\ntype: role\ntitle: A\n---\n\xff\n", "a.md:6: error not-utf8: byte 0xff"},
-		"control":         {"---\nid: a\ntype: role\ntitle: \"A\x01\"\n---\n", "a.md:4: error not-yaml: control character U+0001"},
-		"unknown type":    {"---\nid: a\ntype: case study\ntitle: A\n---\n", `a.md:3: error unknown-type: unknown type "case study"`},
-		"bad id":          {"---\nid: My Atom\ntype: role\ntitle: A\n---\n", `a.md:2: error bad-id: id "My Atom"`},
-		"duplicate id":    {"---\nid: r\ntype: role\ntitle: A\n---\n", `role.md:2: error duplicate-id: duplicate id "r": also in a.md`},
-		"no title":        {"---\nid: a\ntype: role\n---\n", "a.md:1: error missing-key: title is missing"},
-		"no rationale":    {"---\nid: a\ntype: decision\ntitle: A\nrationale: []\n---\n", "a.md:5: error missing-key: rationale is missing"},
-		"enum":            {"---\nid: a\ntype: role\ntitle: A\nconfidence: asserted by the CTO\n---\n", `a.md:5: error bad-enum: confidence is "asserted by the CTO"`},
-		"two owners":      {"---\nid: a\ntype: process\ntitle: A\nowner: [r, a]\n---\n", "a.md:5: error several-targets: owner has 2 targets"},
-		"source type":     {"---\nid: a\ntype: role\ntitle: A\nstages: [r]\n---\n", "a.md:5: error wrong-source-type: a role must not have stages"},
-		"target type":     {"---\nid: a\ntype: process\ntitle: A\nuses: [r]\n---\n", `a.md:5: error wrong-target-type: uses: "r" is a role`},
-		"dangling":        {"---\nid: a\ntype: process\ntitle: A\nowner: nobody\n---\n", `a.md:5: warning unresolved-link: owner: no atom "nobody"`},
-		"twice":           {"---\nid: a\ntype: role\ntitle: A\nrelates_to: [r, r]\n---\n", `a.md:5: warning duplicate-target: relates_to: "r" is listed twice`},
-		"map as edge":     {"---\nid: a\ntype: role\ntitle: A\nrelates_to: {x: y}\n---\n", "a.md:5: error bad-edge: relates_to"},
-		"CRLF":            {"---\r\nid: a\r\ntype: process\r\ntitle: A\r\nowner: r\r\n---\r\nText\r\n", ""},
-		"BOM":             {"\ufeff---\nid: a\ntype: role\ntitle: A\n---\n", ""},
-		"nested":          {"---\nx: " + strings.Repeat("[", 500) + strings.Repeat("]", 500) + "\n---\n", "a.md:2: error not-yaml: the front matter is not YAML: nested deeper"},
-		"aliases":         {"---\nid: a\ntype: role\ntitle: A\nx: &x [1, 1]\ny: &y [*x, *x]\nz: [*y, *y]\n---\n", ""},
+		"good":             {"---\nid: a\ntype: process\ntitle: A\nowner: r\n---\n", ""},
+		"no front matter":  {"# Title\n", "a.md:1: error no-front-matter"},
+		"open":             {"---\nid: a\n", "a.md:1: error no-front-matter"},
+		"not yaml":         {"---\nid: a\ntitle: [x\ntype: role\n---\n", "a.md:"},
+		"a list":           {"---\n- a\n---\n", "a.md:2: error not-yaml: the front matter is not YAML: it is not a mapping"},
+		"duplicate key":    {"---\nid: a\ntype: role\ntitle: A\nid: b\n---\n", `a.md:5: error duplicate-key: duplicate key "id": first on line 2`},
+		"no type":          {"---\nid: a\ntitle: A\n---\n", "a.md:1: error no-type"},
+		"not UTF-8":        {"---\nid: a\ntype: role\ntitle: A\n---\n\xff\n", "a.md:6: error not-utf8: byte 0xff"},
+		"control":          {"---\nid: a\ntype: role\ntitle: \"A\x01\"\n---\n", "a.md:4: error not-yaml: control character U+0001"},
+		"unknown type":     {"---\nid: a\ntype: case study\ntitle: A\n---\n", `a.md:3: error unknown-type: unknown type "case study"`},
+		"bad id":           {"---\nid: My Atom\ntype: role\ntitle: A\n---\n", `a.md:2: error bad-id: id "My Atom"`},
+		"duplicate id":     {"---\nid: r\ntype: role\ntitle: A\n---\n", `role.md:2: error duplicate-id: duplicate id "r": also in a.md`},
+		"no title":         {"---\nid: a\ntype: role\n---\n", "a.md:1: error missing-key: title is missing"},
+		"no rationale":     {"---\nid: a\ntype: decision\ntitle: A\nrationale: []\n---\n", "a.md:5: error missing-key: rationale is missing"},
+		"enum":             {"---\nid: a\ntype: role\ntitle: A\nconfidence: asserted by the CTO\n---\n", `a.md:5: error bad-enum: confidence is "asserted by the CTO"`},
+		"two owners":       {"---\nid: a\ntype: process\ntitle: A\nowner: [r, a]\n---\n", "a.md:5: error several-targets: owner has 2 targets"},
+		"source type":      {"---\nid: a\ntype: role\ntitle: A\nstages: [r]\n---\n", "a.md:5: error wrong-source-type: a role must not have stages"},
+		"target type":      {"---\nid: a\ntype: process\ntitle: A\nuses: [r]\n---\n", `a.md:5: error wrong-target-type: uses: "r" is a role`},
+		"dangling":         {"---\nid: a\ntype: process\ntitle: A\nowner: nobody\n---\n", `a.md:5: warning unresolved-link: owner: no atom "nobody"`},
+		"twice":            {"---\nid: a\ntype: role\ntitle: A\nrelates_to: [r, r]\n---\n", `a.md:5: warning duplicate-target: relates_to: "r" is listed twice`},
+		"map as edge":      {"---\nid: a\ntype: role\ntitle: A\nrelates_to: {x: y}\n---\n", "a.md:5: error bad-edge: relates_to"},
+		"item of no form":  {"---\nid: a\ntype: process\ntitle: A\nrelates_to:\n- r\n- {to: [r, a]}\n---\n", "a.md:7: error bad-edge: relates_to"},
+		"list as item":     {"---\nid: a\ntype: process\ntitle: A\nrelates_to:\n- r\n- [r, a]\n---\n", "a.md:7: error bad-edge: relates_to"},
+		"empty item":       {"---\nid: a\ntype: process\ntitle: A\nrelates_to:\n- r\n-\n---\n", "a.md:7: error bad-edge: relates_to"},
+		"map without to":   {"---\nid: a\ntype: process\ntitle: A\nrelates_to:\n- r\n- {id: a}\n---\n", "a.md:7: error bad-edge: relates_to"},
+		"title, of commas": {"---\nid: a\ntype: process\ntitle: A, the first, of two\nrelates_to:\n- [[A, the first, of two]]\n- {to: [[Role, the]]}\n---\n", `a.md:7: warning unresolved-link: relates_to: no atom "Role, the"`},
+		"large":            {"---\nid: a\nx: " + strings.Repeat("a ", 32<<10) + "\n---\n", "a.md:1: error not-yaml: the front matter has 65546 bytes, the limit is 65536"},
+		"many keys":        {"---\nid: a\n" + strings.Repeat("? a\n", 2000) + "---\n", "a.md:1: error not-yaml: the front matter has more than 2000 lines with keys: move"},
+		"CRLF":             {"---\r\nid: a\r\ntype: process\r\ntitle: A\r\nowner: r\r\n---\r\nText\r\n", ""},
+		"BOM":              {"\ufeff---\nid: a\ntype: role\ntitle: A\n---\n", ""},
+		"nested":           {"---\nx: " + strings.Repeat("[", 500) + strings.Repeat("]", 500) + "\n---\n", "a.md:2: error not-yaml: the front matter is not YAML: nested deeper"},
+		"aliases":          {"---\nid: a\ntype: role\ntitle: A\nx: &x [1, 1]\ny: &y [*x, *x]\nz: [*y, *y]\n---\n", ""},
 	} {
 		b := okf.Load([]okf.File{{Path: "a.md", Data: []byte(test.file)}, {Path: "role.md", Data: []byte(role)}}, nil, ontology.Default())
 		var all []string
@@ -343,6 +350,46 @@ func TestComposeReadsBack(t *testing.T) {
 	})
 }
 
+// TestBodyLinkLines: every link has its line, whatever the order in which they are
+// found, after front matter and with CRLF.
+func TestBodyLinkLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		newline := rapid.SampledFrom([]string{"\n", "\r\n"}).Draw(t, "newline")
+		lines := rapid.SliceOf(rapid.SampledFrom([]string{"[x](L)", "see [[L]] and [x](L)", "", "text"})).Draw(t, "lines")
+		file := "---\nid: a\ntype: role\ntitle: A\n---\n"
+		want := map[string]int{}
+		for i, l := range lines {
+			target := fmt.Sprint("l", i)
+			if strings.Contains(l, "L") {
+				want[target] = 6 + i
+			}
+			file += strings.ReplaceAll(l, "L", target) + newline
+		}
+		b := okf.Load([]okf.File{{Path: "a.md", Data: []byte(file)}}, nil, ontology.Default())
+		got := map[string]int{}
+		for _, l := range b.BodyLinks() {
+			target := strings.Trim(l.Written, "[]")
+			if at, ok := got[target]; ok && at != l.Line {
+				t.Fatalf("%s is on line %d and %d of\n%s", target, at, l.Line, file)
+			}
+			got[target] = l.Line
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Fatalf("(-want +got)\n%s\n%s", d, file)
+		}
+	})
+}
+
+// BenchmarkBodyLinks finds the links of a text of 200 kB that has nothing else.
+func BenchmarkBodyLinks(b *testing.B) {
+	file := "---\nid: a\ntype: role\ntitle: A\n---\n" + strings.Repeat("[a](b)\n", 200_000/7)
+	base := okf.Load([]okf.File{{Path: "a.md", Data: []byte(file)}}, nil, ontology.Default())
+	b.SetBytes(int64(len(file)))
+	for b.Loop() {
+		base.BodyLinks()
+	}
+}
+
 func TestSplitClaims(t *testing.T) {
 	for text, want := range map[string][]string{
 		"One. Two! Three?":                    {"One.", "Two!", "Three?"},
@@ -350,6 +397,9 @@ func TestSplitClaims(t *testing.T) {
 		"1. First\n2) Second":                 {"First", "Second"},
 		"It costs 3.50, e.g. for two. Fine.":  {"It costs 3.50, e.g. for two.", "Fine."},
 		"He said \"Stop.\" Then he left.":     {"He said \"Stop.\"", "Then he left."},
+		"He said “Stop.” Then he left.":       {"He said “Stop.”", "Then he left."},
+		"He said ‘Stop!’) Then he left.":      {"He said ‘Stop!’)", "Then he left."},
+		"Stop.” he said.":                     {"Stop.” he said."},
 		"Version 1.2 of x.y is used by v. co": {"Version 1.2 of x.y is used by v. co"},
 		"":                                    nil,
 		"...":                                 nil,
@@ -372,7 +422,9 @@ func TestReadFolder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, target := range map[string]string{"link.md": outside, "inner.md": "a.md", "folder": filepath.Dir(outside), "loop": "."} {
+	for name, target := range map[string]string{"link.md": outside, "inner.md": "a.md", "folder": filepath.Dir(outside), "loop": ".",
+		// Links that cannot have atoms: to a picture, here and elsewhere, and to nothing.
+		"diagram.png": "b.txt", "logo.svg": outside, "gone": "nowhere", "gone.png": "nowhere"} {
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
 			t.Skip(err)
 		}

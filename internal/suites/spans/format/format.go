@@ -171,7 +171,7 @@ func (d *reader) add(doc Doc, spans []wireSpan, unit label.Unit) {
 	unit = cmp.Or(d.Offsets, unit)
 	for i, w := range spans {
 		role := cmp.Or(w.Role, w.Label)
-		s := label.Span{Role: role, Confidence: 1, Start: -1, End: -1}
+		s := label.Span{Role: role, Confidence: label.Unstated, Start: -1, End: -1}
 		if role == "" {
 			d.fail(where, "text %s: spans[%d] has no label", doc.ID, i)
 			continue
@@ -181,7 +181,7 @@ func (d *reader) add(doc Doc, spans []wireSpan, unit label.Unit) {
 		}
 		if w.Confidence != nil {
 			s.Confidence = *w.Confidence
-			if !(s.Confidence >= 0 && s.Confidence <= 1) {
+			if !s.Stated() {
 				d.fail(where, "text %s: spans[%d]: confidence %v: want 0 to 1", doc.ID, i, s.Confidence)
 				continue
 			}
@@ -376,7 +376,7 @@ func (d *reader) snapshot(data []byte) error {
 		spans := make([]wireSpan, len(r.Spans))
 		for k := range r.Spans {
 			s := &r.Spans[k]
-			spans[k] = wireSpan{Text: &s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: &s.Confidence}
+			spans[k] = wireSpan{Text: &s.Text, Start: &s.Start, End: &s.End, Role: s.Role, Confidence: s.Confidence}
 		}
 		d.add(doc, spans, label.UTF16)
 		return nil
@@ -505,7 +505,7 @@ func Join(tokens []string, chunks []span.Span) (string, []label.Span) {
 	var spans []label.Span
 	for _, c := range chunks {
 		last := c.End - 1
-		spans = append(spans, label.Span{Text: strings.Join(tokens[c.Start:c.End], " "), Role: c.Label, Confidence: 1,
+		spans = append(spans, label.Span{Text: strings.Join(tokens[c.Start:c.End], " "), Role: c.Label, Confidence: label.Unstated,
 			Start: start[c.Start], End: start[last] + utf8.RuneCountInString(tokens[last])})
 	}
 	return joined, spans
@@ -531,7 +531,7 @@ func lineSpans(spans []label.Span, convert func(int) int) []lineSpan {
 			continue // no format but our own snapshots has a span without a place
 		}
 		l := lineSpan{Start: convert(s.Start), End: convert(s.End), Label: s.Role, Text: s.Text}
-		if s.Confidence != 1 {
+		if s.Stated() {
 			l.Confidence = &s.Confidence
 		}
 		out = append(out, l)

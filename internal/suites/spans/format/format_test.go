@@ -115,7 +115,7 @@ func TestOtherTools(t *testing.T) {
 	studio := read(t, `[{"id": 7, "data": {"text": "🪁 kite"}, "annotations": [{"was_cancelled": true, "result": []},
 		{"result": [{"id": "x", "from_name": "label", "to_name": "text", "type": "labels", "value": {"start": 3, "end": 7, "text": "kite", "labels": ["subject"]}},
 			{"id": "r", "from_id": "x", "to_id": "x", "type": "relation"}]}, {"result": []}], "predictions": [], "total_annotations": 2}]`)
-	want := []label.Span{{Text: "kite", Role: "subject", Confidence: 1, Start: 2, End: 6}}
+	want := []label.Span{{Text: "kite", Role: "subject", Confidence: label.Unstated, Start: 2, End: 6}}
 	if d := cmp.Diff(want, studio.Docs[0].Spans); d != "" || studio.Format != format.LabelStudio || studio.Docs[0].ID != "7" || len(studio.Warnings) != 1 {
 		t.Errorf("%+v\n%s", studio, d)
 	}
@@ -123,6 +123,23 @@ func TestOtherTools(t *testing.T) {
 {"text":"no","_input_hash":3,"_task_hash":4,"answer":"reject"}`)
 	if d := cmp.Diff(want, prodigy.Docs[0].Spans); d != "" || prodigy.Format != format.Prodigy || len(prodigy.Docs) != 1 || prodigy.Docs[0].ID != "-2" || len(prodigy.Warnings) != 1 {
 		t.Errorf("%+v\n%s", prodigy, d)
+	}
+}
+
+// A stated confidence is kept, also one of 1; one that is missing stays missing.
+func TestConfidences(t *testing.T) {
+	const lines = `{"id":"a","text":"kite","spans":[{"start":0,"end":4,"label":"x","text":"kite","confidence":1},{"start":0,"end":1,"label":"x","text":"k","confidence":0},{"start":0,"end":2,"label":"x","text":"ki"}]}` + "\n"
+	d := read(t, lines)
+	var got []float64
+	for _, s := range d.Docs[0].Spans {
+		got = append(got, s.Confidence)
+	}
+	if want := []float64{1, 0, label.Unstated}; !cmp.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	var b bytes.Buffer
+	if err := format.Writers[format.JSONL](&b, d.Docs); err != nil || b.String() != lines {
+		t.Errorf("%v, %s", err, b.String())
 	}
 }
 
@@ -182,7 +199,7 @@ func TestRoundTrips(t *testing.T) {
 			for _, w := range words {
 				n := len([]rune(w))
 				if rapid.Bool().Draw(t, "labelled") {
-					d.Spans = append(d.Spans, label.Span{Text: w, Role: rapid.SampledFrom([]string{"a", "b.c"}).Draw(t, "role"), Confidence: 1, Start: at, End: at + n})
+					d.Spans = append(d.Spans, label.Span{Text: w, Role: rapid.SampledFrom([]string{"a", "b.c"}).Draw(t, "role"), Confidence: label.Unstated, Start: at, End: at + n})
 				}
 				at += n + 1
 			}

@@ -14,7 +14,7 @@ import (
 type Span struct {
 	Text       string  `json:"text"`
 	Role       string  `json:"role"`
-	Confidence float64 `json:"confidence"` // 0 to 1
+	Confidence float64 `json:"confidence"` // 0 to 1, or Unstated
 	Start      int     `json:"start"`
 	End        int     `json:"end"`
 	Section    string  `json:"section,omitempty"`
@@ -22,6 +22,12 @@ type Span struct {
 
 // Placed reports whether the span has a place in its text.
 func (s Span) Placed() bool { return s.Start >= 0 && s.End > s.Start }
+
+// Unstated is the confidence of a span without one. It is in no measure of confidence.
+const Unstated = -1
+
+// Stated reports whether the span has a confidence.
+func (s Span) Stated() bool { return s.Confidence >= 0 && s.Confidence <= 1 }
 
 // A Unit is the unit of offsets in a file.
 type Unit string

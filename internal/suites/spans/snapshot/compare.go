@@ -10,6 +10,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/stats"
 )
 
@@ -17,18 +18,20 @@ import (
 type Rules struct {
 	TotalDown   *float64 `json:"total_down,omitempty" jsonschema:"minimum=0,default=3,description=A prompt's total falls by this much or more (default 3)"`
 	AverageDown *float64 `json:"average_down,omitempty" jsonschema:"minimum=0,default=0.5,description=The average total falls by this much or more (default 0.5)"`
-	NewErrors   *bool    `json:"new_errors,omitempty" jsonschema:"default=true,description=A prompt has an error that had none (default true)"`
+	NewErrors   *bool    `json:"new_errors,omitempty" jsonschema:"default=true,description=A prompt has an error that had none\\, or was not in the baseline (default true)"`
+	// Missing is not checked by default: a comparison concerns the prompts of both.
+	Missing *int `json:"missing_prompts,omitempty" jsonschema:"minimum=1,description=This many prompts of the baseline or more are not in current (default: not checked)"`
 }
 
 // DefaultRules are the rules of a study without its own.
 func DefaultRules() Rules {
 	total, average, errors := 3.0, 0.5, true
-	return Rules{&total, &average, &errors}
+	return Rules{TotalDown: &total, AverageDown: &average, NewErrors: &errors}
 }
 
 // Or fills in rules that are not set.
 func (r Rules) Or(d Rules) Rules {
-	return Rules{cmp.Or(r.TotalDown, d.TotalDown), cmp.Or(r.AverageDown, d.AverageDown), cmp.Or(r.NewErrors, d.NewErrors)}
+	return Rules{cmp.Or(r.TotalDown, d.TotalDown), cmp.Or(r.AverageDown, d.AverageDown), cmp.Or(r.NewErrors, d.NewErrors), cmp.Or(r.Missing, d.Missing)}
 }
 
 // A Side is one of two snapshots: its summary and its results by prompt.
@@ -168,7 +171,13 @@ func (d *Reader) Compare(baseline, current *Side, rules Rules) *Comparison {
 	if rules.AverageDown != nil && c.Paired.N > 0 && -float64(c.Paired.Diff) >= *rules.AverageDown && c.Paired.Diff < 0 {
 		c.Regressions = append(c.Regressions, Regression{Rule: "average_down", Detail: fmt.Sprintf("the average total of the %d prompts that both judged fell by %.2f", c.Paired.N, -float64(c.Paired.Diff))})
 	}
+	if n := c.Baseline.OnlyHere; rules.Missing != nil && n >= *rules.Missing {
+		c.Regressions = append(c.Regressions, Regression{Rule: "missing_prompts", Detail: fmt.Sprintf("%s missing", text.Plural(n, "prompt of the baseline is", "prompts of the baseline are"))})
+	}
 	c.decide()
+	if n := c.Baseline.OnlyHere; n > 0 {
+		c.Reason += fmt.Sprintf("; %s missing and not compared", text.Plural(n, "prompt of the baseline is", "prompts of the baseline are"))
+	}
 	return c
 }
 
@@ -216,7 +225,13 @@ func (c *Comparison) prompts(baseline, current *Side) {
 	for _, id := range current.order {
 		now := current.entries[id]
 		before, ok := baseline.entries[id]
+		failed := func(detail string) {
+			if c.Rules.NewErrors != nil && *c.Rules.NewErrors && now.state == Errored && before.state != Errored {
+				c.Regressions = append(c.Regressions, Regression{"new_errors", id, detail})
+			}
+		}
 		if !ok {
+			failed("the labeller failed on a prompt that the baseline does not have")
 			continue
 		}
 		both := before.state == Judged && now.state == Judged
@@ -233,9 +248,7 @@ func (c *Comparison) prompts(baseline, current *Side) {
 		if limit := c.Rules.TotalDown; limit != nil && both && p.Delta < 0 && -float64(p.Delta) >= *limit {
 			c.Regressions = append(c.Regressions, Regression{"total_down", id, fmt.Sprintf("the total fell from %s to %s", short(p.Baseline), short(p.Current))})
 		}
-		if c.Rules.NewErrors != nil && *c.Rules.NewErrors && now.state == Errored && before.state != Errored {
-			c.Regressions = append(c.Regressions, Regression{"new_errors", id, "the labeller failed, and did not before"})
-		}
+		failed("the labeller failed, and did not before")
 	}
 	slices.SortStableFunc(c.Prompts, func(a, b PromptChange) int {
 		da, db := a.Delta, b.Delta

@@ -57,7 +57,7 @@ type Result struct {
 type Span struct {
 	Text       string         `json:"text"`
 	Role       string         `json:"role"`
-	Confidence float64        `json:"confidence"`
+	Confidence *float64       `json:"confidence,omitempty"` // nil if the file has none
 	Start      int            `json:"start"`
 	End        int            `json:"end"`
 	Section    string         `json:"section,omitempty"`
@@ -193,6 +193,9 @@ func read[R, T any](r io.Reader, name string, decode func([]byte) (R, error), pr
 			break
 		}
 		field := key.String()
+		if _, ok := rest[field]; ok || found && field == "results" {
+			return nil, fail("a snapshot", fmt.Errorf("duplicate key %q: want each key once", field))
+		}
 		if field != "results" {
 			value, err := d.ReadValue()
 			if err != nil {
@@ -219,7 +222,7 @@ func read[R, T any](r io.Reader, name string, decode func([]byte) (R, error), pr
 		case ',':
 			r = io.MultiReader(strings.NewReader("{"), all)
 		case '}':
-			r = strings.NewReader("{}")
+			r = io.MultiReader(strings.NewReader("{}"), all)
 		default:
 			return nil, fail("a snapshot", errors.New("want a comma or the end of the object after results"))
 		}
@@ -227,6 +230,12 @@ func read[R, T any](r io.Reader, name string, decode func([]byte) (R, error), pr
 		if _, err := d.ReadToken(); err != nil {
 			return nil, fail("a snapshot", err)
 		}
+	}
+	switch _, err := d.ReadToken(); {
+	case err == nil:
+		return nil, fail("a snapshot", errors.New("there is more after its end: want one JSON object in a file"))
+	case !errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, fail("what follows the snapshot", err)
 	}
 	if !found {
 		return nil, fail("a snapshot", errors.New("there are no results: want timestamp, judgeModel, results and summary"))
@@ -343,7 +352,7 @@ func decodeResult(data []byte) (*Result, error) {
 // another type than usual.
 func decodeBrief(data []byte) (*brief, error) {
 	b := new(brief)
-	if err := json.Unmarshal(data, b, jsontext.AllowDuplicateNames(true)); err == nil && (b.Judge == nil || b.Judge.Complete()) {
+	if err := json.Unmarshal(data, b); err == nil && (b.Judge == nil || b.Judge.Complete()) {
 		return b, nil
 	}
 	r, err := decodeResult(data)
@@ -483,7 +492,7 @@ func (d *Reader) label(r *brief) Labelled {
 func (r *Result) brief() *brief {
 	b := &brief{PromptID: r.PromptID, Input: r.Input, Output: r.Output, raw: r.JudgeResult, Error: r.Error}
 	for _, s := range r.Spans {
-		b.Spans = append(b.Spans, briefSpan{s.Text, s.Role, s.Confidence, s.Start, s.End, s.Section})
+		b.Spans = append(b.Spans, s.brief())
 	}
 	if json.Unmarshal(r.Meta, &b.Meta) != nil {
 		b.Meta = meta{}

@@ -282,10 +282,11 @@ func (s *Summary) Tables() []eval.Table {
 	count := func(name string, n int) []string { return []string{name, fmt.Sprint(n)} }
 	rows := [][]string{count("results", s.Results), count("judged", s.JudgedResults), count("judge failed", s.JudgeFailures), count("not judged", s.NotJudged),
 		count("labeller failed", s.ErrorCount), {"average total of judged", fixed(eval.Number(s.AvgScore))},
-		{"average with failures as 0", fixed(eval.Number(s.AvgScoreWithFailures))}, count("judged with a total of 0", s.ZeroScores), {"average number of spans", fixed(eval.Number(s.AvgSpanCount))}}
+		{"average with failures as 0", fixed(eval.Number(s.AvgScoreWithFailures))}, count("judged with a total of 0", s.ZeroScores), {"average number of spans", fixed(eval.Number(s.AvgSpanCount))}, {"average with errors as 0 spans", fixed(eval.Number(s.AvgSpanCountAll))}}
 	for _, note := range []string{label.Realigned, label.Unaligned} {
 		rows = append(rows, count("spans "+note, s.SpanNotes[note]))
 	}
+	rows = append(rows, count("spans without a confidence from 0 to 1", s.NoConfidence))
 	pipelines, sources := s.PipelineSources, s.SpanSources
 	rows = append(rows, []string{"pipelines", fmt.Sprintf("nlp %d, llm %d, unknown %d", pipelines.NLP, pipelines.LLM, pipelines.Unknown)},
 		[]string{"sources of spans", fmt.Sprintf("closed vocabulary %d, open vocabulary %d, llm %d", sources.ClosedVocab, sources.OpenVocab, sources.LLM)})

@@ -54,7 +54,8 @@ func TestRealSnapshots(t *testing.T) {
 	for path, want := range map[string]struct {
 		judged, failed, errors int
 		withFailures           float64 // sum of totals / (judged + failed), from the file with jq
-	}{run1: {45, 8, 1, 15.92}, run2: {49, 1, 1, 18.90}} {
+		spans                  float64 // spans / results without an error: 1690/53 and 1649/50, with jq
+	}{run1: {45, 8, 1, 15.92, 31.89}, run2: {49, 1, 1, 18.90, 32.98}} {
 		s := side(t, open(t, path), path)
 		m := s.Summary
 		if m.JudgedResults != want.judged || m.JudgeFailures != want.failed || m.ErrorCount != want.errors || m.NotJudged != 0 || m.ZeroScores != 0 || two(m.AvgScoreWithFailures) != want.withFailures {
@@ -73,8 +74,11 @@ func TestRealSnapshots(t *testing.T) {
 		if err := json.Unmarshal(s.Header.Summary, &recorded); err != nil {
 			t.Fatal(err)
 		}
-		if two(m.AvgScore) != recorded.AvgScore || math.Abs(m.AvgSpanCount-recorded.AvgSpanCount) > 0.0051 || m.ErrorCount != recorded.ErrorCount {
-			t.Errorf("%s: average %v of %v spans, recorded %v of %v", path, m.AvgScore, m.AvgSpanCount, recorded.AvgScore, recorded.AvgSpanCount)
+		if two(m.AvgScore) != recorded.AvgScore || math.Abs(m.AvgSpanCountAll-recorded.AvgSpanCount) > 0.0051 || m.ErrorCount != recorded.ErrorCount {
+			t.Errorf("%s: average %v of %v spans, recorded %v of %v", path, m.AvgScore, m.AvgSpanCountAll, recorded.AvgScore, recorded.AvgSpanCount)
+		}
+		if two(m.AvgSpanCount) != want.spans {
+			t.Errorf("%s: %v spans of results without an error, want %v", path, m.AvgSpanCount, want.spans)
 		}
 		var distribution map[string]int
 		b, err := json.Marshal(m.ScoreDistribution)
@@ -269,8 +273,8 @@ func results() *rapid.Generator[[]made] {
 		for i := range rapid.IntRange(0, 8).Draw(t, "results") {
 			m := made{ID: fmt.Sprint("p", i)}
 			for k := range rapid.IntRange(0, 5).Draw(t, "spans") {
-				m.Spans = append(m.Spans, snapshot.Span{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1,
-					Confidence: rapid.SampledFrom([]float64{0, 0.3, 0.59, 0.6, 0.7, 0.799, 0.8, 0.95, 1}).Draw(t, "confidence")})
+				confidence := rapid.SampledFrom([]float64{0, 0.3, 0.59, 0.6, 0.7, 0.799, 0.8, 0.95, 1}).Draw(t, "confidence")
+				m.Spans = append(m.Spans, snapshot.Span{Text: fmt.Sprint(k), Role: "style", Start: k, End: k + 1, Confidence: &confidence})
 			}
 			switch rapid.IntRange(0, 5).Draw(t, "state") {
 			case 0:
@@ -467,9 +471,9 @@ func TestProperty8Buckets(t *testing.T) {
 			}
 			for k, s := range m.Spans {
 				name := "low"
-				if s.Confidence >= 0.8 {
+				if *s.Confidence >= 0.8 {
 					name = "high"
-				} else if s.Confidence >= 0.6 {
+				} else if *s.Confidence >= 0.6 {
 					name = "medium"
 				}
 				n := want[name]
@@ -525,6 +529,37 @@ func TestProperty9Threshold(t *testing.T) {
 			t.Fatalf("threshold %v of %+v", *got, b)
 		}
 	})
+}
+
+// A span without a confidence, or with one that is not from 0 to 1, is in no bucket: it
+// is counted apart, however the file is decoded, and written as it was read.
+func TestMissingConfidence(t *testing.T) {
+	v := verdict.Empty()
+	v.Scores = verdict.Scores{Coverage: 3, Precision: 3, Granularity: 3, Taxonomy: 3, TechnicalSpecs: 3}
+	v.TotalScore = 15
+	v.FalsePositives = []verdict.FalsePositive{{SpanIndex: 1, Text: "b", Reason: "other"}}
+	for name, spans := range map[string]string{
+		"missing":  `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","start":1,"end":2},{"text":"c","role":"style","start":2,"end":3}`,
+		"in depth": `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","start":1,"end":2,"more":[1]},{"text":"c","role":"style","start":2,"end":3}`,
+		"null":     `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":null,"start":1,"end":2},{"text":"c","role":"style","start":2,"end":3}`,
+		"per cent": `{"text":"a","role":"style","confidence":0.9,"start":0,"end":1},{"text":"b","role":"style","confidence":95,"start":1,"end":2},{"text":"c","role":"style","confidence":-1,"start":2,"end":3}`,
+	} {
+		text := `{"results": [{"promptId": "p", "output": "abc", "spans": [` + spans + `], "meta": null, "error": null, "judgeResult": ` + string(v.Encode()) + `}]}`
+		f, err := snapshot.Read(strings.NewReader(text), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for how, m := range map[string]*snapshot.Summary{"read": reader.Summarise(f), "side": side(t, strings.NewReader(text), name).Summary} {
+			c := m.ConfidenceAnalysis
+			if m.NoConfidence != 2 || c == nil || c.Buckets.High.Total != 1 || c.Buckets.Low.Total != 0 || c.Buckets.Medium.Total != 0 || c.RecommendedThreshold != nil || math.Abs(float64(c.ECE.Value)-0.1) > 1e-12 {
+				t.Errorf("%s, %s: %d without a confidence, %+v", name, how, m.NoConfidence, c)
+			}
+		}
+		var b bytes.Buffer
+		if err := f.Write(&b, reader.Summarise(f)); err != nil || strings.Contains(strings.ReplaceAll(b.String(), " ", ""), `"confidence":0,`) {
+			t.Errorf("%s: %v, written with a confidence of 0\n%s", name, err, b.String())
+		}
+	}
 }
 
 func encoded(t interface{ Fatal(...any) }, list []made) io.Reader {
@@ -603,19 +638,23 @@ func TestRules(t *testing.T) {
 		return &v
 	}
 	number := func(x float64) *float64 { return &x }
-	off := false
+	off, one := false, 1
 	for name, test := range map[string]struct {
 		is    []made
 		rules snapshot.Rules
 		want  []string
 	}{
-		"nothing":           {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
-		"a prompt":          {[]made{{ID: "a", Judge: judgement(2)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{AverageDown: number(9)}, []string{"total_down a"}},
-		"the average":       {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"average_down "}},
-		"an error":          {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"new_errors a"}},
-		"errors do not":     {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{NewErrors: &off}, nil},
-		"a stricter rule":   {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{TotalDown: number(1), AverageDown: number(9)}, []string{"total_down a"}},
-		"judge that failed": {[]made{{ID: "a"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
+		"nothing":                  {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
+		"a prompt":                 {[]made{{ID: "a", Judge: judgement(2)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{AverageDown: number(9)}, []string{"total_down a"}},
+		"the average":              {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"average_down "}},
+		"an error":                 {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, []string{"new_errors a"}},
+		"errors do not":            {[]made{{ID: "a", Failed: "x"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{NewErrors: &off}, nil},
+		"a stricter rule":          {[]made{{ID: "a", Judge: judgement(4)}, {ID: "b", Judge: judgement(5)}}, snapshot.Rules{TotalDown: number(1), AverageDown: number(9)}, []string{"total_down a"}},
+		"an error of a new prompt": {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}, {ID: "new", Failed: "x"}}, snapshot.Rules{}, []string{"new_errors new"}},
+		"a new prompt":             {[]made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}, {ID: "new", Judge: judgement(1)}}, snapshot.Rules{}, nil},
+		"a prompt is missing":      {[]made{{ID: "a", Judge: judgement(5)}}, snapshot.Rules{Missing: &one}, []string{"missing_prompts "}},
+		"by default it may be":     {[]made{{ID: "a", Judge: judgement(5)}}, snapshot.Rules{}, nil},
+		"judge that failed":        {[]made{{ID: "a"}, {ID: "b", Judge: judgement(4)}}, snapshot.Rules{}, nil},
 	} {
 		was := []made{{ID: "a", Judge: judgement(5)}, {ID: "b", Judge: judgement(4)}}
 		c := reader.Compare(side(t, encoded(t, was), "was"), side(t, encoded(t, test.is), "is"), test.rules)
@@ -625,6 +664,9 @@ func TestRules(t *testing.T) {
 		}
 		if !slices.Equal(got, test.want) || c.Regressed() != (len(test.want) > 0) {
 			t.Errorf("%s: %v, want %v; %s", name, got, test.want, c.Verdict)
+		}
+		if missing := len(test.is) == 1; strings.Contains(c.Reason, "1 prompt of the baseline is missing and not compared") != missing {
+			t.Errorf("%s: %s", name, c.Reason)
 		}
 	}
 }
@@ -640,9 +682,25 @@ func TestReadErrors(t *testing.T) {
 		`{"results": [{"promptId": "a"}`:                      "reading results[1]",
 		`{"results": [{"promptId": "a"}, {"promptId": "a"}]}`: `duplicate promptId "a"`,
 		`{"results": [{}]}`:                                   "results[0] has no promptId",
+		// Two snapshots in one file, as cat makes it, and lists that would be merged.
+		`{"results": []}{"results": []}`:                                                               "there is more after its end: want one JSON object in a file",
+		`{"results": [], "x": 1}` + "\n" + `{"results": []}`:                                           "there is more after its end",
+		`{"results": []} tail`:                                                                         "reading what follows the snapshot",
+		`{"results": [{"promptId": "a"}], "results": []}`:                                              `duplicate key "results": want each key once`,
+		`{"timestamp": "t", "results": [], "timestamp": "u"}`:                                          `duplicate key "timestamp"`,
+		`{"results": [{"promptId": "a", "promptId": "b"}]}`:                                            `results[0]: `,
+		`{"results": [{"promptId": "a", "spans": [{"text": "x", "start": 0, "end": 1, "start": 1}]}]}`: `results[0]: `,
 	} {
 		if _, err := reader.ReadSide(strings.NewReader(text), "f"); err == nil || !strings.Contains(err.Error(), want) || !strings.HasPrefix(err.Error(), "f: ") {
 			t.Errorf("%s: %v, want %s", text, err, want)
+		}
+		if _, err := snapshot.Read(strings.NewReader(text), "f"); err == nil && !strings.Contains(want, "promptId") {
+			t.Errorf("%s: read whole without an error, want %s", text, want)
+		}
+	}
+	for _, text := range []string{`{"results": []}` + "\n \t", `{"results": [], "x": 1}` + "\r\n"} {
+		if _, err := reader.ReadSide(strings.NewReader(text), "f"); err != nil {
+			t.Errorf("%q: %v", text, err)
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 )
 
 // briefSpans are the spans of a result. They are most of a snapshot, and all have
@@ -13,12 +15,17 @@ import (
 type briefSpans []briefSpan
 
 type briefSpan struct {
-	Text       string  `json:"text"`
-	Role       string  `json:"role"`
-	Confidence float64 `json:"confidence"`
-	Start      int     `json:"start"`
-	End        int     `json:"end"`
-	Section    string  `json:"section"`
+	Text, Role, Section string
+	Confidence          float64 // label.Unstated if the file has none
+	Start, End          int
+}
+
+func (s *Span) brief() briefSpan {
+	b := briefSpan{s.Text, s.Role, s.Section, label.Unstated, s.Start, s.End}
+	if s.Confidence != nil {
+		b.Confidence = *s.Confidence
+	}
+	return b
 }
 
 // UnmarshalJSONFrom decodes what the general decoder would.
@@ -32,7 +39,12 @@ func (s *briefSpans) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		*s = list
 		return nil
 	}
-	return json.Unmarshal([]byte(text), (*[]briefSpan)(s), jsontext.AllowDuplicateNames(true))
+	var list []Span
+	err = json.Unmarshal([]byte(text), &list)
+	for i := range list {
+		*s = append(*s, list[i].brief())
+	}
+	return err
 }
 
 // parseSpans decodes valid JSON, or gives up: on an escape, a nested value, or a
@@ -47,7 +59,7 @@ func parseSpans(text string) (briefSpans, bool) {
 		return list, true
 	}
 	for {
-		list = append(list, briefSpan{})
+		list = append(list, briefSpan{Confidence: label.Unstated})
 		if !c.span(&list[len(list)-1]) {
 			return nil, false
 		}

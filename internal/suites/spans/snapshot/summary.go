@@ -19,8 +19,8 @@ import (
 
 // A Summary has the fields of the original tool, and below them what it lacked.
 type Summary struct {
-	AvgScore              float64                          `json:"avgScore"` // over judged results
-	AvgSpanCount          float64                          `json:"avgSpanCount"`
+	AvgScore              float64                          `json:"avgScore"`     // over judged results
+	AvgSpanCount          float64                          `json:"avgSpanCount"` // over results without an error
 	ScoreDistribution     Distribution                     `json:"scoreDistribution"`
 	ErrorCount            int                              `json:"errorCount"` // results with an error
 	PipelineSources       Pipelines                        `json:"pipelineSources"`
@@ -34,12 +34,14 @@ type Summary struct {
 	JudgedResults         int                              `json:"judgedCount"`
 	JudgeFailures         int                              `json:"judgeFailureCount"`
 	NotJudged             int                              `json:"notJudgedCount"`
-	AvgScoreWithFailures  float64                          `json:"avgScoreWithFailures"` // failures counted as 0, as recorded
-	ZeroScores            int                              `json:"zeroScoreCount"`       // judged, with a total of 0
+	AvgScoreWithFailures  float64                          `json:"avgScoreWithFailures"`   // failures counted as 0, as recorded
+	AvgSpanCountAll       float64                          `json:"avgSpanCountWithErrors"` // over all results, as the original tool computed it
+	ZeroScores            int                              `json:"zeroScoreCount"`         // judged, with a total of 0
 	JudgeFailureReasons   map[string]int                   `json:"judgeFailureReasons"`
 	ParseSteps            map[verdict.Step]int             `json:"parseSteps"`
-	UncountableConfusions int                              `json:"uncountableConfusions"` // equal or unknown roles
-	SpanNotes             map[string]int                   `json:"spanNotes"`             // realigned, unaligned
+	UncountableConfusions int                              `json:"uncountableConfusions"`  // equal or unknown roles
+	SpanNotes             map[string]int                   `json:"spanNotes"`              // realigned, unaligned
+	NoConfidence          int                              `json:"spansWithoutConfidence"` // none, or not from 0 to 1: not in the analysis of confidences
 	Warnings              []string                         `json:"warnings,omitempty"`
 
 	confusions map[[2]string]int // all that can be counted
@@ -117,6 +119,7 @@ type Tally struct {
 	scores  map[string]*[3]float64 // sums of coverage and precision, and their number, by category
 	total   float64
 	spans   int
+	failed  int // spans of results with an error
 	conf    confidences
 	unknown map[string]bool // warnings given
 }
@@ -145,8 +148,8 @@ type Entry struct {
 	State  State
 	Why    string
 	Total  float64
-	Errors int // entries of the judgement
-	spans  []spanFact
+	Errors int        // entries of the judgement
+	stated []spanFact // spans of a judged result that have a confidence
 	notes  []string
 	labels Labelled
 	missed []string // sections
@@ -184,11 +187,9 @@ func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
 			e.missed = append(e.missed, d.sectionOf(text, m.Text, ruler, l.Sections))
 		}
 	}
-	e.spans = make([]spanFact, len(l.Spans))
 	for i, s := range l.Spans {
-		e.spans[i].confidence = s.Confidence
-		if flags != nil {
-			e.spans[i].flags = flags[i]
+		if s.Stated() && flags != nil {
+			e.stated = append(e.stated, spanFact{s.Confidence, flags[i]})
 		}
 		if l.Notes[i] != "" {
 			e.notes = append(e.notes, l.Notes[i])
@@ -216,14 +217,20 @@ func (d *Reader) sectionOf(text, part string, ruler *label.Ruler, sections label
 func (t *Tally) Add(e Entry) {
 	s, l := &t.s, &e.labels
 	s.Results++
-	t.spans += len(l.Spans)
 	t.source(e)
 	for _, n := range e.notes {
 		s.SpanNotes[n]++
 	}
+	t.spans += len(l.Spans)
+	for _, one := range l.Spans {
+		if !one.Stated() {
+			s.NoConfidence++
+		}
+	}
 	switch e.State {
 	case Errored:
 		s.ErrorCount++
+		t.failed += len(l.Spans)
 		return
 	case NotJudged:
 		s.NotJudged++
@@ -282,7 +289,7 @@ func (t *Tally) Add(e Entry) {
 		}
 		s.confusions[[2]string{x.Canonical(c.AssignedRole), x.Canonical(c.ExpectedRole)}]++
 	}
-	t.conf.add(e.spans)
+	t.conf.add(e.stated)
 }
 
 func (t *Tally) source(e Entry) {
@@ -295,7 +302,7 @@ func (t *Tally) source(e Entry) {
 		s.SpanSources.OpenVocab += e.meta.OpenVocab
 	case strings.Contains(source, "llm"):
 		s.PipelineSources.LLM++
-		s.SpanSources.LLM += len(e.spans)
+		s.SpanSources.LLM += len(e.labels.Spans)
 	default:
 		s.PipelineSources.Unknown++
 	}
@@ -315,8 +322,11 @@ func reason(why string) string {
 // Summary is the summary of what was added. Seed is that of the bootstrap.
 func (t *Tally) Summary(seed uint64) *Summary {
 	s := t.s
+	if n := s.Results - s.ErrorCount; n > 0 {
+		s.AvgSpanCount = float64(t.spans-t.failed) / float64(n)
+	}
 	if s.Results > 0 {
-		s.AvgSpanCount = float64(t.spans) / float64(s.Results)
+		s.AvgSpanCountAll = float64(t.spans) / float64(s.Results)
 	}
 	if s.JudgedResults > 0 {
 		s.AvgScore = t.total / float64(s.JudgedResults)
@@ -430,9 +440,6 @@ func (c *confidences) add(spans []spanFact) {
 	c.seen++
 	for _, s := range spans {
 		x := s.confidence
-		if !(x >= 0 && x <= 1) {
-			continue // no confidence: it was reported when the file was read
-		}
 		n := counts[x]
 		if n == nil {
 			n = new([2]float64)
