@@ -21,6 +21,9 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
+# Half of the time that linking the tests takes is for debuggers' tables.
+TEST = $(GO) test -vet=off -ldflags='-s -w'
+
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))
 
@@ -30,7 +33,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
 test: chromium vet
-	$(GO) test -vet=off -timeout 20m ./...
+	$(TEST) -timeout 20m ./...
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 10m ./... || exit 1; done
 
 vet:
@@ -41,12 +44,12 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 race: gcc
-	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m $(CONCURRENT)
-	CGO_ENABLED=1 $(GO) test -race -vet=off -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
+	CGO_ENABLED=1 $(TEST) -race -timeout 10m $(CONCURRENT)
+	CGO_ENABLED=1 $(TEST) -race -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
 
 simulate:
-	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 20m ./stats/...
-	SCRUPLE_SIMULATE=1 $(GO) test -vet=off -timeout 30m -run Phase1Verdicts -v ./cmd/scruple
+	SCRUPLE_SIMULATE=1 $(TEST) -timeout 20m ./stats/...
+	SCRUPLE_SIMULATE=1 $(TEST) -timeout 30m -run Phase1Verdicts -v ./cmd/scruple
 
 validity:
 	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'

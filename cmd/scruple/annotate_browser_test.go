@@ -96,6 +96,43 @@ func TestAnnotationByKeyboard(t *testing.T) {
 	}
 }
 
+// Options above the ninth have no digit: the list is narrowed by typing, and Enter chooses.
+func TestLongListsAreNarrowed(t *testing.T) {
+	_, study := contracts(t)
+	edit(t, study, "annotation:\n", `annotation:
+  - name: long
+    of: item
+    show: [lead]
+    draw: 2
+    ask:
+      - {name: month, type: choice, text: Month?, options: [January, February, March, April, May, June, July, August, September, October, November, December], notes: [cold]}
+      - {name: why, type: text, text: Why?, optional: true}
+`)
+	urls, _ := startServer(t, "annotate", study, "--task", "long", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/long/")
+	p.heading()
+	shown := func() string {
+		return is[string](p, "[...document.querySelectorAll('[data-name=month] label')].filter(l => l.offsetParent && l.querySelector('bdi')).map(l => l.querySelector('bdi').textContent).join()")
+	}
+	p.press("f")
+	p.keys("embe")
+	if got := shown(); got != "September,November,December" {
+		t.Errorf("embe leaves %s", got)
+	}
+	if saved := is[string](p, "document.querySelector('#status').textContent"); saved != "" {
+		t.Errorf("narrowing says %q", saved)
+	}
+	p.keys(kb.Enter)
+	p.until("document.querySelector('[data-name=month] input:checked')?.value === 'September'")
+	if got := strings.Count(shown(), ","); got != 11 {
+		t.Errorf("after a choice the list has %d options", got+1)
+	}
+	p.submit()
+	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 2')")
+	p.content("a long list")
+}
+
 // A whole task by keyboard alone: a session of twenty answers, a break, the second
 // round, a decision where two people differ, and the lock. What has the focus is read
 // from the accessibility tree.
@@ -170,11 +207,11 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 	}
 	p.until("document.querySelector('#continue')")
 	p.shot("annotate-break.png")
-	p.tab("button Go on")
+	p.tab("button Continue")
 	p.keys(kb.Enter)
 	p.until("document.querySelector('#heading')")
 	for range 2 { // the second round
-		if !strings.Contains(is[string](p, "document.querySelector('header').textContent"), "second round") {
+		if !strings.Contains(is[string](p, "document.querySelector('#heading').textContent"), "second round") {
 			t.Errorf("the page does not say that it is the second round: %q", p.heading())
 		}
 		p.heading()
@@ -236,7 +273,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 	owner.tab("textbox Your name")
 	owner.keys("carol")
 	owner.tab("textbox Declaration")
-	owner.keys("nobody saw an answer")
+	owner.keys("no coder saw an answer")
 	owner.tab("button Lock")
 	owner.keys(kb.Enter)
 	owner.until("document.body.innerText.includes('SHA-256')")

@@ -3,6 +3,8 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -122,9 +124,10 @@ type reader struct {
 	mu         sync.Mutex
 	complaints []string
 	at         int64 // width
+	wrote      bool
 }
 
-// newReader opens a browser. Requests may go to addresses with these beginnings.
+// newReader opens a tab. Requests may go to addresses with these beginnings.
 func newReader(t *testing.T, bases ...string) *reader {
 	t.Helper()
 	r := &reader{t: t, ctx: browserTab(t)}
@@ -151,6 +154,9 @@ func newReader(t *testing.T, bases ...string) *reader {
 	_, err := chromedp.Call(r.ctx, network.Enable, network.EnableParams{})
 	must(t, err)
 	_, err = chromedp.Call(r.ctx, log.Enable, cdp.Empty{})
+	must(t, err)
+	// Readers of one test each have the focus of their own screen.
+	_, err = chromedp.Call(r.ctx, emulation.SetFocusEmulationEnabled, emulation.SetFocusEmulationEnabledParams{Enabled: true})
 	must(t, err)
 	return r
 }
@@ -185,6 +191,19 @@ func (r *reader) scripts(on bool) {
 func (r *reader) keys(text string) {
 	r.t.Helper()
 	must(r.t, chromedp.Do(r.ctx, chromedp.KeyEvent(text)))
+}
+
+// write writes a long text: the first one key by key, the others at once, as from an
+// input method.
+func (r *reader) write(text string) {
+	r.t.Helper()
+	if !r.wrote {
+		r.wrote = true
+		r.keys(text)
+		return
+	}
+	_, err := chromedp.Call(r.ctx, input.InsertText, input.InsertTextParams{Text: text})
+	must(r.t, err)
 }
 
 // press presses keys that the page takes as commands: the protocol would type their
@@ -225,35 +244,47 @@ func (r *reader) until(condition string) {
 	r.t.Fatalf("%s never came; the page says %q", condition, is[string](r, "document.body.innerText.slice(0, 500)"))
 }
 
-// focused is the element in focus as assistive technology is told: its role and name.
-// Everything that can have the focus must have a name.
-func (r *reader) focused() string {
-	r.t.Helper()
-	tree, err := chromedp.Call(r.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	must(r.t, err)
+// accessible is an element as assistive technology is told of it: role and name.
+func accessible(n *accessibility.Node) (role, name string) {
 	word := func(v *accessibility.Value) (s string) {
 		if v != nil {
 			_ = json.Unmarshal(v.Value, &s)
 		}
 		return s
 	}
-	said := ""
+	return word(n.Role), strings.Join(strings.Fields(word(n.Name)), " ")
+}
+
+func has(n *accessibility.Node, property accessibility.PropertyName) bool {
+	return slices.ContainsFunc(n.Properties, func(p *accessibility.Property) bool { return p.Name == property && string(p.Value.Value) == "true" })
+}
+
+// named checks that everything that can have the focus has a name.
+func (r *reader) named() {
+	r.t.Helper()
+	tree, err := chromedp.Call(r.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	must(r.t, err)
 	for _, n := range tree.Nodes {
-		has := func(name accessibility.PropertyName) bool {
-			return slices.ContainsFunc(n.Properties, func(p *accessibility.Property) bool { return p.Name == name && string(p.Value.Value) == "true" })
-		}
-		role, name := word(n.Role), strings.Join(strings.Fields(word(n.Name)), " ")
-		if n.Ignored || !has("focusable") || role == "RootWebArea" {
-			continue
-		}
-		if name == "" {
+		if role, name := accessible(n); !n.Ignored && has(n, "focusable") && role != "RootWebArea" && name == "" {
 			r.t.Errorf("a %s that can have the focus has no name", role)
 		}
-		if has("focused") {
-			said = role + " " + name
+	}
+}
+
+// focused is the role and the name of the element in focus, "" for the page.
+func (r *reader) focused() string {
+	r.t.Helper()
+	active, err := chromedp.Call(r.ctx, runtime.Evaluate, runtime.EvaluateParams{Expression: "document.activeElement"})
+	must(r.t, err)
+	alone := false
+	found, err := chromedp.Call(r.ctx, accessibility.GetPartialAXTree, accessibility.GetPartialAXTreeParams{ObjectID: active.Result.ObjectID, FetchRelatives: &alone})
+	must(r.t, err)
+	for _, n := range found.Nodes {
+		if role, name := accessible(n); !n.Ignored && has(n, "focused") && role != "RootWebArea" {
+			return role + " " + name
 		}
 	}
-	return said
+	return ""
 }
 
 // tab presses Tab until an element has the focus whose role and name begin with a text,
@@ -261,6 +292,7 @@ func (r *reader) focused() string {
 func (r *reader) tab(to string) (passed []string) {
 	r.t.Helper()
 	r.until("document.readyState === 'complete'") // scripts ran
+	r.named()
 	for range 60 {
 		r.keys(kb.Tab)
 		now := r.focused()
@@ -303,28 +335,40 @@ func (r *reader) shot(name string) {
 	must(r.t, os.WriteFile(filepath.Join(dir, name), data, 0o600))
 }
 
-// browserTab opens a tab in a new browser that is closed at the end of the test. It
+// browserTab opens a tab of the tests' browser, with storage and cookies of its own. It
 // skips the test where there is no browser.
 func browserTab(t *testing.T) context.Context {
 	t.Helper()
+	browser, err := sharedBrowser()
+	if errors.Is(err, exec.ErrNotFound) && os.Getenv("CI") == "" {
+		t.Skip("chromium is not installed")
+	}
+	must(t, err)
+	tab, cancel := chromedp.NewContext(browser, chromedp.WithNewBrowserContext())
+	t.Cleanup(cancel)
+	return tab
+}
+
+// sharedBrowser starts a browser, which is closed after the last test.
+var sharedBrowser = sync.OnceValues(func() (context.Context, error) {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		path, err = exec.LookPath("google-chrome")
 	}
 	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal("chromium is not installed; make deps installs it")
-		}
-		t.Skip("chromium is not installed")
+		return nil, fmt.Errorf("%w; make chromium installs it", err)
 	}
-	allocator, cancel := chromedp.NewExecAllocator(t.Context(), chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()),
+	dir, err := sharedDir("browser")
+	if err != nil {
+		return nil, err
+	}
+	allocator, stop := chromedp.NewExecAllocator(context.Background(), chromedp.ExecPath(path), chromedp.UserDataDir(dir),
 		chromedp.Flag("headless", true), chromedp.Flag("disable-gpu", true), chromedp.Flag("disable-quic", true), chromedp.Flag("no-first-run", true),
 		chromedp.Flag("disable-background-networking", true), chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-sync", true))
-	t.Cleanup(cancel)
-	tab, cancel := chromedp.NewContext(allocator)
-	t.Cleanup(cancel)
-	return tab
-}
+	ctx, _ := chromedp.NewContext(allocator)
+	afterAll(func() { _ = chromedp.Cancel(ctx); stop() })
+	return ctx, chromedp.Do(ctx)
+})
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -155,7 +155,7 @@ func (k keptRun) Sessions() ([]kit.Session, error) {
 	}
 	var list []kit.Session
 	for _, s := range stored {
-		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, Done: s.Done}
+		n := kit.Session{N: s.N, First: timestamp(s.First), Last: timestamp(s.Last), Requests: s.Requests, Retries: s.Retries, Answers: s.Answers, Items: s.Items, New: s.New, Done: s.Done}
 		for _, e := range s.Errors {
 			n.Errors = append(n.Errors, eval.Level{Name: cmp.Or(string(e.Kind), "interrupted"), Value: strconv.Itoa(e.Requests)})
 		}

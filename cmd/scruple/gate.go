@@ -72,7 +72,7 @@ func (a *app) verdictFormat(format string) (func(io.Writer, report.Report) error
 		return func(w io.Writer, r report.Report) error {
 			return errors.Join(report.Gate(w, r.Verdict, a.terminal()), report.Tables(w, worstCases(r), a.terminal()))
 		}, nil
-	case "markdown":
+	case "markdown", "md":
 		return report.GateMarkdown, nil
 	case "junit":
 		return report.GateJUnit, nil

@@ -127,8 +127,12 @@ func (a *app) commitKit(dir, by string) error {
 		return err
 	}
 	defer x.Close()
-	if err := k.Commit(by, len(x.Items())); err != nil {
+	was, err := k.Commit(by, len(x.Items()))
+	if err != nil {
 		return kitError(err)
+	}
+	if was != nil {
+		a.warn("note: this replaces the commitment of %s by %s, SHA-256 %s; both stay in the ledger of the kit, and the result names %s", was.At, was.By, was.Data, by)
 	}
 	if a.json {
 		return printJSON(a.out, map[string]any{"data_sha256": k.Data(), "documents": len(x.Items())})
@@ -159,6 +163,9 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
 	if err := k.Begin(); err != nil {
+		if k.Done() { // a crash may have come before its answers were deleted
+			return errors.Join(kitError(err), removeStore(k.Store()))
+		}
 		return kitError(err)
 	}
 	db, err := store.Open(ctx, k.Store())
@@ -194,7 +201,8 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 			return err
 		}
 	}
-	written, err := k.Finish(blindComparisons(result.Analysis), writeFile)
+	comparisons, simulated := blindResult(result.Analysis)
+	written, err := k.Finish(comparisons, simulated, writeFile)
 	if err != nil {
 		return err
 	}
@@ -203,30 +211,40 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 		return printJSON(a.out, written)
 	}
 	for _, c := range result.Analysis.Comparisons {
-		if c.Stratum == nil {
-			a.say("%s − %s, %s: %.3f (%.0f %% CI %.3f to %.3f, %s)", c.A, c.B, c.Metric, float64(c.Diff), 100*float64(c.Level), float64(c.Low), float64(c.High), text.Plural(c.Pairs, "document", "documents"))
+		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
+		documents := text.Plural(c.Pairs, "document", "documents")
+		switch {
+		case c.Stratum != nil:
+		case !c.Diff.Defined():
+			a.say("%s: undefined in these documents", of)
+		case !c.Low.Defined():
+			a.say("%s: %.3f (%s)", of, float64(c.Diff), documents)
+		default:
+			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s)", of, float64(c.Diff), 100*float64(c.Level), float64(c.Low), float64(c.High), documents)
 		}
+	}
+	if len(simulated) > 0 {
+		a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
 	}
 	a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
 	return nil
 }
 
-// blindComparisons are the comparisons over all documents.
-func blindComparisons(a *analyse.Analysis) []blind.Comparison {
-	number := func(n analyse.Number) *float64 {
-		if !n.Defined() {
-			return nil
-		}
-		f := float64(n)
-		return &f
-	}
-	list := []blind.Comparison{}
+// blindResult returns the comparisons over all documents, and the arms whose answers were
+// simulated.
+func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
+	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
 		if c.Stratum == nil {
-			list = append(list, blind.Comparison{A: c.A, B: c.B, Metric: c.Metric, Diff: number(c.Diff), Low: number(c.Low), High: number(c.High), P: number(c.P), Pairs: c.Pairs})
+			list = append(list, analyse.BlindComparison{A: c.A, B: c.B, Metric: c.Metric, Diff: c.Diff, Low: c.Low, High: c.High, P: c.P, Pairs: c.Pairs})
 		}
 	}
-	return list
+	for _, arm := range a.Arms {
+		if arm.Simulated {
+			simulated = append(simulated, arm.ID)
+		}
+	}
+	return list, simulated
 }
 
 // writeDetail writes the answers and scores of single documents, a ZIP archive of

@@ -145,9 +145,14 @@ func TestKit(t *testing.T) {
 		t.Errorf("the detail has %v: %v", z, err)
 	}
 
+	// As after a crash before the answers were deleted.
+	put("kit/.scruple/kit.db", "SECRET")
 	for _, args := range [][]string{{"kit", "run", "kit"}, {"kit", "commit", "kit", "--by", "a group"}} {
 		if out := do(3, args...); !strings.Contains(out, "a kit runs once") && !strings.Contains(out, "cannot be committed again") {
 			t.Errorf("%v again: %s", args, out)
 		}
+	}
+	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
+		t.Errorf("the answers are still there: %v", err)
 	}
 }

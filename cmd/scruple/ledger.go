@@ -3,11 +3,12 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/discipline"
-	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -33,24 +34,19 @@ nothing was taken out.`, cobra.ExactArgs(1),
 			if err != nil {
 				return err
 			}
-			paths := ledgersOf(from)
 			all := []ledger.Entry{}
-			for _, path := range paths {
+			for _, path := range ledgersOf(from) {
 				entries, err := ledger.Read(path)
 				if err != nil {
 					return exit(exitNotAllowed, err)
 				}
 				all = append(all, entries...)
-				if len(paths) > 1 {
-					a.say("%s", path)
-				}
+				a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
 				for _, e := range entries {
 					a.say("%4d  %s  %-16s %-12s %s", e.Seq, e.At, e.Kind, e.By, text.Shorten(report.PlainLine(string(e.Data)), longestEntry))
 				}
 				if head := ledger.HeadOf(entries); head.Seq > 0 {
 					a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
-				} else {
-					a.say("the ledger has no entries")
 				}
 			}
 			if a.json {
@@ -67,7 +63,15 @@ answer or gold file.`, cobra.ExactArgs(1),
 				return err
 			}
 			defer x.Close()
-			n, files, err := annotationsOf(x, from).Verify()
+			n, paths := 0, ledgersOf(from)
+			for _, path := range paths {
+				entries, err := ledger.Read(path)
+				if err != nil {
+					return exit(exitNotAllowed, err)
+				}
+				n += len(entries)
+			}
+			_, files, err := annotationsOf(x, from).Verify()
 			if err == nil {
 				_, err = discipline.Read(discipline.Path(from.path))
 			}
@@ -80,11 +84,11 @@ answer or gold file.`, cobra.ExactArgs(1),
 					Files   []string `json:"files"`
 				}{n, files})
 			}
-			a.say("the ledger has %s and is intact; %s checked", text.Plural(n, "entry", "entries"), text.Plural(len(files), "file of annotation was", "files of annotation were"))
+			a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
 			return nil
 		})
 	blind := verb("blind STUDY FILE", "record the result of a blind validation", `
-FILE is what an outsider reports of data that nobody else saw, as `+experiment.BlindFormat+`.
+FILE is what an outsider reports of data that nobody else saw, as `+analyse.BlindFormat+`.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
 		func(c *cobra.Command, args []string) error {
 			x, _, err := a.loadFor(c.Context(), args[0])
@@ -100,6 +104,9 @@ Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.Exact
 				return printJSON(a.out, r)
 			}
 			a.say("recorded the blind validation of %s: %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"))
+			if len(r.Simulated) > 0 {
+				a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models", strings.Join(r.Simulated, ", "))
+			}
 			return nil
 		})
 	a.studyFlags(blind)

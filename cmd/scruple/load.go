@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
@@ -126,14 +126,21 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && from.run != "" {
 		return nil, nil, fmt.Errorf("%s is not a study file, and looking for a run with this id failed: %w, or give its store with --store", arg, err)
 	}
+	if errors.Is(err, store.ErrNotFound) && from.run == "" {
+		return nil, nil, fmt.Errorf("%w: `%s`", err, a.command("run", arg))
+	}
 	if err != nil {
 		return nil, nil, err
 	}
 	run, err := from.find(ctx, db)
 	if err != nil {
 		db.Close()
-		if errors.Is(err, store.ErrNotFound) && from.run != "" {
+		switch {
+		case !errors.Is(err, store.ErrNotFound):
+		case from.run != "":
 			err = fmt.Errorf("%w: `scruple status --store %s` lists the runs", err, from.store)
+		default:
+			err = fmt.Errorf("%w: `%s` starts one", err, a.command("run", arg))
 		}
 		return nil, nil, err
 	}
@@ -170,7 +177,7 @@ func (a *app) storeFor(studyPath string) string {
 	if a.storePath != "" {
 		return a.storePath
 	}
-	return filepath.Join(filepath.Dir(studyPath), ".scruple", "scruple.db")
+	return discipline.StorePath(studyPath)
 }
 
 // again returns the command of a verb on the study or run of this command. With
@@ -180,9 +187,24 @@ func (a *app) again(verb, arg string, r *store.Run, path string, rest ...string)
 	if len(a.overrides) > 0 {
 		arg, of = r.ID, path
 	}
-	words := append([]string{verb, arg}, rest...)
-	if of != "" {
-		words = append(words, "--store", of)
+	return commandOf(append([]string{verb, arg}, rest...), of)
+}
+
+// command returns a command line with the store and overrides of this command.
+func (a *app) command(words ...string) string {
+	for _, o := range a.overrides {
+		if split, ok := strings.CutPrefix(o, "split="); !ok {
+			words = append(words, "-o", o)
+		} else if !slices.Contains(words, "--split") {
+			words = append(words, "--split", split)
+		}
+	}
+	return commandOf(words, a.storePath)
+}
+
+func commandOf(words []string, store string) string {
+	if store != "" {
+		words = append(words, "--store", store)
 	}
 	command := "scruple"
 	for _, w := range words {

@@ -16,6 +16,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"runtime/pprof"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -34,7 +35,9 @@ func main() {
 
 // execute runs one command line and returns its exit code.
 func execute(ctx context.Context, args []string, in io.Reader, out, errOut io.Writer, getenv func(string) string) int {
-	root := newRoot(&app{in: in, out: out, err: errOut, getenv: getenv})
+	a := &app{in: in, out: out, err: errOut, getenv: getenv}
+	defer a.endProfile()
+	root := newRoot(a)
 	root.SetArgs(args)
 	root.SetIn(in)
 	root.SetOut(out)
@@ -119,6 +122,7 @@ type app struct {
 
 	json      bool
 	storePath string
+	profile   string
 	overrides []string
 }
 
@@ -139,13 +143,36 @@ Start with:  scruple init %s my-study && scruple run my-study/study.yaml`, suite
 	flags := root.PersistentFlags()
 	flags.BoolVar(&a.json, "json", false, "print JSON, for programs")
 	flags.StringVar(&a.storePath, "store", "", "database file of the runs (default .scruple/scruple.db beside the study)")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return checkStorePath(a.storePath) }
+	flags.StringVar(&a.profile, "cpuprofile", "", "write a CPU profile to this file")
+	_ = flags.MarkHidden("cpuprofile")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error {
+		return errors.Join(checkStorePath(a.storePath), a.beginProfile())
+	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return exit(exitUsage, fmt.Errorf("%w; `%s --help` lists the flags", err, c.CommandPath()))
 	})
 	a.addVerbs(root)
 	addExitStatus(root)
 	return root
+}
+
+// beginProfile begins the profile that was asked for, such as by tools/load for
+// default.pgo, with which the program is compiled.
+func (a *app) beginProfile() error {
+	if a.profile == "" {
+		return nil
+	}
+	f, err := os.Create(a.profile)
+	if err != nil {
+		return fmt.Errorf("--cpuprofile: %w", err)
+	}
+	return pprof.StartCPUProfile(f)
+}
+
+func (a *app) endProfile() {
+	if a.profile != "" {
+		pprof.StopCPUProfile() // which has then written the file
+	}
 }
 
 // addExitStatus ends the help of every command with the exit codes.

@@ -32,18 +32,29 @@ func TestPhase1Verdicts(t *testing.T) {
 		{"no effect", 0, "models[simulated].skill.arms.ctn=" + same, 0, 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			analyses, verdicts := make([]*analyse.Analysis, seeds), make([]*gate.Verdict, seeds)
+			t.Run("seeds", func(t *testing.T) { // ends when all of them did
+				for seed := range seeds {
+					t.Run(fmt.Sprint(seed+1), func(t *testing.T) {
+						t.Parallel()
+						analyses[seed], verdicts[seed] = phase1Once(t, seed+1, c.override)
+					})
+				}
+			})
 			outcomes := map[string]int{}
 			passed, sum, squares := 0, 0.0, 0.0
-			for seed := range seeds {
-				a, v := phase1Once(t, seed+1, c.override)
+			for seed, a := range analyses {
+				if a == nil {
+					t.Fatal("no analysis")
+				}
 				d, ok := a.Comparison("ctn", "idiomatic", "composite")
 				if !ok {
 					t.Fatal("no comparison")
 				}
 				sum, squares = sum+float64(d.Diff), squares+float64(d.Diff)*float64(d.Diff)
-				name, _, _ := strings.Cut(v.Outcome, " ")
+				name, _, _ := strings.Cut(verdicts[seed].Outcome, " ")
 				outcomes[name]++
-				if v.State == gate.Pass {
+				if verdicts[seed].State == gate.Pass {
 					passed++
 				}
 			}

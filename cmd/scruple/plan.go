@@ -82,10 +82,18 @@ func (a *app) plan(ctx context.Context, arg string) error {
 	if p.CostUSD == nil {
 		a.say("\nThe price of a model is unknown: give it with `price:` in the study for an estimate of the cost.")
 	}
-	if x.HasJudge() {
-		a.say("\nJudge calls are estimated for right answers; other answers may need more.")
-	}
+	a.sayCalls(x, p)
 	return nil
+}
+
+// sayCalls says what the number of calls has in it, and how large it can be.
+func (a *app) sayCalls(x *experiment.Experiment, p *experiment.Estimate) {
+	if x.HasJudge() {
+		a.say("\n%d of the calls are the judge's, estimated for right answers; other answers may need more.", p.JudgeCalls)
+	}
+	if p.MostCalls != nil && *p.MostCalls > p.Calls {
+		a.say("\nAt most %d calls, of which %d of the judge: answers that cannot be read are asked for again, and the judge is asked where rules do not decide. Retries of failed requests come on top.", *p.MostCalls, *p.MostJudge)
+	}
 }
 
 // standing looks up what of the plan the store has, nil if there is no store.

@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/experiment"
+	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -24,33 +26,46 @@ schemas and scorer, and the planned test, to the ledger beside the study. A TEST
 needs them, and is refused if any of them changed. Put the digest that it prints in a
 place of its own, such as a registry: whoever can write the ledger can make it anew.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
-			x, db, err := a.ofTest(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
-			if db != nil {
-				defer db.Close()
-			}
-			if err := x.CheckScorer(); err != nil {
-				return err
-			}
-			r, err := x.Preregister(c.Context(), db, a.user(), unblind)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.out, r)
-			}
-			a.say("registered TEST of %s: %s, %s", r.Data.Study, text.Plural(r.Data.Items, "item", "items"), r.Data.Test)
-			a.say("SHA-256 %s", r.Data.Digest)
-			a.say("ledger  entry %d, SHA-256 %s", r.Seq, r.Hash)
-			a.say("run it once with `scruple run %s --split %s`", quoted(args[0]), study.SplitTest)
-			return nil
+			a.onTest()
+			return a.withStore(c.Context(), args[0], func(x *experiment.Experiment, db *store.DB) error {
+				if err := x.CheckScorer(); err != nil {
+					return err
+				}
+				r, err := x.Preregister(c.Context(), db, a.user(), unblind)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.out, r.Entry)
+				}
+				a.sayRegistered(r, args[0])
+				return nil
+			})
 		})
 	c.Flags().StringVar(&unblind, "unblind", "", "why TEST is registered after some of it was seen; recorded for good")
 	a.studyFlags(c)
 	return c
+}
+
+// sayRegistered prints a registration, and what it replaces.
+func (a *app) sayRegistered(r experiment.Registered, study string) {
+	switch {
+	case r.Known:
+		a.say("registered already, on %s; nothing changed since, and nothing was recorded", discipline.Day(r.At))
+	case r.Before != nil:
+		a.say("entry %d of %s registered the study before, and reports will say so; what changed since:", r.Before.Seq, discipline.Day(r.Before.At))
+		a.sayEach(r.Before.Data.Differences(r.Data))
+	}
+	a.say("registered TEST of %s: %s, %s", r.Data.Study, text.Plural(r.Data.Items, "item", "items"), r.Data.Test)
+	a.say("SHA-256 %s", r.Data.Digest)
+	a.say("ledger  entry %d, SHA-256 %s", r.Seq, r.Hash)
+	a.say("run it once with `%s`", a.command("run", study, "--split", "test"))
+}
+
+func (a *app) sayEach(lines []string) {
+	for _, line := range lines {
+		a.say("  %s", report.PlainLine(line))
+	}
 }
 
 func unblindVerb(a *app) *cobra.Command {
@@ -62,26 +77,19 @@ the registration. The reason stays in the ledger and is printed on every report.
 			if reason == "" {
 				return errors.New("unblind: give the reason with --reason")
 			}
-			x, db, err := a.ofTest(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
-			if db != nil {
-				defer db.Close()
-			}
-			changes, err := x.Unblind(a.user(), reason)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.out, changes)
-			}
-			a.say("recorded for good; it allows what these had prevented:")
-			for _, change := range changes {
-				a.say("  %s", change)
-			}
-			return nil
+			a.onTest()
+			return a.withStore(c.Context(), args[0], func(x *experiment.Experiment, db *store.DB) error {
+				changes, err := x.Unblind(c.Context(), db, a.user(), reason)
+				if err != nil {
+					return err
+				}
+				if a.json {
+					return printJSON(a.out, changes)
+				}
+				a.say("recorded for good; it allows what these had prevented:")
+				a.sayEach(changes)
+				return nil
+			})
 		})
 	c.Flags().StringVar(&reason, "reason", "", "the reason")
 	a.studyFlags(c)
@@ -97,25 +105,22 @@ that has used its budget.cycles is refused.`, cobra.ExactArgs(1),
 			if hypothesis == "" || change == "" {
 				return errors.New("revise: give what you believe with --hypothesis, and the one change you make with --change")
 			}
-			x, db, err := a.withStore(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			defer x.Close()
-			if db != nil {
-				defer db.Close()
-			}
-			used, err := x.Revise(c.Context(), db, a.user(), hypothesis, change)
-			if err != nil {
-				return err
-			}
-			if a.json {
-				return printJSON(a.out, used)
-			}
-			for _, u := range used {
-				a.say("%s", budgetLine(u))
-			}
-			return nil
+			return a.withStore(c.Context(), args[0], func(x *experiment.Experiment, db *store.DB) error {
+				r, err := x.Revise(c.Context(), db, a.user(), hypothesis, change)
+				if err != nil {
+					return err
+				}
+				if r.After != "" {
+					a.warn("note: %s", r.After)
+				}
+				if a.json {
+					return printJSON(a.out, r.Used)
+				}
+				for _, u := range r.Used {
+					a.say("%s", budgetLine(u))
+				}
+				return nil
+			})
 		})
 	c.Flags().StringVar(&hypothesis, "hypothesis", "", "what you believe, from the results so far")
 	c.Flags().StringVar(&change, "change", "", "the one change that follows")
@@ -144,28 +149,28 @@ func allowed(u analyse.Used) string {
 
 func number(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
 
-// ofTest loads a study with its TEST split.
-func (a *app) ofTest(ctx context.Context, arg string) (*experiment.Experiment, *store.DB, error) {
+// onTest selects the split TEST of the study that is loaded next.
+func (a *app) onTest() {
 	a.overrides = append(slices.Clip(a.overrides), "split="+study.SplitTest)
-	return a.withStore(ctx, arg)
 }
 
-// withStore loads a study, and opens its store if there is one, else the store is nil.
-func (a *app) withStore(ctx context.Context, arg string) (*experiment.Experiment, *store.DB, error) {
+// withStore calls do with a study and its store, which is nil if there is none.
+func (a *app) withStore(ctx context.Context, arg string, do func(*experiment.Experiment, *store.DB) error) error {
 	if !isStudyFile(arg) {
-		return nil, nil, fmt.Errorf("%s is not a study file: give the study, not a run", arg)
+		return fmt.Errorf("%s is not a study file: give the study, not a run", arg)
 	}
 	x, from, err := a.loadFor(ctx, arg)
 	if err != nil {
-		return nil, nil, err
+		return err
 	}
+	defer x.Close()
 	db, err := store.OpenRead(ctx, from.store)
 	if errors.Is(err, store.ErrNotFound) {
-		return x, nil, nil
+		return do(x, nil)
 	}
 	if err != nil {
-		x.Close()
-		return nil, nil, err
+		return err
 	}
-	return x, db, nil
+	defer db.Close()
+	return do(x, db)
 }

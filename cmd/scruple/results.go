@@ -133,7 +133,7 @@ func (a *app) render(result report.Report, to rendering) error {
 	}
 	if to.format != "terminal" {
 		formats := report.Formats()
-		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == to.format })
+		i := slices.IndexFunc(formats, func(f report.Format) bool { return f.Name == to.format || f.Ext == "."+to.format })
 		if i < 0 {
 			var known []string
 			for _, f := range formats {

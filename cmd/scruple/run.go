@@ -39,8 +39,9 @@ nothing before it is finished; --unblind "reason" allows another TEST run, for g
 on record.
 
 --limit, --items and --arms run a part of the plan. The same command without them
-runs the rest. --max-calls ends the session before the item that would bring it
-above that number of requests; the items begun are finished.
+runs the rest. --max-calls limits the requests of this session, retries and the
+judge's included. It ends before an item that would not fit, by what the items
+before it took; an item that needs more than was expected is finished next time.
 
 Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
@@ -57,7 +58,7 @@ Ctrl-C waits for calls in flight; a second Ctrl-C cancels them.`, cobra.ExactArg
 	c.Flags().StringSliceVar(&opt.part.Items, "items", nil, "run these items alone")
 	c.Flags().StringSliceVar(&opt.part.Arms, "arms", nil, "run these arms alone")
 	c.Flags().StringVar(&opt.unblind, "unblind", "", "why TEST is run again, or with other inputs than were registered; recorded for good")
-	c.Flags().IntVar(&opt.maxCalls, "max-calls", 0, "end this session at the last item that fits into this many requests")
+	c.Flags().IntVar(&opt.maxCalls, "max-calls", 0, "send at most this many requests in this session, and end it between two items if they fit")
 	c.Flags().StringVar(&opt.record, "record", "", "record requests and answers in this cassette, for provider: recorded; a resumed run continues it")
 	return c
 }
@@ -128,6 +129,10 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	r, err := x.Begin(ctx, db, experiment.Attempt{ID: from.run, Fresh: opt.fresh, Part: opt.part, Unblind: opt.unblind, By: a.user()})
 	if err != nil {
 		return err
+	}
+	if r.SeenTest > 0 {
+		a.warn("warning: the study has no split, and %s marked as test: the ledger keeps that they were seen, so a registration of them will need a reason. --split dev leaves them out",
+			text.Plural(r.SeenTest, "of its items is", "of its items are"))
 	}
 	if r.Changed != "" {
 		a.say("%s follows the study: %s", r.Record.ID, r.Changed)

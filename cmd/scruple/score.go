@@ -56,7 +56,7 @@ func (a *app) score(ctx context.Context, arg, unblind string) error {
 	if change != nil {
 		a.say("%s", change.Note)
 		if change.Rejudge {
-			a.say("the answers to these items must be judged again: run `scruple run %s`", x.File.Path)
+			a.say("run `scruple run %s` to judge these items again; until then they have no verdicts. Judge requests that did not change are answered from the store", x.File.Path)
 		}
 	}
 	_, err = a.conclude(ctx, db, r, arg)

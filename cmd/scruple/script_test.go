@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,7 +28,38 @@ import (
 func updating() bool { return flag.Lookup("update").Value.String() == "true" }
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"scruple": main})
+	testscript.Main(thenClean{m}, map[string]func(){"scruple": main})
+}
+
+// thenClean runs the tests and then what they left to be done after the last one.
+type thenClean struct{ *testing.M }
+
+func (m thenClean) Run() int {
+	defer func() {
+		for _, do := range slices.Backward(atEnd.list) {
+			do()
+		}
+	}()
+	return m.M.Run()
+}
+
+var atEnd struct {
+	sync.Mutex
+	list []func()
+}
+
+// afterAll has something done after the last test.
+func afterAll(do func()) {
+	atEnd.Lock()
+	defer atEnd.Unlock()
+	atEnd.list = append(atEnd.list, do)
+}
+
+// sharedDir makes a folder for what several tests use.
+func sharedDir(name string) (string, error) {
+	dir, err := os.MkdirTemp("", "scruple-test-"+name)
+	afterAll(func() { _ = os.RemoveAll(dir) })
+	return dir, err
 }
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.
@@ -48,7 +80,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"exit": exitCommand, "fakellm": fakeCommand, "requests": requestsCommand, "lines": linesCommand, "asked": askedCommand,
-			"edit": editCommand, "unzip": unzipCommand,
+			"edit": editCommand, "unzip": unzipCommand, "follow": followCommand,
 		},
 	})
 }
@@ -117,6 +149,32 @@ func requestsCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if got := regexp.MustCompile(`"requests":(\d+)`).FindStringSubmatch(stats); got == nil || got[1] != args[1] {
 		ts.Fatalf("the provider was sent %v, want %s requests", got, args[1])
 	}
+}
+
+// follow README BUNDLE runs the commands that the README of an unpacked bundle has,
+// each as it is written.
+func followCommand(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: follow README BUNDLE")
+	}
+	back, n := ts.MkAbs("."), 0
+	ts.Check(ts.Chdir(filepath.Dir(ts.MkAbs(args[0]))))
+	for line := range strings.Lines(ts.ReadFile("README.md")) {
+		command, ok := strings.CutPrefix(line, "    ")
+		words := strings.Fields(strings.ReplaceAll(command, "BUNDLE", args[1]))
+		switch {
+		case !ok:
+		case words[0] == "cd":
+			ts.Check(ts.Chdir(ts.MkAbs(words[1])))
+		default:
+			ts.Check(ts.Exec(words[0], words[1:]...))
+			n++
+		}
+	}
+	if n < 4 {
+		ts.Fatalf("%s has %d commands", args[0], n)
+	}
+	ts.Check(ts.Chdir(back))
 }
 
 // lines FILE N checks the number of lines of a file.

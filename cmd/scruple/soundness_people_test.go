@@ -38,7 +38,7 @@ func (p *reader) judge(label string) {
 	p.keys(label)
 	p.until("document.querySelector('[data-name=label] input:checked')")
 	p.press("w")
-	p.keys(rationale)
+	p.write(rationale)
 	p.until("document.querySelector('[data-name=rationale] .count').textContent.includes('2 sentences')")
 	p.keys(kb.Escape)
 	p.press("d")
@@ -67,7 +67,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	p := newReader(t, urls["anna"])
 	p.open(urls["anna"] + "t/gold/")
 	for i := range 20 {
-		if h := p.heading(); !strings.Contains(h, fmt.Sprintf(": %d of 24", i+1)) {
+		if h := p.heading(); !strings.Contains(h, fmt.Sprintf("? %d of 24", i+1)) {
 			t.Fatalf("page %d is %q", i+1, h)
 		}
 		if i == 10 {
@@ -99,7 +99,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	is[bool](p, "(document.querySelector('#continue').focus(), true)")
 	p.keys(kb.Enter)
 	for i := range 10 {
-		p.until("document.querySelector('header')?.textContent.includes('second round')")
+		p.until("document.querySelector('#heading')?.textContent.includes('second round')")
 		p.heading()
 		body := is[string](p, "document.documentElement.outerHTML")
 		filled := is[int](p, "document.querySelectorAll('#answer input:checked').length + [...document.querySelectorAll('#answer textarea')].filter(a => a.value).length")
@@ -110,7 +110,7 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 		p.next()
 	}
 	for range 4 {
-		p.until("document.querySelector('#heading') && !document.querySelector('header').textContent.includes('second round')")
+		p.until("document.querySelector('#heading') && !document.querySelector('#heading').textContent.includes('second round')")
 		p.heading()
 		p.judge("1")
 		p.next()
@@ -273,6 +273,7 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 		t.Errorf("%d runs were to be judged", decided)
 	}
 	end()
+	refusedWith(t, exitUsage, "run `scruple score`", "annotate", study, "--task", "failures", "--as", "anna")
 	before := exportedRows(t, study, "scored_database.csv")
 	ok(t, "score", study)
 	after := exportedRows(t, study, "scored_database.csv")

@@ -71,17 +71,17 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	switch s.State {
 	case "started":
-		a.say("resume with `scruple run %s`", arg)
+		a.say("resume with `%s`", a.command("run", arg))
 	case "error":
-		a.say("retry failed trials with `scruple run --retry-failed %s`", arg)
+		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))
 	}
 	return nil
 }
 
 // sessionLine describes a session.
 func sessionLine(s store.Session) string {
-	line := fmt.Sprintf("%d, %s to %s: %s, of which %s; %s, %d in all", s.N, minute(s.First), minute(s.Last),
-		text.Plural(s.Requests, "request", "requests"), text.Plural(s.Retries, "retry", "retries"), text.Plural(s.Items, "item", "items"), s.Done)
+	line := fmt.Sprintf("%d, %s to %s: %s, of which %s; %s, %d of them new, %d since the start", s.N, minute(s.First), minute(s.Last),
+		text.Plural(s.Requests, "request", "requests"), text.Plural(s.Retries, "retry", "retries"), text.Plural(s.Items, "item", "items"), s.New, s.Done)
 	for _, e := range s.Errors {
 		line += fmt.Sprintf("; %s %d", cmp.Or(string(e.Kind), "interrupted"), e.Requests)
 	}

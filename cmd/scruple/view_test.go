@@ -91,9 +91,10 @@ func TestViewInABrowser(t *testing.T) {
 			if strings.Contains(p, "/export") || strings.HasPrefix(p, "a/") {
 				continue
 			}
-			for _, width := range []int64{1280, 390} {
+			r.width(390)
+			r.open(base + p)
+			for _, width := range []int64{390, 1280} {
 				r.width(width)
-				r.open(base + p)
 				found := is[struct {
 					Heading, Inline bool
 					Script          string
@@ -282,7 +283,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 	if got := row(); got != -1 {
 		t.Errorf("keys are off, and the row is %d", got)
 	}
-	is[bool](r, `document.getElementById('keys').click(), document.getElementById('keys-on').click(), [...document.querySelectorAll('#help button')].find(b => b.textContent === 'Keys as they were').click(), document.getElementById('help').close(), true`)
+	is[bool](r, `document.getElementById('keys').click(), document.getElementById('keys-on').click(), [...document.querySelectorAll('#help button')].find(b => b.textContent === 'Reset keys').click(), document.getElementById('help').close(), true`)
 	open()
 	r.press("j")
 	if got := row(); got != 0 || key("next-row") != "j" {

@@ -516,8 +516,11 @@ func warnings(a *Analysis) []string {
 		w = append(w, OfHistory+change)
 	}
 	if !a.Run.Complete() {
-		first = append(first, fmt.Sprintf("the run is unfinished: %d of %s done, %d not judged; run the same command to resume",
-			a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"), a.Run.Unjudged))
+		unfinished := fmt.Sprintf("the run is unfinished: %d of %s done", a.Run.Done, text.Plural(a.Run.Planned, "trial", "trials"))
+		if a.Run.Unjudged > 0 {
+			unfinished += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
+		}
+		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {
 		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))

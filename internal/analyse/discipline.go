@@ -58,6 +58,7 @@ type Revision struct {
 	Date       string `json:"date"`
 	Hypothesis string `json:"hypothesis"`
 	Change     string `json:"change"`
+	After      string `json:"after_test,omitempty"` // the TEST run that began before it
 }
 
 // Used is what was used of a limit; Allowed is nil without one.

@@ -51,10 +51,20 @@ func (a *Analysis) Replication(armA, armB, metric string) (Replication, bool) {
 	return Replication{}, false
 }
 
+// BlindFormat is the format of a [BlindFile].
+const BlindFormat = "scruple-blind/1"
+
+// A BlindFile is the file with the result of a blind validation.
+type BlindFile struct {
+	Format string `json:"format"`
+	BlindResult
+}
+
 // A BlindResult is what an outsider found on data that nobody else saw.
 type BlindResult struct {
 	By          string            `json:"by"`
-	Data        string            `json:"data_sha256"` // committed before the run
+	Data        string            `json:"data_sha256"`         // committed before the run
+	Simulated   []string          `json:"simulated,omitempty"` // arms whose answers were simulated
 	Comparisons []BlindComparison `json:"comparisons"`
 }
 

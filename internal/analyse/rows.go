@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime"
 	"slices"
+	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -41,13 +42,47 @@ func (c *Collector) itemsWithRows(arm, metric int, s selection) []bool {
 	return has
 }
 
-// gather returns the rows of the drawn clusters.
-func gather(byCluster [][]eval.Row, drawn []int) []eval.Row {
-	var rows []eval.Row
-	for _, k := range drawn {
-		rows = append(rows, byCluster[k]...)
+// An estimator is that of a metric with the memory for the rows of resamples, which
+// it does not keep.
+type estimator struct {
+	of    func([]eval.Row) float64
+	lists sync.Pool
+}
+
+// over estimates from the rows of clusters, which fill appends to a list.
+func (e *estimator) over(fill func([]eval.Row) []eval.Row) float64 {
+	list, _ := e.lists.Get().(*[]eval.Row)
+	if list == nil {
+		list = new([]eval.Row)
 	}
-	return rows
+	*list = fill((*list)[:0])
+	v := e.of(*list)
+	e.lists.Put(list)
+	return v
+}
+
+// drawn estimates from the rows of the drawn clusters.
+func (e *estimator) drawn(byCluster [][]eval.Row, drawn []int) float64 {
+	return e.over(func(rows []eval.Row) []eval.Row {
+		for _, k := range drawn {
+			rows = append(rows, byCluster[k]...)
+		}
+		return rows
+	})
+}
+
+// exchanged estimates from the rows of one arm, in some clusters from those of the other.
+func (e *estimator) exchanged(arm, other [][]eval.Row, exchanged []bool) float64 {
+	return e.over(func(rows []eval.Row) []eval.Row {
+		for k, swap := range exchanged {
+			if swap {
+				rows = append(rows, other[k]...)
+			} else {
+				rows = append(rows, arm[k]...)
+			}
+		}
+		return rows
+	})
 }
 
 // withRows removes clusters without rows in any of the lists: they must not be
@@ -83,7 +118,8 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, q Question
 		e.Warnings = append(e.Warnings, "no item has a value")
 		return e, nil
 	}
-	b, err := stats.BootstrapClusters(len(clusters), func(drawn []int) float64 { return m.Estimate(gather(clusters, drawn)) }, stats.BootstrapOptions{
+	estimate := estimator{of: m.Estimate}
+	b, err := stats.BootstrapClusters(len(clusters), func(drawn []int) float64 { return estimate.drawn(clusters, drawn) }, stats.BootstrapOptions{
 		Resamples: q.Study.Resamples, Level: level, Seed: seed(q.Run.Seed, s.stratum, arm, m.Name), Workers: runtime.GOMAXPROCS(0)})
 	if err != nil {
 		return e, fmt.Errorf("bootstrapping %s of %s: %w", m.Name, arm, err)
@@ -145,12 +181,13 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 	allB, _ := c.clustersOfRows(armB, k.metric, both)
 	kept := withRows(allA, allB)
 	a, b := kept[0], kept[1]
-	difference := func(drawn []int) float64 { return m.Estimate(gather(a, drawn)) - m.Estimate(gather(b, drawn)) }
+	estimate := estimator{of: m.Estimate}
+	difference := func(drawn []int) float64 { return estimate.drawn(a, drawn) - estimate.drawn(b, drawn) }
 	every := make([]int, len(a))
 	for i := range every {
 		every[i] = i
 	}
-	r.MeanA, r.MeanB, r.Clusters = Number(m.Estimate(gather(a, every))), Number(m.Estimate(gather(b, every))), len(a)
+	r.MeanA, r.MeanB, r.Clusters = Number(estimate.drawn(a, every)), Number(estimate.drawn(b, every)), len(a)
 	if t.q.Run.Exploratory() {
 		r.Diff = Number(difference(every))
 		return nil
@@ -168,15 +205,7 @@ func (c *Collector) compareRows(r *Comparison, k contest, s selection, t tester)
 		return nil
 	}
 	r.P = Number(stats.ExchangeTest(len(a), func(exchanged []bool) float64 {
-		var x, y []eval.Row
-		for i, swap := range exchanged {
-			if swap {
-				x, y = append(x, b[i]...), append(y, a[i]...)
-			} else {
-				x, y = append(x, a[i]...), append(y, b[i]...)
-			}
-		}
-		return m.Estimate(x) - m.Estimate(y)
+		return estimate.exchanged(a, b, exchanged) - estimate.exchanged(b, a, exchanged)
 	}, t.q.Study.Resamples, t.seed(r), runtime.GOMAXPROCS(0)))
 	r.Low, r.High, r.EquivLow, r.EquivHigh = t.limits(reading{p: r.P, interval: func(level float64) stats.Interval { return resampled(boot, level) }})
 	r.within(m.Max - m.Min)

@@ -75,6 +75,7 @@ function start() {
 	const box = `scruple/${person}/${task}`; // answers that are not confirmed yet
 	const questions = all('.question');
 	const choiceOf = name => $(`.question[data-name="${name}"] input:checked`)?.value ?? '';
+	const inputs = q => all('input:not([type=search])', q);
 	const pageText = p => p.firstChild?.nodeValue ?? '';
 	const spans = {}; // by question
 	let draftTimer = 0, draftID = '', sending = false, submitID = '';
@@ -98,7 +99,7 @@ function start() {
 		for (const q of questions) {
 			const {name, type} = q.dataset, value = answer[name];
 			if (value === undefined) continue;
-			if (type === 'choice' || type === 'several') for (const i of all('input', q)) i.checked = [].concat(value).includes(i.value);
+			if (type === 'choice' || type === 'several') for (const i of inputs(q)) i.checked = [].concat(value).includes(i.value);
 			else if (type === 'span') { spans[name] = value; list(q); }
 			else $('textarea, input', q).value = value;
 		}
@@ -228,9 +229,28 @@ function start() {
 	}
 
 	form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('#reason')?.value ?? ''); });
-	form.addEventListener('input', e => { if (!e.target.closest('#skip')) changed(); });
+	form.addEventListener('input', e => { if (!e.target.closest('#skip, .narrow-options')) changed(); });
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
+
+	// A long list of options shows those that contain the typed text.
+	for (const box of all('.narrow-options')) {
+		const q = box.closest('.question'), input = $('input', box), labels = all('.options label', q);
+		const words = l => all('bdi, small', l).map(e => e.textContent).join(' ').toLowerCase();
+		const narrow = () => { for (const l of labels) l.hidden = !words(l).includes(input.value.trim().toLowerCase()) && !$('input', l).checked; };
+		box.hidden = false;
+		input.addEventListener('input', narrow);
+		input.addEventListener('keydown', e => {
+			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey) return;
+			e.preventDefault();
+			const first = input.value.trim() && labels.find(l => words(l).includes(input.value.trim().toLowerCase()));
+			if (!first) return;
+			input.value = '';
+			narrow();
+			$('input', first).focus();
+			$('input', first).click();
+		});
+	}
 
 	// Words of a page by the arrow keys.
 	const words = page => [...pageText(page).matchAll(/\S+/gu)].map(m => [m.index, m.index + m[0].length]);
@@ -279,11 +299,15 @@ function start() {
 	});
 
 	const go = to => { if (!to) return false; to.focus(); };
-	const option = q => $('input:checked', q) ?? $('textarea, input, button', q);
+	const option = q => $('input:checked', q) ?? $('textarea, input:not([type=search]), button', q);
 	startKeys([
 		...questions.filter(q => q.dataset.key).map(q => ({name: 'question-' + q.dataset.name, key: q.dataset.key, text: $('legend', q).innerText, act: () => !q.hidden && go(option(q))})),
-		{name: 'write', key: 'w', text: 'write: the text in focus or the first one that is open', act: () => go($('textarea', focused('text') ?? form))},
-		{name: 'text', key: 't', text: 'to the text; arrow keys move by word, Shift extends, Enter marks', act: () => go($('.page[tabindex]'))},
+		{name: 'write', key: 'w', text: 'write in the text in focus, or the first one', act: () => go($('textarea', focused('text') ?? form))},
+		{name: 'text', key: 't', text: 'go to the text; arrow keys move by word, Shift extends, Enter marks', act: () => go($('.page[tabindex]'))},
+		...($('.narrow-options') ? [{name: 'narrow', key: 'f', text: 'narrow a long list of options; Enter chooses the first one left', act: () => {
+			const fits = q => q && !q.hidden && $('.narrow-options input', q);
+			return go(fits(document.activeElement.closest('.question')) ?? questions.map(fits).find(Boolean));
+		}}] : []),
 		{name: 'find', key: '/', text: 'find in the text; Enter selects the next place', act: () => go($('#find'))},
 		{name: 'remove', key: 'x', text: 'remove the last marked passage', act: () => {
 			const q = questions.findLast(q => spans[q.dataset.name]?.length);
@@ -302,12 +326,12 @@ function start() {
 			location.href = $('#back').href;
 		}},
 		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, act: () => {
-			const q = focused('choice', 'several'), i = q && all('input', q)[n - 1];
+			const q = focused('choice', 'several'), i = q && inputs(q)[n - 1];
 			if (!i) return false;
 			i.focus();
 			i.click();
 		}})),
-	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and go to the next'], ['Esc', 'leave a text']]);
+	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and open the next subject'], ['Esc', 'leave a text']]);
 	addEventListener('keydown', e => {
 		if ($('#help').open) return;
 		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); form.requestSubmit(); }

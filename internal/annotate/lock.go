@@ -230,6 +230,13 @@ type Result struct {
 	file  string // name of the gold, if the suite names it
 }
 
+// A NotStartedError says that the subjects of a task were not drawn.
+type NotStartedError struct{ Task string }
+
+func (e *NotStartedError) Error() string {
+	return fmt.Sprintf("task %s is not started: start it with `scruple annotate`", e.Task)
+}
+
 // Result reads a task with everyone's answers.
 func (p Place) Result(t study.Task) (*Result, error) {
 	t = t.Full()
@@ -238,7 +245,7 @@ func (p Place) Result(t study.Task) (*Result, error) {
 		return nil, err
 	}
 	if q == nil {
-		return nil, fmt.Errorf("nobody has started task %s: start it with `scruple annotate`", t.Name)
+		return nil, &NotStartedError{t.Name}
 	}
 	r := &Result{Task: t, queue: q, now: p.Now()}
 	if r.Everyone, err = p.Everyone(t.Name); err != nil {
@@ -263,7 +270,7 @@ func (p Place) Result(t study.Task) (*Result, error) {
 		}
 	}
 	miss(open, "subject has", "subjects have", " no answer")
-	miss(skipped, "subject was", "subjects were", " skipped: answer it, or draw the task anew without it")
+	miss(skipped, "subject was", "subjects were", " skipped: another person must answer, or a task with another name draw other subjects")
 	miss(differ, "subject has", "subjects have", " answers that differ: decide with `scruple annotate --adjudicate`")
 	for _, w := range r.Everyone {
 		d := &desk{place: p, task: t, queue: q, work: w, first: w == r.Everyone[0]}
@@ -273,7 +280,7 @@ func (p Place) Result(t study.Task) (*Result, error) {
 				left++
 			}
 		}
-		miss(left, "subject", "subjects", " of the second round of "+w.Person+" left")
+		miss(left, "subject", "subjects", " left in the second round of "+w.Person)
 	}
 	return r, nil
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 func sessionTopic(n int) string { return "session " + strconv.Itoa(n) }
@@ -37,9 +39,13 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 	}
 	for _, x := range d.work.log {
 		f := noteForm{Head: fmt.Sprintf("Session %d, %s", x.Number, x.Start.Local().Format("Monday 2 January, 15:04")), Topic: sessionTopic(x.Number), Rows: 2,
-			About: fmt.Sprintf("%d answers and %d of the second round in %v of active time", len(x.Items), x.Again, x.Active.Round(time.Second))}
+			About: text.Plural(len(x.Items), "answer", "answers")}
+		if x.Again > 0 {
+			f.About += fmt.Sprintf(", %d in the second round", x.Again)
+		}
+		f.About += fmt.Sprintf(", %v active", x.Active.Round(time.Second))
 		if n := len(x.Items); n > 0 {
-			f.About += ": " + x.Items[0].blind() + " to " + x.Items[n-1].blind()
+			f.About += "; first " + x.Items[0].blind() + ", last " + x.Items[n-1].blind()
 		}
 		f.Text = d.work.notes[noteKey{topic: f.Topic}]
 		p.Sessions = append(p.Sessions, f)
@@ -76,7 +82,7 @@ func (d *desk) acceptNote(e *said) (Event, error) {
 		}
 	}
 	if !known {
-		return ev, &refusal{http.StatusNotFound, "not saved: there is nothing to note about here: reload the page"}
+		return ev, &refusal{http.StatusNotFound, "not saved: no such topic: reload the page"}
 	}
 	return ev, nil
 }

@@ -47,19 +47,23 @@ type done struct {
 	Person                string
 	First, Again, Skipped int
 	Decided               int
-	Left                  int // of both rounds, if the person has begun
+	Left                  int // of both rounds, as far as they are drawn
 	Active                time.Duration
 }
 
 type taskState struct {
 	study.Task
-	Problem string
-	People  []done
-	Missing []string
-	Settled int
-	Lock    *Lock
-	File    string // of gold
-	// Blind says that somebody still answers, whom the numbers could influence.
+	Problem  string
+	Unused   bool // no queue was drawn
+	People   []done
+	Missing  []string
+	Settled  int // subjects with a final answer
+	Subjects int
+	// SecondRound and Decisions are the columns of people that have numbers.
+	SecondRound, Decisions bool
+	Lock                   *Lock
+	File                   string // of gold
+	// Blind are the people who still answer, whom the numbers could influence.
 	Blind      []string
 	Agreements []shownAgreement
 	Positions  []Position
@@ -86,11 +90,17 @@ func (s *Server) state(t study.Task) taskState {
 		x.Lock = &locks[len(locks)-1]
 	}
 	r, err := s.place.Result(t)
+	var unused *NotStartedError
+	if errors.As(err, &unused) {
+		x.Unused = true
+		return x
+	}
 	if err != nil {
 		x.Problem = err.Error()
 		return x
 	}
-	x.Missing, x.Settled = r.Missing, len(r.Settled)
+	x.Missing, x.Settled, x.Subjects = r.Missing, len(r.Settled), len(r.queue.Subjects)
+	x.SecondRound = t.Again.Count > 0 || t.Again.Share > 0
 	for _, w := range r.Everyone {
 		p := done{Person: w.Person, Active: w.active.Round(time.Second)}
 		for k, g := range w.given {
@@ -103,12 +113,15 @@ func (s *Server) state(t study.Task) taskState {
 				p.Again++
 			default:
 				p.Decided++
+				x.Decisions = true
 			}
 		}
 		d := &desk{place: s.place, task: r.Task, queue: r.queue, work: w, first: w == r.Everyone[0]}
 		answered, of := d.progress(false)
-		if p.First+p.Skipped > 0 && answered < of {
-			p.Left = of - answered
+		if answered == 0 && p.Decided == 0 && d.work.active == 0 {
+			continue // opened the list of tasks, and no more
+		}
+		if p.Left = of - answered; answered > 0 && p.Left > 0 {
 			x.Blind = append(x.Blind, w.Person)
 		}
 		x.People = append(x.People, p)
@@ -162,7 +175,7 @@ type ownerPage struct {
 func (s *Server) ownerIndex(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	p := ownerPage{Title: "Owner of " + s.place.Study}
+	p := ownerPage{Title: s.place.Study + ": owner"}
 	for _, t := range s.tasks {
 		p.Tasks = append(p.Tasks, s.state(t))
 	}
@@ -193,7 +206,7 @@ func (s *Server) lockPage(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	t, ok := s.task(r.PathValue("task"))
 	if !ok {
-		fail(w, "../", &refusal{http.StatusNotFound, "there is no such task"})
+		fail(w, "../", &refusal{http.StatusNotFound, "no such task"})
 		return
 	}
 	render(w, http.StatusOK, "lock", ownerPage{Depth: "../", Title: "Lock " + t.Title, Tasks: []taskState{s.state(t)}})
@@ -221,13 +234,13 @@ func (s *Server) lockTask(r *http.Request) (Lock, error) {
 		return Lock{}, &refusal{http.StatusBadRequest, "not locked: " + err.Error()}
 	}
 	if d.Name = strings.TrimSpace(d.Name); d.Name == "" {
-		return Lock{}, &refusal{http.StatusUnprocessableEntity, "not locked: give your name"}
+		return Lock{}, &refusal{http.StatusUnprocessableEntity, "not locked: enter your name"}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t, ok := s.task(r.PathValue("task"))
 	if !ok {
-		return Lock{}, &refusal{http.StatusNotFound, "there is no such task"}
+		return Lock{}, &refusal{http.StatusNotFound, "no such task"}
 	}
 	result, err := s.place.Result(t)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/serve"
@@ -26,7 +28,8 @@ type indexPage struct {
 type indexTask struct {
 	study.Task
 	Closed   string
-	Later    bool // its subjects are drawn when it is opened
+	Later    bool   // its subjects are drawn when it is opened
+	Waits    string // why they cannot be drawn yet
 	Done, Of int
 	Again    string
 	Active   time.Duration
@@ -38,7 +41,11 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 	p := indexPage{Title: "Tasks of " + s.place.Study, Person: serve.HolderOf(r), Adjudicates: s.adjudicate}
 	for _, t := range s.tasks {
 		x := indexTask{Task: t, Closed: s.closed[t.Name]}
-		if x.Later = x.Closed == "" && s.queues[t.Name] == nil; x.Closed == "" && !x.Later {
+		if x.Later = x.Closed == "" && s.queues[t.Name] == nil; x.Later {
+			if err := (&Queue{}).drawStrata(t, s.source); err != nil {
+				x.Waits = err.Error()
+			}
+		} else if x.Closed == "" {
 			d, err := s.desk(r, t.Name)
 			if err != nil {
 				fail(w, "", err)
@@ -105,7 +112,7 @@ func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) {
 		case err != nil:
 			fail(w, depth, err)
 		case len(open) == 0:
-			render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "Where two people answered, their answers agree or are decided."})
+			render(w, http.StatusOK, "message", message{Depth: depth, Title: "Nothing to decide", Text: "All subjects with two answers agree or have a decision."})
 		default:
 			see(w, d.key(slot{open[0].Subject, passAdjudicate}))
 		}
@@ -115,12 +122,12 @@ func (s *Server) next(w http.ResponseWriter, _ *http.Request, d *desk) {
 	switch {
 	case ok && d.work.since >= d.task.Session:
 		render(w, http.StatusOK, "message", message{Depth: depth, Task: d.task.Name, Notes: d.task.Name, Title: "Time for a break",
-			Text: fmt.Sprintf("You gave %d answers in this session. All are saved. Go on when you have rested, now or on another day.", d.work.since)})
+			Text: fmt.Sprintf("You gave %d answers without a break. All are saved. Continue after a rest, now or on another day.", d.work.since)})
 	case ok:
 		see(w, d.key(k))
 	case !wait.IsZero():
 		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Title: "Done for now",
-			Text: "Some subjects will be asked a second time, from " + wait.Local().Format("Monday 2 January, 15:04") + "."})
+			Text: "The second round opens on " + wait.Local().Format("Monday 2 January, 15:04") + "."})
 	default:
 		render(w, http.StatusOK, "message", message{Depth: depth, Notes: d.task.Name, Title: "Done", Text: "You answered everything in this task. Thank you."})
 	}
@@ -142,7 +149,7 @@ type subjectPage struct {
 	Draft         string // JSON
 	Back          string // key of the previous subject, or ""
 	Session       int
-	InSession     int
+	Break         string // how many answers are left before a break
 	Done, Of      int
 	Again         bool
 	Marks         bool // there is a question about passages
@@ -156,7 +163,7 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 	k, at, ok := d.find(r.PathValue("key"), s.adjudicate)
 	given := d.work.given[k]
 	if !ok || given != nil && k.pass != passAdjudicate && !d.mayReview(k) || given != nil && k.pass == passAdjudicate {
-		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "There is no such page", Text: "The subject does not exist, or its answer cannot be changed any more."})
+		render(w, http.StatusNotFound, "message", message{Depth: depth, Title: "Page not found", Text: "The subject does not exist, or its answer is final."})
 		return
 	}
 	shown, _, err := s.see(d, k)
@@ -165,9 +172,9 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 		return
 	}
 	p := subjectPage{Depth: depth, Task: d.task, Person: d.work.Person, Kind: eventSubmit, Key: r.PathValue("key"), Hash: shown.Hash(), Shown: shown,
-		Session: d.work.sessions, InSession: d.work.since + 1, Again: k.pass == passAgain, SkipPermitted: true}
+		Session: d.work.sessions, Break: d.breakIn(), Again: k.pass == passAgain, SkipPermitted: true}
 	p.Done, p.Of = d.progress(s.adjudicate)
-	p.Title = fmt.Sprintf("%s: %d of %d", d.task.Title, min(p.Done+1, p.Of), p.Of)
+	p.Title = fmt.Sprintf("%s %d of %d", titled(d.task.Title), min(p.Done+1, p.Of), p.Of)
 	own := d.work.drafts[k]
 	switch {
 	case k.pass == passAdjudicate:
@@ -193,6 +200,27 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 		p.Marks = p.Marks || q.Type == "span"
 	}
 	render(w, http.StatusOK, "subject", p)
+}
+
+// titled ends a title with a colon, unless it ends with a mark of its own.
+func titled(title string) string {
+	if strings.HasSuffix(title, "?") || strings.HasSuffix(title, ".") || strings.HasSuffix(title, "!") {
+		return title
+	}
+	return title + ":"
+}
+
+var inBackticks = regexp.MustCompile("`([^`]*)`")
+
+// quoted is a message for a page: commands in backticks are between quotation marks.
+func quoted(text string) string { return inBackticks.ReplaceAllString(text, "“$1”") }
+
+// breakIn says when the next break is suggested.
+func (d *desk) breakIn() string {
+	if left := d.task.Session - d.work.since; left > 1 {
+		return fmt.Sprintf("break in %d answers", left)
+	}
+	return "break after this answer"
 }
 
 // before returns the key of the answered subject before a place, if it can still be

@@ -2,8 +2,10 @@ package annotate
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/serve"
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
@@ -104,6 +108,62 @@ func TestStrata(t *testing.T) {
 	again, err := p.readQueue(task)
 	if err != nil || !slices.Equal(again.Strata, q.Strata) || !slices.Equal(again.Check, q.Check) {
 		t.Errorf("the stored queue differs: %v", err)
+	}
+}
+
+// waiting is a corpus whose queue depends on answers that do not exist yet.
+type waiting struct {
+	corpus
+	until *bool
+}
+
+func (w waiting) Queue(name string) ([]eval.Queued, error) {
+	if !*w.until {
+		return nil, errors.New("coherence first")
+	}
+	return w.corpus.Queue(name)
+}
+
+// A queue that cannot be drawn yet says why and leaves no trace; the same server draws it
+// when it can.
+func TestQueueWaits(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	ready := false
+	task := study.Task{Name: "w", Queue: "any", Ask: label.Ask}
+	s, err := Open(p, []study.Task{label, task}, waiting{corpus{6}, &ready}, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web, err := serve.Open(serve.Config{Holders: []string{"anna"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	get := func(path string) (int, string) {
+		w := httptest.NewRecorder()
+		web.Guard(s.Handler()).ServeHTTP(w, httptest.NewRequest("GET", web.URL("anna")+path, nil))
+		return w.Code, w.Body.String()
+	}
+	if _, body := get(""); !strings.Contains(body, "Not open yet: task w: coherence first.") || strings.Contains(body, `href="t/w/"`) {
+		t.Errorf("the list of tasks is\n%s", body)
+	}
+	if code, body := get("t/w/"); code != 409 || !strings.Contains(body, "coherence first") {
+		t.Errorf("the task answers %d\n%s", code, body)
+	}
+	if started, err := p.Started("w"); started || err != nil {
+		t.Errorf("drawn: %v, %v", started, err)
+	}
+	ready = true
+	if _, body := get(""); !strings.Contains(body, `href="t/w/"`) {
+		t.Errorf("the list of tasks is\n%s", body)
+	}
+	if code, _ := get("t/w/"); code != 303 {
+		t.Errorf("the task answers %d", code)
+	}
+	if started, err := p.Started("w"); !started || err != nil {
+		t.Errorf("drawn: %v, %v", started, err)
 	}
 }
 

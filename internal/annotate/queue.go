@@ -133,7 +133,7 @@ func (q *Queue) drawStrata(t study.Task, source Source) error {
 		return fmt.Errorf("task %s: %w", t.Name, err)
 	}
 	if len(all) == 0 {
-		return fmt.Errorf("task %s: queue %s has no answers: run the study, or there is nothing to judge", t.Name, t.Queue)
+		return fmt.Errorf("task %s: queue %s is empty: run the study first; a finished run with an empty queue has nothing to judge", t.Name, t.Queue)
 	}
 	of := map[string][]int{}
 	for i, x := range all {
@@ -243,18 +243,6 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, err
 	}
 	return q, p.add("", drawEntry, drawn{p.Study, t.Name, hashOf(data), len(q.Subjects)})
-}
-
-// queueAt is queue, or nil if the task is to be drawn later and can be.
-func (p Place) queueAt(t study.Task, source Source, now bool) (*Queue, error) {
-	if now {
-		return p.queue(t, source)
-	}
-	q, err := p.readQueue(t)
-	if err != nil || q != nil {
-		return q, err
-	}
-	return nil, (&Queue{}).drawStrata(t, source)
 }
 
 // readQueue returns nil if the task was not drawn. It refuses a file that is not the

@@ -37,6 +37,8 @@ var templates string
 var pages = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("").Funcs(template.FuncMap{
 		"visible": visible,
+		"titled":  titled,
+		"quoted":  quoted,
 		"inc":     func(i int) int { return i + 1 },
 		"note": func(notes []string, i int) string {
 			if i < len(notes) {
@@ -63,16 +65,23 @@ type Server struct {
 	desks  map[[2]string]*desk
 }
 
-// Open draws the tasks that have no queue yet, those from a queue of the suite only when
-// somebody opens them: what they have may depend on other tasks. A task that cannot be drawn is an
-// error if it is the only one. With adjudicate, the people decide where others differ.
+// Open draws the tasks that have no queue yet. A task from a queue of the suite is drawn
+// when a person opens it, because its subjects may depend on answers to other tasks. If
+// there is only one task, it is drawn now, and an error if it cannot be. With adjudicate,
+// the people decide on subjects whose answers differ.
 func Open(p Place, tasks []study.Task, source Source, version string, adjudicate bool) (*Server, error) {
 	s := &Server{place: p, source: source, version: version, adjudicate: adjudicate,
 		queues: map[string]*Queue{}, closed: map[string]string{}, open: map[string]int64{}, desks: map[[2]string]*desk{}}
 	for _, t := range tasks {
 		t = t.Full()
 		s.tasks = append(s.tasks, t)
-		q, err := p.queueAt(t, source, t.Queue == "" || len(tasks) == 1)
+		var q *Queue
+		var err error
+		if t.Queue == "" || len(tasks) == 1 {
+			q, err = p.queue(t, source)
+		} else {
+			q, err = p.readQueue(t)
+		}
 		if err == nil {
 			err = p.checkOpen(t.Name)
 		}
@@ -126,7 +135,7 @@ func (s *Server) Handler() http.Handler {
 func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	i := slices.IndexFunc(s.tasks, func(t study.Task) bool { return t.Name == task })
 	if i < 0 {
-		return nil, &refusal{http.StatusNotFound, "there is no such task"}
+		return nil, &refusal{http.StatusNotFound, "no such task"}
 	}
 	if why := s.closed[task]; why != "" {
 		return nil, &refusal{http.StatusConflict, why}
@@ -137,8 +146,8 @@ func (s *Server) desk(r *http.Request, task string) (*desk, error) {
 	}
 	if s.queues[task] == nil {
 		q, err := s.place.queue(s.tasks[i], s.source)
-		if err != nil {
-			return nil, err
+		if err != nil { // nothing is drawn, so a later request can succeed
+			return nil, &refusal{http.StatusConflict, err.Error()}
 		}
 		s.queues[task] = q
 	}
@@ -204,7 +213,7 @@ func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
 	}
 	i := slices.IndexFunc(open, func(c Coding) bool { return c.Subject == k.subject })
 	if i < 0 {
-		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide here: the answers agree, or somebody decided already"}
+		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
 	}
 	shown, swapped = d.showBoth(shown, open[i])
 	return shown, swapped, nil

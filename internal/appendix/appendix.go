@@ -256,7 +256,7 @@ func (s Source) declarations() (parts []report.Part, err error) {
 }
 
 func (s Source) runSessions() []report.Part {
-	t := &eval.Table{Columns: []string{"session", "first request", "last request", "requests", "retries", "answers", "items", "items in all", "technical issues"}}
+	t := &eval.Table{Columns: []string{"session", "first request", "last request", "requests", "retries", "answers", "items", "new items", "items since the start", "technical issues"}}
 	for _, x := range s.Sessions {
 		var issues []string
 		for _, e := range x.Errors {
@@ -265,7 +265,7 @@ func (s Source) runSessions() []report.Part {
 		if issues == nil {
 			issues = []string{"none"}
 		}
-		t.Rows = append(t.Rows, []string{strconv.Itoa(x.N), x.First, x.Last, strconv.Itoa(x.Requests), strconv.Itoa(x.Retries), strconv.Itoa(x.Answers), strconv.Itoa(x.Items), strconv.Itoa(x.Done), strings.Join(issues, "; ")})
+		t.Rows = append(t.Rows, []string{strconv.Itoa(x.N), x.First, x.Last, strconv.Itoa(x.Requests), strconv.Itoa(x.Retries), strconv.Itoa(x.Answers), strconv.Itoa(x.Items), strconv.Itoa(x.New), strconv.Itoa(x.Done), strings.Join(issues, "; ")})
 	}
 	if len(t.Rows) == 0 {
 		return []report.Part{prose("The study was not run yet.")}

@@ -20,7 +20,8 @@
 //	}
 //
 // diff is the mean of a − b over documents, low and high its interval, p that of the
-// planned test; numbers that do not exist are null.
+// planned test; numbers that do not exist are null. A key simulated lists the arms whose
+// answers were simulated.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
 package blind
@@ -41,6 +42,7 @@ import (
 
 	"github.com/goccy/go-yaml"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -55,11 +57,8 @@ const (
 	documents  = "documents"
 )
 
-// Formats of KIT.json and of the result.
-const (
-	kitFormat    = "scruple-kit/1"
-	ResultFormat = "scruple-blind/1"
-)
+// kitFormat is the format of KIT.json.
+const kitFormat = "scruple-kit/2"
 
 // The kinds of entries in the ledger of a kit.
 const (
@@ -107,7 +106,11 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 	if keys["documents"] == nil {
 		return f.Errorf("suite", "a kit is made of a study with documents, such as one of suite extraction")
 	}
-	k := kit{Format: kitFormat, Study: name, Scruple: version, Fixed: fixedOf(keys), Files: map[string]string{}}
+	held, err := fixedOf(keys)
+	if err != nil {
+		return err
+	}
+	k := kit{Format: kitFormat, Study: name, Scruple: version, Fixed: held, Files: map[string]string{}}
 	for _, key := range dropped {
 		delete(keys, key)
 	}
@@ -130,7 +133,7 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 		return err
 	}
 	content := map[string][]byte{
-		StudyFile:   append([]byte("# Set your models here. Kernels, comparisons, metrics and statistics must stay.\n"), text...),
+		StudyFile:   append([]byte("# Set your models here, and where a kernel has models. The rest of kernels, comparisons, metrics and statistics must stay.\n"), text...),
 		"README.md": []byte(strings.NewReplacer("STUDY", name, "INSTALL", install).Replace(string(readme))),
 	}
 	for _, name := range []string{"document.txt", "document.json", "schema.json"} {
@@ -184,15 +187,30 @@ func hashOf(b []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// fixedOf hashes the keys that must not change.
-func fixedOf(keys map[string]json.RawMessage) map[string]string {
+// fixedOf hashes the keys that must not change. The models of a kernel may.
+func fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
 	hashes := map[string]string{}
 	for _, key := range fixed {
-		if keys[key] != nil {
-			hashes[key] = hashOf(keys[key])
+		value := []byte(keys[key])
+		if value == nil {
+			continue
 		}
+		if key == "kernels" {
+			var kernels []map[string]json.RawMessage
+			if err := json.Unmarshal(value, &kernels); err != nil {
+				return nil, err
+			}
+			for _, k := range kernels {
+				delete(k, "models")
+			}
+			var err error
+			if value, err = json.Marshal(kernels); err != nil {
+				return nil, err
+			}
+		}
+		hashes[key] = hashOf(value)
 	}
-	return hashes
+	return hashes, nil
 }
 
 // A Kit is a kit on the outsider's machine.
@@ -230,7 +248,10 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	if err := json.Unmarshal(f.Canonical(), &keys); err != nil {
 		return nil, err
 	}
-	have := fixedOf(keys)
+	have, err := fixedOf(keys)
+	if err != nil {
+		return nil, err
+	}
 	for _, key := range fixed {
 		if have[key] != k.kit.Fixed[key] {
 			return nil, forbid("%v", f.Errorf(key, "%s is not that of the kit: undo the change, or the result would not count", key))
@@ -312,17 +333,38 @@ func (k *Kit) add(by, kind string, data any) error {
 // fewest is the number of documents from which an average says little about each.
 const fewest = 5
 
-// Commit records the hash of the data. It may be done again until the run begins.
-func (k *Kit) Commit(by string, documents int) error {
+// A Commitment is one that another replaces.
+type Commitment struct{ By, At, Data string }
+
+// Commit records the hash of the data. It may be done again until the run begins; it
+// returns the commitment that it replaces, nil for the first or if nothing changed.
+func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 	switch e, ran := k.last(RunEntry); {
 	case ran:
-		return forbid("the kit ran on %s: its data cannot be committed again", e.At)
+		return nil, forbid("the kit ran on %s: its data cannot be committed again", e.At)
 	case strings.TrimSpace(by) == "":
-		return errors.New("kit commit: say who commits with --by")
+		return nil, errors.New("kit commit: say who commits with --by")
 	case documents < fewest:
-		return fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, fewest)
+		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, fewest)
 	}
-	return k.add(by, CommitEntry, committed{k.data, documents})
+	e, again := k.last(CommitEntry)
+	if !again {
+		return nil, k.add(by, CommitEntry, committed{k.data, documents})
+	}
+	var was committed
+	if err := e.Decode(&was); err != nil {
+		return nil, err
+	}
+	if e.By == by && was.Data == k.data {
+		return nil, nil
+	}
+	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.data, documents})
+}
+
+// Done reports whether the result of the kit was recorded.
+func (k *Kit) Done() bool {
+	_, done := k.last(ResultEntry)
+	return done
 }
 
 // Begin records that the kit runs. It refuses data that were not committed, and a
@@ -348,30 +390,11 @@ func (k *Kit) Begin() error {
 	return k.add(commit.By, RunEntry, committed{k.data, was.Documents})
 }
 
-// A Result is the content of [ResultFile].
-type Result struct {
-	Format      string       `json:"format"`
-	By          string       `json:"by"`
-	Data        string       `json:"data_sha256"`
-	Comparisons []Comparison `json:"comparisons"`
-}
-
-// A Comparison has the averages of two arms over all documents.
-type Comparison struct {
-	A      string   `json:"a"`
-	B      string   `json:"b"`
-	Metric string   `json:"metric"`
-	Diff   *float64 `json:"diff"`
-	Low    *float64 `json:"low"`
-	High   *float64 `json:"high"`
-	P      *float64 `json:"p"`
-	Pairs  int      `json:"pairs"`
-}
-
-// Finish writes the result, and then records it. write writes a file durably.
-func (k *Kit) Finish(comparisons []Comparison, write func(path string, data []byte) error) (Result, error) {
+// Finish writes the averages of the comparisons as [ResultFile], and then records it. write
+// writes a file durably. simulated are the arms whose answers were simulated.
+func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string, write func(path string, data []byte) error) (analyse.BlindFile, error) {
 	commit, _ := k.last(CommitEntry)
-	r := Result{ResultFormat, commit.By, k.data, comparisons}
+	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Data: k.data, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return r, err

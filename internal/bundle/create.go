@@ -289,15 +289,8 @@ Read the report in %[6]s/, which also has all answers and scores as JSON Lines. 
 %[7]s is an ordinary study: it has all answers, so these commands ask no model.
 
     cd %[8]s
-    scruple report %[9]s
-    scruple score %[9]s%[10]s
-`, m.Run, m.Study, m.Suite, m.Scruple, sumsName, reportDir, m.StudyFile, m.folder(), path.Base(m.StudyFile), overrideFlags(m.Overrides))
-}
-
-func overrideFlags(overrides []string) string {
-	var b strings.Builder
-	for _, o := range overrides {
-		fmt.Fprintf(&b, " -o '%s'", strings.ReplaceAll(o, "'", `'\''`))
-	}
-	return b.String()
+    scruple report %[1]s
+    scruple show %[1]s --worst 10
+    scruple score %[1]s
+`, m.Run, m.Study, m.Suite, m.Scruple, sumsName, reportDir, m.StudyFile, m.folder())
 }

@@ -31,14 +31,23 @@ import (
 const (
 	RegistrationEntry = "preregistration"
 	TestEntry         = "test run"
+	SeenEntry         = "items seen"
 	UnblindingEntry   = "unblinding"
 	RevisionEntry     = "revision"
 	BlindEntry        = "blind validation"
 )
 
+// folder has the ledger and the store of the study files beside it.
+const folder = ".scruple"
+
+// StorePath is the store of a study file, unless another is given.
+func StorePath(study string) string {
+	return filepath.Join(filepath.Dir(study), folder, "scruple.db")
+}
+
 // Path is the ledger of a study file.
 func Path(study string) string {
-	return filepath.Join(filepath.Dir(study), ".scruple", ledger.Name)
+	return filepath.Join(filepath.Dir(study), folder, ledger.Name)
 }
 
 // A Registration is what a TEST run will be: everything that determines its results.
@@ -75,6 +84,17 @@ type TestRun struct {
 	Inputs  []string `json:"inputs,omitempty"`
 }
 
+// Seen are items that a run outside of TEST asks about, recorded before its first call.
+// Those of an earlier entry are not repeated.
+type Seen struct {
+	Study   string   `json:"study"`
+	Split   string   `json:"split,omitempty"` // "" for a study without splits
+	Run     string   `json:"run"`
+	Created string   `json:"created_at"`
+	Store   string   `json:"store"`
+	Inputs  []string `json:"inputs"`
+}
+
 // Used is what was used of a limit; Allowed is nil without one.
 type Used struct {
 	Name    string   `json:"name"`
@@ -95,7 +115,8 @@ type Unblinding struct {
 // A Revision is one cycle on DEV: what is believed, and the one change made.
 type Revision struct {
 	Study      string `json:"study"`
-	Run        string `json:"run,omitempty"` // the DEV run behind it
+	Run        string `json:"run,omitempty"`        // the DEV run behind it
+	After      string `json:"after_test,omitempty"` // the TEST run that began before it
 	Hypothesis string `json:"hypothesis"`
 	Change     string `json:"change"`
 }
@@ -125,6 +146,7 @@ type Book struct {
 	Head          ledger.Head
 	Registrations []Entry[Registration]
 	Tests         []Entry[TestRun]
+	Seen          []Entry[Seen]
 	Unblindings   []Entry[Unblinding]
 	Revisions     []Entry[Revision]
 	Blind         []Entry[Blind]
@@ -148,6 +170,8 @@ func bookOf(path string, entries []ledger.Entry) (Book, error) {
 			b.Registrations, err = with(b.Registrations, e)
 		case TestEntry:
 			b.Tests, err = with(b.Tests, e)
+		case SeenEntry:
+			b.Seen, err = with(b.Seen, e)
 		case UnblindingEntry:
 			b.Unblindings, err = with(b.Unblindings, e)
 		case RevisionEntry:
@@ -190,6 +214,34 @@ func (b Book) Test(run, created string) (Entry[TestRun], bool) {
 	return b.Tests[i], true
 }
 
+// LastTest returns the newest TEST run of a study.
+func (b Book) LastTest(study string) (Entry[TestRun], bool) {
+	for _, t := range slices.Backward(b.Tests) {
+		if t.Data.Study == study {
+			return t, true
+		}
+	}
+	return Entry[TestRun]{}, false
+}
+
+// Saw reports whether the ledger lists what a run saw.
+func (b Book) Saw(run, created string) bool {
+	return slices.ContainsFunc(b.Seen, func(s Entry[Seen]) bool { return s.Data.Run == run && s.Data.Created == created })
+}
+
+// Unseen returns the inputs that the ledger does not list as seen, at most [MostInputs].
+func (b Book) Unseen(inputs []string) []string {
+	known := map[string]bool{}
+	for _, s := range b.Seen {
+		for _, in := range s.Data.Inputs {
+			known[in] = true
+		}
+	}
+	inputs = slices.Compact(slices.Sorted(slices.Values(inputs)))
+	inputs = inputs[:min(len(inputs), MostInputs)]
+	return slices.DeleteFunc(inputs, func(in string) bool { return known[in] })
+}
+
 // Of returns the revisions and unblindings of a study.
 func (b Book) Of(study string) (revisions []Entry[Revision], unblindings []Entry[Unblinding]) {
 	for _, r := range b.Revisions {
@@ -223,7 +275,13 @@ func (b Book) Changes(now Registration) []string {
 	if !ok || r.Data.Digest == now.Digest || b.accepted(now, 0) {
 		return nil
 	}
-	return differences(r.Data.Parts, now.Parts)
+	return r.Data.Differences(now)
+}
+
+// Differences lists what differs between two registrations. It shortens hashes: their
+// first digits tell them apart.
+func (r Registration) Differences(now Registration) []string {
+	return eval.DiffParts(brief(r.Parts), brief(now.Parts))
 }
 
 // Accepts reports whether an unblinding accepted what would run now.
@@ -251,6 +309,13 @@ func (b Book) Before(now Registration, seen []string) (reasons []string) {
 	for _, t := range b.Tests {
 		if now.shares(t.Data) {
 			reasons = append(reasons, fmt.Sprintf("TEST runs once, and %s began on %s (entry %d of the ledger, store %s)", t.Data.Run, Day(t.At), t.Seq, t.Data.Store))
+		}
+	}
+	has := setOf(now.Inputs)
+	for _, s := range b.Seen {
+		if n := count(has, s.Data.Inputs); n > 0 {
+			reasons = append(reasons, fmt.Sprintf("run %s of study %s had %d of the items outside of a TEST run, on %s (entry %d of the ledger, store %s)",
+				s.Data.Run, s.Data.Study, n, Day(s.At), s.Seq, s.Data.Store))
 		}
 	}
 	for _, s := range seen {
@@ -293,18 +358,14 @@ func count(has map[string]bool, list []string) (n int) {
 	return n
 }
 
-// differences shortens hashes: their first digits tell them apart.
-func differences(was, now []eval.Part) []string {
-	brief := func(parts []eval.Part) []eval.Part {
-		parts = slices.Clone(parts)
-		for i, p := range parts {
-			if len(p.Value) == hex.EncodedLen(sha256.Size) && !strings.ContainsFunc(p.Value, notHex) {
-				parts[i].Value = p.Value[:12]
-			}
+func brief(parts []eval.Part) []eval.Part {
+	parts = slices.Clone(parts)
+	for i, p := range parts {
+		if len(p.Value) == hex.EncodedLen(sha256.Size) && !strings.ContainsFunc(p.Value, notHex) {
+			parts[i].Value = p.Value[:12]
 		}
-		return parts
 	}
-	return eval.DiffParts(brief(was), brief(now))
+	return parts
 }
 
 func notHex(r rune) bool { return !strings.ContainsRune("0123456789abcdef", r) }
@@ -340,6 +401,9 @@ func (d *Desk) Register(r Registration) error { return d.add(RegistrationEntry, 
 
 // Began appends a TEST run.
 func (d *Desk) Began(t TestRun) error { return d.add(TestEntry, t) }
+
+// Show appends items that are seen.
+func (d *Desk) Show(s Seen) error { return d.add(SeenEntry, s) }
 
 // Unblind appends an unblinding.
 func (d *Desk) Unblind(u Unblinding) error { return d.add(UnblindingEntry, u) }

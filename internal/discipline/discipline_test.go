@@ -80,6 +80,15 @@ func TestStart(t *testing.T) {
 	if r, n := desk.Book.Registered([]string{"b", "q"}); n != 1 || r.Data.Study != "one" {
 		t.Errorf("registered: %d items of %s", n, r.Data.Study)
 	}
+
+	// What ran outside of TEST was seen; each item is listed once.
+	step(desk.Show(discipline.Seen{Study: "four", Run: "four-1", Created: "2026-11-22T09:00:00Z", Store: "s.db", Inputs: desk.Book.Unseen([]string{"y", "x", "y"})}))
+	refused(other, nil, "run four-1 of study four had 1 of the items outside of a TEST run")
+	if got := desk.Book.Unseen([]string{"z", "x", "y"}); !slices.Equal(got, []string{"z"}) || !desk.Book.Saw("four-1", "2026-11-22T09:00:00Z") || desk.Book.Saw("four-1", "2026-11-23T09:00:00Z") {
+		t.Errorf("unseen: %q", got)
+	}
+	step(desk.Unblind(discipline.Unblinding{Study: "three", Reason: "seen by mistake", Digest: other.Digest}))
+	refused(other, nil)
 	step(desk.Revise(discipline.Revision{Study: "one", Hypothesis: "h", Change: "c"}))
 	revisions, unblindings := desk.Book.Of("one")
 	if len(revisions) != 1 || len(unblindings) != 1 {

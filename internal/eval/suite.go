@@ -49,6 +49,14 @@ type Weigher interface {
 	Weight(t Trial) int
 }
 
+// A Ceiling is a bench whose trials may need more requests than predicted answers do,
+// such as those that ask again for an answer in a readable format.
+type Ceiling interface {
+	// MostCalls returns the most requests of a trial of an arm, and of judging it.
+	// Retries of failed requests are not among them.
+	MostCalls(arm string) (asked, judged int)
+}
+
 // A Scorer turns stored outcomes into scores and exhibits.
 type Scorer interface {
 	// Score appends the scores of a case to dst in the order described at [Scored].

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // completeTasks lets the suite complete the tasks of the study, and checks them.
@@ -103,6 +104,9 @@ func (s *Subjects) Queue(name string) ([]eval.Queued, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.complete(); err != nil {
+		return nil, err
+	}
 	hidden := s.x.calibrationArms()
 	return b.Queue(name, func(yield func(eval.Case, error) bool) {
 		for c, err := range s.r.db.Cases(s.ctx, s.r.Record) {
@@ -111,6 +115,22 @@ func (s *Subjects) Queue(name string) ([]eval.Queued, error) {
 			}
 		}
 	})
+}
+
+// complete returns an error if the run is unfinished: a queue is drawn once, from all
+// answers of the run.
+func (s *Subjects) complete() error {
+	p, err := s.r.db.Progress(s.ctx, s.r.Record)
+	if err != nil {
+		return err
+	}
+	switch done, left := p.Done.Count(), p.ToJudge(); {
+	case done < p.Trials:
+		return fmt.Errorf("run %s is unfinished, %d of %d trials are done: finish it with `scruple run` before people answer a queue of it", s.r.Record.ID, done, p.Trials)
+	case s.r.HasJudge() && left > 0:
+		return fmt.Errorf("the judge has not judged %s of run %s: finish it with `scruple run` before people answer a queue of it", text.Plural(left, "trial", "trials"), s.r.Record.ID)
+	}
+	return nil
 }
 
 // ShowQueued shows an answer of a queue. The suite sees all replicates of its case.

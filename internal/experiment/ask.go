@@ -152,8 +152,8 @@ type Asking struct {
 	// NoReuse asks again what other runs, or trials that left the plan, have an
 	// answer to.
 	NoReuse bool
-	// MaxCalls ends the session before the item that would bring it above this number
-	// of requests: Ask then returns [run.ErrSessionEnd]. 0 means no limit.
+	// MaxCalls is the most requests of the session, which ends between two items if they
+	// fit: Ask then returns [run.ErrSessionEnd]. 0 means no limit.
 	MaxCalls int
 }
 

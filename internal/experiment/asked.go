@@ -108,7 +108,7 @@ func (r *Run) example(ctx context.Context, p *analyse.Party, f store.Asked, prom
 	if !prompts {
 		return nil // of so many arms
 	}
-	again := &replay{trial: f.Trial, calls: calls, asked: map[string]string{}}
+	again := &replay{calls: calls, asked: map[string]string{}}
 	if err := r.repeat(ctx, f, again); err != nil {
 		// Scoring may come after a change of the study: the hashes are of what was asked.
 		p.Missing = text.Shorten(err.Error(), 300)

@@ -11,16 +11,10 @@ import (
 	"github.com/scruple-eval/scruple/internal/discipline"
 )
 
-// BlindFormat is the format of a file with the result of a blind validation.
-const BlindFormat = "scruple-blind/1"
-
 // RecordBlind appends the result of a blind validation, which an outsider made on data
 // that nobody else saw, to the ledger of the study. Rules read it from then on.
 func (x *Experiment) RecordBlind(file, by string) (r analyse.BlindResult, err error) {
-	var read struct {
-		Format string `json:"format"`
-		analyse.BlindResult
-	}
+	var read analyse.BlindFile
 	if err := dataset.ReadJSON(file, &read); err != nil {
 		return r, fmt.Errorf("reading the result of a blind validation: %w", err)
 	}
@@ -47,8 +41,8 @@ func (x *Experiment) RecordBlind(file, by string) (r analyse.BlindResult, err er
 
 func checkBlind(format string, r analyse.BlindResult) error {
 	switch {
-	case format != BlindFormat:
-		return fmt.Errorf("format is %q: want %q", format, BlindFormat)
+	case format != analyse.BlindFormat:
+		return fmt.Errorf("format is %q: want %q", format, analyse.BlindFormat)
 	case strings.TrimSpace(r.By) == "":
 		return errors.New("by is missing: want who ran it")
 	case len(r.Data) != 64:

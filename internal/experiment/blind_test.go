@@ -22,14 +22,14 @@ func TestCheckBlind(t *testing.T) {
 		result       analyse.BlindResult
 		want         string
 	}{
-		{"a difference", BlindFormat, of(0.1), ""},
-		{"an undefined one among others, as kits write it", BlindFormat, of(0.1, analyse.Undefined()), ""},
-		{"none but undefined ones", BlindFormat, of(analyse.Undefined()), "no comparison has a difference"},
-		{"no comparison", BlindFormat, of(), "no comparisons"},
+		{"a difference", analyse.BlindFormat, of(0.1), ""},
+		{"an undefined one among others, as kits write it", analyse.BlindFormat, of(0.1, analyse.Undefined()), ""},
+		{"none but undefined ones", analyse.BlindFormat, of(analyse.Undefined()), "no comparison has a difference"},
+		{"no comparison", analyse.BlindFormat, of(), "no comparisons"},
 		{"another format", "scruple-blind/9", of(0.1), "scruple-blind/9"},
-		{"nobody", BlindFormat, nameless, "by is missing"},
-		{"a short hash", BlindFormat, short, `data_sha256 is "abc"`},
-		{"no metric", BlindFormat, noMetric, "comparisons[0]"},
+		{"nobody", analyse.BlindFormat, nameless, "by is missing"},
+		{"a short hash", analyse.BlindFormat, short, `data_sha256 is "abc"`},
+		{"no metric", analyse.BlindFormat, noMetric, "comparisons[0]"},
 	} {
 		err := checkBlind(c.format, c.result)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {

@@ -27,7 +27,7 @@ func (r *Run) Prompts(ctx context.Context, t eval.Trial, stage eval.Stage) (map[
 	if err != nil || len(calls) == 0 {
 		return nil, err
 	}
-	again := &replay{trial: t, calls: calls, asked: map[string]string{}}
+	again := &replay{calls: calls, asked: map[string]string{}}
 	err = r.repeat(ctx, store.Asked{Stage: stage, Trial: t}, again)
 	again.mu.Lock() // a suite that asks in parallel may still be at it
 	defer again.mu.Unlock()
@@ -59,7 +59,7 @@ func (r *Run) Repeat(ctx context.Context) (*Repetition, error) {
 		if err != nil {
 			return nil, err
 		}
-		o, err := r.Bench.Perform(ctx, j.Trial, &replay{trial: j.Trial, calls: calls, asked: map[string]string{}})
+		o, err := r.Bench.Perform(ctx, j.Trial, &replay{calls: calls, asked: map[string]string{}})
 		switch {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

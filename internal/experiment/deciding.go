@@ -227,7 +227,7 @@ func inWords(events []store.Event) []store.Event {
 			continue
 		}
 		if last == nil {
-			events[i].What, events[i].Note = "results seen", "with "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
+			events[i].What, events[i].Note = "results seen", "the study had "+text.Plural(len(d.Decide.Require)+len(d.Decide.Outcomes), "rule", "rules")
 		} else {
 			events[i].What, events[i].Note = "rules changed", "after results were seen: "+strings.Join(last.changes(d), "; ")
 		}

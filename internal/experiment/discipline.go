@@ -32,7 +32,8 @@ type Attempt struct {
 }
 
 // Begin starts or resumes a run, if the ledger of the study allows it. A run on TEST
-// needs a registration of exactly what it asks, and there is one.
+// needs a registration of exactly what it asks, and there is one. Of another run on data
+// with splits, the ledger keeps which items it asks about.
 func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (*Run, error) {
 	if x.Study.Split == study.SplitTest {
 		return x.beginTest(ctx, db, a)
@@ -40,6 +41,14 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (*Run, 
 	if err := x.checkRegistered(a); err != nil {
 		return nil, err
 	}
+	r, err := x.beginOther(ctx, db, a)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.recordSeen(a)
+}
+
+func (x *Experiment) beginOther(ctx context.Context, db *store.DB, a Attempt) (*Run, error) {
 	if a.Fresh {
 		return x.Start(ctx, db)
 	}
@@ -53,6 +62,75 @@ func (x *Experiment) Begin(ctx context.Context, db *store.DB, a Attempt) (*Run, 
 		}
 	}
 	return x.StartOrResume(ctx, db, a.ID)
+}
+
+// recordSeen records the items of a run outside of TEST, so that a registration of them
+// in another store is not the first look at them.
+func (r *Run) recordSeen(a Attempt) (err error) {
+	if !slices.ContainsFunc(r.items, func(it eval.Item) bool { return it.Split != "" }) {
+		return nil
+	}
+	selected, err := r.selected(a.Part)
+	if err != nil {
+		return err
+	}
+	asked := map[string]bool{} // items of the part
+	for seq, is := range selected {
+		if is {
+			asked[r.Plan.Trial(seq).Item] = true
+		}
+	}
+	var inputs []string
+	test := map[string]bool{}
+	for _, it := range r.items {
+		if selected == nil || asked[it.ID] {
+			inputs = append(inputs, it.Input.String())
+			test[it.Input.String()] = it.Split == study.SplitTest
+		}
+	}
+	book, err := r.book()
+	if err != nil || len(book.Unseen(inputs)) == 0 {
+		return err
+	}
+	desk, err := r.desk(a.By)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, desk.Close()) }()
+	unseen := desk.Book.Unseen(inputs)
+	for _, in := range unseen {
+		if test[in] {
+			r.SeenTest++
+		}
+	}
+	return desk.Show(discipline.Seen{Study: r.Study.Name, Split: r.Study.Split, Run: r.Record.ID, Created: created(r.Record), Store: r.storeBeside(r.db), Inputs: unseen})
+}
+
+// storeBeside is the path of a store relative to the study.
+func (x *Experiment) storeBeside(db *store.DB) string {
+	at, dir, err := absolute(db.Path(), x.File.Dir)
+	if err != nil {
+		return filepath.Base(db.Path())
+	}
+	return relative(dir, at)
+}
+
+// relative is a path relative to a folder, or its name alone if the two share no folder:
+// the ledger is in bundles, which have no paths of a machine.
+func relative(dir, path string) string {
+	rel, err := filepath.Rel(dir, path)
+	rel = filepath.ToSlash(rel)
+	depth := strings.Count(filepath.ToSlash(dir), "/") // of an absolute path
+	if err != nil || strings.HasPrefix(rel, strings.Repeat("../", depth)) {
+		return filepath.Base(path)
+	}
+	return rel
+}
+
+func absolute(a, b string) (string, string, error) {
+	a, errA := filepath.Abs(a)
+	b, errB := filepath.Abs(b)
+	return a, b, errors.Join(errA, errB)
 }
 
 // checkRegistered refuses items of a registered TEST set outside of a TEST run.
@@ -120,17 +198,9 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 	if err != nil {
 		return nil, err
 	}
-	if !known { // a crash came between the run and its entry, or the ledger was removed
-		if p.Calls > 0 || p.Done.Count() > 0 || len(desk.Book.Start(now, nil)) > 0 {
-			return nil, nil
-		}
-		run, err := x.Attach(ctx, db, last)
-		if err != nil {
-			return nil, err
-		}
-		return run, x.began(ctx, db, desk, last, now)
-	}
-	if entry.Data.Digest != now.Digest {
+	// Without an entry, a crash came between the run and its entry, before its first call,
+	// or the ledger was removed.
+	if !known || entry.Data.Digest != now.Digest {
 		return nil, nil
 	}
 	if last.Analysed && !x.pending(p) {
@@ -170,9 +240,30 @@ func (x *Experiment) pending(p *store.Progress) bool {
 	return p.Done.Count() < p.Trials || x.HasJudge() && p.ToJudge() > 0
 }
 
-// seenElsewhere lists the runs of the store that the ledger does not know as TEST runs
-// and that have answers about the items.
-func (x *Experiment) seenElsewhere(ctx context.Context, db *store.DB, book discipline.Book, now discipline.Registration) ([]string, error) {
+// seenElsewhere lists the runs of a store, and of the one beside the study, that the
+// ledger does not know and that have answers about the items. db may be nil.
+func (x *Experiment) seenElsewhere(ctx context.Context, db *store.DB, book discipline.Book, now discipline.Registration) (seen []string, err error) {
+	beside := discipline.StorePath(x.File.Path)
+	if db != nil {
+		if seen, err = seenIn(ctx, db, book, now); err != nil {
+			return nil, err
+		}
+		if a, b, err := absolute(db.Path(), beside); err != nil || a == b {
+			return seen, err
+		}
+	}
+	other, err := store.OpenRead(ctx, beside)
+	if errors.Is(err, store.ErrNotFound) {
+		return seen, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	more, err := seenIn(ctx, other, book, now)
+	return append(seen, more...), errors.Join(err, other.Close())
+}
+
+func seenIn(ctx context.Context, db *store.DB, book discipline.Book, now discipline.Registration) ([]string, error) {
 	runs, err := db.Runs(ctx)
 	if err != nil {
 		return nil, err
@@ -183,7 +274,7 @@ func (x *Experiment) seenElsewhere(ctx context.Context, db *store.DB, book disci
 	}
 	var seen []string
 	for _, r := range runs {
-		if _, known := book.Test(r.ID, created(r)); known {
+		if _, known := book.Test(r.ID, created(r)); known || book.Saw(r.ID, created(r)) {
 			continue
 		}
 		items, err := db.Items(ctx, r)
@@ -204,7 +295,7 @@ func (x *Experiment) seenElsewhere(ctx context.Context, db *store.DB, book disci
 			return nil, err
 		}
 		if p.Done.Count() > 0 {
-			seen = append(seen, fmt.Sprintf("run %s has %s of them", r.ID, text.Plural(shared, "item", "items")))
+			seen = append(seen, fmt.Sprintf("run %s of store %s has %s of them", r.ID, db.Path(), text.Plural(shared, "item", "items")))
 		}
 	}
 	return seen, nil
@@ -248,19 +339,11 @@ func created(r *store.Run) string { return r.CreatedAt.UTC().Format(time.RFC3339
 
 // began records a TEST run before its first call.
 func (x *Experiment) began(ctx context.Context, db *store.DB, desk *discipline.Desk, r *store.Run, now discipline.Registration) error {
-	at := db.Path()
-	if full, err := filepath.Abs(at); err == nil {
-		if dir, err := filepath.Abs(x.File.Dir); err == nil {
-			if rel, err := filepath.Rel(dir, full); err == nil {
-				at = filepath.ToSlash(rel)
-			}
-		}
-	}
 	used, err := x.budget(ctx, db, desk.Book, r.CreatedAt)
 	if err != nil {
 		return err
 	}
-	t := discipline.TestRun{Study: now.Study, Run: r.ID, Created: created(r), Store: at, Digest: now.Digest, Inputs: now.Inputs}
+	t := discipline.TestRun{Study: now.Study, Run: r.ID, Created: created(r), Store: x.storeBeside(db), Digest: now.Digest, Inputs: now.Inputs}
 	for _, u := range used {
 		t.Budget = append(t.Budget, discipline.Used(u))
 	}
@@ -345,8 +428,16 @@ func (x *Experiment) plannedTest() string {
 	return fmt.Sprintf("%s at alpha %g, correction %s, of %s on %s", s.Method, s.Alpha, s.Correction, of, strings.Join(x.Primary, ", "))
 }
 
-// Preregister records what a TEST run will ask and how it will decide.
-func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind string) (r discipline.Entry[discipline.Registration], err error) {
+// A Registered is what [Experiment.Preregister] did.
+type Registered struct {
+	discipline.Entry[discipline.Registration]
+	Known  bool                                       // the newest entry had registered the same
+	Before *discipline.Entry[discipline.Registration] // what it replaces, nil for nothing
+}
+
+// Preregister records what a TEST run will ask and how it will decide. What is registered
+// already is not recorded again.
+func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind string) (r Registered, err error) {
 	if x.Study.Split != study.SplitTest {
 		return r, fmt.Errorf("preregister: the study has split %q: register TEST with --split test", x.Study.Split)
 	}
@@ -356,41 +447,59 @@ func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind 
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	now := x.registration()
-	var seen []string
-	if db != nil {
-		if seen, err = x.seenElsewhere(ctx, db, desk.Book, now); err != nil {
-			return r, err
-		}
+	seen, err := x.seenElsewhere(ctx, db, desk.Book, now)
+	if err != nil {
+		return r, err
 	}
-	if reasons := desk.Book.Before(now, seen); len(reasons) > 0 {
+	was, again := desk.Book.Registration(now.Study)
+	r.Known = again && was.Data.Digest == now.Digest
+	if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
 		if err := x.permit(desk, now, reasons, unblind); err != nil {
 			return r, err
 		}
 	}
+	if r.Known {
+		r.Entry = was
+		return r, nil
+	}
+	if again {
+		r.Before = &was
+	}
 	if err := desk.Register(now); err != nil {
 		return r, err
 	}
-	r, _ = desk.Book.Registration(now.Study)
+	r.Entry, _ = desk.Book.Registration(now.Study)
 	return r, nil
 }
 
-// Unblind records a reason to look at TEST again, or with changed inputs.
-func (x *Experiment) Unblind(by, reason string) (changes []string, err error) {
+// Unblind records a reason to look at TEST again, or with changed inputs. db may be nil.
+func (x *Experiment) Unblind(ctx context.Context, db *store.DB, by, reason string) (changes []string, err error) {
 	desk, err := x.desk(by)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
 	now := x.registration()
-	changes = append(desk.Book.Changes(now), desk.Book.Before(now, nil)...)
+	seen, err := x.seenElsewhere(ctx, db, desk.Book, now)
+	if err != nil {
+		return nil, err
+	}
+	changes = append(desk.Book.Changes(now), desk.Book.Before(now, seen)...)
 	if len(changes) == 0 {
 		return nil, notAllowed("nothing is blinded: the study is as registered and no TEST run of it began")
 	}
 	return changes, x.permit(desk, now, changes, reason)
 }
 
+// A Revised is what was used of the budget after a revision, and what the revision comes
+// after, if the study is registered or TEST began.
+type Revised struct {
+	Used  []analyse.Used
+	After string
+}
+
 // Revise records a revision cycle on DEV.
-func (x *Experiment) Revise(ctx context.Context, db *store.DB, by, hypothesis, change string) (used []analyse.Used, err error) {
+func (x *Experiment) Revise(ctx context.Context, db *store.DB, by, hypothesis, change string) (r *Revised, err error) {
 	desk, err := x.desk(by)
 	if err != nil {
 		return nil, err
@@ -410,10 +519,20 @@ func (x *Experiment) Revise(ctx context.Context, db *store.DB, by, hypothesis, c
 			return nil, err
 		}
 	}
-	if err := desk.Revise(discipline.Revision{Study: x.Study.Name, Run: run, Hypothesis: hypothesis, Change: change}); err != nil {
+	r = &Revised{}
+	revision := discipline.Revision{Study: x.Study.Name, Run: run, Hypothesis: hypothesis, Change: change}
+	if t, ok := desk.Book.LastTest(x.Study.Name); ok {
+		revision.After = t.Data.Run
+		r.After = fmt.Sprintf("TEST of this study began on %s (%s, entry %d of the ledger): its items are no test of this change. Reports say that the revision came after TEST; "+
+			"to test it, register items that nobody has seen", discipline.Day(t.At), t.Data.Run, t.Seq)
+	} else if g, ok := desk.Book.Registration(x.Study.Name); ok {
+		r.After = fmt.Sprintf("the study is registered (entry %d of the ledger): register it again after the change, before TEST runs", g.Seq)
+	}
+	if err := desk.Revise(revision); err != nil {
 		return nil, err
 	}
-	return x.budget(ctx, db, desk.Book, x.env.Now())
+	r.Used, err = x.budget(ctx, db, desk.Book, x.env.Now())
+	return r, err
 }
 
 // budget lists what was used of the limits of a study until a time.
@@ -562,7 +681,7 @@ func disciplineOf(book discipline.Book, r *store.Run) *analyse.Discipline {
 	d := &analyse.Discipline{}
 	revisions, unblindings := book.Of(r.Study)
 	for _, v := range revisions {
-		d.Revisions = append(d.Revisions, analyse.Revision{Date: discipline.Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change})
+		d.Revisions = append(d.Revisions, analyse.Revision{Date: discipline.Day(v.At), Hypothesis: v.Data.Hypothesis, Change: v.Data.Change, After: v.Data.After})
 	}
 	for _, u := range unblindings {
 		d.Unblindings = append(d.Unblindings, analyse.Unblinding{Date: discipline.Day(u.At), By: u.By, Reason: u.Data.Reason, Changes: u.Data.Changes})

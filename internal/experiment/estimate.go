@@ -20,6 +20,11 @@ type Estimate struct {
 	Arms       int    `json:"arms"`
 	Replicates int    `json:"replicates"`
 	Quantities
+	JudgeCalls int `json:"judge_calls"` // of the calls
+	// MostCalls is the most that the calls can be, retries of failed requests excepted,
+	// and MostJudge the most of the judge; null if the suite does not say.
+	MostCalls  *int          `json:"max_calls,omitempty"`
+	MostJudge  *int          `json:"max_judge_calls,omitempty"`
 	PerArm     []ArmEstimate `json:"per_arm"`
 	Detectable *Detectable   `json:"smallest_detectable_effect,omitempty"` // null without comparisons
 	Rules      []RulePlan    `json:"rules,omitempty"`
@@ -112,7 +117,15 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 		return nil, err
 	}
 	e := &Estimate{Study: x.Study.Name, Items: len(x.Items()), Arms: len(perArm), Replicates: estimator.Replicates, Quantities: quantitiesOf(all),
-		PerArm: []ArmEstimate{}}
+		JudgeCalls: all.JudgeCalls, PerArm: []ArmEstimate{}}
+	if c, ok := x.Bench.(eval.Ceiling); ok {
+		most, judge := 0, 0
+		for _, arm := range perArm {
+			asked, judged := c.MostCalls(arm.Arm)
+			most, judge = most+arm.Trials*(asked+judged), judge+arm.Trials*judged
+		}
+		e.MostCalls, e.MostJudge = &most, &judge
+	}
 	for _, arm := range perArm {
 		e.PerArm = append(e.PerArm, ArmEstimate{arm.Arm, quantitiesOf(arm), arm.Sampled})
 	}

@@ -9,13 +9,14 @@ import (
 	"sync"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/run"
 )
 
 // withPrompts adds the prompts to the steps of a trial. The journal keeps only
 // hashes of requests, so the trial is performed again with the journal's answers
 // and its requests are checked against the hashes.
 func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[string]eval.Call, steps []eval.ExhibitStep) ([]eval.ExhibitStep, error) {
-	again := &replay{trial: t, calls: calls, asked: map[string]string{}}
+	again := &replay{calls: calls, asked: map[string]string{}}
 	if _, err := bench.Perform(ctx, t, again); err != nil {
 		return nil, fmt.Errorf("rebuilding the prompts of %v: %w", t, err)
 	}
@@ -39,7 +40,6 @@ func withPrompts(ctx context.Context, bench eval.Bench, t eval.Trial, calls map[
 
 // A replay answers a trial from the journal and keeps its prompts.
 type replay struct {
-	trial eval.Trial
 	calls map[string]eval.Call
 
 	mu    sync.Mutex
@@ -47,13 +47,12 @@ type replay struct {
 }
 
 func (p *replay) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
-	r.Replicate = p.trial.Replicate
 	c, ok := p.calls[step]
-	switch {
-	case !ok:
+	if !ok {
 		return eval.Response{}, fmt.Errorf("step %s has no answer in the journal", step)
-	case c.Key != r.Key():
-		return eval.Response{}, fmt.Errorf("step %s had another request (%s): the study or its data changed since", step, strings.Join(eval.DiffParts(c.Parts, r.Parts()), "; "))
+	}
+	if same, diff := run.Matches(&c, r); !same {
+		return eval.Response{}, fmt.Errorf("step %s had another request (%s): the study or its data changed since", step, strings.Join(diff, "; "))
 	}
 	p.mu.Lock()
 	p.asked[step] = requestText(&r)

@@ -23,6 +23,9 @@ type Run struct {
 	Record *store.Run
 	// Changed says how the plan was changed to follow the study, "" if it was not.
 	Changed string
+	// SeenTest counts the items marked as TEST that the run has outside of TEST and the
+	// ledger did not list before.
+	SeenTest int
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
 	db         *store.DB
@@ -377,7 +380,7 @@ func (x *Experiment) checkSame(ctx context.Context, db *store.DB, r *store.Run) 
 
 // differences lists the differences between a run and the study.
 func (x *Experiment) differences(r *store.Run, was map[string]eval.Item) []string {
-	diffs := eval.DiffParts(r.Treatment, x.treatment)
+	diffs := eval.DiffParts(plan.Readable(r.Treatment), plan.Readable(x.treatment))
 	if slices.ContainsFunc(diffs, func(d string) bool { return strings.HasPrefix(d, "arm ") }) {
 		diffs = append(diffs, "(the value of an arm is a hash of its prompt and settings)")
 	}

@@ -260,6 +260,9 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, arm := range a.Arms {
 		v.Simulated = v.Simulated || arm.Simulated
 	}
+	for _, b := range a.Blind {
+		v.Simulated = v.Simulated || len(b.Simulated) > 0
+	}
 	var named []string
 	for _, rule := range r.All() {
 		named = append(named, rule.Arms...)
@@ -276,7 +279,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 		v.State = Undecided
 		reason := fmt.Sprintf("the run is incomplete: %d of %d trials done", a.Run.Done, a.Run.Planned)
 		if a.Run.Unjudged > 0 {
-			reason += fmt.Sprintf(", %d not judged", a.Run.Unjudged)
+			reason += fmt.Sprintf("; the judge has not judged %d of them", a.Run.Unjudged)
 		}
 		v.Reasons = append(v.Reasons, reason)
 	}

@@ -153,6 +153,11 @@ func TestWhatCannotDecide(t *testing.T) {
 	if v := compile(t, d).Decide(simulated); !v.Simulated {
 		t.Error("a verdict on simulated answers does not say so")
 	}
+	outside := analysis(0.1, 0.01, 1)
+	outside.Blind = []analyse.BlindResult{{By: "x", Simulated: []string{"ctn"}}}
+	if v := compile(t, d).Decide(outside); !v.Simulated {
+		t.Error("a verdict on a blind validation with simulated answers does not say so")
+	}
 }
 
 // TestTwoReadings: a rule must hold by the reading that respects the data and by

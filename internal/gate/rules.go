@@ -366,7 +366,21 @@ func (c *checker) checkArgs(f function, args []string) error {
 		}
 	}
 	if f.arms == 2 && !c.names.Compared(args[0], args[1], metric) {
-		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", f.name, args[0], args[1], metric)
+		return c.notCompared(f.name, args[0], args[1], metric)
 	}
 	return nil
+}
+
+// notCompared says what to add to the study so that it compares two arms on a metric.
+func (c *checker) notCompared(of, a, b, metric string) error {
+	var compared []string
+	for _, m := range c.names.Metrics {
+		if c.names.Compared(a, b, m.Name) {
+			compared = append(compared, m.Name)
+		}
+	}
+	if len(compared) == 0 {
+		return fmt.Errorf("%s: the study does not compare %s with %s by %s: add the pair to comparisons", of, a, b, metric)
+	}
+	return fmt.Errorf("%s: the study compares %s with %s by %s, and not by %s: add %[5]s to the metrics of the pair, or to metrics.primary or metrics.secondary", of, a, b, strings.Join(compared, ", "), metric)
 }

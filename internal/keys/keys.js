@@ -5,7 +5,7 @@
 function startKeys(actions, lines = []) {
 	const place = 'scruple-keys';
 	const show = () => { said.textContent = ''; help.showModal(); };
-	actions = [...actions, {name: 'help', key: '?', text: 'these keys', act: show}];
+	actions = [...actions, {name: 'help', key: '?', text: 'show the keys', act: show}];
 	const chosen = {off: false, keys: {}};
 	try {
 		const {off, keys} = JSON.parse(localStorage.getItem(place)) ?? {};
@@ -60,9 +60,9 @@ function startKeys(actions, lines = []) {
 		row.append(make('kbd', keys), make('span', text));
 		list.append(row);
 	}
-	const switched = make('label'), reset = make('button', 'Keys as they were', {type: 'button'}), close = make('button', 'Close', {type: 'button'}), buttons = make('p');
+	const switched = make('label'), reset = make('button', 'Reset keys', {type: 'button'}), close = make('button', 'Close', {type: 'button'}), buttons = make('p');
 	switched.append(on, ' Use keys of a single character');
-	reset.addEventListener('click', () => { chosen.keys = {}; keep(); fill(); said.textContent = 'All keys are as they were.'; });
+	reset.addEventListener('click', () => { chosen.keys = {}; keep(); fill(); said.textContent = 'All keys are reset.'; });
 	close.addEventListener('click', () => help.close());
 	buttons.append(reset, ' ', close);
 	help.append(make('h2', 'Keys', {id: 'helphead'}), switched, make('p', 'To change a key, go to it and press the new one.'), list, said, buttons);

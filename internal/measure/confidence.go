@@ -16,25 +16,25 @@ type Stated struct {
 // CountStated counts cases by confidence, sorted. Confidences that are not numbers
 // are left out.
 func CountStated(confidence []float64, right []bool) []Stated {
-	order := make([]int, 0, len(confidence))
-	for i, c := range confidence {
-		if !math.IsNaN(c) {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(confidence[i], confidence[j]) })
+	at := make(map[float64]int) // many cases state the same few confidences
 	var counts []Stated
-	for _, i := range order {
-		if n := len(counts); n == 0 || counts[n-1].Confidence != confidence[i] {
-			counts = append(counts, Stated{Confidence: confidence[i]})
+	for i, c := range confidence {
+		if math.IsNaN(c) {
+			continue
 		}
-		last := &counts[len(counts)-1]
+		k, seen := at[c]
+		if !seen {
+			k = len(counts)
+			at[c] = k
+			counts = append(counts, Stated{Confidence: c})
+		}
 		if right[i] {
-			last.Right++
+			counts[k].Right++
 		} else {
-			last.Wrong++
+			counts[k].Wrong++
 		}
 	}
+	slices.SortFunc(counts, func(a, b Stated) int { return cmp.Compare(a.Confidence, b.Confidence) })
 	return counts
 }
 

@@ -26,6 +26,7 @@ type Estimate struct {
 	Arm          string
 	Trials       int
 	Calls        int
+	JudgeCalls   int // of Calls
 	InputTokens  int
 	InputMargin  float64
 	OutputTokens int
@@ -62,7 +63,7 @@ type Estimator struct {
 	Bench      eval.Bench
 	Replicates int
 	// Gold is the arm that answers from gold; the calls of a judge are estimated
-	// from its answers. "" means no judge.
+	// from its answers, or without one from those that the suite predicts.
 	Gold  string
 	Count Counter
 	Price Pricer
@@ -99,6 +100,7 @@ func (e *Estimator) Estimates(ctx context.Context) (perArm []Estimate, all Estim
 		perArm = append(perArm, one)
 		all.Trials += one.Trials
 		all.Calls += one.Calls
+		all.JudgeCalls += one.JudgeCalls
 		all.InputTokens += one.InputTokens
 		all.OutputTokens += one.OutputTokens
 		all.CostUSD += one.CostUSD
@@ -133,7 +135,7 @@ func shapeOf(arm eval.Arm) string {
 
 // asks reports whether trials of an arm can make calls.
 func (e *Estimator) asks(arm eval.Arm) bool {
-	return arm.Model != "" || e.Gold != "" && len(arm.Judges) > 0
+	return arm.Model != "" || len(arm.Judges) > 0
 }
 
 // spread takes n items, or all, at even distances. Each round starts elsewhere
@@ -154,7 +156,7 @@ func spread(items []eval.Item, n, round int) []eval.Item {
 // first, and scales what all ask to all items and replicates.
 func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, counted, items int) (Estimate, error) {
 	n := len(sample)
-	var calls, output, bytes, tokens int
+	var calls, judged, output, bytes, tokens int
 	count := func(text string) int { return countPieces(e.Count, text) }
 	byRatio := func(text string) int { return round(float64(len(text)) * float64(tokens) / float64(bytes)) }
 	input, cost := make([]float64, n), make([]float64, n)
@@ -168,6 +170,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 			return Estimate{}, err
 		}
 		calls += tally.calls
+		judged += tally.judged
 		output += tally.output
 		if k < counted {
 			bytes += tally.bytes
@@ -183,7 +186,7 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 		return Estimate{}, nil
 	}
 	scale := float64(items*e.Replicates) / float64(n)
-	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), OutputTokens: round(float64(output) * scale)}
+	out := Estimate{Sampled: n, Calls: round(float64(calls) * scale), JudgeCalls: round(float64(judged) * scale), OutputTokens: round(float64(output) * scale)}
 	total, v := scaled(input, items, e.Replicates)
 	out.InputTokens, out.input, out.InputMargin = round(total), v, v.margin()
 	out.CostUSD, out.cost = scaled(cost, items, e.Replicates)
@@ -191,21 +194,27 @@ func (e *Estimator) try(ctx context.Context, arm eval.Arm, sample []eval.Item, c
 	return out, nil
 }
 
-// dry simulates a trial and judges the answer from gold.
-func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask eval.Asker) error {
-	if _, err := e.Bench.Perform(ctx, t, ask); err != nil {
+// dry simulates a trial and judges the answer from gold, or the predicted one if no arm
+// answers from gold.
+func (e *Estimator) dry(ctx context.Context, arm eval.Arm, t eval.Trial, ask *dryAsker) error {
+	outcome, err := e.Bench.Perform(ctx, t, ask)
+	if err != nil {
 		return fmt.Errorf("trying %v without a model: %w", t, err)
 	}
-	if e.Gold == "" || len(arm.Judges) == 0 || arm.Role == eval.RoleBaseline {
+	if len(arm.Judges) == 0 || arm.Role == eval.RoleBaseline {
 		return nil
 	}
-	right, err := e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
+	if e.Gold != "" {
+		outcome, err = e.Bench.Perform(ctx, eval.Trial{Item: t.Item, Arm: e.Gold, Replicate: 1}, ask)
+	}
+	asked := ask.calls
 	if err == nil {
-		_, err = e.Bench.Judge(ctx, t, right, ask)
+		_, err = e.Bench.Judge(ctx, t, outcome, ask)
 	}
 	if err != nil {
 		return fmt.Errorf("trying to judge %v without a model: %w", t, err)
 	}
+	ask.judged = ask.calls - asked
 	return nil
 }
 
@@ -267,6 +276,7 @@ type dryAsker struct {
 
 	mu                   sync.Mutex
 	calls, input, output int
+	judged               int   // calls of the judge
 	bytes, tokens        int   // of the texts alone
 	picodollars          int64 // an integer, so that the order of parallel steps does not matter
 	unpriced             bool

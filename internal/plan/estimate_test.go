@@ -194,3 +194,46 @@ func (s says) Perform(ctx context.Context, _ eval.Trial, ask eval.Asker) (eval.O
 	_, err := ask.Ask(ctx, "only", eval.Request{Model: "m", System: s.text, MaxTokens: 1})
 	return eval.Outcome{Kind: eval.OK}, err
 }
+
+// judging is a bench whose judge is asked about each word of an answer; no arm answers
+// from gold.
+type judging struct{ twice }
+
+func (judging) Arms() []eval.Arm {
+	return []eval.Arm{{ID: "x", Model: "m", Judges: []string{"j"}}, {ID: "from a file", Judges: []string{"j"}}, {ID: "null", Role: eval.RoleBaseline, Judges: []string{"j"}}}
+}
+
+func (judging) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+	if t.Arm != "x" {
+		return eval.Outcome{Kind: eval.OK, Data: []byte("a b c")}, nil
+	}
+	r, err := ask.Ask(ctx, "only", eval.Request{Model: "m", System: "1", MaxTokens: 1, Foreseen: func() string { return "a b" }})
+	return eval.Outcome{Kind: eval.OK, Data: []byte(r.Text)}, err
+}
+
+func (judging) Judge(ctx context.Context, t eval.Trial, o eval.Outcome, ask eval.Asker) ([]eval.Verdict, error) {
+	for _, word := range strings.Fields(string(o.Data)) {
+		if _, err := ask.Ask(ctx, word, eval.Request{Model: "j", System: word, MaxTokens: 1}); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// TestEstimateJudges: without an arm that answers from gold, the judge's calls are those
+// about predicted answers.
+func TestEstimateJudges(t *testing.T) {
+	e := plan.Estimator{Bench: judging{}, Replicates: 1, Count: letters, Price: func(string, eval.Usage) float64 { return 0 }}
+	perArm, all, err := e.Estimates(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []struct{ calls, judge int }{{2 + 4, 4}, {6, 6}, {0, 0}} { // of two items
+		if perArm[i].Calls != want.calls || perArm[i].JudgeCalls != want.judge {
+			t.Errorf("%+v, want %+v", perArm[i], want)
+		}
+	}
+	if all.Calls != 12 || all.JudgeCalls != 10 {
+		t.Errorf("all arms: %+v", all)
+	}
+}

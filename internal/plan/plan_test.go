@@ -158,3 +158,13 @@ func TestQuestions(t *testing.T) {
 		}
 	}
 }
+
+// Stored error rates are shown in words, those of a prompt after the others.
+func TestReadable(t *testing.T) {
+	skill := study.Skill{Wrong: 0.12, Miss: 0.01, Arms: map[string]study.ArmSkill{"few_shot": {Wrong: 0.1}, "a:b": {}}}
+	got := plan.Readable([]eval.Part{{Name: "model m.skill", Value: skill.String()}, {Name: "model m.name", Value: "m"}})
+	want := []eval.Part{{Name: "model m.skill", Value: "miss 0.01, wrong 0.12; with a:b: no errors; with few_shot: wrong 0.1"}, {Name: "model m.name", Value: "m"}}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

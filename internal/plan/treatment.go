@@ -1,7 +1,9 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -82,6 +84,41 @@ func modelParts(m study.Model) []eval.Part {
 	}
 	slices.SortFunc(parts, func(a, b eval.Part) int { return strings.Compare(a.Name, b.Name) })
 	return parts
+}
+
+// Readable returns the parts of a treatment with error rates of simulated models in words.
+// Stores have them as [study.Skill.String] writes them.
+func Readable(parts []eval.Part) []eval.Part {
+	parts = slices.Clone(parts)
+	for i, p := range parts {
+		if strings.HasPrefix(p.Name, "model ") && strings.HasSuffix(p.Name, ".skill") {
+			parts[i].Value = skillWords(p.Value)
+		}
+	}
+	return parts
+}
+
+var (
+	rateOf = regexp.MustCompile(`([A-Z][a-z]+):([^ }]+)`)
+	armOf  = regexp.MustCompile(`([^ \[]+):\{([^}]*)\}`)
+)
+
+func skillWords(stored string) string {
+	rates := func(text string) string {
+		var list []string
+		for _, m := range rateOf.FindAllStringSubmatch(text, -1) {
+			if m[2] != "0" {
+				list = append(list, strings.ToLower(m[1])+" "+m[2])
+			}
+		}
+		return cmp.Or(strings.Join(list, ", "), "no errors")
+	}
+	own, arms, _ := strings.Cut(stored, " Arms:map")
+	text := rates(own)
+	for _, m := range armOf.FindAllStringSubmatch(arms, -1) {
+		text += "; with " + m[1] + ": " + rates(m[2])
+	}
+	return text
 }
 
 // Questions returns the arms with a hash of everything that determines the requests

@@ -128,6 +128,10 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	if f != notCompared && !m.HigherIsBetter {
 		a.Text += " Lower is better."
 	}
+	if f != notCompared && !b.a.Run.Complete() {
+		a.Tone = unsure
+		a.Text += " Interim: the run is unfinished."
+	}
 	if tags := b.simulatedTag(c.A, c.B); tags != nil {
 		a.Tone = unsure
 		if b.brief {

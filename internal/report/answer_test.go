@@ -110,6 +110,10 @@ func TestBanner(t *testing.T) {
 			t.Errorf("banner %q lacks %q", got, want)
 		}
 	}
+	judging := &analyse.Analysis{Run: analyse.Run{Planned: 10, Done: 10, Unjudged: 4}}
+	if got := strings.Join((&builder{a: judging}).banner(), "\n"); got != "UNFINISHED: 10 of 10 trials are done. The judge has not judged 4 done trials: these are scored without its verdict. All numbers, p-values included, are interim: run the same command to resume." {
+		t.Errorf("banner while the judge is at work: %q", got)
+	}
 	clean := &analyse.Analysis{Run: analyse.Run{Planned: 7, Done: 7}, Arms: []analyse.Arm{{ID: "b"}}}
 	if got := (&builder{a: clean, v: &gate.Verdict{}}).banner(); got != nil {
 		t.Errorf("banner of a real and finished study: %q", got)

@@ -220,12 +220,14 @@ func (b *builder) banner() []string {
 		lines = append(lines, simulated("some answers"))
 	}
 	if r := b.a.Run; !r.Complete() {
-		judged := ""
-		if r.Unjudged > 0 {
-			judged = ", " + count(r.Unjudged) + " not judged"
+		text := "UNFINISHED: " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " are done."
+		if left := r.Planned - r.Done; left > 0 {
+			text += " The other " + count(left) + " are excluded from all numbers."
 		}
-		lines = append(lines, "UNFINISHED: "+count(r.Done)+" of "+count(r.Planned)+
-			" trials are done"+judged+". All numbers can still change.")
+		if r.Unjudged > 0 {
+			text += " The judge has not judged " + plural(r.Unjudged, "done trial", "done trials") + ": these are scored without its verdict."
+		}
+		lines = append(lines, text+" All numbers, p-values included, are interim: run the same command to resume.")
 	}
 	return lines
 }
@@ -275,7 +277,11 @@ func (b *builder) discipline() (facts []fact) {
 		facts = append(facts, fact{Name: strings.ToUpper(u.Name[:1]) + u.Name[1:], Value: strings.TrimSpace(text + " " + u.Note)})
 	}
 	for i, v := range d.Revisions {
-		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change})
+		after := ""
+		if v.After != "" {
+			after = " (after TEST began: " + v.After + ")"
+		}
+		facts = append(facts, fact{Name: "Revision " + count(i+1), Value: v.Date + ": " + v.Hypothesis + " → " + v.Change + after})
 	}
 	return facts
 }

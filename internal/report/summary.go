@@ -138,11 +138,20 @@ func (s *screen) item(t tone, lead, text string, rows int) []string {
 	if all := wrapped(text, s.width-ansi.StringWidth(lead)); len(all) > rows {
 		all = all[:rows]
 		ellipsis := s.clean("…")
-		all[rows-1] = ansi.Truncate(all[rows-1], s.width-ansi.StringWidth(lead)-ansi.StringWidth(ellipsis), "") + ellipsis
+		all[rows-1] = cutAtWord(all[rows-1], s.width-ansi.StringWidth(lead)-ansi.StringWidth(ellipsis)) + ellipsis
 		text = strings.Join(all, " ")
 	}
 	line.text(t, lead, text)
 	return strings.Split(strings.TrimSuffix(line.b.String(), "\n"), "\n")
+}
+
+// cutAtWord cuts a line to a width, between words unless it is a single one.
+func cutAtWord(line string, width int) string {
+	cut := ansi.Truncate(line, width, "")
+	if i := strings.LastIndexByte(cut, ' '); i > 0 && cut != line && line[len(cut)] != ' ' {
+		cut = cut[:i]
+	}
+	return strings.TrimRight(cut, " ,;:")
 }
 
 func (s *screen) heading(b *builder) *part {

@@ -82,7 +82,7 @@ func TestSummaryOfARunThatGrew(t *testing.T) {
 	r.Analysis.Warnings = append(r.Analysis.Warnings, "something else")
 	out := render(t, r, inBrief(TerminalOptions{}))
 	flat := strings.Join(strings.Fields(out), " ")
-	if !strings.Contains(flat, "! history of the run: 23 changes (`scruple status` lists them), the last: 2") || !strings.Contains(flat, "! something else") || strings.Count(out, "history of the run") != 1 {
+	if !strings.Contains(flat, "! history of the run: 23 changes (`scruple status` lists them), the last...") || !strings.Contains(flat, "! something else") || strings.Count(out, "history of the run") != 1 {
 		t.Errorf("want the number of changes, the last one and the other warning:\n%s", out)
 	}
 	if full := render(t, r, onTerminal(TerminalOptions{})); strings.Count(full, "items added") != 23 {
@@ -97,5 +97,24 @@ func TestSummaryWithoutComparison(t *testing.T) {
 	out := render(t, r, inBrief(TerminalOptions{}))
 	if !strings.Contains(out, "names no primary comparison") || !strings.Contains(out, "more arms") {
 		t.Errorf("the arms are not listed:\n%s", out)
+	}
+}
+
+// Lines of the summary end with a whole word, if they have several.
+func TestCutAtWord(t *testing.T) {
+	for _, tt := range []struct {
+		line  string
+		width int
+		want  string
+	}{
+		{"run the same command", 20, "run the same command"},
+		{"run the same command", 15, "run the same"},
+		{"run the same command", 12, "run the same"},
+		{"run the same, or not", 13, "run the same"},
+		{"unbreakable", 5, "unbre"},
+	} {
+		if got := cutAtWord(tt.line, tt.width); got != tt.want {
+			t.Errorf("%q at %d: %q, want %q", tt.line, tt.width, got, tt.want)
+		}
 	}
 }

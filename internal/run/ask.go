@@ -80,11 +80,7 @@ func (a *asker) Ask(ctx context.Context, step string, r eval.Request) (eval.Resp
 	if !ok {
 		return eval.Response{}, fmt.Errorf("run: %v asks model %q, which is not in the study", a.trial, r.Model)
 	}
-	r.Replicate = a.trial.Replicate
-	shared := a.stage == eval.StageJudge && deterministic(&r)
-	if shared {
-		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
-	}
+	r, shared := posed(r, a.trial, a.stage)
 	r, parts := r.Sealed()
 	key := r.Key()
 	if a.lookup {
@@ -260,8 +256,8 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if e.stopped() {
 		return nil, ErrStopped
 	}
-	if !e.budget.reserve() {
-		e.Stop(fmt.Errorf("the budget is exhausted: %v", e.budget))
+	if err := e.budget.reserve(); err != nil {
+		e.Stop(err)
 		return nil, ErrStopped
 	}
 	call.Attempts++

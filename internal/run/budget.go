@@ -33,21 +33,26 @@ type ledger struct {
 	budget Budget
 	spent  Spent
 	begun  int // requests sent before this session
+	most   int // requests of this session; 0 means no limit
 }
 
 // session returns the number of requests of this session.
 func (l *ledger) session() int { return l.total().Calls - l.begun }
 
-// reserve counts one request, unless the budget is exhausted.
-func (l *ledger) reserve() bool {
+// reserve counts one request. It returns an error if the budget is exhausted, or one of
+// [ErrSessionEnd] if the session has sent as many as it may.
+func (l *ledger) reserve() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	b := l.budget
 	if b.Calls > 0 && l.spent.Calls >= b.Calls || b.Tokens > 0 && l.spent.Tokens >= b.Tokens || b.Cost > 0 && l.spent.Cost >= b.Cost {
-		return false
+		return fmt.Errorf("the budget is exhausted: %v", l.used())
+	}
+	if l.most > 0 && l.spent.Calls-l.begun >= l.most {
+		return fmt.Errorf("%w: %s sent, and the items begun need more", ErrSessionEnd, text.Plural(l.most, "request", "requests"))
 	}
 	l.spent.Calls++
-	return true
+	return nil
 }
 
 // limited reports whether there is a budget.
@@ -69,9 +74,9 @@ func (l *ledger) total() Spent {
 	return l.spent
 }
 
-// String lists the usage of each limit.
-func (l *ledger) String() string {
-	s := l.total()
+// used lists the usage of each limit. The lock must be held.
+func (l *ledger) used() string {
+	s := l.spent
 	var parts []string
 	if l.budget.Calls > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %s", s.Calls, text.Plural(l.budget.Calls, "call", "calls")))

@@ -44,27 +44,29 @@ func TestItemByItem(t *testing.T) {
 	}
 }
 
-// TestSessionEndsBetweenItems: a session ends before the item that does not fit,
-// retries included, and the next one continues after it.
+// TestSessionEndsBetweenItems: a session sends no more requests than it may, retries
+// included. It ends before the item that does not fit by what the items before it took.
 func TestSessionEndsBetweenItems(t *testing.T) {
 	for _, test := range []struct {
 		limit, retries int // retries per trial
 		want           int // trials
 	}{
-		{limit: 1, want: 3},   // the first item begins in any case
-		{limit: 6, want: 6},   // exactly two items
-		{limit: 8, want: 6},   // no third
-		{limit: 99, want: 15}, // all
+		{limit: 1, want: 1},             // the first item begins in any case, and ends at the limit
+		{limit: 3, retries: 1, want: 0}, // three trials failed once, and none may be retried
+		{limit: 6, want: 6},             // exactly two items
+		{limit: 8, want: 6},             // no third
+		{limit: 99, want: 15},           // all
 		{limit: 12, retries: 1, want: 6},
 		{limit: 11, retries: 1, want: 3},
 	} {
 		t.Run(fmt.Sprintf("%+v", test), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				tried := map[string]int{}
+				tried, requests := map[string]int{}, 0
 				var mu sync.Mutex
 				c := replying(func(_ int, r *eval.Request) error {
 					mu.Lock()
 					defer mu.Unlock()
+					requests++
 					key := fmt.Sprint(r.Item, r.Replicate)
 					if tried[key]++; tried[key] <= test.retries {
 						return errors.New("connection reset by peer")
@@ -77,10 +79,62 @@ func TestSessionEndsBetweenItems(t *testing.T) {
 				if ended := errors.Is(err, run.ErrSessionEnd); ended != (test.want < 15) || err != nil && !ended {
 					t.Fatalf("got %v", err)
 				}
-				if len(j.outcomes) != test.want {
-					t.Errorf("%d trials, want %d", len(j.outcomes), test.want)
+				if len(j.outcomes) != test.want || requests > test.limit {
+					t.Errorf("%d trials with %d requests, want %d", len(j.outcomes), requests, test.want)
 				}
 			})
+		})
+	}
+}
+
+// TestSessionEndsWithinAnItem: items that need more requests than those before them do not
+// exceed the limit, also one at a time. The next sessions finish them and ask no step again.
+func TestSessionEndsWithinAnItem(t *testing.T) {
+	for _, byItem := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			bench := performer{f: func(ctx context.Context, tr eval.Trial, ask eval.Asker) (eval.Outcome, error) {
+				steps := 1
+				if tr.Item > "item 1" {
+					steps = 4
+				}
+				for n := range steps {
+					if _, err := ask.Ask(ctx, fmt.Sprint(n), eval.Request{Model: "m", Item: tr.Item}); err != nil {
+						return eval.Outcome{}, err
+					}
+				}
+				return eval.Outcome{Kind: eval.OK}, nil
+			}}
+			s, j, sent := quick, newMemory(), 0
+			s.Session, s.ItemByItem = 5, byItem
+			pending := func(yield func(run.Task, error) bool) {
+				for task, err := range replicated(5, 2, true) {
+					j.mu.Lock()
+					_, done := j.outcomes[task.Trial]
+					j.mu.Unlock()
+					if !done && !yield(task, err) {
+						return
+					}
+				}
+			}
+			for session := 1; ; session++ {
+				var mu sync.Mutex
+				requests := 0
+				c := replying(func(int, *eval.Request) error { mu.Lock(); requests++; mu.Unlock(); return nil })
+				err := run.New(s, j, models(c), run.Spent{Calls: sent}, nil).Perform(t.Context(), bench, nil, pending)
+				sent += requests
+				if requests > s.Session || session > 12 {
+					t.Fatalf("session %d sent %d requests, want at most %d: %v", session, requests, s.Session, err)
+				}
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, run.ErrSessionEnd) || errors.Is(err, run.ErrStopped) {
+					t.Fatal(err)
+				}
+			}
+			if want := 2*2 + 2*3*4; sent != want || len(j.outcomes) != 10 {
+				t.Errorf("%d requests and %d trials, want %d and 10", sent, len(j.outcomes), want)
+			}
 		})
 	}
 }

@@ -14,6 +14,26 @@ func deterministic(r *eval.Request) bool {
 	return r.Sampling.Temperature != nil && *r.Sampling.Temperature == 0 && len(r.Payload) == 0
 }
 
+// posed returns a request as a trial asks it in a stage, and whether its answer is shared:
+// equal questions to a judge at temperature 0 are one, whatever the item and replicate.
+func posed(r eval.Request, t eval.Trial, stage eval.Stage) (_ eval.Request, shared bool) {
+	r.Replicate = t.Replicate
+	if shared = stage == eval.StageJudge && deterministic(&r); shared {
+		r.Item, r.Replicate = "", 0 // not sent: what is sent is one question
+	}
+	return r, shared
+}
+
+// Matches reports whether a journalled call has the answer to a request of its trial, and
+// what differs if not.
+func Matches(c *eval.Call, r eval.Request) (same bool, diff []string) {
+	r, shared := posed(r, c.Trial, c.Stage)
+	if sameRequest(c, r.Key(), shared) {
+		return true, nil
+	}
+	return false, eval.DiffParts(c.Parts, r.Parts())
+}
+
 // sameRequest reports whether a journalled call has the request with this key.
 // Earlier versions had the port of endpoints in keys, and the item and replicate in
 // those of shared requests.

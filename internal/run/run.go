@@ -96,7 +96,7 @@ type Settings struct {
 	Timeout     time.Duration   // of one attempt
 	Delay       time.Duration   // between replicates of one item and arm
 	ItemByItem  bool            // all trials of an item end before the next item begins
-	Session     int             // requests after which no further item begins; 0 means no limit
+	Session     int             // most requests to send, in whole items if they fit; 0 means no limit
 	Budget      Budget
 	MaxFailed   float64 // share of the trials of an arm that may fail in a row
 	NoReuse     bool    // ask again what other trials have an answer to
@@ -114,8 +114,9 @@ type Task struct {
 // that were in flight have finished and are recorded.
 var ErrStopped = errors.New("stopped")
 
-// ErrSessionEnd is the error of a session that used the requests it may send. The items
-// that it began are finished.
+// ErrSessionEnd is the error of a session that used the requests it may send. It ends
+// between items, unless an item needs more requests than those before it: what is left of
+// that item is asked in the next session.
 var ErrSessionEnd = errors.New("end of the session")
 
 // An Engine executes the tasks of one run.
@@ -151,7 +152,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
 		held:     load{freed: make(chan struct{}, 1)},
-		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls},
+		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
 	for id, m := range models {
@@ -174,7 +175,9 @@ func (e *Engine) Stop(why error) {
 	e.stopOnce.Do(func() {
 		e.stopWhy = why
 		close(e.stopping)
-		e.watch.event(Event{Kind: "stopping", Note: why.Error()})
+		if !errors.Is(why, ErrSessionEnd) { // which callers expect, and report
+			e.watch.event(Event{Kind: "stopping", Note: why.Error()})
+		}
 	})
 }
 
@@ -346,6 +349,8 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	switch {
 	case first != nil:
 		return first
+	case e.stopped() && errors.Is(e.stopWhy, ErrSessionEnd):
+		return e.stopWhy
 	case e.stopped():
 		return fmt.Errorf("%w: %w", ErrStopped, e.stopWhy)
 	case ctx.Err() != nil:

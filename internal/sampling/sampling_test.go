@@ -193,7 +193,7 @@ func TestTracking(t *testing.T) {
 		want string // of the error
 	}{
 		{Processed{Report: order[1], Eligible: 1}, "the next report of the sample is " + order[0]},
-		{Processed{Report: order[0]}, "give either"},
+		{Processed{Report: order[0]}, "give the number of its eligible fragments, at least 1, or the reason"},
 		{Processed{Report: order[0], Eligible: 1, Excluded: "x"}, "give either"},
 		{Processed{Report: order[0], Eligible: 1001}, "want 1 to 1000"},
 		{Processed{Report: order[0], Eligible: 4}, ""},

@@ -154,8 +154,10 @@ func (t *Tracking) Add(p Processed, now time.Time) (Processed, error) {
 		return p, fmt.Errorf("report %s: all %d reports of the sample are processed: draw a larger sample", p.Report, len(t.order))
 	case p.Report != t.Next:
 		return p, fmt.Errorf("report %s: the next report of the sample is %s: reports are processed in the order of the draw", p.Report, t.Next)
-	case (p.Eligible > 0) == (p.Excluded != ""):
-		return p, fmt.Errorf("report %s: give either the number of its eligible fragments or the reason why it is excluded", p.Report)
+	case p.Eligible == 0 && p.Excluded == "":
+		return p, fmt.Errorf("report %s: give the number of its eligible fragments, at least 1, or the reason why it is excluded, such as that it has none", p.Report)
+	case p.Eligible != 0 && p.Excluded != "":
+		return p, fmt.Errorf("report %s: give either the number of its eligible fragments or the reason why it is excluded, not both", p.Report)
 	case p.Eligible < 0 || p.Eligible > 1000:
 		return p, fmt.Errorf("report %s: %d eligible fragments: want 1 to 1000", p.Report, p.Eligible)
 	}

@@ -84,15 +84,21 @@ func (db *DB) StoredScores(ctx context.Context, run *Run, from, to int) iter.Seq
 		[]any{run.N, from, to, run.N, from, to}, func(rows *sql.Rows) (s Stored, err error) { return s, rows.Scan(&s.Place, &s.Data) })
 }
 
-// ScoresOf returns the scores of a trial by its id.
-func (db *DB) ScoresOf(ctx context.Context, id int64) ([]eval.Score, error) {
-	for data, err := range query(ctx, db, `SELECT data FROM scores WHERE trial = ?`, []any{id}, func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
+// ScoresOf returns the scores of a trial by its id. The first trial of a case has those of
+// the whole case too.
+func (db *DB) ScoresOf(ctx context.Context, id int64) (list []eval.Score, err error) {
+	for data, err := range query(ctx, db, `SELECT data FROM scores WHERE trial = ? UNION ALL SELECT data FROM case_scores WHERE trial = ?`, []any{id, id},
+		func(rows *sql.Rows) (s string, err error) { return s, rows.Scan(&s) }) {
 		if err != nil {
 			return nil, err
 		}
-		return decodeScores(data)
+		scores, err := decodeScores(data)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, scores...)
 	}
-	return nil, nil
+	return list, nil
 }
 
 // OutcomeOf returns the outcome of a trial by its id, and the verdicts on it.

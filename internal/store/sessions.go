@@ -17,6 +17,7 @@ type Session struct {
 	Retries  int            `json:"retries"`  // requests beyond the first of a call in the session
 	Answers  int            `json:"answers"`
 	Items    int            `json:"items"`     // items that it asked about
+	New      int            `json:"items_new"` // items not asked about before
 	Done     int            `json:"items_sum"` // items of the run asked about by then
 	Errors   []SessionError `json:"errors,omitempty"`
 }
@@ -68,10 +69,12 @@ func (db *DB) Sessions(ctx context.Context, run *Run) ([]Session, error) {
 		if err != nil {
 			return nil, err
 		}
-		list[index[r.session]].Done = r.Requests
+		list[index[r.session]].New = r.Requests
 	}
-	for i := range list[min(1, len(list)):] {
-		list[i+1].Done += list[i].Done
+	sum := 0
+	for i := range list {
+		sum += list[i].New
+		list[i].Done = sum
 	}
 	return list, nil
 }

@@ -239,8 +239,8 @@ func questionFaults(ask []Question, fault func(key, format string, args ...any))
 		if slices.ContainsFunc(ask[:i], func(o Question) bool { return o.Name == q.Name }) {
 			fault(at, "duplicate name %s", quote(q.Name))
 		}
-		if strings.Contains("wtxs", q.Key) && q.Key != "" || q.Key != "" && slices.ContainsFunc(ask[:i], func(o Question) bool { return o.Key == q.Key }) {
-			fault(at+".key", "key %s has another use: w, t, x and s are keys of every task", q.Key)
+		if strings.Contains("wtxsf", q.Key) && q.Key != "" || q.Key != "" && slices.ContainsFunc(ask[:i], func(o Question) bool { return o.Key == q.Key }) {
+			fault(at+".key", "key %s has another use: w, t, x, s and f are keys of every task", q.Key)
 		}
 		if len(q.Sentences) == 2 && (q.Type != "text" || q.Sentences[0] > q.Sentences[1]) {
 			fault(at+".sentences", "want the fewest and the most sentences of a text")

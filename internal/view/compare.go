@@ -345,6 +345,7 @@ func (v *Viewer) pairPage(r *request) error {
 		Href    string
 		Raw     string
 		Missing string
+		Whole   string // score of the whole trial or case
 		Scores  map[string]eval.Score
 		exhibit eval.Exhibit
 	}
@@ -383,11 +384,15 @@ func (v *Viewer) pairPage(r *request) error {
 				h.Scores[s.Unit] = s
 			}
 		}
+		if s, ok := h.Scores[""]; ok {
+			h.Whole = scoreText(s)
+		}
 	}
 	data := struct {
 		A, B   half
 		Item   string
-		Metric string
+		Metric string // title
+		Scored bool   // units have scores
 		Units  []comparedUnit
 		Raw    []edit
 		Back   string
@@ -411,7 +416,13 @@ func (v *Viewer) pairPage(r *request) error {
 		if okA && okB && u.A != u.B {
 			u.Tone = "unsure"
 		}
+		data.Scored = data.Scored || okA || okB
 		data.Units = append(data.Units, u)
+	}
+	for _, m := range v.metrics(r.Context(), both[0].Run) {
+		if m.Name == metric {
+			data.Metric = m.Title
+		}
 	}
 	r.run = both[0].Run
 	return v.render(r, "pair", data.Item, data)

@@ -164,7 +164,7 @@ func (v *Viewer) others(r *request, row store.Row) (list []choice, all string, e
 
 // mostOthers is how many trials of an item a page of a trial links; of more, only those
 // beside it.
-const mostOthers = 40
+const mostOthers = 12
 
 // unitScores are the stored scores of a unit, by metric.
 type unitScores struct {

@@ -19,9 +19,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
 )
 
 // A Table is a header and the rows below it that are not blank.
@@ -34,16 +35,16 @@ type Table struct {
 
 // A Row has a cell for each column of the header.
 type Row struct {
-	Cells []string
-	line  int   // of the sheet or file, from 1
-	at    []int // CSV: line and column of each cell
+	Cells  []string
+	line   int             // of the sheet or file, from 1
+	fields []dataset.Field // CSV: with the place of each cell
 }
 
 // Place says where a cell stands: "list.xlsx, sheet Main, cell B12" or "list.csv:12:7".
 func (t *Table) Place(r Row, column int) string {
 	if t.Sheet == "" {
-		if 2*column+1 < len(r.at) {
-			return fmt.Sprintf("%s:%d:%d", t.File, r.at[2*column], r.at[2*column+1])
+		if column < len(r.fields) {
+			return fmt.Sprintf("%s:%d:%d", t.File, r.fields[column].Line, r.fields[column].Column)
 		}
 		return fmt.Sprintf("%s:%d", t.File, r.line)
 	}
@@ -99,36 +100,17 @@ func Parse(path, sheet string, data []byte) (*Table, error) {
 }
 
 func parseCSV(path string, data []byte) (*Table, error) {
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		line := 1
-		for l := range bytes.Lines(data) {
-			if !utf8.Valid(l) {
-				break
-			}
-			line++
-		}
-		return nil, fmt.Errorf("%s:%d: the text is not UTF-8: save the file as CSV UTF-8", path, line)
+	records, err := dataset.CSV(path, data)
+	if err != nil {
+		return nil, err
 	}
 	t := &Table{File: path}
-	r := csv.NewReader(bytes.NewReader(data))
-	r.FieldsPerRecord = -1
 	var errs []error
-	for {
-		cells, err := r.Read()
-		var bad *csv.ParseError
-		if errors.As(err, &bad) {
-			return nil, fmt.Errorf("%s:%d:%d: %w: quote the whole cell, and write a quote inside it twice", path, bad.Line, bad.Column, bad.Err)
+	for _, fields := range records {
+		row := Row{line: fields[0].Line, fields: fields}
+		for _, f := range fields {
+			row.Cells = append(row.Cells, f.Text)
 		}
-		if err != nil {
-			break // the end
-		}
-		row := Row{Cells: cells}
-		for i := range cells {
-			line, column := r.FieldPos(i)
-			row.at = append(row.at, line, column)
-		}
-		row.line = row.at[0]
 		errs = append(errs, t.add(row))
 	}
 	return t, errors.Join(append(errs, t.complete())...)

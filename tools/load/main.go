@@ -4,6 +4,7 @@
 // see docs/performance.md.
 //
 //	go run ./tools/load
+//	go run ./tools/load -pgo cmd/scruple/default.pgo
 package main
 
 import (
@@ -30,6 +31,7 @@ const (
 var (
 	calls = flag.Int("calls", 10_000, "calls per measurement")
 	large = flag.Int("large", 50_000, "calls of the large memory measurement")
+	pgo   = flag.String("pgo", "", "measure nothing: write the CPU profile that the program is compiled with to this file")
 )
 
 func main() {
@@ -40,6 +42,10 @@ func main() {
 	defer os.RemoveAll(dir)
 	build(dir, "scruple", ".", "./cmd/scruple")
 	build(dir, "fakellm", ".", "./tools/fakellm")
+	if *pgo != "" {
+		profile(dir, *pgo)
+		return
+	}
 	build(dir, "bare", "tools/sdk", "./bare") // a module of its own
 
 	fmt.Printf("%-34s %10s %12s %10s %10s\n", "", "calls/s", "CPU µs/call", "peak MB", "ratio")
@@ -78,6 +84,25 @@ func main() {
 	path := filepath.Join(dir, "large", "study.yaml")
 	r := run(dir, filepath.Join(dir, "scruple"), "score", path, "--json")
 	fmt.Printf("%-34s %10.0f answers/s, all of `scruple score` on %d calls\n", "scruple score", float64(*large)/r.wall.Seconds(), *large)
+}
+
+// profile writes one CPU profile of runs with each provider and of scoring them again.
+func profile(dir, name string) {
+	merge := []string{"tool", "pprof", "-proto", "-output", name}
+	for _, provider := range []string{"openai", "anthropic"} {
+		fake := start(dir, 0)
+		path := study(dir, "pgo-"+provider, provider, fake.url, *calls)
+		for _, verb := range []string{"run", "score"} {
+			cpu := filepath.Join(dir, verb+"-"+provider+".prof")
+			run(dir, filepath.Join(dir, "scruple"), verb, path, "--json", "--cpuprofile", cpu)
+			merge = append(merge, cpu)
+		}
+		fake.stop()
+	}
+	out, err := exec.Command("go", merge...).CombinedOutput()
+	if err != nil {
+		log.Fatalf("merging profiles: %v\n%s", err, out)
+	}
 }
 
 func cheaper(a, b measured) measured {

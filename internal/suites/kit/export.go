@@ -37,7 +37,8 @@ type Session struct {
 	Requests    int // retries included
 	Retries     int
 	Answers     int
-	Items, Done int          // items that it asked about, and of the run by then
+	Items, New  int          // items that it asked about, and those that no session before it had
+	Done        int          // items of the run asked about by then
 	Errors      []eval.Level // requests by kind of error, as name and number
 }
 

@@ -316,6 +316,16 @@ func (b *Bench) Perform(ctx context.Context, t eval.Trial, ask eval.Asker) (eval
 	}
 }
 
+// MostCalls returns the attempts at a readable answer, and the judge's call about a
+// rationale that the indicators do not decide.
+func (b *Bench) MostCalls(arm string) (asked, judged int) {
+	a := b.byArm[arm]
+	if a.Settings != nil {
+		asked = b.attempts
+	}
+	return asked, len(a.Judges)
+}
+
 func (b *Bench) request(a *arm, f *Fragment, attempt int) (eval.Request, error) {
 	if a.Pipeline != nil {
 		return a.RequestOutside(f.ID, func() any { return payload{f.ID, f.Text, []string{b.labels[0].Name, b.labels[1].Name}, attempt} })

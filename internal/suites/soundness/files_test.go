@@ -52,7 +52,7 @@ func TestFindings(t *testing.T) {
 		"example in the corpus": {examplesFile, replace("X_001", "F_003"), `calibration_examples.csv:2:8: fragment_id: "F_003" is in the range of the corpus`},
 		"unbalanced":            {examplesFile, replace(",not_sound,", ",sound,"), "3 of the examples are sound, the study wants 2"},
 		"empty file":            {goldFile, func(string) string { return "" }, "gold_standard.csv is empty"},
-		"not UTF-8":             {goldFile, replace("question", "qu\xffstion"), "is not UTF-8: save it as CSV UTF-8"},
+		"not UTF-8":             {goldFile, replace("question", "qu\xffstion"), "is not UTF-8: save the file as CSV UTF-8"},
 		"only a header":         {goldFile, func(s string) string { return s[:strings.Index(s, "\n")+1] }, "gold_standard.csv has no records"},
 	} {
 		t.Run(name, func(t *testing.T) {

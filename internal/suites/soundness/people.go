@@ -15,6 +15,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/soundness/wording"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // The queues of answers that people judge.
@@ -100,6 +101,7 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 	if name == queueFailures && b.main == "" {
 		return nil, fmt.Errorf("queue %s needs main_model: the model whose failures are coded", name)
 	}
+	open := 0 // runs without a decision on coherence
 	for c, err := range cases {
 		if err != nil {
 			return nil, err
@@ -109,6 +111,7 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 			continue
 		}
 		if name == queueFailures {
+			open += b.undecidedRuns(f, c)
 			if run := b.representative(f, c); run > 0 {
 				list = append(list, eval.Queued{Trial: eval.Trial{Item: c.Item, Arm: c.Arm, Replicate: run}})
 			}
@@ -120,7 +123,24 @@ func (b *Bench) Queue(name string, cases iter.Seq2[eval.Case, error]) (list []ev
 			}
 		}
 	}
+	if open > 0 {
+		return nil, fmt.Errorf("queue %s needs decisions on coherence first: %s of %s ambiguous; answer them in task %s, then run `scruple score`", queueFailures, text.Plural(open, "run", "runs"), b.main, b.task)
+	}
 	return list, nil
+}
+
+// undecidedRuns counts the ambiguous runs of the main model on a fragment that can still
+// change its failures. If most runs pass, the fragment has none.
+func (b *Bench) undecidedRuns(f *Fragment, c eval.Case) (n int) {
+	if !b.isMain(c.Arm) || b.adjudicated(f, c).Outcome == outcomePass {
+		return 0
+	}
+	for t := range c.Answered() {
+		if a := b.assess(f, t); a.Checked && a.Coherence == ambiguous {
+			n++
+		}
+	}
+	return n
 }
 
 // isMain reports whether an arm runs the model whose failures are coded.

@@ -232,6 +232,38 @@ func TestQueues(t *testing.T) {
 	}
 }
 
+// Failures are drawn once, so they wait until people have decided on the ambiguous runs
+// of the main model that can change them.
+func TestFailuresWaitForCoherence(t *testing.T) {
+	b := coder(t)
+	f := b.fragment("F_001")
+	ambiguousRun := func(arm string, run int, vs ...eval.Verdict) eval.Judged {
+		j := answerOf(b, f.Gold.Label, mixed)
+		j.Trial, j.Verdicts = eval.Trial{Item: f.ID, Arm: arm, Replicate: run}, vs
+		return j
+	}
+	fails := func(arm string, run int) eval.Judged { return answered(b, f, arm, run, false) }
+	passes := func(arm string, run int) eval.Judged { return answered(b, f, arm, run, true) }
+	const main, other = "zero_shot@able", "zero_shot@weak"
+	for name, test := range map[string]struct {
+		arm    string
+		trials []eval.Judged
+		queue  int
+		words  string // of the refusal
+	}{
+		"ambiguous":               {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3)}, 0, "1 run of able ambiguous; answer them in task coherence"},
+		"decided":                 {main, []eval.Judged{fails(main, 1), fails(main, 2), ambiguousRun(main, 3, human(b.task, "anna", coherent, 1))}, 1, ""},
+		"of another model":        {other, []eval.Judged{fails(other, 1), fails(other, 2), ambiguousRun(other, 3)}, 0, ""},
+		"the others pass already": {main, []eval.Judged{passes(main, 1), passes(main, 2), ambiguousRun(main, 3)}, 0, ""},
+	} {
+		cases := outcomes{list: []eval.Case{{Item: f.ID, Arm: test.arm, Trials: test.trials}}}
+		queue, err := b.Queue(queueFailures, cases.Cases())
+		if len(queue) != test.queue || (err == nil) != (test.words == "") || err != nil && !strings.Contains(err.Error(), test.words) {
+			t.Errorf("%s: %v, %v", name, queue, err)
+		}
+	}
+}
+
 // The suggested run is the one with the largest difference of indicators.
 func TestRepresentativeRun(t *testing.T) {
 	b := coder(t)

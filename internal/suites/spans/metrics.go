@@ -105,8 +105,11 @@ func metrics() []eval.Metric {
 // stated counts spans by confidence. A row has pairs of a confidence and 1 for a
 // right span, 0 for a wrong one.
 func stated(rows []eval.Row) []measure.Stated {
-	var confidence []float64
-	var right []bool
+	n := 0
+	for _, row := range rows {
+		n += len(row) / 2
+	}
+	confidence, right := make([]float64, 0, n), make([]bool, 0, n)
 	for _, row := range rows {
 		for i := 0; i+1 < len(row); i += 2 {
 			confidence, right = append(confidence, row[i]), append(right, row[i+1] == 1)

@@ -8,7 +8,6 @@ package sheet
 
 import (
 	"bytes"
-	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
@@ -35,19 +34,20 @@ type Record struct {
 	cells map[string]Cell
 }
 
-// A Cell is one value with its place, both from 1. A cell without text is empty.
+// A Cell is one value with its place. A cell without text is empty.
 type Cell struct {
-	Text         string
-	Line, Column int
-	Given        bool // the record has the column
+	dataset.Field
+	Given bool // the record has the column
 }
+
+func at(line, column int) Cell { return Cell{Field: dataset.Field{Line: line, Column: column}} }
 
 // Cell returns the value of a column. A missing one has the place of the record.
 func (r *Record) Cell(column string) Cell {
 	if c, ok := r.cells[column]; ok {
 		return c
 	}
-	return Cell{Line: r.Line, Column: 1}
+	return at(r.Line, 1)
 }
 
 // Has reports whether the sheet has a column.
@@ -86,75 +86,47 @@ func Read(path string) (*Sheet, error) {
 // ParseCSV reads a table with a header. path is for errors.
 func ParseCSV(path string, data []byte) (*Sheet, error) {
 	s := &Sheet{Path: path}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		return s, fmt.Errorf("%s is not UTF-8: save it as CSV UTF-8", path)
-	}
-	r := csv.NewReader(bytes.NewReader(data))
-	r.FieldsPerRecord = -1
-	lines := bytes.Split(data, []byte("\n"))
-	place := func(field int) Cell { // columns count characters, as in JSON Lines
-		line, column := r.FieldPos(field)
-		before := lines[line-1]
-		return Cell{Line: line, Column: 1 + utf8.RuneCount(before[:min(column-1, len(before))])}
-	}
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
-		return s, fmt.Errorf("%s is empty: want a header with the names of the columns, then one record per line", path)
-	}
-	if err != nil {
-		return s, malformed(path, err)
+	records, err := dataset.CSV(path, data)
+	if err == nil && len(records) == 0 {
+		err = fmt.Errorf("%s is empty: want a header with the names of the columns, then one record per line", path)
 	}
 	var errs []error
-	for i, name := range header {
-		at := place(i)
-		switch {
-		case name == "":
-			errs = append(errs, s.Errorf(at, "column %d has no name", i+1))
-		case slices.Contains(header[:i], name):
-			errs = append(errs, s.Errorf(at, "duplicate column %q", name))
-		}
-	}
-	s.Header = header
-	for {
-		fields, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return s, errors.Join(errs...)
-		}
-		if err != nil { // what follows a stray quotation mark cannot be divided into records
-			return s, errors.Join(append(errs, malformed(path, err))...)
-		}
-		record := Record{cells: map[string]Cell{}}
-		record.Line, _ = r.FieldPos(0)
-		if len(fields) != len(header) {
-			errs = append(errs, s.Errorf(place(len(fields)-1), "the record has %d fields, the header %d: put fields that contain a comma in quotes", len(fields), len(header)))
+	for i, fields := range records {
+		if i == 0 {
+			errs = append(errs, s.head(fields)...)
 			continue
 		}
-		for i, text := range fields {
-			c := place(i)
-			c.Text, c.Given = text, true
-			record.cells[header[i]] = c
+		if n := len(fields); n != len(s.Header) {
+			errs = append(errs, s.Errorf(Cell{fields[n-1], true}, "the record has %d fields, the header %d: put fields that contain a comma in quotes", n, len(s.Header)))
+			continue
+		}
+		record := Record{Line: fields[0].Line, cells: map[string]Cell{}}
+		for j, f := range fields {
+			record.cells[s.Header[j]] = Cell{f, true}
 		}
 		s.Records = append(s.Records, record)
 	}
+	return s, errors.Join(append(errs, err)...)
 }
 
-// malformed is an error of the reader with the file before its place.
-func malformed(path string, err error) error {
-	var at *csv.ParseError
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s:%d:%d: %w: put the field in quotes and double the quotation marks inside it", path, at.Line, at.Column, at.Err)
+func (s *Sheet) head(fields []dataset.Field) (errs []error) {
+	for i, f := range fields {
+		switch c := (Cell{f, true}); {
+		case f.Text == "":
+			errs = append(errs, s.Errorf(c, "column %d has no name", i+1))
+		case slices.Contains(s.Header, f.Text):
+			errs = append(errs, s.Errorf(c, "duplicate column %q", f.Text))
+		}
+		s.Header = append(s.Header, f.Text)
 	}
-	return fmt.Errorf("%s: %w", path, err)
+	return errs
 }
 
 // addJSON adds the record of a line.
 func (s *Sheet) addJSON(line int, text []byte) error {
 	record := Record{Line: line, cells: map[string]Cell{}}
 	d := jsontext.NewDecoder(bytes.NewBuffer(text))
-	at := func(offset int64) Cell {
-		return Cell{Line: line, Column: 1 + utf8.RuneCount(text[:min(int(offset), len(text))])}
-	}
+	at := func(offset int64) Cell { return at(line, 1+utf8.RuneCount(text[:min(int(offset), len(text))])) }
 	if d.PeekKind() != '{' {
 		return s.Errorf(at(0), "want one JSON object per line")
 	}
