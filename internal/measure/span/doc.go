@@ -3,7 +3,8 @@
 // sentences. It must not know any suite.
 //
 // Offsets count tokens, characters or anything else, as long as gold and
-// prediction use the same. An end is exclusive.
+// prediction use the same. An end is exclusive. A span that does not end behind its
+// start has no place: it matches nothing, and counts as missed or spurious.
 package span
 
 // A Span is a labelled part of a text.
@@ -26,6 +27,10 @@ func Compare(a, b Span) int {
 	}
 	return 0
 }
+
+// samePlace reports whether two spans have the same borders. Spans without a place
+// have none in common: their offsets say only that they were not found.
+func samePlace(a, b Span) bool { return a.Start == b.Start && a.End == b.End && a.Start < a.End }
 
 // overlap is the length of the part that two spans share.
 func overlap(a, b Span) int { return max(0, min(a.End, b.End)-max(a.Start, b.Start)) }

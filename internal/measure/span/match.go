@@ -100,7 +100,7 @@ func (m *Matcher) Match(s Scheme, gold, predicted []Span) Counts {
 			if m.taken[i] {
 				continue
 			}
-			same := g.Start == p.Start && g.End == p.End
+			same := samePlace(g, p)
 			shared := overlap(g, p)
 			near := shared > 0 && 100*shared >= g.End-g.Start
 			switch {
@@ -147,7 +147,9 @@ func intersect(gold, predicted []Span) Counts {
 	for i < len(gold) && j < len(predicted) {
 		switch d := Compare(gold[i], predicted[j]); {
 		case d == 0:
-			c.Correct++
+			if samePlace(gold[i], predicted[j]) {
+				c.Correct++
+			}
 			i, j = i+1, j+1
 		case d < 0:
 			i++

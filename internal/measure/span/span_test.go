@@ -358,6 +358,23 @@ func TestCountsAddUp(t *testing.T) {
 	})
 }
 
+// A span without a place, -1 to -1 or empty, matches nothing, not even one with the
+// same label and offsets; it stays in the denominators.
+func TestSpansWithoutAPlace(t *testing.T) {
+	gold := []span.Span{{-1, -1, "a"}, {-1, -1, "a"}, {0, 3, "a"}, {5, 5, "a"}}
+	predicted := []span.Span{{-1, -1, "a"}, {0, 3, "a"}, {5, 5, "a"}}
+	var m span.Matcher
+	for _, s := range span.Schemes {
+		if got, want := m.Match(s, gold, predicted), (span.Counts{Correct: 1, Missed: 3, Spurious: 2}); got != want {
+			t.Errorf("%s: %+v, want %+v", s, got, want)
+		}
+	}
+	pairs := span.Pairs(gold, predicted)
+	if paired := slices.DeleteFunc(pairs, func(p span.Pair) bool { return p.Gold < 0 || p.Predicted < 0 }); !slices.Equal(paired, []span.Pair{{Gold: 2, Predicted: 1, IoU: 1}}) {
+		t.Errorf("pairs %+v", paired)
+	}
+}
+
 func TestReadCoNLL(t *testing.T) {
 	got, err := span.ReadCoNLL(strings.NewReader("\ufeffa B-x B-x\nb I-x O\r\n\n \n-X- O O\n# O I-y-z\n"), "f")
 	want := []span.Sentence{{Line: 1, Tokens: []string{"a", "b"}, Tags: []string{"B-x", "O"}, Other: []string{"B-x", "I-x"}},

@@ -37,9 +37,9 @@ type Bench struct {
 	byArm     map[string]*arm
 	judge     *study.Model // nil for studies without a judge
 	judging   judging
-	trusted   bool   // whether the judge's verdicts count
-	untrusted string // why not
-	human     map[[2]string][]byte
+	trusted   bool                    // whether the judge's verdicts count
+	untrusted string                  // why not
+	people    map[[2]string][]checked // by id and arm
 	warnings  []string
 }
 
@@ -82,7 +82,7 @@ const judgedBefore = "recorded"
 // The error is a [study.Errors].
 func Open(f *study.File, s *Study) (*Bench, error) {
 	var errs study.Errors
-	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, human: map[[2]string][]byte{}}
+	b := &Bench{byID: map[string]int{}, roles: map[string]int{}, trusted: true, people: map[[2]string][]checked{}}
 	t := s.Taxonomy
 	if err := t.Complete(); err != nil {
 		errs.Add(f.Errorf("taxonomy", "%w", err))
@@ -102,7 +102,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 		}
 	}
 	b.plan(f, s, &errs)
-	b.readHuman(f, s, &errs)
+	b.readPeople(f, s, &errs)
 	if err := errs.Err(); err != nil {
 		return nil, err
 	}

@@ -109,7 +109,8 @@ func convert(file, want string, o kit.ImportOptions) ([]byte, fmt.Stringer, erro
 // exports write the spans of every arm in the formats of other tools, and
 // snapshots.
 func exports() []kit.Export {
-	list := []kit.Export{{Name: format.Snapshot, Doc: "ARM.json: a snapshot of each arm, with its judgements", Write: exportSnapshots}}
+	list := []kit.Export{{Name: format.Snapshot, Doc: "ARM.json: a snapshot of each arm, with its judgements", Write: exportSnapshots},
+		{Name: peopleFormat, Doc: peopleFormat + ".jsonl: the answers for people to check, for the key human", Write: exportPeople}}
 	for _, f := range []struct{ name, extension, doc string }{
 		{format.Prompts, ".json", "a golden set"}, {format.LabelStudio, ".json", "tasks for Label Studio"},
 		{format.Prodigy, ".jsonl", "examples for Prodigy"}, {format.CoNLL, ".conll", "BIO tags of the words"},

@@ -3,13 +3,10 @@ package spans
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 
-	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
@@ -218,16 +215,11 @@ type judgement struct {
 
 // judgement reads the judge's verdict on a trial.
 func (b *Bench) judgement(r *record, t *eval.Judged) judgement {
-	return b.verdictOf(r, t, func(s eval.Source) bool { return s != eval.ByHuman })
-}
-
-// verdictOf reads the verdict of some sources.
-func (b *Bench) verdictOf(r *record, t *eval.Judged, source func(eval.Source) bool) judgement {
 	if absent(&t.Outcome) {
 		return judgement{missing: "the file does not have the text"}
 	}
 	for _, v := range t.Verdicts {
-		if v.Step != judgeStep || !source(v.Source) {
+		if v.Step != judgeStep || v.Source == eval.ByHuman {
 			continue
 		}
 		if v.Err != "" {
@@ -275,55 +267,4 @@ func (b *Bench) Ratings(c eval.Case) (list []eval.Rating) {
 		}
 	}
 	return list
-}
-
-// humanOf is what people say of the errors of a trial.
-func (b *Bench) humanOf(r *record, t *eval.Judged) judgement {
-	if j := b.verdictOf(r, t, func(s eval.Source) bool { return s == eval.ByHuman }); j.missing == "" {
-		return j
-	}
-	if data, ok := b.human[[2]string{t.Trial.Item, t.Trial.Arm}]; ok {
-		return b.read(r, t, data, true)
-	}
-	return judgement{missing: "no human verdict"}
-}
-
-// readHuman reads the file of errors that people found.
-func (b *Bench) readHuman(f *study.File, s *Study, errs *study.Errors) {
-	if s.Human == "" {
-		return
-	}
-	path := f.Resolve(s.Human)
-	known := kit.ByID(b.arms)
-	_, err := dataset.Scan(path, func(line int, text []byte, err error) {
-		var w struct {
-			ID     string          `json:"id"`
-			Arm    string          `json:"arm"`
-			By     string          `json:"by"`
-			Result json.RawMessage `json:"result"`
-		}
-		if err == nil {
-			err = dataset.DecodeStrict(text, &w)
-		}
-		key := [2]string{w.ID, w.Arm}
-		switch {
-		case err != nil:
-		case b.record(w.ID) == nil:
-			err = fmt.Errorf("the study has no text %q", w.ID)
-		case known[w.Arm] == nil:
-			err = fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, sortedKeys(known)))
-		case len(w.Result) == 0 || w.Result[0] != '{':
-			err = fmt.Errorf("result is missing: want an object with missedElements, falsePositives, taxonomyErrors and granularityErrors")
-		case b.human[key] != nil:
-			err = fmt.Errorf("duplicate verdict on %s of %s", w.ID, w.Arm)
-		}
-		if err != nil {
-			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
-			return
-		}
-		b.human[key] = append([]byte(nil), w.Result...)
-	})
-	if err != nil {
-		errs.Add(f.Errorf("human", "%w", err))
-	}
 }

@@ -39,7 +39,8 @@ Schemes:
 
 The first four are those of MUC-5 and SemEval-2013 task 9, as in nervaluate 1.2.
 Texts are matched by id, sentences of CoNLL files by their order. Texts that only
-gold has count as not labelled; texts that only the prediction has are an error.`,
+gold has count as not labelled; texts that only the prediction has are an error. A span
+that is not in its text matches nothing: it counts as missed or spurious.`,
 		New: func(f *flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			gold := f.String("gold", "", "file with gold spans, - for standard input")
 			predicted := f.String("pred", "", "file with predicted spans, - for standard input")
@@ -161,7 +162,7 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 	for i := range predicted.Docs {
 		byID[predicted.Docs[i].ID] = &predicted.Docs[i]
 	}
-	missing, unplaced := 0, 0
+	missing := 0
 	for i := range gold.Docs {
 		g := &gold.Docs[i]
 		p := byID[g.ID]
@@ -179,7 +180,6 @@ func (m *measured) docs(gold, predicted *format.Data, goldFile, predictedFile st
 			}
 			continue
 		}
-		unplaced += g.Unaligned + p.Unaligned
 		m.tally.Add(plainSpans(g.Spans), plainSpans(p.Spans))
 	}
 	for i := range predicted.Docs {

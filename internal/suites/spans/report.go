@@ -20,6 +20,7 @@ type tallies struct {
 	confusion map[[2]string]int // gold and predicted category; "" for none
 	gold      int               // texts with gold
 	quality   snapshot.Quality
+	people    map[*checked]bool // verdicts of people that are on answers of the run
 }
 
 // nothing is the category of a span without a counterpart.
@@ -44,7 +45,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 		k := byArm[a.ID]
 		if k == nil {
 			k = &counting{tally: b.reader.NewTally()}
-			k.byRole.Scheme, k.byKind.Scheme, k.confusion = span.Strict, span.Strict, map[[2]string]int{}
+			k.byRole.Scheme, k.byKind.Scheme, k.confusion, k.people = span.Strict, span.Strict, map[[2]string]int{}, map[*checked]bool{}
 			byArm[a.ID] = k
 		}
 		for i := range c.Trials {
@@ -79,6 +80,7 @@ func (b *Bench) Report(results eval.Results) ([]eval.Block, error) {
 	for _, t := range judgedTables(arms, all) {
 		table(t)
 	}
+	table(b.peopleTable(arms, all))
 	table(qualityTable(arms, all))
 	return blocks, nil
 }
@@ -110,6 +112,10 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 	if len(a.Judges) == 0 {
 		return
 	}
+	var people []uint8
+	if h := b.checkedOf(t, found.spans); h != nil {
+		k.people[h], people = true, h.flags
+	}
 	l := snapshot.Labelled{Spans: found.spans, Notes: found.notes, State: snapshot.Judged}
 	switch j := b.judgement(r, t); {
 	case t.Outcome.Kind != eval.OK:
@@ -120,11 +126,7 @@ func (b *Bench) count(k *tallies, tally *snapshot.Tally, r *record, a *arm, t *e
 		l.State, l.Why = snapshot.NotJudged, j.missing
 	default:
 		l.Verdict = j.parsed
-		if h := b.humanOf(r, t); h.missing == "" {
-			k.quality.Add(r.ID, j.flags, h.flags)
-		} else {
-			k.quality.Add(r.ID, j.flags, nil)
-		}
+		k.quality.Add(r.ID, j.flags, people)
 	}
 	tally.Add(b.reader.EntryOf(r.ID, r.Text, l))
 }
@@ -233,14 +235,41 @@ func judgedTables(arms []string, all map[string]*tallies) []eval.Table {
 	return tables
 }
 
+// peopleTable says which verdicts of people are on answers of this run.
+func (b *Bench) peopleTable(arms []string, all map[string]*tallies) eval.Table {
+	t := eval.Table{Name: "people", Title: "Answers checked by people", Note: "A verdict holds for the spans that were checked. Those on other spans, such as the answers of an earlier prompt, are not used.",
+		Columns: []string{"arm", "answers of this run", "of them with errors", "other answers, not used"}}
+	verdicts := map[string]int{}
+	for key, list := range b.people {
+		verdicts[key[1]] += len(list)
+	}
+	for _, arm := range arms {
+		if verdicts[arm] == 0 {
+			continue
+		}
+		used := all[arm].people
+		wrong := 0
+		for h := range used {
+			if len(h.missed) > 0 || slices.ContainsFunc(h.flags, func(f uint8) bool { return f != 0 }) {
+				wrong++
+			}
+		}
+		t.Rows = append(t.Rows, []string{arm, fmt.Sprint(len(used)), fmt.Sprint(wrong), fmt.Sprint(verdicts[arm] - len(used))})
+	}
+	return t
+}
+
 // qualityTable has the error rates corrected with people's verdicts.
 func qualityTable(arms []string, all map[string]*tallies) eval.Table {
 	t := eval.Table{Name: "corrected_rates", Title: "Error rates corrected by people", Note: "Prediction-powered: the judge's rate over all spans, corrected by its bias on the spans that people checked. 95 % intervals, by text.",
 		Columns: []string{"arm", "error", "judge's rate", "people's rate", "corrected", "95 % interval", "checked spans"}}
 	for _, arm := range arms {
 		for _, q := range all[arm].quality.Corrected() {
-			t.Rows = append(t.Rows, []string{arm, strings.ReplaceAll(q.Kind, "_", " "), ratio(float64(q.Judge)), ratio(float64(q.People)), ratio(float64(q.Value)),
-				fmt.Sprintf("%s to %s", ratio(float64(q.Low)), ratio(float64(q.High))), text.Plural(q.Labelled, "span", "spans")})
+			corrected, interval := "–", "– ("+q.Undefined+")"
+			if q.Undefined == "" {
+				corrected, interval = ratio(float64(q.Value)), fmt.Sprintf("%s to %s", ratio(float64(q.Low)), ratio(float64(q.High)))
+			}
+			t.Rows = append(t.Rows, []string{arm, strings.ReplaceAll(q.Kind, "_", " "), ratio(float64(q.Judge)), ratio(float64(q.People)), corrected, interval, text.Plural(q.Labelled, "span", "spans")})
 		}
 	}
 	return t

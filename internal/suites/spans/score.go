@@ -198,15 +198,15 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 		dst = append(dst, eval.Score{Metric: metricErrorRate, Num: float64(wrong), Den: float64(n)}, eval.Score{Metric: metricFalse, Num: float64(spurious), Den: float64(n)})
 		dst = confidences(dst, a, func(i int) bool { return j.flags[i] == 0 })
 	}
-	if h := b.humanOf(r, t); h.missing == "" {
-		dst = compareWithPeople(dst, &j, &h)
+	if h := b.checkedOf(t, a.spans); h != nil {
+		dst = compareWithPeople(dst, &j, h)
 	}
 	return dst
 }
 
 // compareWithPeople scores the judge on one answer. An error that only the other
 // found is a disagreement, whatever its details.
-func compareWithPeople(dst []eval.Score, j, h *judgement) []eval.Score {
+func compareWithPeople(dst []eval.Score, j *judgement, h *checked) []eval.Score {
 	ratios := func(kind string, both, judge, people int) {
 		if judge > 0 {
 			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_precision", Num: float64(both), Den: float64(judge)})
@@ -218,7 +218,7 @@ func compareWithPeople(dst []eval.Score, j, h *judgement) []eval.Score {
 	for k, kind := range verdict.Kinds {
 		var table [4]float64
 		for i := range j.flags {
-			a, b := j.flags[i]>>k&1 == 1, i < len(h.flags) && h.flags[i]>>k&1 == 1
+			a, b := j.flags[i]>>k&1 == 1, h.flags[i]>>k&1 == 1
 			switch {
 			case a && b:
 				table[0]++
@@ -235,21 +235,15 @@ func compareWithPeople(dst []eval.Score, j, h *judgement) []eval.Score {
 			dst = append(dst, eval.Score{Metric: agreementOfJudge + kind + "_kappa", Row: table[:]})
 		}
 	}
-	taken := make([]bool, len(h.parsed.Result.MissedElements))
+	taken := make([]bool, len(h.missed))
 	both := 0
 	for _, m := range j.parsed.Result.MissedElements {
-		at := slices.IndexFunc(h.parsed.Result.MissedElements, func(o verdict.Missed) bool { return sameElement(m.Text, o.Text) })
-		for at >= 0 && at < len(taken) && taken[at] {
-			next := slices.IndexFunc(h.parsed.Result.MissedElements[at+1:], func(o verdict.Missed) bool { return sameElement(m.Text, o.Text) })
-			if next < 0 {
-				at = -1
+		for at, missed := range h.missed {
+			if !taken[at] && sameElement(m.Text, missed) {
+				taken[at] = true
+				both++
 				break
 			}
-			at += 1 + next
-		}
-		if at >= 0 {
-			taken[at] = true
-			both++
 		}
 	}
 	ratios(kindMissed, both, len(j.parsed.Result.MissedElements), len(taken))

@@ -138,6 +138,44 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
+// figures are the scores of an answer by metric; those without a denominator are
+// left out.
+func figures(b *Bench, c eval.Case) map[string]float64 {
+	suite := Suite()
+	got := map[string]float64{}
+	for _, s := range b.Score(nil, c) {
+		switch {
+		case s.Unscored != "":
+		case s.Row != nil:
+			m, _ := suite.Suite.Metric(s.Metric)
+			got[s.Metric] = m.Estimate([]eval.Row{s.Row})
+		default:
+			got[s.Metric] = s.Num / s.Den
+		}
+	}
+	return got
+}
+
+// answerOf is the case of an answer of the lexicon.
+func answerOf(item, answer string, vs ...eval.Verdict) eval.Case {
+	return eval.CaseOf(eval.Trial{Item: item, Arm: "lexicon", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, vs)
+}
+
+// TestSpansWithoutAPlace: a span that is not in the text is wrong, also when gold has
+// one with the same role that is not in the text either.
+func TestSpansWithoutAPlace(t *testing.T) {
+	b, err := open(t, map[string]string{"study.yaml": minimal, "r.jsonl": `{"id": "a", "text": "A boy runs.", "spans": [{"text": "ghost", "label": "subject.identity"}, {"text": "boy", "label": "subject.identity"}]}`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := figures(b, answerOf("a", `{"spans": [{"text": "phantom", "role": "subject.identity"}, {"text": "boy", "role": "subject.identity"}]}`))
+	for _, metric := range []string{metricF1, metricPrecision, metricRecall, metricExact, metricPartial, metricType, metricCategory, metricMacro} {
+		if got[metric] != 0.5 {
+			t.Errorf("%s is %v, want 0.5: one of two spans is right", metric, got[metric])
+		}
+	}
+}
+
 // says is a judge or labeller that gives one answer.
 type says struct {
 	text string
@@ -243,7 +281,7 @@ func TestCalibrate(t *testing.T) {
 // TestPeople: a judge that finds one of two errors of people, and one of its own,
 // has precision and recall of one half; its rates are corrected.
 func TestPeople(t *testing.T) {
-	human := `{"id": "a", "arm": "lexicon", "by": "eve", "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
+	human := `{"id": "a", "arm": "lexicon", "by": "eve", "spans": [{"text": "A", "role": "style"}, {"text": "boy", "role": "style"}, {"text": "runs", "role": "style"}, {"text": "on", "role": "style"}], "result": {"scores": {"coverage": 3, "precision": 3, "granularity": 3, "taxonomy": 3, "technicalSpecs": 3}, "totalScore": 15, "missedElements": [{"text": "the beach"}], "falsePositives": [{"spanIndex": 0, "text": "A", "reason": "other"}, {"spanIndex": 1, "text": "boy", "reason": "other"}], "taxonomyErrors": [], "granularityErrors": []}}`
 	b, err := open(t, map[string]string{"study.yaml": minimal + "human: h.jsonl\n", "r.jsonl": twoTexts, "h.jsonl": human})
 	if err != nil {
 		t.Fatal(err)
@@ -257,16 +295,7 @@ func TestPeople(t *testing.T) {
 	v.MissedElements = []verdict.Missed{{Text: "beach", Severity: "minor"}, {Text: "sand", Severity: "minor"}}
 	c := eval.CaseOf(eval.Trial{Item: "a", Arm: "lexicon", Replicate: 1}, eval.Outcome{Kind: eval.OK, Data: encodeAnswer(spans)},
 		[]eval.Verdict{{Step: judgeStep, Source: eval.ByModel, By: "j", Data: v.Encode()}})
-	got := map[string]float64{}
-	suite := Suite()
-	for _, s := range b.Score(nil, c) {
-		if s.Row != nil {
-			m, _ := suite.Suite.Metric(s.Metric)
-			got[s.Metric] = m.Estimate([]eval.Row{s.Row})
-		} else if s.Unscored == "" {
-			got[s.Metric] = s.Num / s.Den
-		}
-	}
+	got := figures(b, c)
 	for metric, want := range map[string]float64{
 		"judge_vs_people_false_positive_precision": 0.5, "judge_vs_people_false_positive_recall": 0.5, "judge_vs_people_false_positive_kappa": 0,
 		"judge_vs_people_missed_precision": 0.5, "judge_vs_people_missed_recall": 1,

@@ -52,7 +52,7 @@ type Study struct {
 	Taxonomy    label.Taxonomy `json:"taxonomy,omitempty" jsonschema:"description=Roles of spans and kinds of error (default: those of video prompts)"`
 	Sections    []label.Header `json:"sections,omitempty" jsonschema:"description=Headers that begin a section (default: technical specifications and alternatives in bold)"`
 	Labellers   []Labeller     `json:"labellers" jsonschema:"required,minItems=1,description=What is compared: prompts\\, files of spans\\, pipelines and the lexicon"`
-	Human       string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm and result"`
+	Human       string         `json:"human,omitempty" jsonschema:"description=JSON Lines file of errors that people found\\, to measure the judge: id\\, arm\\, spans and result\\, as scruple export --format people writes it"`
 	Regressions snapshot.Rules `json:"regressions,omitempty" jsonschema:"description=When scruple compare calls a snapshot worse than another"`
 }
 

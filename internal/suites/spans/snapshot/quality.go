@@ -40,13 +40,14 @@ func (q *Quality) Add(id string, judge, human []uint8) {
 
 // A Rate is a judge's error rate, corrected with people's.
 type Rate struct {
-	Kind     string      `json:"kind"` // of error, or "any"
-	Judge    eval.Number `json:"judge"`
-	People   eval.Number `json:"people"` // on the spans they checked
-	Value    eval.Number `json:"corrected"`
-	Low      eval.Number `json:"low"` // 95 %
-	High     eval.Number `json:"high"`
-	Labelled int         `json:"checkedSpans"`
+	Kind      string      `json:"kind"` // of error, or "any"
+	Judge     eval.Number `json:"judge"`
+	People    eval.Number `json:"people"` // on the spans they checked
+	Value     eval.Number `json:"corrected"`
+	Low       eval.Number `json:"low"` // 95 %
+	High      eval.Number `json:"high"`
+	Labelled  int         `json:"checkedSpans"`
+	Undefined string      `json:"undefined,omitempty"` // why there is no corrected rate
 }
 
 // Corrected are the prediction-powered rates of each kind of error and of any; nil
@@ -76,7 +77,11 @@ func (q *Quality) Corrected() []Rate {
 			continue
 		}
 		ci := p.CI.Clamp(0, 1)
-		rates = append(rates, Rate{kind, eval.Number(p.JudgeMean), eval.Number(p.HumanMean), eval.Number(p.Estimate), eval.Number(ci.Low), eval.Number(ci.High), labelled})
+		r := Rate{kind, eval.Number(p.JudgeMean), eval.Number(p.HumanMean), eval.Number(p.Estimate), eval.Number(ci.Low), eval.Number(ci.High), labelled, p.Undefined}
+		if r.Undefined != "" { // without an interval, a corrected rate would look certain
+			r.Value, r.Low, r.High = eval.Undefined(), eval.Undefined(), eval.Undefined()
+		}
+		rates = append(rates, r)
 	}
 	return rates
 }

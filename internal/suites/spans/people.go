@@ -1,0 +1,272 @@
+package spans
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
+	"github.com/scruple-eval/scruple/internal/suites/spans/label"
+	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
+	"github.com/scruple-eval/scruple/internal/text"
+)
+
+// peopleFormat is the export that people fill in.
+const peopleFormat = "people"
+
+// A peopleLine is a line of the file of errors that people found. It has the spans
+// that they checked: a verdict does not hold for other spans of the same text.
+type peopleLine struct {
+	ID     string         `json:"id"`
+	Arm    string         `json:"arm"`
+	By     string         `json:"by,omitempty"`
+	Text   *string        `json:"text,omitempty"`
+	Spans  jsontext.Value `json:"spans"`
+	Result jsontext.Value `json:"result"` // null if nobody has checked the spans
+}
+
+// A peopleResult is a verdict in the judge's format. Scores are accepted, but people
+// need not give them: only the errors are compared.
+type peopleResult struct {
+	Missed      *[]missedElement `json:"missedElements"`
+	False       *[]spanError     `json:"falsePositives"`
+	Taxonomy    *[]spanError     `json:"taxonomyErrors"`
+	Granularity *[]spanError     `json:"granularityErrors"`
+
+	Scores     jsontext.Value `json:"scores"`
+	TotalScore jsontext.Value `json:"totalScore"`
+	Categories jsontext.Value `json:"categoryScores"`
+	Notes      string         `json:"notes"`
+}
+
+type missedElement verdict.Missed
+
+// A spanError is an error of any kind that concerns a span.
+type spanError struct {
+	SpanIndex    *int   `json:"spanIndex"`
+	Text         string `json:"text"`
+	AssignedRole string `json:"assignedRole"`
+	ExpectedRole string `json:"expectedRole"`
+	Reason       string `json:"reason"`
+	Issue        string `json:"issue"`
+	Suggestion   string `json:"suggestion"`
+}
+
+// checked is what people say of the spans of an answer.
+type checked struct {
+	spans  []label.Span
+	flags  []uint8  // of spans, as [verdict.Result.Flags]
+	missed []string // elements without a span
+}
+
+// checkedOf is what people say of an answer; nil if they did not check its spans.
+func (b *Bench) checkedOf(t *eval.Judged, spans []label.Span) *checked {
+	list := b.people[[2]string{t.Trial.Item, t.Trial.Arm}]
+	for i := range list {
+		if slices.EqualFunc(list[i].spans, spans, sameSpan) {
+			return &list[i]
+		}
+	}
+	return nil
+}
+
+// sameSpan reports whether two spans are equal except for their confidences, which
+// people do not check.
+func sameSpan(a, b label.Span) bool {
+	return a.Text == b.Text && a.Role == b.Role && a.Start == b.Start && a.End == b.End
+}
+
+// readPeople reads the file of errors that people found.
+func (b *Bench) readPeople(f *study.File, s *Study, errs *study.Errors) {
+	if s.Human == "" {
+		return
+	}
+	path := f.Resolve(s.Human)
+	arms := kit.ByID(b.arms)
+	unchecked := 0
+	_, err := dataset.Scan(path, func(line int, data []byte, err error) {
+		var w *peopleLine
+		if err == nil {
+			w, err = decodePeople(data)
+		}
+		switch {
+		case err != nil:
+		case w.Result.Kind() == 'n':
+			unchecked++
+		default:
+			err = b.addChecked(w, arms)
+		}
+		if err != nil {
+			errs.Add(fmt.Errorf("%s:%d: %w", path, line, err))
+		}
+	})
+	if err != nil {
+		errs.Add(f.Errorf("human", "%w", err))
+	}
+	if unchecked > 0 {
+		b.warnings = append(b.warnings, fmt.Sprintf("%s: %s without a result: nobody has checked the spans", path, text.Plural(unchecked, "line", "lines")))
+	}
+}
+
+func decodePeople(data []byte) (*peopleLine, error) {
+	w := new(peopleLine)
+	return w, dataset.DecodeStrict(data, w)
+}
+
+// addChecked adds a verdict of people.
+func (b *Bench) addChecked(w *peopleLine, arms map[string]*arm) error {
+	r := b.record(w.ID)
+	switch {
+	case r == nil:
+		return fmt.Errorf("the study has no text %q", w.ID)
+	case arms[w.Arm] == nil:
+		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, sortedKeys(arms)))
+	case w.Text != nil && *w.Text != r.Text:
+		return fmt.Errorf("the text differs from that of %q in the records: people checked another text", w.ID)
+	case w.Spans.Kind() != '[':
+		return fmt.Errorf("spans is missing: want the list of spans that were checked; scruple export RUN --format %s writes it", peopleFormat)
+	}
+	a, err := b.readAnswer(w.Spans, r.Text)
+	if err != nil || a.dropped > 0 {
+		return fmt.Errorf(`spans: want a list of {"text", "role", "start", "end"}; %s it`, "scruple export RUN --format "+peopleFormat+" writes")
+	}
+	k := checked{spans: a.spans}
+	if err := k.read(w.Result); err != nil {
+		return fmt.Errorf("result: %w", err)
+	}
+	key := [2]string{w.ID, w.Arm}
+	if slices.ContainsFunc(b.people[key], func(o checked) bool { return slices.EqualFunc(o.spans, k.spans, sameSpan) }) {
+		return fmt.Errorf("duplicate verdict on these spans of %s by %s", w.ID, w.Arm)
+	}
+	b.people[key] = append(b.people[key], k)
+	return nil
+}
+
+// read reads a result. All four lists are required: an empty list says that there
+// are no errors of this kind.
+func (k *checked) read(data jsontext.Value) error {
+	const lists = "missedElements, falsePositives, taxonomyErrors and granularityErrors"
+	if data.Kind() != '{' {
+		return errors.New("want an object with " + lists)
+	}
+	var w peopleResult
+	if err := dataset.DecodeStrict(data, &w); err != nil {
+		return err
+	}
+	if w.Missed == nil || w.False == nil || w.Taxonomy == nil || w.Granularity == nil {
+		return errors.New("want all of " + lists + ": an empty list says that there are no such errors")
+	}
+	for i, m := range *w.Missed {
+		if strings.TrimSpace(m.Text) == "" {
+			return fmt.Errorf("missedElements[%d]: text is missing", i)
+		}
+		k.missed = append(k.missed, m.Text)
+	}
+	k.flags = make([]uint8, len(k.spans))
+	for kind, list := range [len(verdict.Kinds)][]spanError{*w.False, *w.Taxonomy, *w.Granularity} {
+		for i := range list {
+			at, err := k.about(&list[i])
+			if err != nil {
+				return fmt.Errorf("%s[%d]: %w", [len(verdict.Kinds)]string{"falsePositives", "taxonomyErrors", "granularityErrors"}[kind], i, err)
+			}
+			k.flags[at] |= 1 << kind
+		}
+	}
+	return nil
+}
+
+// about is the index of the span that an error is about: its spanIndex, or without
+// one the only span with its text. Unlike a judge, people can correct what is
+// ambiguous, so it is an error.
+func (k *checked) about(e *spanError) (int, error) {
+	if e.SpanIndex != nil {
+		switch i := *e.SpanIndex; {
+		case i < 0 || i >= len(k.spans):
+			return 0, fmt.Errorf("spanIndex %d is out of range: there are %s, counted from 0", i, text.Plural(len(k.spans), "span", "spans"))
+		case e.Text != "" && e.Text != k.spans[i].Text:
+			return 0, fmt.Errorf("span %d is %q, not %q: correct spanIndex or text", i, k.spans[i].Text, e.Text)
+		default:
+			return i, nil
+		}
+	}
+	found, n := 0, 0
+	for i, s := range k.spans {
+		if s.Text == e.Text {
+			found, n = i, n+1
+		}
+	}
+	if n != 1 {
+		return 0, fmt.Errorf("spanIndex is missing, and %s the text %q: give the index of the span, from 0", text.Plural(n, "span has", "spans have"), e.Text)
+	}
+	return found, nil
+}
+
+// exportPeople writes the answers of a run as lines for people to check. Equal
+// answers of an arm to a text are one line.
+func exportPeople(bench kit.Bench, kept kit.Kept, dir string) (string, error) {
+	b := bench.(*Bench)
+	type line struct {
+		peopleLine
+		spans []label.Span
+	}
+	var lines []line
+	for t, err := range kept.Outcomes() {
+		if err != nil {
+			return "", err
+		}
+		r, arm := b.record(t.Trial.Item), b.byArm[t.Trial.Arm]
+		if r == nil || arm == nil || arm.Role == eval.RoleCalibration || t.Outcome.Kind != eval.OK || absent(&t.Outcome) {
+			continue
+		}
+		a, err := b.readAnswer(t.Outcome.Data, r.Text)
+		if err != nil {
+			continue // without spans there is nothing to check
+		}
+		lines = append(lines, line{peopleLine{ID: r.ID, Arm: t.Trial.Arm, Text: &r.Text, Spans: spansOnly(a.spans), Result: jsontext.Value("null")}, a.spans})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int {
+		return cmp.Or(strings.Compare(a.ID, b.ID), strings.Compare(a.Arm, b.Arm), bytes.Compare(a.Spans, b.Spans))
+	})
+	lines = slices.CompactFunc(lines, func(a, b line) bool {
+		return a.ID == b.ID && a.Arm == b.Arm && slices.EqualFunc(a.spans, b.spans, sameSpan)
+	})
+	return written(dir, []kit.File{{Path: peopleFormat + ".jsonl", Write: func(w io.Writer) error {
+		out := json.NewEncoder(w)
+		out.SetEscapeHTML(false)
+		for i := range lines {
+			if err := out.Encode(lines[i].peopleLine); err != nil {
+				return fmt.Errorf("writing lines for people: %w", err)
+			}
+		}
+		return nil
+	}}})
+}
+
+// spansOnly is the list of the spans of an answer without confidences, which might
+// lead people.
+func spansOnly(spans []label.Span) jsontext.Value {
+	list := []answerSpan{}
+	for i := range spans {
+		s := &spans[i]
+		a := answerSpan{Text: s.Text, Role: s.Role}
+		if s.Placed() {
+			a.Start, a.End = &s.Start, &s.End
+		}
+		list = append(list, a)
+	}
+	data, err := json.Marshal(list)
+	if err != nil {
+		panic("spans: " + err.Error()) // texts and numbers always encode
+	}
+	return data
+}
