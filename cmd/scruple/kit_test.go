@@ -179,4 +179,13 @@ func TestKit(t *testing.T) {
 	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
 		t.Errorf("the answers are still there: %v", err)
 	}
+	// They are deleted even if the kit cannot be opened any more.
+	put("kit/.scruple/kit.db", "SECRET")
+	if err := os.RemoveAll("kit/documents"); err != nil {
+		t.Fatal(err)
+	}
+	do(2, "kit", "run", "kit")
+	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
+		t.Errorf("the answers are still there without documents: %v", err)
+	}
 }
