@@ -33,7 +33,7 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
 test: chromium vet
-	$(TEST) -timeout 20m ./...
+	$(TEST) -timeout 15m ./...
 	@for m in $(MODULES); do $(GO) -C $$m test -timeout 10m ./... || exit 1; done
 
 vet:
@@ -48,8 +48,8 @@ race: gcc
 	CGO_ENABLED=1 $(TEST) -race -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
 
 simulate:
-	SCRUPLE_SIMULATE=1 $(TEST) -timeout 20m ./stats/...
-	SCRUPLE_SIMULATE=1 $(TEST) -timeout 30m -run Phase1Verdicts -v ./cmd/scruple
+	SCRUPLE_SIMULATE=1 $(TEST) -timeout 15m ./stats/...
+	SCRUPLE_SIMULATE=1 $(TEST) -timeout 15m -run Phase1Verdicts -v ./cmd/scruple
 
 validity:
 	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'
@@ -88,4 +88,4 @@ fuzz:
 	done
 
 update:
-	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./tools/convert/cuad ./cmd/scruple -update
+	$(GO) test ./internal/report ./internal/suites/extraction ./internal/suites/rerank/method ./internal/model ./internal/dataset/convert/cuad ./cmd/scruple -update

@@ -127,7 +127,7 @@ func (a *app) annotate(ctx context.Context, arg string, f *annotating) error {
 		a.say("%s: %s", p, web.URL(p))
 	}
 	a.say("%s: %s", annotate.Owner, web.URL(annotate.Owner))
-	a.say("Answers are saved as they are given. The owner's pages have agreement and locks, and show what\neverybody answered: whoever still answers should not look at them. Ctrl-C ends the session.")
+	a.say("Answers are saved as they are given. The owner's pages have agreement, locks and the answers of all\npeople: people who still answer must not see them. Ctrl-C ends the session.")
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	return errors.Join(web.Serve(ctx, s.Handler()), s.Close())
@@ -202,9 +202,9 @@ func (a *app) subjects(ctx context.Context, arg string, x *experiment.Experiment
 	return r.Subjects(ctx), db.Close, nil
 }
 
-// addPeople stores what people said of the run as verdicts, and says so.
-func (a *app) addPeople(ctx context.Context, db *store.DB, r *experiment.Run) error {
-	return projectPeople(ctx, db, r, func(task string, added, stale int) {
+// addPeoplesVerdicts is storePeoplesVerdicts with messages.
+func (a *app) addPeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run) error {
+	return storePeoplesVerdicts(ctx, db, r, func(task string, added, stale int) {
 		if added > 0 {
 			a.say("task %s: %s of people added", task, text.Plural(added, "verdict", "verdicts"))
 		}
@@ -214,9 +214,9 @@ func (a *app) addPeople(ctx context.Context, db *store.DB, r *experiment.Run) er
 	})
 }
 
-// projectPeople stores what people said of the run as verdicts, and gives the run their
-// agreement.
-func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, done func(task string, added, stale int)) error {
+// storePeoplesVerdicts stores the answers of people about the run as verdicts, and gives the
+// run their agreement.
+func storePeoplesVerdicts(ctx context.Context, db *store.DB, r *experiment.Run, done func(task string, added, stale int)) error {
 	place := annotate.At(r.File, r.Study, db.Path(), time.Now)
 	for _, t := range r.Study.Annotation {
 		list, stale, err := place.Verdicts(t, r.Subjects(ctx))
@@ -237,7 +237,7 @@ func projectPeople(ctx context.Context, db *store.DB, r *experiment.Run, done fu
 }
 
 // addAgreements gives a run the agreement of people on the tasks of its study. A task
-// that nobody began has none.
+// without answers has none.
 func addAgreements(place annotate.Place, r *experiment.Run, subjects annotate.Source) error {
 	for _, t := range r.Study.Annotation {
 		result, err := place.Result(t)
@@ -274,7 +274,7 @@ func (a *app) agreement(place annotate.Place, tasks []study.Task, subjects annot
 			return err
 		}
 		if len(list) == 0 {
-			a.warn("task %s: no subject has two answers", t.Name)
+			a.warn("task %s: no subject has two answers to compare", t.Name)
 		}
 		all, positions = append(all, list...), append(positions, r.Positions()...)
 	}

@@ -23,6 +23,7 @@ func (p *reader) heading() string {
 // A session of twenty by keyboard alone, with a reload in the middle, in both colour
 // schemes and on a phone.
 func TestAnnotationByKeyboard(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	ok(t, "run", study)
 	edit(t, study, "    again: {count: 15}\n", "")
@@ -137,6 +138,7 @@ func TestLongListsAreNarrowed(t *testing.T) {
 // round, a decision where two people differ, and the lock. What has the focus is read
 // from the accessibility tree.
 func TestATaskByKeyboardAlone(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	edit(t, study, "annotation:\n", `annotation:
   - name: kinds
@@ -306,6 +308,7 @@ func submissions(t *testing.T, file string) (ids []string) {
 // Without the server the page says that nothing is saved, and sends the answer when it
 // is back: it is stored once.
 func TestAnnotationWithoutANetwork(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
 	p := newReader(t, urls["anna"])
@@ -340,6 +343,7 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 // Passages that are selected in the page are passages of the text, whatever
 // characters it has.
 func TestPassagesInABrowser(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	const text = "\nfirst\r\nsecond\rthird \u0000 nul \U0001F600\U0001F468\u200d\U0001F469 e\u0301 \u05d0\u05d1\u05d2 \u202eright to left\u202c <b>&amp;</b>\t\u0007 the end"
 	data, err := json.Marshal(map[string]any{"document_id": "odd", "schema": "cuad", "text": text,

@@ -18,6 +18,7 @@ import (
 // confirmed. Every confirmed answer is stored, once, and the chain is intact.
 // SCRUPLE_KILLS sets the number of kills.
 func TestKillsWhileAnnotating(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("scruple")
 	if err != nil {
 		t.Skip("the program is not on PATH")

@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -142,12 +143,9 @@ func formAt(url string) (form, error) {
 	return f, nil
 }
 
-var lastID int
+var lastID atomic.Int64
 
-func freshID() string {
-	lastID++
-	return fmt.Sprintf("00000000-0000-0000-0000-%012x", lastID)
-}
+func freshID() string { return fmt.Sprintf("00000000-0000-0000-0000-%012x", lastID.Add(1)) }
 
 // post sends an event with the fields of a page, changed by with.
 func post(t *testing.T, base string, f form, with map[string]any) (status int, said string) {
@@ -265,6 +263,7 @@ func valueIn(f form, value string) map[string]any {
 // The path of a newcomer: ten documents are annotated, locked, and a run is scored
 // against the gold; whoever changes the gold afterwards is refused.
 func TestGoldByPeople(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
 	know := goldOf(t, dir)
@@ -293,6 +292,7 @@ func edit(t *testing.T, path, from, to string) {
 }
 
 func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	edit(t, study, "    again: {count: 15}\n", "")
 	urls, end := startServer(t, "annotate", study, "--task", "fields", "--as", "anna")
@@ -321,6 +321,7 @@ func TestLockedGoldIsScoredAgainstAndCannotChange(t *testing.T) {
 // Documents without any gold: people make it, and the study, which names the file from
 // the start, runs against it. Until then only annotate opens the study.
 func TestGoldOfDocumentsWithoutAny(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	know := goldOf(t, dir)
 	path := filepath.Join(dir, "data", "contracts.jsonl")
@@ -364,6 +365,7 @@ func TestGoldOfDocumentsWithoutAny(t *testing.T) {
 // Two people code the same claims, differ, and a third decides; the numbers are those
 // of scruple stats, and the report compares the judge with people.
 func TestAgreementAdjudicationAndJudge(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	ok(t, "run", study)
 	urls, end := startServer(t, "annotate", study, "--task", "claims", "--as", "anna", "--as", "ben")
@@ -462,6 +464,7 @@ func TestAgreementAdjudicationAndJudge(t *testing.T) {
 // The owner's pages have the numbers of --agreement and of scruple stats, and nobody
 // else can open them. The owner cannot answer.
 func TestOwnersPages(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	edit(t, study, "    again: {count: 15}\n", "")
 	edit(t, study, "    draw: 10\n", "    draw: 3\n")
@@ -566,6 +569,7 @@ func TestOwnersPages(t *testing.T) {
 
 // A recorded judge of spans is measured by people, who see neither what it said nor gold.
 func TestJudgeOfSpansAndPeople(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	must(t, os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "spans"))))
 	study := filepath.Join(dir, "study.yaml")
@@ -641,6 +645,7 @@ func found(v any, key string) any {
 
 // What a server refuses, it refuses in words, and nothing changes.
 func TestAnnotationRefusals(t *testing.T) {
+	t.Parallel()
 	dir, study := contracts(t)
 	ok(t, "run", study)
 	urls, end := startServer(t, "annotate", study, "--as", "anna", "--as", "ben")
@@ -657,15 +662,15 @@ func TestAnnotationRefusals(t *testing.T) {
 		words  string
 	}{
 		{"other text", map[string]any{"answer": good, "shown": strings.Repeat("0", 64)}, 409, "reload the page"},
-		{"an answer that is no option", map[string]any{"answer": map[string]any{"grounded": "perhaps"}}, 422, `\"perhaps\" is no option`},
+		{"an answer that is no option", map[string]any{"answer": map[string]any{"grounded": "perhaps"}}, 422, `\"perhaps\" is not an option`},
 		{"no answer", nil, 422, "missing answer"},
 		{"an answer to no question", map[string]any{"answer": map[string]any{"grounded": "grounded", "x": 1}}, 422, `asks no \"x\"`},
 		{"another type", map[string]any{"answer": map[string]any{"grounded": 1}}, 422, "want a string"},
-		{"a key with a path", map[string]any{"answer": good, "key": "../../ben"}, 404, "no such subject"},
+		{"a key with a path", map[string]any{"answer": good, "key": "../../ben"}, 404, "not in your queue"},
 		{"a task with a path", map[string]any{"answer": good, "task": "../claims"}, 404, "no such task"},
 		{"an id with a path", map[string]any{"answer": good, "id": "../../../../etc/passwd"}, 400, "no valid id"},
 		{"no reason to skip", map[string]any{"kind": "skip"}, 422, "reason"},
-		{"another kind", map[string]any{"kind": "reveal"}, 400, "no event"},
+		{"another kind", map[string]any{"kind": "reveal"}, 400, "unknown event"},
 		{"an unknown key of JSON", map[string]any{"admin": true}, 400, "admin"},
 		{"more active time than time", map[string]any{"answer": good, "active_ms": 9000000}, 400, "active time"},
 		{"a body that is too large", map[string]any{"reason": strings.Repeat("x", 70<<10)}, 413, "65536"},

@@ -25,9 +25,10 @@ func appendixVerb(a *app) *cobra.Command {
 Appendices are Markdown files that the study's suite declares: logs of people's sessions,
 consistency checks, declarations, and the tables of the report by subject. What does not
 exist yet is said in them. Their tables are those of the last scoring: run scruple score
-after people answered. Files that exist are replaced.`, cobra.ExactArgs(1),
+after people answered. Files that exist are replaced. They are written beside the reports
+of the study, in its output.results_dir (default results/NAME), under appendices.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error { return a.appendix(c.Context(), args[0], dir) })
-	c.Flags().StringVar(&dir, "out", "appendices", "folder to write to")
+	c.Flags().StringVar(&dir, "out", "", "folder to write to (default: appendices, beside the reports)")
 	return c
 }
 
@@ -60,6 +61,9 @@ func (a *app) appendix(ctx context.Context, arg, dir string) error {
 	files, err := appendix.Make(x.Suite.Appendices, s)
 	if err != nil {
 		return err
+	}
+	if dir == "" {
+		dir = filepath.Join(resultsDir(x), "appendices")
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return fmt.Errorf("creating the folder of appendices: %w", err)

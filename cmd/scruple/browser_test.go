@@ -29,8 +29,12 @@ import (
 // The HTML reports of example studies in a real browser: they load nothing, do not
 // violate their own policy, mark quotes and spans, and fit a phone.
 func TestReportInABrowser(t *testing.T) {
+	t.Parallel()
 	for _, example := range []string{"contracts", "spans"} {
-		t.Run(example, func(t *testing.T) { reportInABrowser(t, example) })
+		t.Run(example, func(t *testing.T) {
+			t.Parallel()
+			reportInABrowser(t, example)
+		})
 	}
 }
 
@@ -73,6 +77,7 @@ const measureTables = `(() => {
 // arms, use the screen: nothing is cut from 1280 pixels on, and on a phone wide tables
 // scroll visibly while the page does not.
 func TestTablesInABrowser(t *testing.T) {
+	t.Parallel()
 	r := newReader(t, "file:")
 	pages := map[string]string{"contracts": exampleReport(t, "contracts"), "rerank-laptops": exampleReport(t, "rerank-laptops")}
 	for _, name := range []string{"study", "hostile"} {

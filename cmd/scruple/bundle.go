@@ -80,7 +80,7 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 func (a *app) bundleEnv() bundle.Env {
 	return bundle.Env{Experiment: experimentEnv(), Samples: samplesPerArm, Outputs: bundleOutputs,
 		AddPeople: func(ctx context.Context, db *store.DB, r *experiment.Run) (n int, err error) {
-			err = projectPeople(ctx, db, r, func(_ string, added, _ int) { n += added })
+			err = storePeoplesVerdicts(ctx, db, r, func(_ string, added, _ int) { n += added })
 			return n, err
 		}}
 }

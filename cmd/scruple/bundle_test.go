@@ -22,7 +22,9 @@ import (
 func TestBundleOfEverySuite(t *testing.T) {
 	for _, suite := range suites.All() {
 		t.Run(suite.Name, func(t *testing.T) {
-			t.Chdir(t.TempDir())
+			t.Parallel()
+			dir := t.TempDir()
+			in := func(name string) string { return filepath.Join(dir, filepath.FromSlash(name)) }
 			do := func(want int, args ...string) string {
 				t.Helper()
 				var out bytes.Buffer
@@ -31,13 +33,13 @@ func TestBundleOfEverySuite(t *testing.T) {
 				}
 				return out.String()
 			}
-			do(0, "init", suite.Name, "mine")
-			do(0, "run", filepath.Join("mine", "study.yaml"))
+			do(0, "init", suite.Name, in("mine"))
+			do(0, "run", in("mine/study.yaml"))
 			for _, out := range []string{"a.zip", "b.zip"} {
-				do(0, "bundle", filepath.Join("mine", "study.yaml"), "--out", out)
+				do(0, "bundle", in("mine/study.yaml"), "--out", in(out))
 			}
-			a, errA := os.ReadFile("a.zip")
-			b, errB := os.ReadFile("b.zip")
+			a, errA := os.ReadFile(in("a.zip"))
+			b, errB := os.ReadFile(in("b.zip"))
 			if err := errors.Join(errA, errB); err != nil {
 				t.Fatal(err)
 			}
@@ -45,23 +47,23 @@ func TestBundleOfEverySuite(t *testing.T) {
 				t.Error("the same run gave two bundles")
 			}
 			// An outcome that its answers do not give, scored and packed like the others.
-			alterOutcome(t, filepath.Join("mine", ".scruple", "scruple.db"))
-			do(0, "score", filepath.Join("mine", "study.yaml"))
-			do(0, "bundle", filepath.Join("mine", "study.yaml"), "--out", "altered.zip")
-			if out := do(1, "verify", "altered.zip"); !strings.Contains(out, "scruple.db: 1 outcome is not what the stored answers give: ") {
+			alterOutcome(t, in("mine/.scruple/scruple.db"))
+			do(0, "score", in("mine/study.yaml"))
+			do(0, "bundle", in("mine/study.yaml"), "--out", in("altered.zip"))
+			if out := do(1, "verify", in("altered.zip")); !strings.Contains(out, "scruple.db: 1 outcome is not what the stored answers give: ") {
 				t.Errorf("verify of an altered outcome says\n%s", out)
 			}
-			if err := os.RemoveAll("mine"); err != nil {
+			if err := os.RemoveAll(in("mine")); err != nil {
 				t.Fatal(err)
 			}
-			if out := do(0, "verify", "a.zip"); !strings.Contains(out, "the same bytes") || !strings.Contains(out, "outcomes of trials, derived from the answers again") {
+			if out := do(0, "verify", in("a.zip")); !strings.Contains(out, "the same bytes") || !strings.Contains(out, "outcomes of trials, derived from the answers again") {
 				t.Errorf("verify says\n%s", out)
 			}
-			rewrite(t, "a.zip", "c.zip", func(files map[string][]byte) { files["report/scores.jsonl"][10] ^= 1 })
-			if out := do(1, "verify", "c.zip"); !strings.Contains(out, "DIFFERS: report/scores.jsonl: was changed") {
+			rewrite(t, in("a.zip"), in("c.zip"), func(files map[string][]byte) { files["report/scores.jsonl"][10] ^= 1 })
+			if out := do(1, "verify", in("c.zip")); !strings.Contains(out, "DIFFERS: report/scores.jsonl: was changed") {
 				t.Errorf("verify of a changed bundle says\n%s", out)
 			}
-			rewrite(t, "a.zip", "d.zip", func(files map[string][]byte) {
+			rewrite(t, in("a.zip"), in("d.zip"), func(files map[string][]byte) {
 				// As someone would who wants better results and knows the format.
 				old := sumOf(files["report/report.md"])
 				files["report/report.md"][10] ^= 1
@@ -69,7 +71,7 @@ func TestBundleOfEverySuite(t *testing.T) {
 				swap(files, "SHA256SUMS", old, sumOf(files["report/report.md"]))
 				swap(files, "SHA256SUMS", string(files["SHA256SUMS"][:64]), sumOf(files["MANIFEST.json"]))
 			})
-			if out := do(1, "verify", "d.zip"); !strings.Contains(out, "DIFFERS: report/report.md: the packed answers give another file, from byte 10") {
+			if out := do(1, "verify", in("d.zip")); !strings.Contains(out, "DIFFERS: report/report.md: the packed answers give another file, from byte 10") {
 				t.Errorf("verify of a forged bundle says\n%s", out)
 			}
 		})

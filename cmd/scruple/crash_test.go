@@ -161,6 +161,7 @@ func calls(t testing.TB, scruple, path string) int {
 // For any behaviour of the provider, no answer is lost and no fault of the server
 // counts as one of the model.
 func TestFaultsOfTheProvider(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
@@ -200,6 +201,7 @@ func TestFaultsOfTheProvider(t *testing.T) {
 // A trial that fails after all retries is counted, left out of the scores, and can
 // be retried later.
 func TestRetryFailed(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}

@@ -146,6 +146,7 @@ func flagValues(words []string, names ...string) (values []string) {
 // Every command in the documents, in the texts of the program and in its help exists,
 // with its flags.
 func TestDocumentedCommandsExist(t *testing.T) {
+	t.Parallel()
 	found := map[string]int{}
 	check := func(where string, list []mention) {
 		found[strings.SplitN(where, " ", 2)[0]] += len(list)

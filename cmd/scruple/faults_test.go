@@ -109,6 +109,7 @@ func statusOfRun(t testing.TB, program, path string) (s experiment.Status) {
 // Six of 120 documents are rejected whenever they are asked, in the order that the
 // provider's speed makes of it: the run ends, and they are counted.
 func TestRejectedDocuments(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
@@ -163,6 +164,7 @@ func TestRejectedDocuments(t *testing.T) {
 // A study whose every request is rejected ends early, names the cause, and records
 // no trial as failed: the corrected study asks them.
 func TestARejectedStudyEndsEarly(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
@@ -278,6 +280,7 @@ func TestBudgetThroughKills(t *testing.T) {
 // Providers that do not count tokens, or count what cannot be, are estimated: the
 // budget binds, and status and report tell.
 func TestBudgetWithoutUsage(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
@@ -321,6 +324,7 @@ func TestBudgetWithoutUsage(t *testing.T) {
 // Each call carries when each of its requests was sent and by which process, over
 // two sessions.
 func TestCallsCarryTimes(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}
@@ -371,6 +375,7 @@ func TestCallsCarryTimes(t *testing.T) {
 // The words of a refusal, which some providers send beside an empty answer, are shown
 // with the trial and in the warning about its arm.
 func TestWordsOfARefusal(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}

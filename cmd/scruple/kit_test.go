@@ -35,6 +35,16 @@ func TestKit(t *testing.T) {
 		}
 	}
 	do(0, "init", "extraction", "mine")
+	study, err := os.ReadFile("mine/study.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// An outsider's documents have other strata than those across which a study compares.
+	across := regexp.MustCompile(`(?m)^( *- \{a: .*primary: true)`).ReplaceAllString(string(study), "$1, across: [doc_type]")
+	if across == string(study) {
+		t.Fatal("the starter has no primary comparison")
+	}
+	put("mine/study.yaml", across)
 	do(0, "kit", "build", "mine/study.yaml", "--out", "kit")
 	if out := do(2, "kit", "build", "mine/study.yaml", "--out", "kit"); !strings.Contains(out, "is not empty") {
 		t.Error(out)
@@ -65,9 +75,12 @@ func TestKit(t *testing.T) {
 		t.Error(out)
 	}
 	put("kit/documents/memo-3.txt", string(before))
-	study, err := os.ReadFile("kit/study.yaml")
+	study, err = os.ReadFile("kit/study.yaml")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if bytes.Contains(study, []byte("across")) || !bytes.Contains(study, []byte("null_baseline")) {
+		t.Errorf("the kit's study has the strata of ours, or lacks the comparison:\n%s", study)
 	}
 	put("kit/study.yaml", strings.Replace(string(study), "alpha: 0.05", "alpha: 0.2", 1))
 	if out := do(3, "kit", "run", "kit"); !strings.Contains(out, "statistics is not that of the kit") {

@@ -31,7 +31,7 @@ func samplesPerArm(arms int) int {
 // conclude scores and analyses a run from its stored answers, writes the report
 // files and prints the answer in brief. arg is the study or run that the command names.
 func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg string) (experiment.Result, error) {
-	if err := a.addPeople(ctx, db, r); err != nil {
+	if err := a.addPeoplesVerdicts(ctx, db, r); err != nil {
 		return experiment.Result{}, err
 	}
 	if left, err := r.Blinded(ctx); left > 0 || err != nil {

@@ -62,6 +62,7 @@ func (p *reader) next() {
 // the rest, notes, and the lock. Kappa is that of `scruple stats`, and locked gold cannot
 // be changed.
 func TestExpertAtTheKeyboard(t *testing.T) {
+	t.Parallel()
 	dir, study := panelStudy(t)
 	urls, end := startServer(t, "annotate", study, "--task", "gold", "--as", "anna")
 	p := newReader(t, urls["anna"])
@@ -166,13 +167,18 @@ func TestExpertAtTheKeyboard(t *testing.T) {
 	must(t, os.WriteFile(gold, data, 0o600))
 	ok(t, "validate", study)
 
-	ok(t, "appendix", study, "--out", filepath.Join(dir, "appendices"))
+	ok(t, "appendix", study) // beside the reports
+	appendices, err := filepath.Glob(filepath.Join(dir, "results", "*", "appendices"))
+	must(t, err)
+	if len(appendices) != 1 {
+		t.Fatalf("the appendices are in %q", appendices)
+	}
 	for name, want := range map[string][]string{
 		"E2_session_log.md":       {"| 1 | 20", "| 24 | 10 | 1 |", "Note "},
 		"E3_consistency_check.md": {"Cohen's kappa", "target of 0.80", "First answer", "Note\nNote "},
 		"E4_lock_declaration.md":  {"They will not be revised based on model outputs.", "Anna Example", hashOfBytes(data), "| MD5 |"},
 	} {
-		text, err := os.ReadFile(filepath.Join(dir, "appendices", name))
+		text, err := os.ReadFile(filepath.Join(appendices[0], name))
 		must(t, err)
 		for _, w := range want {
 			if !strings.Contains(string(text), w) {
@@ -271,6 +277,9 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 	})
 	if decided < 40 {
 		t.Errorf("%d runs were to be judged", decided)
+	}
+	if notes, status := read(t, urls["anna"]+"t/coherence/notes"); status != 200 || !strings.Contains(notes.body, "first subject ") || hidden.MatchString(notes.body) {
+		t.Errorf("the notes of a blind queue (%d) are\n%s", status, notes.body)
 	}
 	end()
 	refusedWith(t, exitUsage, "run `scruple score`", "annotate", study, "--task", "failures", "--as", "anna")

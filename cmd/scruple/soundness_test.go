@@ -14,6 +14,7 @@ import (
 // fragments × 6 models × 2 conditions × 3 runs, is run and exported: schemas 4 to 6 have
 // the rows and keys of their specification.
 func TestSoundnessFullSize(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("5,400 trials")
 	}

@@ -80,6 +80,7 @@ func pagesOf(t *testing.T, base string, most int) []string {
 // Every kind of page of two suites: no complaint of the browser, no foreign request, and
 // it fits a phone. Pages and script are small, and there is no inline script or style.
 func TestViewInABrowser(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"contracts", "rerank-laptops"} {
 		base := startView(t, runExample(t, name))
 		r := newReader(t, base)
@@ -120,6 +121,7 @@ func TestViewInABrowser(t *testing.T) {
 
 // The pages answer reads only, whatever the path, and nothing without the secret.
 func TestViewOnlyReads(t *testing.T) {
+	t.Parallel()
 	base := startView(t, runExample(t, "contracts"))
 	pages := pagesOf(t, base, 1)
 	host := base[:strings.LastIndex(strings.TrimSuffix(base, "/"), "/")+1]
@@ -157,6 +159,7 @@ func TestViewOnlyReads(t *testing.T) {
 
 // A list, its trials, marks and arms by keys; a typed letter is text, not a command.
 func TestViewByKeys(t *testing.T) {
+	t.Parallel()
 	base := startView(t, runExample(t, "contracts"))
 	r := newReader(t, base)
 	r.open(base + "r/contracts-1/samples?" + `q=arm+%3D%3D+"heuristic"&sort=composite`)
@@ -237,6 +240,7 @@ func TestViewByKeys(t *testing.T) {
 
 // Keys can be changed and turned off; the browser keeps that.
 func TestKeysCanBeChanged(t *testing.T) {
+	t.Parallel()
 	base := startView(t, runExample(t, "contracts"))
 	r := newReader(t, base)
 	list := base + "r/contracts-1/samples"
@@ -304,6 +308,7 @@ func TestKeysCanBeChanged(t *testing.T) {
 
 // Pages can be read, and lists filtered, sorted and turned, without script.
 func TestViewWithoutScript(t *testing.T) {
+	t.Parallel()
 	base := startView(t, runExample(t, "contracts"))
 	r := newReader(t, base)
 	r.scripts(false)
@@ -339,6 +344,7 @@ func jsString(s string) string {
 
 // Another process runs a study: open pages follow its counts to the end.
 func TestViewFollowsARun(t *testing.T) {
+	t.Parallel()
 	program, err := exec.LookPath("scruple")
 	if err != nil {
 		t.Skip("the program is not on PATH")
@@ -432,6 +438,7 @@ done
 
 // A study that changed since: the page says so and shows what the store holds.
 func TestViewOfAChangedStudy(t *testing.T) {
+	t.Parallel()
 	study := runExample(t, "contracts")
 	b, err := os.ReadFile(study)
 	must(t, err)
@@ -457,6 +464,7 @@ func TestViewOfAChangedStudy(t *testing.T) {
 
 // A document that changed since it was asked is not shown beside old answers.
 func TestViewOfChangedData(t *testing.T) {
+	t.Parallel()
 	study := runExample(t, "contracts")
 	path := filepath.Join(filepath.Dir(study), "data", "contracts.jsonl")
 	b, err := os.ReadFile(path)
@@ -521,6 +529,7 @@ var hostile = []string{
 
 // Hostile ids, answers, errors and quotes stay text on every page.
 func TestViewOfHostileTexts(t *testing.T) {
+	t.Parallel()
 	db := hostileStore(t)
 	s, err := serve.Open(serve.Config{})
 	must(t, err)

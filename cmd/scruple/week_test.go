@@ -12,6 +12,7 @@ import (
 // A week with one study: documents, models and prompts are added and changed. The
 // server is never sent the same request twice.
 func TestWeek(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts real processes")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/study"
@@ -17,7 +18,7 @@ type Coding struct {
 	First   []*Given // of each person who answered, in the order in which they started
 	People  []string
 	// Final is the answer that counts: the adjudicated one, or that of the only
-	// person, or that of all if they agree. nil: they differ, or nobody answered.
+	// person, or that of all if they agree. nil: they differ, or there is no answer.
 	Final *Event
 	By    string
 
@@ -96,7 +97,7 @@ func armOf(side string, s Subject, swapped bool) string {
 	return side
 }
 
-// adjudicable lists the subjects on which people differ and nobody decided.
+// adjudicable lists the subjects whose answers differ and that have no decision.
 func (d *desk) adjudicable() ([]Coding, error) {
 	everyone, err := d.place.others(d)
 	if err != nil {
@@ -121,8 +122,8 @@ func (p Place) others(d *desk) ([]*Work, error) {
 }
 
 // showBoth adds the answers of two people to what is shown, without names and in an
-// order that is drawn.
-func (d *desk) showBoth(shown Shown, c Coding) (Shown, bool) {
+// order that is drawn. sides hides the arms of a pair.
+func (d *desk) showBoth(shown Shown, c Coding, sides func(label string) string) (Shown, bool) {
 	swapped := random(d.queue.Seed, "adjudicate", d.task.Name, c.Subject.String()).IntN(2) == 1
 	two := slices.Clone(c.First[:2])
 	for i := range c.First { // the first two that differ
@@ -136,28 +137,49 @@ func (d *desk) showBoth(shown Shown, c Coding) (Shown, bool) {
 		slices.Reverse(two)
 	}
 	for i, g := range two {
-		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.readable(d.task)})
+		shown.Parts = append(shown.Parts, Part{"Judgement " + string(rune('A'+i)), g.Final.readable(d.task, sides)})
 	}
 	return shown, swapped
 }
 
-// readable is an answer as text.
-func (e *Event) readable(t study.Task) string {
-	var b []byte
+// blindly shows the arms of a pair as the sides on which a page shows them, and other
+// labels as they are.
+func blindly(s Subject, swapped bool) func(label string) string {
+	return func(label string) string {
+		switch {
+		case s.Other != "" && label == s.Arm:
+			return side(swapped)
+		case s.Other != "" && label == s.Other:
+			return side(!swapped)
+		}
+		return label
+	}
+}
+
+func side(second bool) string {
+	if second {
+		return "B"
+	}
+	return "A"
+}
+
+// readable is an answer as text. show says how the labels of options are shown.
+func (e *Event) readable(t study.Task, show func(label string) string) string {
+	var lines []string
 	for _, q := range t.Ask {
 		if _, given := e.Answer[q.Name]; !given {
 			continue
 		}
-		text := e.label(t, q)
+		said := []string{show(e.label(t, q))}
 		if q.Type == "span" {
-			text = ""
+			said = nil
 			for _, s := range e.Answer.Spans(q.Name) {
-				text += fmt.Sprintf("“%s” (page %d) %s\n", s.Text, s.Page, s.Label)
+				said = append(said, strings.TrimSpace(fmt.Sprintf("“%s” (page %d) %s", s.Text, s.Page, s.Label)))
 			}
 		}
-		b = fmt.Appendf(b, "%s: %s\n", q.Text, text)
+		lines = append(lines, titled(q.Text)+" "+strings.Join(said, "; "))
 	}
-	return string(b)
+	return strings.Join(lines, "\n")
 }
 
 // A Judgement is an answer as the data of a verdict.

@@ -21,8 +21,8 @@ import (
 //
 // What is computed depends on the question. Labels have kappas. Sets of options have
 // also the share of options that both chose. Numbers have Krippendorff's alpha. Passages
-// have the share of marked characters that both marked, 2a/(2a+b+c), since the passages
-// that nobody marked cannot be counted (Hripcsak & Rothschild 2005, JAMIA 12), and
+// have the share of marked characters that both marked, 2a/(2a+b+c), since unmarked
+// passages cannot be counted (Hripcsak & Rothschild 2005, JAMIA 12), and
 // kappa of characters, marked or not.
 type Agreement struct {
 	Task, Question string

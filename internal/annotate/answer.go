@@ -148,7 +148,7 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 
 func checkOption(q study.Question, s string) error {
 	if !slices.Contains(q.Options, s) {
-		return fmt.Errorf("%q is no option: want one of %s", s, strings.Join(q.Options, ", "))
+		return fmt.Errorf("%q is not an option: want one of %s", s, strings.Join(q.Options, ", "))
 	}
 	return nil
 }
@@ -188,18 +188,18 @@ func checkRange(q study.Question, x float64) error {
 func (s *Span) check(q study.Question, pages []Page) error {
 	i := slices.IndexFunc(pages, func(p Page) bool { return p.Number == s.Page })
 	if i < 0 {
-		return fmt.Errorf("there is no page %d", s.Page)
+		return fmt.Errorf("page %d does not exist", s.Page)
 	}
 	runes := []rune(pages[i].Text)
 	if s.Start < 0 || s.Start >= s.End || s.End > len(runes) {
-		return fmt.Errorf("the passage %d to %d is not in page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
+		return fmt.Errorf("passage %d to %d is outside page %d, which has %d characters", s.Start, s.End, s.Page, len(runes))
 	}
 	if slice := string(runes[s.Start:s.End]); s.Text != slice && s.Text != visible(slice) {
 		return fmt.Errorf("the passage %d to %d of page %d is %q, not %q", s.Start, s.End, s.Page, slice, s.Text)
 	}
 	switch {
 	case len(q.Options) > 0 && !slices.Contains(q.Options, s.Label):
-		return fmt.Errorf("%q is no label: want one of %s", s.Label, strings.Join(q.Options, ", "))
+		return fmt.Errorf("%q is not a label: want one of %s", s.Label, strings.Join(q.Options, ", "))
 	case len(q.Options) == 0 && s.Label != "":
 		return fmt.Errorf("the passages have no labels, got %q", s.Label)
 	}

@@ -3,7 +3,6 @@ package annotate
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -17,6 +16,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/text"
+	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
 // What offsets count.
@@ -31,7 +31,7 @@ func Offsets() []string { return []string{CodePoints, utf16Units, byteUnits} }
 
 // Formats lists the formats of exports and imports.
 func Formats() []string {
-	return []string{"jsonl", "csv", "label-studio", "doccano", "prodigy", "argilla", "brat"}
+	return []string{"jsonl", "csv", "xlsx", "label-studio", "doccano", "prodigy", "argilla", "brat"}
 }
 
 // A record is an answer on its way from or to another tool. Its text is all pages,
@@ -153,8 +153,18 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 	switch format {
 	case "jsonl":
 		return jsonLines(list, func(x record) any { return x })
-	case "csv":
-		return exportCSV(r.Task, list)
+	case "csv": // texts do not become formulas of a spreadsheet
+		rows, err := tableOf(r.Task, list, text.EscapeFormula)
+		if err != nil {
+			return nil, err
+		}
+		return workbook.CSV(rows)
+	case "xlsx":
+		rows, err := tableOf(r.Task, list, func(s string) string { return s })
+		if err != nil {
+			return nil, err
+		}
+		return workbook.Write(workbook.Sheet{Name: "Answers", Rows: rows})
 	case "label-studio":
 		return exportLabelStudio(r.Task, list)
 	case "doccano":
@@ -207,19 +217,16 @@ func jsonLines(list []record, form func(record) any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// exportCSV has a column for each question; passages are JSON. Texts of people and
-// models do not become formulas of a spreadsheet.
-func exportCSV(t study.Task, list []record) ([]byte, error) {
-	var b bytes.Buffer
-	w := csv.NewWriter(&b)
-	row := []string{"item", "arm", "other", "replicate", "unit", "by", "at"}
+// tableOf has a column for each question; passages are JSON. cell writes texts of people
+// and models.
+func tableOf(t study.Task, list []record, cell func(string) string) ([][]string, error) {
+	head := []string{"item", "arm", "other", "replicate", "unit", "by", "at"}
 	for _, q := range t.Ask {
-		row = append(row, q.Name)
+		head = append(head, q.Name)
 	}
-	w.Write(row)
+	rows := [][]string{head}
 	for _, x := range list {
 		s := x.Subject
-		cell := text.EscapeFormula
 		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), x.By, x.At}
 		for _, q := range t.Ask {
 			value := cell(x.Answer.Text(q.Name))
@@ -240,10 +247,9 @@ func exportCSV(t study.Task, list []record) ([]byte, error) {
 			}
 			row = append(row, value)
 		}
-		w.Write(row)
+		rows = append(rows, row)
 	}
-	w.Flush()
-	return b.Bytes(), w.Error()
+	return rows, nil
 }
 
 // The formats of other tools keep the subject, the person and the answers that are
@@ -468,8 +474,8 @@ func (f File) records(t study.Task) (list []record, err error) {
 	switch f.Format {
 	case "label-studio":
 		return f.fromLabelStudio(t)
-	case "csv":
-		return f.fromCSV(t)
+	case "csv", "xlsx":
+		return f.fromTable(t)
 	case "brat":
 		return f.fromBrat(t)
 	case "jsonl", "doccano", "prodigy", "argilla":
@@ -561,27 +567,27 @@ func (x *record) take(a Answer) {
 	}
 }
 
-func (f File) fromCSV(t study.Task) (list []record, err error) {
-	rows, err := csv.NewReader(bytes.NewReader(bytes.TrimPrefix(f.Data, []byte("\ufeff")))).ReadAll()
-	if err != nil || len(rows) == 0 {
-		return nil, fmt.Errorf("%s: %w", f.Name, cmp.Or(err, errors.New("no header")))
+func (f File) fromTable(t study.Task) (list []record, err error) {
+	table, err := workbook.Parse(f.Name, "", f.Data)
+	if err != nil {
+		return nil, err
 	}
-	column := map[string]int{}
-	for i, name := range rows[0] {
-		column[name] = i
-	}
-	for i, row := range rows[1:] {
+	for _, row := range table.Rows {
 		cell := func(name string) string {
-			if j, ok := column[name]; ok {
-				return text.UnescapeFormula(row[j])
+			i := slices.Index(table.Header, name)
+			switch {
+			case i < 0:
+				return ""
+			case table.Sheet == "": // CSV
+				return text.UnescapeFormula(row.Cells[i])
 			}
-			return ""
+			return row.Cells[i]
 		}
 		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, Answer: Answer{}}
 		fmt.Sscan(cell("replicate"), &x.Subject.Replicate) // empty for items
 		for _, q := range t.Ask {
 			if err := x.fromCell(q, cell(q.Name)); err != nil {
-				return nil, fmt.Errorf("%s: row %d, column %s: %w", f.Name, i+2, q.Name, err)
+				return nil, fmt.Errorf("%s: %s: %w", table.Place(row, slices.Index(table.Header, q.Name)), q.Name, err)
 			}
 		}
 		list = append(list, x)

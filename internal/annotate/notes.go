@@ -45,7 +45,7 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 		}
 		f.About += fmt.Sprintf(", %v active", x.Active.Round(time.Second))
 		if n := len(x.Items); n > 0 {
-			f.About += "; first " + x.Items[0].blind() + ", last " + x.Items[n-1].blind()
+			f.About += "; first " + d.name(x.Items[0]) + ", last " + d.name(x.Items[n-1])
 		}
 		f.Text = d.work.notes[noteKey{topic: f.Topic}]
 		p.Sessions = append(p.Sessions, f)
@@ -54,10 +54,20 @@ func (s *Server) notes(w http.ResponseWriter, _ *http.Request, d *desk) {
 	list, ok := d.discrepancies()
 	p.Wait = !ok && (d.task.Again.Count > 0 || d.task.Again.Share > 0)
 	for _, x := range list {
-		p.Discrepant = append(p.Discrepant, noteForm{Head: x.Subject.blind(), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
-			About: "First answer:\n" + x.First.readable(d.task) + "\nSecond answer:\n" + x.Second.readable(d.task)})
+		sides := blindly(x.Subject, x.Second.Swapped) // as in the second round
+		p.Discrepant = append(p.Discrepant, noteForm{Head: d.name(x.Subject), Topic: discrepancyTopic, Key: d.key(slot{x.Subject, passAgain}), Text: x.Note, Rows: 3,
+			About: "First answer:\n" + x.First.readable(d.task, sides) + "\n\nSecond answer:\n" + x.Second.readable(d.task, sides)})
 	}
 	render(w, http.StatusOK, "notes", p)
+}
+
+// name is the name of a subject on pages of the person. A queue of the suite decides what is
+// shown, which may exclude the item, so its subjects have numbers.
+func (d *desk) name(s Subject) string {
+	if d.task.Queue == "" {
+		return s.blind()
+	}
+	return fmt.Sprintf("subject %d", 1+slices.Index(d.order(passFirst), s))
 }
 
 // blind names a subject without its arms.

@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -210,6 +211,85 @@ func TestAutomaticAgreement(t *testing.T) {
 	}
 	if !strings.Contains(list[0].String(), "10 subjects: the automatic result is ambiguous, which counts as incoherent") {
 		t.Error(list[0].String())
+	}
+}
+
+// A decision on a pair is blind to arms: both judgements are shown as sides of the page,
+// and the verdict names the arm that was chosen, whichever side it was on.
+func TestDecisionOnAPair(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
+	for person, arm := range map[string]string{"anna": "secret-arm", "ben": "other-arm"} {
+		d := open(t, p, task, person)
+		for {
+			k, place, ok, _ := d.next()
+			if !ok {
+				break
+			}
+			swapped := d.swapped(k.subject, k.pass)
+			shown, err := show(task, corpus{6}, k.subject, swapped)
+			if err != nil {
+				t.Fatal(err)
+			}
+			said := map[bool]string{true: `"A"`, false: `"B"`}[armOf("A", k.subject, swapped) == arm]
+			ev := Event{Pass: k.pass, Subject: &k.subject, Shown: shown.Hash(), Swapped: swapped, Place: place, Answer: Answer{"better": []byte(said)}}
+			if _, err := d.append(eventSubmit, ev); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.log.Close()
+	}
+	s, err := Open(p, []study.Task{task}, corpus{6}, "test", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	web, err := serve.Open(serve.Config{Holders: []string{"carol"}, Writes: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	do := func(method, path, body string) (int, string) {
+		w := httptest.NewRecorder()
+		r := httptest.NewRequest(method, web.URL("carol")+path, strings.NewReader(body))
+		r.Header.Set("Content-Type", "application/json")
+		web.Guard(s.Handler()).ServeHTTP(w, r)
+		return w.Code, w.Header().Get("Location") + w.Body.String()
+	}
+	sides := map[string]int{}
+	for n := range 6 {
+		_, key := do("GET", "t/t/", "")
+		_, page := do("GET", "t/t/"+key, "")
+		if strings.Contains(page, "-arm") {
+			t.Fatalf("the page names an arm:\n%s", page)
+		}
+		a, b := strings.Index(page, "answer one"), strings.Index(page, "answer two")
+		if a < 0 || b < 0 || !strings.Contains(page, "Judgement B") {
+			t.Fatalf("the page lacks answers:\n%s", page)
+		}
+		first := map[bool]string{true: "A", false: "B"}[a < b]
+		sides[first]++
+		hash := regexp.MustCompile(`data-shown="(\w+)"`).FindStringSubmatch(page)[1]
+		code, said := do("POST", "event", fmt.Sprintf(`{"id":"0123456789abcde%d","task":"t","kind":"adjudicate","key":%q,"shown":%q,"answer":{"better":%q},"reason":"it is better"}`, n, key, hash, first))
+		if code != 200 {
+			t.Fatalf("%d %s", code, said)
+		}
+	}
+	if sides["A"] == 0 || sides["B"] == 0 {
+		t.Fatalf("the chosen answer was always on one side: %v", sides)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	result, err := p.Result(task)
+	if err != nil || len(result.Settled) != 6 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	for _, x := range result.Settled {
+		if x.Label != "secret-arm" {
+			t.Errorf("%s: the decision is for %s", x.Subject, x.Label)
+		}
 	}
 }
 

@@ -215,7 +215,10 @@ func (s *Server) see(d *desk, k slot) (Shown, bool, error) {
 	if i < 0 {
 		return shown, false, &refusal{http.StatusConflict, "there is nothing to decide: the answers agree, or a decision exists"}
 	}
-	shown, swapped = d.showBoth(shown, open[i])
+	shown, order := d.showBoth(shown, open[i], blindly(k.subject, swapped))
+	if k.subject.Other == "" { // of a pair, swapped are the arms
+		swapped = order
+	}
 	return shown, swapped, nil
 }
 
@@ -316,17 +319,17 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 	}
 	k, at, ok := d.find(e.Key, s.adjudicate)
 	if !ok {
-		return refuse(http.StatusNotFound, "the task has no such subject for you")
+		return refuse(http.StatusNotFound, "this subject is not in your queue")
 	}
 	given := d.work.given[k]
 	reasonable := len([]rune(strings.TrimSpace(e.Reason))) >= 3
 	switch e.Kind {
 	case eventDraft, eventSubmit, eventSkip:
 		if given != nil {
-			return refuse(http.StatusConflict, "this was answered already, perhaps in another window: reload the page")
+			return refuse(http.StatusConflict, "the subject has an answer already, perhaps from another window: reload the page")
 		}
 		if k.pass == passAdjudicate {
-			return refuse(http.StatusBadRequest, "this server takes verdicts on answers that differ")
+			return refuse(http.StatusBadRequest, "this server takes decisions only")
 		}
 		if e.Kind == eventSkip && !reasonable {
 			return refuse(http.StatusUnprocessableEntity, "give a reason for skipping")
@@ -340,20 +343,20 @@ func (s *Server) accept(d *desk, e *said) (Event, error) {
 		}
 	case eventAdjudicate:
 		if k.pass != passAdjudicate {
-			return refuse(http.StatusBadRequest, "this server takes first answers: start it with --adjudicate")
+			return refuse(http.StatusBadRequest, "this server takes answers, not decisions: start it with --adjudicate")
 		}
 		if !reasonable {
 			return refuse(http.StatusUnprocessableEntity, "give a reason for the verdict")
 		}
 	default:
-		return refuse(http.StatusBadRequest, "there is no event %q", e.Kind)
+		return refuse(http.StatusBadRequest, "unknown event %q", e.Kind)
 	}
 	shown, swapped, err := s.see(d, k)
 	if err != nil {
 		return Event{}, err
 	}
 	if e.Shown != shown.Hash() {
-		return refuse(http.StatusConflict, "the text on this page is not the current one: reload the page")
+		return refuse(http.StatusConflict, "this page is out of date: reload the page")
 	}
 	if e.Kind != eventSkip {
 		if err := e.Answer.check(shown, e.Kind == eventDraft); err != nil {

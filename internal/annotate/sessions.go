@@ -79,8 +79,10 @@ func (w *Work) Answers() (list []Answered) {
 // Blind names a subject without its arms.
 func (s Subject) Blind() string { return s.blind() }
 
-// Readable is an answer as text, one question a line.
-func (e *Event) Readable(t study.Task) string { return e.readable(t) }
+// Readable is an answer as text, one question a line. Arms of a pair are named.
+func (e *Event) Readable(t study.Task) string {
+	return e.readable(t, func(label string) string { return label }) + "\n"
+}
 
 // A noteKey is what a note is about. A later note replaces an earlier one; both stay in
 // the file.

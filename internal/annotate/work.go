@@ -43,8 +43,8 @@ type Event struct {
 	Session int      `json:"session"`
 	Subject *Subject `json:"subject,omitempty"`
 	Shown   string   `json:"shown,omitempty"` // hash
-	// Swapped says that the second arm of a pair, or the second person of an
-	// adjudication, was shown as A.
+	// Swapped says that the second arm of a pair was shown as A; of other subjects, that
+	// the second person was, in a decision.
 	Swapped bool   `json:"swapped,omitempty"`
 	Place   int    `json:"place,omitempty"` // in the person's order, from 1
 	Answer  Answer `json:"answer,omitempty"`

@@ -96,6 +96,19 @@ type kit struct {
 	Files   map[string]string `json:"files"` // hashes of files that must not change
 }
 
+// withoutAcross leaves out the factors across which a study compares differences: an
+// outsider's data have other strata, and models of their own.
+func withoutAcross(comparisons json.RawMessage) (json.RawMessage, error) {
+	var list []map[string]json.RawMessage
+	if err := json.Unmarshal(comparisons, &list); err != nil {
+		return nil, err
+	}
+	for _, c := range list {
+		delete(c, "across")
+	}
+	return json.Marshal(list)
+}
+
 // Build writes a kit of a study into a new folder. files are those that the study
 // reads besides its data, by their paths relative to the study; program is a copy of this
 // program to add, "" for none.
@@ -115,6 +128,13 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 	}
 	if keys["documents"] == nil {
 		return f.Errorf("suite", "a kit is made of a study with documents, such as one of suite extraction")
+	}
+	if list := keys["comparisons"]; list != nil {
+		list, err := withoutAcross(list)
+		if err != nil {
+			return err
+		}
+		keys["comparisons"] = list
 	}
 	held, err := fixedOf(keys)
 	if err != nil {

@@ -165,6 +165,8 @@ type Table struct {
 	Note    string     `json:"note,omitempty"`
 	Columns []string   `json:"columns"`
 	Rows    [][]string `json:"rows"`
+	// Summary marks findings in brief, which a report shows with its answer.
+	Summary bool `json:"summary,omitempty"`
 }
 
 // A Block is a part of a suite's own report: a table or a figure.

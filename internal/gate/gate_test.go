@@ -130,7 +130,7 @@ func TestWhatCannotDecide(t *testing.T) {
 	}
 	unjudged := analysis(0.1, 0.01, 1)
 	unjudged.Run.Unjudged = 3
-	if v := compile(t, d).Decide(unjudged); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "has not judged 3") {
+	if v := compile(t, d).Decide(unjudged); v.State != gate.Undecided || !strings.Contains(strings.Join(v.Reasons, "\n"), "has not judged 3 of them") {
 		t.Errorf("a run that is not judged: %+v", v)
 	}
 	unjudgeable := analysis(0.1, 0.01, 1)

@@ -11,7 +11,7 @@
 //
 // A chain alone cannot show that its end was cut off. Beside the ledger of a store
 // stands a file with its newest hash, and the ledger has the heads of the files of
-// annotation. Whoever can write all of these files can make them anew: to rule that
+// annotation. A person who can write all of these files can make them anew: to rule that
 // out, put the head that `scruple ledger show` prints in a place of its own, such as a
 // registration.
 //
@@ -237,7 +237,7 @@ func (l *Log) begin(created bool) error {
 }
 
 // atEnd opens a log without its entries: it checks the last line against the recorded
-// head, so that its cost does not grow with the file. Whoever reads the file checks the
+// head, so that its cost does not grow with the file. A reader of the file checks the
 // lines before. It returns false if the last line is not the recorded head.
 func (l *Log) atEnd() (ok bool, err error) {
 	if err := lock(l.file); err != nil {

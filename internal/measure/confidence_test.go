@@ -51,6 +51,37 @@ func TestConfidencesAsStats(t *testing.T) {
 	})
 }
 
+// Any number of different confidences is counted, sorted, and none twice.
+func TestCountStated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		different := rapid.IntRange(1, 3000).Draw(t, "different")
+		cases := rapid.SliceOfN(rapid.IntRange(0, different-1), 1, 3000).Draw(t, "cases")
+		confidence, right := make([]float64, 0, len(cases)+1), make([]bool, 0, len(cases)+1)
+		want := map[float64]measure.Stated{}
+		for _, k := range cases {
+			c := float64(k) / float64(different)
+			confidence, right = append(confidence, c), append(right, k%3 > 0)
+			s := want[c]
+			s.Confidence = c
+			if k%3 > 0 {
+				s.Right++
+			} else {
+				s.Wrong++
+			}
+			want[c] = s
+		}
+		got := measure.CountStated(append(confidence, math.NaN()), append(right, true))
+		for i, s := range got {
+			if s != want[s.Confidence] || i > 0 && got[i-1].Confidence >= s.Confidence {
+				t.Fatalf("count %d is %+v, want %+v", i, s, want[s.Confidence])
+			}
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d confidences, want %d", len(got), len(want))
+		}
+	})
+}
+
 func TestKappaAsStats(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.SliceOfN(rapid.IntRange(0, 9), 4, 4).Draw(t, "table")

@@ -35,6 +35,20 @@ type verdict struct {
 // answer is the first section: the answer in brief.
 func (b *builder) answer() section {
 	s := section{ID: "answer", Title: "Answer", Blocks: []block{{Answers: b.answers()}}}
+	var summary []block
+	others := 0
+	for _, t := range b.a.Tables {
+		if t.Summary {
+			summary = append(summary, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
+		} else {
+			others++
+		}
+	}
+	if len(s.Blocks[0].Answers) > fewAnswers { // nobody finds a summary behind many answers
+		s.Blocks = append(summary, s.Blocks...)
+	} else {
+		s.Blocks = append(s.Blocks, summary...)
+	}
 	if b.v == nil {
 		s.Blocks = append(s.Blocks, block{Prose: "The study has no rules, so there is no verdict."})
 	} else {
@@ -42,6 +56,9 @@ func (b *builder) answer() section {
 	}
 	if len(b.a.Warnings) > 0 {
 		s.Blocks = append(s.Blocks, block{Warning: b.a.Warnings})
+	}
+	if n := others; n > 0 {
+		s.Blocks = append(s.Blocks, block{Brief: true, Prose: "--verbose shows " + plural(n, "table", "tables") + " of the suite and the breakdown by stratum."})
 	}
 	return s
 }

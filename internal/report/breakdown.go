@@ -23,6 +23,9 @@ func (b *builder) breakdown() section {
 		s.Blocks = append(s.Blocks, block{Table: b.judgeAndPeople(j)}, block{Table: judgeErrors(j)}, block{Table: b.correctedRates(j)})
 	}
 	for _, t := range b.a.Tables {
+		if t.Summary {
+			continue
+		}
 		s.Blocks = append(s.Blocks, block{Table: suiteTable(t.Title, t.Note, t.Columns, t.Rows)})
 	}
 	return s

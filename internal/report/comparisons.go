@@ -24,6 +24,7 @@ func (b *builder) comparisons() section {
 	if len(whole) > 0 {
 		s.Blocks = append(s.Blocks, block{Table: b.testTable(whole), Detail: true})
 	}
+	s.Blocks = append(s.Blocks, b.outsideBlocks()...)
 	s.Blocks = append(s.Blocks, b.interactionBlocks()...)
 	s.Blocks = append(s.Blocks, b.modelBlocks()...)
 	for _, q := range factors(slices.Concat(whole, b.a.Comparisons), questionOf) {

@@ -213,7 +213,7 @@ func (x *index) order(ctx context.Context, q, sort string) ([]int32, error) {
 		name, descending := strings.CutPrefix(sort, "-")
 		c := x.column(name)
 		if c == nil {
-			return nil, bad("sort: there is no column %q", name)
+			return nil, bad("sort: no column %q", name)
 		}
 		sortRows(rows, c, descending)
 	}

@@ -19,6 +19,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/xuri/excelize/v2"
 
@@ -299,6 +300,9 @@ func Write(sheets ...Sheet) ([]byte, error) {
 		for line, row := range s.Rows {
 			values := make([]any, len(row))
 			for j, c := range row {
+				if n := utf8.RuneCountInString(c); n > excelize.TotalCellChars {
+					return nil, fmt.Errorf("sheet %s, cell %s: %d characters, but a workbook takes %d: write CSV instead", s.Name, cellName(j, line+1), n, excelize.TotalCellChars)
+				}
 				values[j] = c
 				if n, err := strconv.Atoi(c); err == nil && strconv.Itoa(n) == c && len(c) < 16 { // a spreadsheet keeps 15 digits
 					values[j] = n

@@ -12,7 +12,6 @@ import (
 	"io"
 	"os"
 
-	"github.com/scruple-eval/scruple/tools/convert/cuad"
 	"github.com/scruple-eval/scruple/tools/convert/osm"
 )
 
@@ -21,7 +20,6 @@ var converters = []struct {
 	name, doc string
 	main      func(args []string, stdout, stderr io.Writer) int
 }{
-	{"cuad", "contracts with gold from CUAD v1", cuad.Main},
 	{"osm", "restaurants of OpenStreetMap, as items of the rerank suite", osm.Main},
 }
 

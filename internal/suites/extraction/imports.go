@@ -7,26 +7,17 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset/convert"
+	"github.com/scruple-eval/scruple/internal/dataset/convert/cuad"
 	"github.com/scruple-eval/scruple/internal/dataset/pdf"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// imports are the published corpora that users can convert. The receipts of
-// SROIE cannot be shipped; CUAD is an example and its converter a tool.
+// imports are the published corpora that users can convert, and PDF documents.
 func imports() []kit.Import {
 	return []kit.Import{
-		{Name: "sroie", Doc: "SROIE receipts, one per line: id, pages and gold (company, date, address, total)",
-			Convert: func(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
-				documents, report, err := convert.SROIE(file, convert.Options{Schema: o.Schema, Limit: o.Limit, MaxText: o.MaxText})
-				return documents, importReport{report}, err
-			},
-			Files: func(o kit.ImportOptions) []kit.File {
-				if o.Schema != "" {
-					return nil // the user's
-				}
-				return []kit.File{kit.Bytes("schemas/sroie.json", sroieSchema)}
-			}},
+		published("sroie", "SROIE receipts, one per line: id, pages and gold (company, date, address, total)", convert.SROIE, sroieSchema),
+		published("cuad", "CUAD contracts, one per line: id, source_file, contract_type, pages and gold (field, exists_in_document, evidence, answer)", cuad.Convert, cuadSchema),
 		{Name: "pdf", Doc: "text of a PDF file as studies read it, with page markers, to write gold by",
 			Convert: func(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
 				if o != (kit.ImportOptions{}) {
@@ -35,11 +26,22 @@ func imports() []kit.Import {
 				content, err := pdf.Text(file)
 				return []byte(content), pages(strings.Count(content, "---PAGE ")), err
 			}},
-		{Name: "cuad", Doc: "CUAD contracts: run `go run ./tools/convert cuad` in the source of Scruple instead",
-			Convert: func(string, kit.ImportOptions) ([]byte, fmt.Stringer, error) {
-				return nil, nil, errors.New("CUAD is converted by a tool in the source of Scruple: go run ./tools/convert cuad -out OUT FILE")
-			}},
 	}
+}
+
+// published converts a published corpus to documents with a schema of its name.
+func published(name, doc string, from func(file string, o convert.Options) ([]byte, convert.Report, error), schema []byte) kit.Import {
+	return kit.Import{Name: name, Doc: doc,
+		Convert: func(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
+			documents, report, err := from(file, convert.Options{Schema: o.Schema, Limit: o.Limit, MaxText: o.MaxText})
+			return documents, importReport{report}, err
+		},
+		Files: func(o kit.ImportOptions) []kit.File {
+			if o.Schema != "" {
+				return nil // the user's
+			}
+			return []kit.File{kit.Bytes("schemas/"+name+".json", schema)}
+		}}
 }
 
 // pages is the report of an imported PDF.
@@ -47,10 +49,13 @@ type pages int
 
 func (n pages) String() string { return text.Plural(int(n), "page", "pages") }
 
-// sroieSchema is the schema of imported receipts.
-//
-//go:embed imported/sroie.json
-var sroieSchema []byte
+// The schemas of imported receipts and contracts.
+var (
+	//go:embed imported/sroie.json
+	sroieSchema []byte
+	//go:embed imported/cuad.json
+	cuadSchema []byte
+)
 
 // importReport prints the table of rules, what was excluded and why, and the summary.
 type importReport struct{ convert.Report }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -154,7 +155,7 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 		}
 	}
 	calibrated := *b
-	calibrated.mix, c.Effect = trust(all.right, all.cases, failed)
+	calibrated.mix, c.Effect = trust(all.right, all.cases, failed, b.calibratedOn())
 	return &calibrated, c, nil
 }
 
@@ -174,8 +175,21 @@ func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed 
 	return scores, failed
 }
 
-// trust returns the mix for a judge of this accuracy and describes it.
-func trust(right, cases float64, failed int) (mix, string) {
+// calibratedOn names the documents whose gold quotes measure the judge. A TEST run has no
+// others than its own. All arms share the mix, and it depends on no answer of theirs.
+func (b *Bench) calibratedOn() string {
+	switch {
+	case b.study.Split == study.SplitTest:
+		return " of TEST, since a TEST run has no DEV documents"
+	case b.hasDev:
+		return " of DEV"
+	}
+	return ""
+}
+
+// trust returns the mix for a judge of this accuracy and describes it; of says of which
+// documents the quotes are.
+func trust(right, cases float64, failed int, of string) (mix, string) {
 	if cases == 0 && failed > 0 {
 		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %s: evidence that needs it is unscored", text.Plural(failed, "gold quote", "gold quotes"))
 	}
@@ -183,7 +197,7 @@ func trust(right, cases float64, failed int) (mix, string) {
 		return withoutJudge, "the judge could not be calibrated, because no evidence_quote in gold contains its value: it is not used, evidence = token"
 	}
 	accuracy := right / cases
-	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)", right, cases, 100*accuracy)
+	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)%s", right, cases, 100*accuracy, of)
 	if failed > 0 {
 		on += fmt.Sprintf(" and gave no verdict on %d more", failed)
 	}

@@ -218,6 +218,15 @@ func TestCalibrationArm(t *testing.T) {
 	if c.Judge != "j" || !slices.Equal(c.Right, []float64{2}) || !slices.Equal(c.Cases, []float64{3}) || !strings.Contains(c.Effect, "2 of 3") {
 		t.Errorf("%+v", c)
 	}
+	if !strings.Contains(c.Effect, "gold quotes (66.7 %) of DEV, ") {
+		t.Error(c.Effect)
+	}
+	// A TEST run has only its own documents, and says so.
+	locked := judgedStudy(oneLine(judgedLine("d1", "dev")), oneLine(judgedLine("t1", "test")))
+	locked["study.yaml"] += "\nsplit: test\n"
+	if on := mustOpen(t, locked).calibratedOn(); !strings.Contains(on, "of TEST, since") {
+		t.Error(on)
+	}
 	// A failed verdict is not a case.
 	judged[1].Trials[0].Verdicts[1].Err = "no answer"
 	if _, c, _ = b.Calibrate(seq(judged)); !slices.Equal(c.Cases, []float64{2}) {
@@ -254,7 +263,7 @@ func TestTrust(t *testing.T) {
 		{0, 0, withoutJudge, "could not be calibrated"},
 	}
 	for _, tt := range tests {
-		got, effect := trust(tt.right, tt.cases, 0)
+		got, effect := trust(tt.right, tt.cases, 0, "")
 		if got != tt.want || !strings.Contains(effect, tt.effect) {
 			t.Errorf("%g of %g: %+v, %s", tt.right, tt.cases, got, effect)
 		}
@@ -313,11 +322,11 @@ func TestDeterministicJudge(t *testing.T) {
 
 // A judge that fails is not a bad judge: evidence that needs it is unscored.
 func TestJudgeWithoutVerdicts(t *testing.T) {
-	got, effect := trust(0, 0, 12)
+	got, effect := trust(0, 0, 12, "")
 	if got != trustedJudge || !strings.Contains(effect, "no verdict on any of 12") {
 		t.Errorf("%+v, %s", got, effect)
 	}
-	if _, effect := trust(17, 17, 3); !strings.Contains(effect, "no verdict on 3 more") {
+	if _, effect := trust(17, 17, 3, ""); !strings.Contains(effect, "no verdict on 3 more") {
 		t.Error(effect)
 	}
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-// Report has a table of the null baseline with its expected score, and a table
+// Report has a summary, a table of the null baseline with its expected score, and a table
 // of failure modes by arm, the agreement on the checklist if there is one, and figures.
 func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	value := func(arm, metric string) (float64, bool) {
@@ -15,7 +15,13 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 		return float64(m.Value), ok
 	}
 	null, modes := b.nullTable(value), b.modesTable(value)
-	blocks := []eval.Block{{Table: &null}, {Table: &modes}}
+	var verified *eval.Measured
+	for _, a := range b.arms {
+		if m, ok := r.Estimate(a.ID, metricGoldVerified); ok && a.Role == eval.RoleBaseline && m.Value.Defined() {
+			verified = &m
+		}
+	}
+	blocks := []eval.Block{{Table: b.summaryTable(value, verified)}, {Table: &null}, {Table: &modes}}
 	if t := b.verifiedTable(); t != nil {
 		blocks = append(blocks, eval.Block{Table: t})
 	}

@@ -395,12 +395,17 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		notes = append(notes, a.Reason)
 	}
 	if a.Checked {
-		rationale.Note = fmt.Sprintf("%s: %s and %s", a.Coherence, text.Plural(a.Strength, "indicator of strength", "indicators of strength"), text.Plural(a.Weakness, "of weakness", "of weakness"))
+		how := fmt.Sprintf("%s: %s and %s", a.Coherence, text.Plural(a.Strength, "indicator of strength", "indicators of strength"), text.Plural(a.Weakness, "of weakness", "of weakness"))
 		if !a.Sure {
-			rationale.Note += "; judge: " + a.Screen
+			how += "; judge: " + a.Screen
 		}
 		if a.Manual != "" {
-			rationale.Note += "; person: " + a.Manual
+			how += "; person: " + a.Manual
+		}
+		if a.Coherence == coherent {
+			x.Facts = append(x.Facts, eval.Level{Name: "coherence", Value: how})
+		} else {
+			rationale.Note = how
 		}
 	}
 	if a.HasGold && a.Label >= 0 && !a.Correct {

@@ -429,20 +429,20 @@ func (b *Bench) design(p eval.Panel) *eval.Table {
 
 // summary is the executive summary: one line for each question.
 func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Table {
-	t := &eval.Table{Name: "executive_summary", Title: "Executive summary", Columns: []string{"question", "finding"}}
+	t := &eval.Table{Name: "executive_summary", Title: "Executive summary", Summary: true, Columns: []string{"question", "finding"}}
 	add := func(question, format string, args ...any) {
 		t.Rows = append(t.Rows, []string{question, fmt.Sprintf(format, args...)})
 	}
 	if all, ok := p.Rate(b.armsOf("", "", ""), metricFragment); ok {
 		best, worst := b.extremes(p)
-		line := fmt.Sprintf("%s %% of %d fragment outcomes pass.", shown(all.Measured, true), all.Outcomes)
+		line := fmt.Sprintf("%d of %s pass (%s %%).", all.Hits, text.Plural(all.Outcomes, "fragment outcome", "fragment outcomes"), shown(all.Measured, true))
 		if best != worst {
 			line += fmt.Sprintf(" Highest: %s. Lowest: %s.", best, worst)
 		}
 		add("How often do models judge as the expert does?", "%s", line)
 	}
 	if same, ok := p.Rate(b.armsOf("", "", ""), metricAgreement); ok {
-		add("How consistent are repeated runs?", "On %s %% of the fragments all runs have the same outcome.", shown(same.Measured, true))
+		add("How consistent are repeated runs?", "In %d of %s all runs have the same outcome (%s %%); a cell is a fragment, a model and a condition.", same.Hits, text.Plural(same.Outcomes, "cell", "cells"), shown(same.Measured, true))
 	}
 	questions := map[string]string{"conditions": "Does the condition matter: %s?", "models": "Do %s differ?", "groups": "Do groups differ: %s?", "interaction": "Does the effect differ: %s?"}
 	for _, h := range list {

@@ -353,34 +353,3 @@ func FuzzCUAD(f *testing.F) {
 		}
 	})
 }
-
-// The command writes the example's data, prints the counts, and says what is
-// wrong with its arguments and data.
-func TestCommand(t *testing.T) {
-	want, err := os.ReadFile("../../../examples/contracts/data/contracts.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	const raw = "testdata/cuad.jsonl.gz"
-	out := filepath.Join(t.TempDir(), "out.jsonl")
-	for _, tt := range []struct {
-		args           []string
-		code           int
-		stdout, stderr string
-	}{
-		{[]string{"-out", out, "-max-text", "15000", "-limit", "40", raw}, 0, "\n40 documents written, 251 fields kept as gold, 69 excluded\n", ""},
-		{[]string{raw}, 2, "", "usage: "},
-		{[]string{"-out", out}, 2, "", "usage: "},
-		{[]string{"-out", out, "-max", "1", raw}, 2, "", "flag provided but not defined"},
-		{[]string{"-out", out, "nowhere"}, 2, "", "no such file"},
-		{[]string{"-out", out, "testdata/SOURCE.md"}, 2, "", "testdata/SOURCE.md:1:1: "},
-	} {
-		var stdout, stderr strings.Builder
-		if code := Main(tt.args, &stdout, &stderr); code != tt.code || !strings.Contains(stdout.String(), tt.stdout) || !strings.Contains(stderr.String(), tt.stderr) {
-			t.Errorf("%q: exit code %d\n%s\n%s", tt.args, code, stdout.String(), stderr.String())
-		}
-	}
-	if got, err := os.ReadFile(out); err != nil || !bytes.Equal(got, want) {
-		t.Errorf("the file written differs from the example's: %v", err)
-	}
-}

@@ -17,7 +17,7 @@ import (
 
 var update = flag.Bool("update", false, "write examples/contracts/data/contracts.jsonl from testdata")
 
-const example = "../../../examples/contracts"
+const example = "../../../../examples/contracts"
 
 // shipped converts the raw records of the example.
 func shipped(t *testing.T) ([]byte, convert.Report) {

@@ -1,0 +1,41 @@
+package report
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/eval"
+)
+
+// TestOutsideResults: reports show what comes from outside of the run, and a summary of
+// the suite comes with the answer, before the verdict, on a terminal too.
+func TestOutsideResults(t *testing.T) {
+	r := load(t, "study")
+	metric := r.Analysis.Metrics[0].Name
+	r.Analysis.Replications = []analyse.Replication{{Run: "phase1-2", A: "ctn", B: "plain", Metric: metric, Earlier: 0.109, Here: 0.09, Change: -0.019, EquivLow: -0.06, EquivHigh: 0.023}}
+	r.Analysis.Blind = []analyse.BlindResult{{By: "eve", Data: strings.Repeat("ab", 32), Comparisons: []analyse.BlindComparison{{A: "ctn", B: "plain", Metric: metric, Diff: 0.05, Low: 0.01, High: 0.09, P: 0.02, Pairs: 60}}}}
+	r.Analysis.Agreements = []analyse.Agreement{{Task: "double", Question: "value", Same: 17, N: 20}}
+	r.Analysis.Tables = append(r.Analysis.Tables, eval.Table{Name: "s", Title: "Findings in brief", Summary: true, Columns: []string{"question", "finding"}, Rows: [][]string{{"which?", "this one"}}})
+	for name, out := range map[string]string{
+		"markdown": render(t, r, Markdown),
+		"terminal": render(t, r, onTerminal(TerminalOptions{Verbose: true, Width: 200})),
+	} {
+		out = strings.Join(strings.Fields(strings.NewReplacer("\\", "", "−", "-", "\u00a0", " ").Replace(out)), " ")
+		for _, want := range []string{"Replication of run phase1-2", "-0.019", "-0.060 to +0.023", "Blind validations by outsiders", "abababababab", "60", "Agreement of two people", "17 of 20", "85.0 %"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q", name, want)
+			}
+		}
+		if strings.Contains(out, "ababababababa") {
+			t.Errorf("%s shows the whole hash", name)
+		}
+		if first, gate := strings.Index(out, "Findings in brief"), strings.Index(out, "Gate: "); first < 0 || gate < 0 || first > gate || strings.Count(out, "Findings in brief") != 1 {
+			t.Errorf("%s: the summary is at %d, the verdict at %d", name, first, gate)
+		}
+	}
+	short := render(t, r, onTerminal(TerminalOptions{}))
+	if !strings.Contains(short, "this one") || !strings.Contains(strings.Join(strings.Fields(short), " "), "--verbose shows ") {
+		t.Error("the terminal report has no summary, or does not say where the tables are")
+	}
+}
