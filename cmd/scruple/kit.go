@@ -2,13 +2,13 @@ package main
 
 import (
 	"archive/zip"
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -101,6 +101,12 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 
 // openKit opens a kit with its study.
 func (a *app) openKit(dir string) (*experiment.Experiment, *blind.Kit, error) {
+	if blind.Ran(dir) {
+		// The run before was stopped after it had recorded its result.
+		if err := removeStore(blind.StoreOf(dir)); err != nil {
+			return nil, nil, err
+		}
+	}
 	x, err := experiment.Load(filepath.Join(dir, blind.StudyFile), a.overrides, experimentEnv())
 	if err != nil {
 		return nil, nil, err
@@ -163,20 +169,17 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	}
 	defer func() { err = errors.Join(err, closeModels()) }()
 	if err := k.Begin(); err != nil {
-		if k.Done() { // a crash may have come before its answers were deleted
-			return errors.Join(kitError(err), removeStore(k.Store()))
-		}
 		return kitError(err)
 	}
-	db, err := store.Open(ctx, k.Store())
+	db, err := store.Open(ctx, blind.StoreOf(dir))
 	if err != nil {
 		return err
 	}
 	done := false
 	defer func() {
 		err = errors.Join(err, db.Close())
-		if done && err == nil {
-			err = removeStore(k.Store())
+		if done {
+			err = errors.Join(err, removeStore(blind.StoreOf(dir)))
 		}
 	}()
 	r, err := x.StartOrResume(ctx, db, "")
@@ -210,17 +213,19 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	if a.json {
 		return printJSON(a.out, written)
 	}
-	for _, c := range result.Analysis.Comparisons {
+	overall := slices.DeleteFunc(slices.Clone(result.Analysis.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
+	for i, c := range written.Comparisons {
 		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
 		documents := text.Plural(c.Pairs, "document", "documents")
 		switch {
-		case c.Stratum != nil:
+		case c.Pairs > 0 && c.Pairs < blind.Fewest:
+			a.say("%s: not given, as it would tell of single documents (%s)", of, documents)
 		case !c.Diff.Defined():
 			a.say("%s: undefined in these documents", of)
 		case !c.Low.Defined():
 			a.say("%s: %.3f (%s)", of, float64(c.Diff), documents)
 		default:
-			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s)", of, float64(c.Diff), 100*float64(c.Level), float64(c.Low), float64(c.High), documents)
+			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents)
 		}
 	}
 	if len(simulated) > 0 {
@@ -250,25 +255,26 @@ func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated
 // writeDetail writes the answers and scores of single documents, a ZIP archive of
 // tables, encrypted.
 func writeDetail(ctx context.Context, path string, to age.Recipient, db *store.DB, r *experiment.Run) error {
-	var b bytes.Buffer
-	encrypted, err := age.Encrypt(&b, to)
-	if err != nil {
-		return fmt.Errorf("encrypting %s: %w", path, err)
-	}
-	z := zip.NewWriter(encrypted)
-	for _, table := range []string{"outcomes", "scores"} {
-		var w io.Writer
-		if w, err = z.Create(table + ".jsonl"); err == nil {
-			err = exportTable(ctx, w, db, r.Record, table, "jsonl")
-		}
+	return streamFile(path, func(w io.Writer) error {
+		encrypted, err := age.Encrypt(w, to)
 		if err != nil {
 			return fmt.Errorf("encrypting %s: %w", path, err)
 		}
-	}
-	if err := errors.Join(z.Close(), encrypted.Close()); err != nil {
-		return fmt.Errorf("encrypting %s: %w", path, err)
-	}
-	return writeFile(path, b.Bytes())
+		z := zip.NewWriter(encrypted)
+		for _, table := range []string{"outcomes", "scores"} {
+			var w io.Writer
+			if w, err = z.Create(table + ".jsonl"); err == nil {
+				err = exportTable(ctx, w, db, r.Record, table, "jsonl")
+			}
+			if err != nil {
+				return fmt.Errorf("encrypting %s: %w", path, err)
+			}
+		}
+		if err := errors.Join(z.Close(), encrypted.Close()); err != nil {
+			return fmt.Errorf("encrypting %s: %w", path, err)
+		}
+		return nil
+	})
 }
 
 // removeStore deletes the answers of a kit.

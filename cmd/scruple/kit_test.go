@@ -56,7 +56,7 @@ func TestKit(t *testing.T) {
 	put("kit/schemas/memo.json", string(schema))
 	for i := range 6 {
 		put(fmt.Sprintf("kit/documents/memo-%d.txt", i), fmt.Sprintf("---PAGE 1---\nNumber: SECRET-%d\n", i))
-		put(fmt.Sprintf("kit/documents/memo-%d.json", i), fmt.Sprintf(`{"schema": "memo", "ground_truth": [{"field": "number", "exists_in_document": true, "is_ambiguous": false,
+		put(fmt.Sprintf("kit/documents/memo-%d.json", i), fmt.Sprintf(`{"schema": "memo", "split": "dev", "ground_truth": [{"field": "number", "exists_in_document": true, "is_ambiguous": false,
 			"correct_value": "SECRET-%d", "evidence_quote": "Number: SECRET-%d", "page": 1}, {"field": "date", "exists_in_document": false, "is_ambiguous": false}]}`, i, i))
 	}
 	if out := do(3, "kit", "run", "kit"); !strings.Contains(out, "the data are not committed") {
@@ -85,6 +85,30 @@ func TestKit(t *testing.T) {
 	put("kit/study.yaml", strings.Replace(string(study), "alpha: 0.05", "alpha: 0.2", 1))
 	if out := do(3, "kit", "run", "kit"); !strings.Contains(out, "statistics is not that of the kit") {
 		t.Error(out)
+	}
+	put("kit/study.yaml", string(study))
+	// So are other data than those that the hash covers.
+	for _, folder := range []string{"documents", "schemas"} {
+		if err := os.CopyFS("other-"+folder, os.DirFS("kit/"+folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, tt := range []struct{ old, new, want string }{
+		{"(?m)^  path: documents$", "  path: ../other-documents", "the data of a kit are in its folders documents and schemas"},
+		{"(?m)^  path: documents$", "  path: documents\n  count: 5", "the data of a kit are in its folders"},
+		{"(?m)^schemas: schemas$", "schemas: ../other-schemas", "the data of a kit are in its folders"},
+		{"(?m)^schemas: schemas$", "schemas: schemas\nsplit: dev", "a kit runs on all committed documents: remove split"},
+	} {
+		changed := regexp.MustCompile(tt.old).ReplaceAllString(string(study), tt.new)
+		if changed == string(study) {
+			t.Fatalf("the study has no %s:\n%s", tt.old, study)
+		}
+		put("kit/study.yaml", changed)
+		for _, args := range [][]string{{"commit", "kit", "--by", "a group"}, {"run", "kit"}} {
+			if out := do(3, append([]string{"kit"}, args...)...); !strings.Contains(out, tt.want) {
+				t.Errorf("kit %v with %q: %s", args, tt.new, out)
+			}
+		}
 	}
 	put("kit/study.yaml", string(study))
 	prompt, err := os.ReadFile("kit/kernels/idiomatic.txt")
@@ -167,5 +191,14 @@ func TestKit(t *testing.T) {
 	}
 	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
 		t.Errorf("the answers are still there: %v", err)
+	}
+	// They are deleted even if the kit cannot be opened any more.
+	put("kit/.scruple/kit.db", "SECRET")
+	if err := os.RemoveAll("kit/documents"); err != nil {
+		t.Fatal(err)
+	}
+	do(2, "kit", "run", "kit")
+	if _, err := os.Stat("kit/.scruple/kit.db"); !os.IsNotExist(err) {
+		t.Errorf("the answers are still there without documents: %v", err)
 	}
 }

@@ -1,6 +1,9 @@
 package analyse
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // A Replication is how a difference changed since an earlier run on other items.
 type Replication struct {
@@ -12,9 +15,10 @@ type Replication struct {
 	Here    Number `json:"here"`
 	Change  Number `json:"change"` // Here − Earlier
 	// EquivLow and EquivHigh are the interval of the change of level 1 − 2α, or more
-	// if one of the differences has a simultaneous interval.
+	// if one of the differences has a simultaneous interval or the earlier study a smaller α.
 	EquivLow  Number `json:"equivalence_low"`
 	EquivHigh Number `json:"equivalence_high"`
+	Warning   string `json:"warning,omitempty"` // why there is no interval
 }
 
 // Replicate compares the differences over all items with those of an earlier run. The
@@ -29,6 +33,10 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 		r := Replication{Run: earlier.Run.ID, A: c.A, B: c.B, Metric: c.Metric, Earlier: was.Diff, Here: c.Diff, Change: c.Diff - was.Diff}
 		r.EquivLow = r.Change - hypot(c.Diff-c.EquivLow, was.EquivHigh-was.Diff)
 		r.EquivHigh = r.Change + hypot(c.EquivHigh-c.Diff, was.Diff-was.EquivLow)
+		if earlier.Study.Alpha > a.Study.Alpha {
+			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
+			r.Warning = fmt.Sprintf("no interval of the change: those of run %s are narrower, with alpha %v instead of %v: score its study with `-o statistics.alpha=%[3]v`", earlier.Run.ID, earlier.Study.Alpha, a.Study.Alpha)
+		}
 		a.Replications = append(a.Replications, r)
 	}
 }

@@ -34,6 +34,20 @@ func TestReplicate(t *testing.T) {
 	if math.Abs(float64(r.EquivLow)+0.05) > 1e-12 || math.Abs(float64(r.EquivHigh)-math.Hypot(0.01, 0.02)) > 1e-12 {
 		t.Errorf("got [%v, %v], want [−0.05, 0.02236]", r.EquivLow, r.EquivHigh)
 	}
+	// Intervals of different levels make one of neither: that of the earlier study may be
+	// wider, as it then holds with more than this level, but not narrower.
+	for _, tt := range []struct {
+		alpha float64
+		want  bool
+	}{{0.05, true}, {0.01, true}, {0.1, false}} {
+		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+		now.Study.Alpha, earlier.Study.Alpha = 0.05, tt.alpha
+		now.Replicate(earlier)
+		r, _ := now.Replication("x", "y", "m")
+		if r.EquivLow.Defined() != tt.want || r.EquivHigh.Defined() != tt.want || (r.Warning == "") != tt.want || !r.Change.Defined() {
+			t.Errorf("alpha %v after %v: %+v", 0.05, tt.alpha, r)
+		}
+	}
 	if _, ok := a.Replication("x", "z", "m"); ok {
 		t.Error("a comparison that neither run has")
 	}

@@ -20,7 +20,8 @@
 //	}
 //
 // diff is the mean of a − b over documents, low and high its interval, p that of the
-// planned test; numbers that do not exist are null. A key simulated lists the arms whose
+// planned test; numbers that do not exist are null, as are those of comparisons with fewer
+// than five pairs. A key simulated lists the arms whose
 // answers were simulated.
 //
 // The package must not know suites, models or stores: who calls it runs the study.
@@ -36,6 +37,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
@@ -55,6 +57,7 @@ const (
 	DetailFile = "blind-detail.age"
 	kitFile    = "KIT.json"
 	documents  = "documents"
+	schemas    = "schemas"
 )
 
 // kitFormat is the format of KIT.json.
@@ -73,6 +76,13 @@ var template embed.FS
 // fixed are the keys of a study that must not change, so that the result is one of the
 // study that the kit was made of.
 var fixed = []string{"suite", "kernels", "comparisons", "metrics", "statistics", "judge_model", "weights"}
+
+// data are the keys of a study that say where its data are, as [Build] writes them. They
+// must stay, so that what runs is what [hashData] covers.
+var data = []struct{ key, value string }{
+	{"documents", `{"source": "directory", "path": "` + documents + `"}`},
+	{"schemas", `"` + schemas + `"`},
+}
 
 // dropped are the keys of a study that a kit does not need.
 var dropped = []string{"decide", "assume", "annotation", "output", "documents", "schemas", "split", "budget", "replicates", "blind"}
@@ -135,8 +145,9 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 		delete(keys, key)
 	}
 	keys["name"] = json.RawMessage(fmt.Sprintf("%q", name+"-blind"))
-	keys["documents"] = json.RawMessage(`{"source": "directory", "path": "documents"}`)
-	keys["schemas"] = json.RawMessage(`"schemas"`)
+	for _, d := range data {
+		keys[d.key] = json.RawMessage(d.value)
+	}
 	text, err := json.Marshal(keys)
 	if err != nil {
 		return err
@@ -178,7 +189,7 @@ func Build(f *study.File, dir string, files []string, version, program string) e
 			return err
 		}
 	}
-	for _, empty := range []string{documents, "schemas"} {
+	for _, empty := range []string{documents, schemas} {
 		if err := os.MkdirAll(filepath.Join(dir, empty), 0o755); err != nil {
 			return err
 		}
@@ -277,6 +288,9 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 			return nil, forbid("%v", f.Errorf(key, "%s is not that of the kit: undo the change, or the result would not count", key))
 		}
 	}
+	if err := ownData(f, keys); err != nil {
+		return nil, err
+	}
 	for name, want := range k.kit.Files {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return nil, fmt.Errorf("%s: %q leads out of the kit", filepath.Join(dir, kitFile), name)
@@ -296,10 +310,35 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	return k, err
 }
 
-func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.Name) }
+// ownData checks that a study reads the data of the kit, all of them, and no other.
+func ownData(f *study.File, keys map[string]json.RawMessage) error {
+	for _, d := range data {
+		var want, have any
+		if err := errors.Join(json.Unmarshal([]byte(d.value), &want), json.Unmarshal(keys[d.key], &have)); err != nil {
+			return err
+		}
+		if !reflect.DeepEqual(have, want) {
+			return forbid("%v", f.Errorf(d.key, "the data of a kit are in its folders %s and %s, which the committed hash covers: write %s: %s", documents, schemas, d.key, d.value))
+		}
+	}
+	if keys["split"] != nil {
+		return forbid("%v", f.Errorf("split", "a kit runs on all committed documents: remove split"))
+	}
+	return nil
+}
 
-// Store is the store of the kit's run.
-func (k *Kit) Store() string { return filepath.Join(k.dir, ".scruple", "kit.db") }
+// Ran reports whether the kit in a folder has a result in its ledger.
+func Ran(dir string) bool {
+	k := &Kit{dir: dir}
+	k.entries, _ = ledger.Read(k.ledger()) // Open reports the error
+	_, ran := k.last(ResultEntry)
+	return ran
+}
+
+// StoreOf is the store of the run of the kit in a folder.
+func StoreOf(dir string) string { return filepath.Join(dir, ".scruple", "kit.db") }
+
+func (k *Kit) ledger() string { return filepath.Join(k.dir, ".scruple", ledger.Name) }
 
 // Data is the hash of the data.
 func (k *Kit) Data() string { return k.data }
@@ -307,7 +346,7 @@ func (k *Kit) Data() string { return k.data }
 // hashData hashes the names and contents of the documents and schemas.
 func hashData(dir string) (string, error) {
 	var lines []string
-	for _, folder := range []string{documents, "schemas"} {
+	for _, folder := range []string{documents, schemas} {
 		err := filepath.WalkDir(filepath.Join(dir, folder), func(p string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() {
 				return err
@@ -350,8 +389,8 @@ func (k *Kit) add(by, kind string, data any) error {
 	return err
 }
 
-// fewest is the number of documents from which an average says little about each.
-const fewest = 5
+// Fewest is the number of documents from which an average says little about each.
+const Fewest = 5
 
 // A Commitment is one that another replaces.
 type Commitment struct{ By, At, Data string }
@@ -364,8 +403,8 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 		return nil, forbid("the kit ran on %s: its data cannot be committed again", e.At)
 	case strings.TrimSpace(by) == "":
 		return nil, errors.New("kit commit: say who commits with --by")
-	case documents < fewest:
-		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, fewest)
+	case documents < Fewest:
+		return nil, fmt.Errorf("the kit has %d documents: want at least %d, so that averages say nothing of single documents", documents, Fewest)
 	}
 	e, again := k.last(CommitEntry)
 	if !again {
@@ -379,12 +418,6 @@ func (k *Kit) Commit(by string, documents int) (*Commitment, error) {
 		return nil, nil
 	}
 	return &Commitment{e.By, e.At, was.Data}, k.add(by, CommitEntry, committed{k.data, documents})
-}
-
-// Done reports whether the result of the kit was recorded.
-func (k *Kit) Done() bool {
-	_, done := k.last(ResultEntry)
-	return done
 }
 
 // Begin records that the kit runs. It refuses data that were not committed, and a
@@ -411,9 +444,16 @@ func (k *Kit) Begin() error {
 }
 
 // Finish writes the averages of the comparisons as [ResultFile], and then records it. write
-// writes a file durably. simulated are the arms whose answers were simulated.
+// writes a file durably. A comparison of few documents, such as of a metric that most do
+// not have, would tell of single ones: it has no numbers. simulated are the arms whose answers were simulated.
 func (k *Kit) Finish(comparisons []analyse.BlindComparison, simulated []string, write func(path string, data []byte) error) (analyse.BlindFile, error) {
 	commit, _ := k.last(CommitEntry)
+	comparisons = slices.Clone(comparisons)
+	for i := range comparisons {
+		if c := &comparisons[i]; c.Pairs < Fewest {
+			c.Diff, c.Low, c.High, c.P = analyse.Undefined(), analyse.Undefined(), analyse.Undefined(), analyse.Undefined()
+		}
+	}
 	r := analyse.BlindFile{Format: analyse.BlindFormat, BlindResult: analyse.BlindResult{By: commit.By, Data: k.data, Simulated: simulated, Comparisons: comparisons}}
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

@@ -23,5 +23,5 @@ type Record struct {
 type Recorder interface {
 	// Records appends the records of a case: those of its trials in their order, and of
 	// a trial in the order of its units.
-	Records(dst []Record, c Case) []Record
+	Records(dst []Record, c Case) ([]Record, error)
 }

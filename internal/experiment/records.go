@@ -40,7 +40,10 @@ func (r *Run) Records(ctx context.Context) iter.Seq2[eval.Record, error] {
 			if hidden[c.Arm] {
 				continue
 			}
-			list = recorder.Records(list[:0], c)
+			if list, err = recorder.Records(list[:0], c); err != nil {
+				yield(eval.Record{}, fmt.Errorf("records of %s: %w", c.Item, err))
+				return
+			}
 			for _, x := range list {
 				if !yield(x, nil) {
 					return

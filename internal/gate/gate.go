@@ -181,7 +181,11 @@ func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) fu
 			if !ok {
 				return analyse.Undefined(), "there is no finished run of the study that this one replicates, or it does not compare the arms"
 			}
-			return get(r), ""
+			x := get(r)
+			if x.Defined() {
+				return x, ""
+			}
+			return x, r.Warning
 		}}
 }
 

@@ -1,6 +1,7 @@
 package gate_test
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -334,6 +335,13 @@ func TestOutsideResults(t *testing.T) {
 		if _, wrong := gate.Compile(study.Decide{Require: []study.Condition{{Name: "r", That: that}}}, named); len(wrong) != 1 || !strings.Contains(wrong[0].Error(), want) {
 			t.Errorf("%s: %v, want %q", that, wrong, want)
 		}
+	}
+	// Without an interval of the change nothing is decided, and the reason is given.
+	r := &a.Replications[0]
+	r.EquivLow, r.EquivHigh, r.Warning = analyse.Undefined(), analyse.Undefined(), "another level"
+	rules := compile(t, study.Decide{Require: []study.Condition{{Name: "same", That: "replicates('ctn','plain','composite', 0.05)"}}})
+	if c := rules.Decide(a).Conditions[0]; c.State != gate.Undecided || !strings.Contains(fmt.Sprint(c), r.Warning) {
+		t.Errorf("without an interval: %v", c)
 	}
 	a.Discipline.Unblindings = []analyse.Unblinding{{Reason: "r"}}
 	if a.Discipline.AsRegistered() {

@@ -230,8 +230,8 @@ func (c *copying) columns(table string) (names []string) {
 	return names
 }
 
-// checksums replaces the checksums of plans and calls, which cover the numbers of
-// rows. The originals were checked.
+// checksums replaces the checksums of calls, which cover the numbers of rows. The
+// originals were checked. Those of plans cover no numbers, so they were copied.
 func (c *copying) checksums() {
 	if c.err != nil {
 		return
@@ -257,14 +257,6 @@ func (c *copying) checksums() {
 	}
 	for id, sum := range sums {
 		c.exec(`UPDATE calls SET checksum = ? WHERE id = ?`, sum, id)
-	}
-	for n := range c.count(`SELECT count(*) FROM runs WHERE checksum IS NOT NULL`) {
-		sum, err := planSum(c.ctx, c.sql, int64(n+1))
-		if err != nil {
-			c.err = err
-			return
-		}
-		c.exec(`UPDATE runs SET checksum = ? WHERE n = ?`, sum, n+1)
 	}
 }
 

@@ -3,6 +3,8 @@ package store
 import (
 	"context"
 	"database/sql"
+	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -47,5 +49,75 @@ func TestExtractKnowsAllTables(t *testing.T) {
 				t.Errorf("%s.%s names a row, but is copied as it is", e.table, c)
 			}
 		}
+	}
+}
+
+// A plan of an old store, which has no checksum, must not get one that says it was checked.
+// The other plans keep theirs.
+func TestExtractKeepsChecksumsOfPlans(t *testing.T) {
+	ctx := context.Background()
+	path, copied := filepath.Join(t.TempDir(), "s.db"), filepath.Join(t.TempDir(), "copy.db")
+	old, err := os.ReadFile(filepath.Join("testdata", "format1.db"))
+	if err == nil {
+		err = os.WriteFile(path, old, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := Open(ctx, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	// A later run of this format: a copy of the old one, with the checksum of its plan.
+	for _, statement := range []string{
+		`CREATE TEMP TABLE later AS SELECT * FROM runs ORDER BY n LIMIT 1`,
+		`UPDATE temp.later SET n = 99, id = 'later'`,
+		`INSERT INTO runs SELECT * FROM temp.later`,
+	} {
+		if _, err := db.sql.ExecContext(ctx, statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sum, err := planSum(ctx, db.sql, 99)
+	if err == nil {
+		_, err = db.sql.ExecContext(ctx, `UPDATE runs SET checksum = ? WHERE n = 99`, sum)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums := func(db *DB) map[string]sql.NullInt64 {
+		t.Helper()
+		list := map[string]sql.NullInt64{}
+		for id, err := range query(ctx, db, `SELECT id, checksum FROM runs`, nil, func(rows *sql.Rows) (id string, err error) {
+			var sum sql.NullInt64
+			err = rows.Scan(&id, &sum)
+			list[id] = sum
+			return id, err
+		}) {
+			if err != nil {
+				t.Fatal(id, err)
+			}
+		}
+		return list
+	}
+	want := sums(db)
+	var ids []string
+	for id := range want {
+		ids = append(ids, id)
+	}
+	if err := db.Extract(ctx, copied, Extraction{Run: "later", Others: ids}); err != nil {
+		t.Fatal(err)
+	}
+	into, err := Open(ctx, copied)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer into.Close()
+	if got := sums(into); !maps.Equal(got, want) || len(got) < 2 || !got["later"].Valid {
+		t.Errorf("the checksums are %v, want %v", got, want)
+	}
+	if damaged, err := into.damagedPlans(ctx); err != nil || len(damaged) > 0 {
+		t.Errorf("damaged: %v, %v", damaged, err)
 	}
 }

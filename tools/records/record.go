@@ -86,6 +86,9 @@ func scan(file string, visit func(record) error) error {
 			if err := d.Decode(&r); err != nil {
 				return fmt.Errorf("%s:%d: %w: want a line of `scruple export --table records`", file, line, err)
 			}
+			if _, err := d.Token(); !errors.Is(err, io.EOF) {
+				return fmt.Errorf("%s:%d: more after the record: want one record in a line", file, line)
+			}
 			if r.Item == "" || r.Unit == "" {
 				return fmt.Errorf("%s:%d: no item or unit: want a line of `scruple export --table records`", file, line)
 			}

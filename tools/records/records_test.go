@@ -61,6 +61,8 @@ func TestRefusals(t *testing.T) {
 		{"empty", "\n", "has no records"},
 		{"prose", "hello\n", ":1: "},
 		{"other table", `{"item":"d1","arm":"a","metric":"m"}`, `unknown field "metric"`},
+		{"two records in a line", `{"item":"d1","unit":"u"} {"item":"d2","unit":"u"}`, ":1: more after the record: want one record in a line"},
+		{"a comma after the record", `{"item":"d1","unit":"u"},`, ":1: more after the record"},
 		{"no unit", `{"item":"d1"}`, "no item or unit"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -9,10 +9,10 @@ import (
 // Records lists one record for each field of an answer, and one for each candidate of
 // an ambiguous one. A field that is omitted or answered twice has a record without
 // value.
-func (b *Bench) Records(dst []eval.Record, c eval.Case) []eval.Record {
+func (b *Bench) Records(dst []eval.Record, c eval.Case) ([]eval.Record, error) {
 	d, err := b.document(c.Item)
 	if err != nil {
-		return dst
+		return dst, err
 	}
 	d = d.ready()
 	for _, t := range c.Trials {
@@ -30,7 +30,7 @@ func (b *Bench) Records(dst []eval.Record, c eval.Case) []eval.Record {
 			dst = results[i].records(dst, eval.Record{Trial: t.Trial, Extra: extra})
 		}
 	}
-	return dst
+	return dst, nil
 }
 
 // records appends the records of a field. base has what is the same for all fields.

@@ -23,7 +23,10 @@ func TestRecords(t *testing.T) {
 		{"field": "sum", "value": null, "evidence": null, "status": "ambiguous", "confidence": "low", "candidates": [{"value": "5", "quote": "5", "page": 1}, {"value": "6", "quote": "6 EUR", "page": 1}]},
 		{"field": "tax", "value": "1", "evidence": null, "status": "ok", "confidence": "low", "candidates": []}]}`
 	trial := eval.Trial{Item: "d", Arm: "heuristic", Replicate: 1}
-	got := b.Records(nil, eval.CaseOf(trial, eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil))
+	got, err := b.Records(nil, eval.CaseOf(trial, eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
 	want := []string{
 		"number 0 ok A-1|Number: A-1|its number 2 1 [tax]",
 		"day 0  ||its day NaN NaN [tax]",
@@ -42,7 +45,11 @@ func TestRecords(t *testing.T) {
 			t.Errorf("record %d is of %v", i, r.Trial)
 		}
 	}
-	if more := b.Records(nil, eval.CaseOf(trial, eval.Outcome{Kind: eval.Failed}, nil)); len(more) > 0 {
-		t.Errorf("a failed trial has records: %v", more)
+	if more, err := b.Records(nil, eval.CaseOf(trial, eval.Outcome{Kind: eval.Failed}, nil)); err != nil || len(more) > 0 {
+		t.Errorf("a failed trial has records: %v, %v", more, err)
+	}
+	trial.Item = "elsewhere"
+	if _, err := b.Records(nil, eval.CaseOf(trial, eval.Outcome{Kind: eval.OK, Data: []byte(answer)}, nil)); err == nil {
+		t.Error("a document that cannot be read has records")
 	}
 }

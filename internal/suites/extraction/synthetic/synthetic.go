@@ -94,9 +94,25 @@ func Generate(seed uint64) ([]Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	// A few seeds in ten thousand give two documents with the same text, such as two
+	// without any field. These are drawn again.
+	const most = 10
+	for again := uint64(0); ; again++ {
+		sets, err := generate(w, seed, again)
+		if err != nil {
+			return nil, err
+		}
+		if err = disjoint(sets); err == nil || again == most {
+			return sets, err
+		}
+	}
+}
+
+// generate generates the sets of a seed from one of its streams of random numbers.
+func generate(w *vocabulary, seed, again uint64) ([]Set, error) {
 	var sets []Set
 	for half, split := range Splits {
-		m := &maker{words: w, half: half, random: rand.NewPCG(seed, uint64(half)), used: map[string]bool{}}
+		m := &maker{words: w, half: half, random: rand.NewPCG(seed, uint64(half)+uint64(len(Splits))*again), used: map[string]bool{}}
 		s := Set{Split: split}
 		for _, p := range m.plan() {
 			d, err := m.document(p)
@@ -107,7 +123,7 @@ func Generate(seed uint64) ([]Set, error) {
 		}
 		sets = append(sets, s)
 	}
-	return sets, disjoint(sets)
+	return sets, nil
 }
 
 // A design is a document before it has values.

@@ -1,0 +1,58 @@
+package blind
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
+)
+
+// A comparison of one to four documents tells of single ones, so its numbers stay.
+func TestFinishKeepsSmallComparisons(t *testing.T) {
+	k := &Kit{dir: t.TempDir(), data: "0123", now: func() time.Time { return time.Date(2024, 3, 15, 0, 0, 0, 0, time.UTC) }}
+	if err := os.MkdirAll(filepath.Dir(k.ledger()), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := k.Commit("a group", 6); err != nil {
+		t.Fatal(err)
+	}
+	if Ran(k.dir) {
+		t.Error("it ran before it ran")
+	}
+	comparison := func(metric string, pairs int) analyse.BlindComparison {
+		return analyse.BlindComparison{A: "a", B: "b", Metric: metric, Diff: 0.25, Low: 0, High: 0.5, P: 0.04, Pairs: pairs}
+	}
+	given := []analyse.BlindComparison{comparison("composite", 6), comparison("date_f1", Fewest), comparison("money_f1", Fewest-1), comparison("id_f1", 1)}
+	if _, err := k.Finish(given, nil, func(path string, data []byte) error { return os.WriteFile(path, data, 0o600) }); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(k.dir, ResultFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written struct {
+		Comparisons []struct {
+			Metric             string
+			Diff, Low, High, P *float64
+			Pairs              int
+		}
+	}
+	if err := json.Unmarshal(data, &written); err != nil {
+		t.Fatal(err)
+	}
+	for i, c := range written.Comparisons {
+		few := given[i].Pairs < Fewest
+		if c.Pairs != given[i].Pairs || (c.Diff == nil) != few || (c.Low == nil) != few || (c.High == nil) != few || (c.P == nil) != few {
+			t.Errorf("%s of %d pairs is %+v", c.Metric, c.Pairs, c)
+		}
+	}
+	if len(written.Comparisons) != len(given) || !given[3].Diff.Defined() {
+		t.Errorf("wrote %d of %d comparisons, and the caller's is %v", len(written.Comparisons), len(given), given[3])
+	}
+	if !Ran(k.dir) {
+		t.Error("it has not run after it ran")
+	}
+}
