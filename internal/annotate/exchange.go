@@ -17,7 +17,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
-	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
@@ -157,14 +156,14 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 	switch format {
 	case "jsonl":
 		return jsonLines(list, func(x record) any { return x })
-	case "csv": // texts do not become formulas of a spreadsheet
-		rows, err := tableOf(r.Task, list, text.EscapeFormula)
+	case "csv":
+		rows, err := tableOf(r.Task, list)
 		if err != nil {
 			return nil, err
 		}
 		return workbook.CSV(rows)
 	case "xlsx":
-		rows, err := tableOf(r.Task, list, func(s string) string { return s })
+		rows, err := tableOf(r.Task, list)
 		if err != nil {
 			return nil, err
 		}
@@ -224,9 +223,8 @@ func jsonLines(list []record, form func(record) any) ([]byte, error) {
 // columns are those before the columns of the questions.
 var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
 
-// tableOf has a column for each question; passages are JSON. cell writes texts of people
-// and models.
-func tableOf(t study.Task, list []record, cell func(string) string) ([][]string, error) {
+// tableOf has a column for each question; passages are JSON.
+func tableOf(t study.Task, list []record) ([][]string, error) {
 	head := slices.Clone(columns)
 	for _, q := range t.Ask {
 		head = append(head, q.Name)
@@ -234,9 +232,9 @@ func tableOf(t study.Task, list []record, cell func(string) string) ([][]string,
 	rows := [][]string{head}
 	for _, x := range list {
 		s := x.Subject
-		row := []string{cell(s.Item), cell(s.Arm), cell(s.Other), fmt.Sprint(s.Replicate), cell(s.Unit), cell(x.ShownAsA), x.By, x.At}
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
 		for _, q := range t.Ask {
-			value := cell(x.Answer.Text(q.Name))
+			value := x.Answer.Text(q.Name)
 			if q.Type == "span" {
 				var own []outSpan
 				for _, s := range x.Spans {
@@ -648,19 +646,15 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 	}
 	for _, row := range table.Rows {
 		cell := func(name string) string {
-			i := slices.Index(table.Header, name)
-			switch {
-			case i < 0:
-				return ""
-			case table.Sheet == "": // CSV
-				return text.UnescapeFormula(row.Cells[i])
+			if i := slices.Index(table.Header, name); i >= 0 {
+				return row.Cells[i]
 			}
-			return row.Cells[i]
+			return ""
 		}
 		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
-				return nil, fmt.Errorf("%s: %q is no number", table.Place(row, slices.Index(table.Header, "replicate")), number)
+				return nil, fmt.Errorf("%s: replicate: %q is no number", table.Place(row, slices.Index(table.Header, "replicate")), number)
 			}
 		}
 		for _, q := range t.Ask {

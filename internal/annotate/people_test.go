@@ -412,7 +412,7 @@ func TestNotesOnAQueueNameNoItems(t *testing.T) {
 	}
 	w := httptest.NewRecorder()
 	(&Server{source: d.source}).notes(w, nil, d)
-	if body := w.Body.String(); !strings.Contains(body, "first no. 1, last no. 12") || strings.Contains(body, "i0") {
+	if body := w.Body.String(); !strings.Contains(body, "first subject 1, last subject 12") || strings.Contains(body, "i0") {
 		t.Error(body)
 	}
 }
