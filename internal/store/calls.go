@@ -22,8 +22,8 @@ type callSum struct {
 	place          int64 // of the first trial
 }
 
-// CallSums reads all calls once: a row of calls is long, so that one sum costs no more
-// than the reading of it.
+// CallSums sums the calls of a run. It reads them once for all sums: most of the cost is
+// reading the rows.
 func (db *DB) CallSums(ctx context.Context, run *Run) (CallSums, error) {
 	// With one min, SQLite takes item and replicate from the row of the minimum.
 	return collect(query(ctx, db, `SELECT t.arm, c.stage, c.model, c.model_version, c.error_kind = '' AS answered, count(*), sum(max(c.attempts,

@@ -43,9 +43,9 @@ type Journal struct {
 // not block their caller, cannot pile up in memory.
 const maxQueued = 2048
 
-// A commit costs as much for one entry as for many. If the last one had at least
-// manyEntries, so that many calls are in flight, the writer waits this long for others:
-// a tenth less CPU per call, where a call takes seconds.
+// A commit costs as much for one entry as for many. After one of at least manyEntries,
+// when many calls are in flight, the writer waits this long for more: a tenth less CPU for
+// each call, and little beside the seconds that a call takes.
 const (
 	gather      = 500 * time.Microsecond
 	manyEntries = 8
