@@ -45,7 +45,7 @@ outcomes: all arms), or --arm and --against.`, cobra.MinimumNArgs(1),
 				if err != nil {
 					return err
 				}
-				return a.render(report.Report{Analysis: shown, Trials: true}, to)
+				return a.render(report.Report{Analysis: shown, Trials: true, Replicate: which.Replicate}, to)
 			})
 		})
 	to.flags(c)

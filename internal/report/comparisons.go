@@ -135,6 +135,14 @@ func (b *builder) reasons(c analyse.Comparison) []string {
 func (b *builder) differences(caption string, m analyse.Metric, rows []measuredRow) *chart {
 	c := &chart{Caption: caption, Lead: favours(m), Heads: []string{"Difference", b.ci, "n", "W/T/L"}}
 	c.plot(rows, analyse.Undefined(), analyse.Undefined(), scaleOf(m), true)
+	if b.a.Run.Exploratory() { // differences of DEV have no interval
+		c.Heads = slices.Delete(c.Heads, 1, 2)
+		for i := range c.Rows {
+			if c.Rows[i].Group == "" {
+				c.Rows[i].Cells = slices.Delete(c.Rows[i].Cells, 1, 2)
+			}
+		}
+	}
 	return c
 }
 
@@ -209,7 +217,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 	if b.a.Run.Exploratory() {
 		return b.differenceTable(cs)
 	}
-	t := &table{Caption: "Tests", Columns: []column{
+	t := &table{Caption: "Tests", Keys: 2, Columns: []column{
 		{Title: "A " + minus + " B"}, {Title: "Metric"},
 		{Title: "Difference", Align: point}, {Title: "Pairs", Align: right}, {Title: "p", Align: point},
 		{Title: "p adjusted", Align: point}, {Title: "d", Align: point},
@@ -237,7 +245,7 @@ func (b *builder) testTable(cs []analyse.Comparison) *table {
 
 // differenceTable is the table of an exploratory run, which has no tests.
 func (b *builder) differenceTable(cs []analyse.Comparison) *table {
-	t := &table{Caption: "Differences", Columns: []column{{Title: "A " + minus + " B"}, {Title: "Metric"}, {Title: "Difference", Align: point},
+	t := &table{Caption: "Differences", Keys: 2, Columns: []column{{Title: "A " + minus + " B"}, {Title: "Metric"}, {Title: "Difference", Align: point},
 		{Title: "Pairs", Align: right}, {Title: "d", Align: point}, {Title: "W/T/L", Align: right}}}
 	for _, c := range cs {
 		m := b.metric(c.Metric)

@@ -100,9 +100,11 @@ const (
 type table struct {
 	Caption string
 	Columns []column
-	Rows    [][]cell
-	Notes   notes
-	Legend  []string
+	// Keys are the leading columns that name a row, if not the first alone.
+	Keys   int
+	Rows   [][]cell
+	Notes  notes
+	Legend []string
 }
 
 type column struct {
@@ -168,13 +170,22 @@ func (b *builder) href(of Behind) string {
 	return b.to(of)
 }
 
+// trialFacts are the facts above requested trials.
+func (b *builder) trialFacts(replicate int) []fact {
+	facts := []fact{{Name: "Run", Value: b.a.Run.ID}}
+	if n := b.a.Run.Replicates; n > 1 && replicate > 0 {
+		facts = append(facts, fact{Name: "Replicate", Value: strconv.Itoa(replicate) + " of " + strconv.Itoa(n) + "; --replicate N shows another"})
+	}
+	return facts
+}
+
 func newContent(r Report) content {
 	b := newBuilder(r)
 	if r.Trials {
 		shown := b.samples()
 		shown.Title, shown.InTerm = "Trials", always
 		shown.Blocks = slices.DeleteFunc(shown.Blocks, func(b block) bool { return b.Samples == nil })
-		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: []fact{{Name: "Run", Value: b.a.Run.ID}}, Sections: []section{shown}}
+		return content{Title: b.a.Study.Name, Version: b.a.Study.Version, Suite: b.suite(), Banner: b.banner(), Facts: b.trialFacts(r.Replicate), Sections: []section{shown}}
 	}
 	sections := []section{b.answer(), b.figures(), b.arms(), b.comparisons(), b.breakdown(), b.samples(), b.methods(), b.asked()}
 	return content{

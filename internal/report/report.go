@@ -30,6 +30,8 @@ type Report struct {
 	Analysis *analyse.Analysis
 	Verdict  *gate.Verdict
 	Trials   bool // only the samples, which are the requested trials
+	// Replicate is the number of the requested trials, 0 if it is not said.
+	Replicate int
 	// Link returns the address of the trials behind a number, or "". Nil means no links,
 	// as in files; only HTML has links.
 	Link func(Behind) string

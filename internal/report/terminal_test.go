@@ -9,6 +9,8 @@ import (
 
 	"charm.land/lipgloss/v2"
 	"pgregory.net/rapid"
+
+	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
 // A terminal gets only text, line breaks and our own colours, and no line is too
@@ -141,5 +143,46 @@ func TestParts(t *testing.T) {
 		if !strings.HasPrefix(verdict, "Gate: ") || !strings.HasPrefix(comparisons, "COMPARISONS\n") {
 			t.Errorf("%s: the parts begin %.20q and %.20q", name, verdict, comparisons)
 		}
+	}
+}
+
+// A table that is split repeats the metric with the arms, or rows of several metrics
+// look alike.
+func TestSplitTableNamesItsRows(t *testing.T) {
+	t.Parallel()
+	out := render(t, load(t, "study"), onTerminal(TerminalOptions{Width: 80, Verbose: true}))
+	_, tests, _ := strings.Cut(out, "\nTests\n")
+	tests, _, _ = strings.Cut(tests, "W/T/L: items")
+	blocks := 0
+	for line := range strings.SplitSeq(tests, "\n") {
+		if strings.Contains(line, "A - B") {
+			blocks++
+			if !strings.Contains(line, "Metric") {
+				t.Errorf("a part of the table has no metric: %q", line)
+			}
+		}
+	}
+	if blocks < 2 {
+		t.Errorf("the table has %d parts; the test wants several: %s", blocks, tests)
+	}
+}
+
+// DEV has no intervals, so its charts have no column for them.
+func TestDevHasNoIntervalColumn(t *testing.T) {
+	t.Parallel()
+	r := load(t, "study")
+	for i := range r.Analysis.Comparisons {
+		c := &r.Analysis.Comparisons[i]
+		c.Low, c.High = analyse.Undefined(), analyse.Undefined()
+	}
+	r.Analysis.Run.Split = "dev"
+	out := render(t, r, onTerminal(TerminalOptions{Width: 100, Verbose: true}))
+	for line := range strings.SplitSeq(out, "\n") {
+		if strings.Contains(line, "Difference ") && strings.Contains(line, " CI ") {
+			t.Errorf("a column of intervals: %q", line)
+		}
+	}
+	if !strings.Contains(out, "Difference ") {
+		t.Error("no differences are shown")
 	}
 }

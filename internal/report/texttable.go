@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 
 	"charm.land/lipgloss/v2"
@@ -20,14 +21,14 @@ type inked struct {
 }
 
 // table draws a table. If it is too wide, it is split into several, each starting
-// with the first column.
+// with the columns that name a row.
 func (s *screen) table(t *table) {
 	s.blank()
 	if t.Caption != "" {
 		s.text(strong, "", t.Caption)
 	}
 	g := s.lay(t)
-	for i, columns := range g.cut(s.width) {
+	for i, columns := range g.cut(s.width, max(t.Keys, 1)) {
 		if i > 0 {
 			s.blank()
 		}
@@ -115,17 +116,35 @@ func (s *screen) cellTexts(cells []cell, onPoint bool) []string {
 }
 
 // cut groups the columns so that each group fits the width. Every group starts with
-// the first column.
-func (g grid) cut(width int) [][]int {
+// the first columns: keys of them, or as many as leave room for any other.
+func (g grid) cut(width, keys int) [][]int {
+	for ; keys > 1; keys-- {
+		used := slices.Max(g.widths[keys:])
+		for _, w := range g.widths[:keys] {
+			used += w + space
+		}
+		if used <= width {
+			break
+		}
+	}
+	var first []int
+	room := width
+	for j, w := range g.widths[:keys] {
+		first = append(first, j)
+		room -= w
+		if j > 0 {
+			room -= space
+		}
+	}
 	var groups [][]int
-	group, used := []int{0}, g.widths[0]
-	for j := 1; j < len(g.widths); j++ {
-		if used+space+g.widths[j] > width && len(group) > 1 {
+	group, left := slices.Clone(first), room
+	for j := keys; j < len(g.widths); j++ {
+		if space+g.widths[j] > left && len(group) > keys {
 			groups = append(groups, group)
-			group, used = []int{0}, g.widths[0]
+			group, left = slices.Clone(first), room
 		}
 		group = append(group, j)
-		used += space + g.widths[j]
+		left -= space + g.widths[j]
 	}
 	return append(groups, group)
 }
