@@ -331,14 +331,20 @@ func (a *app) lockTask(x *experiment.Experiment, place annotate.Place, tasks []s
 }
 
 func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjects annotate.Source, f *annotating) error {
-	data, err := place.Export(tasks[0], subjects, f.export, f.offsets)
+	x, err := place.Export(tasks[0], subjects, f.export, f.offsets)
 	if err != nil {
 		return err
 	}
-	if f.out != "" {
-		return writeFile(f.out, data)
+	if x.Unanswered > 0 {
+		a.warn("exported %s, and %s without an answer, which nobody gave yet", text.Plural(x.Answers, "answer", "answers"), text.Plural(x.Unanswered, "subject", "subjects"))
 	}
-	_, err = a.out.Write(data)
+	if x.Withheld > 0 {
+		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))
+	}
+	if f.out != "" {
+		return writeFile(f.out, x.Data)
+	}
+	_, err = a.out.Write(x.Data)
 	return err
 }
 
@@ -351,9 +357,12 @@ func (a *app) importAnnotations(place annotate.Place, tasks []study.Task, subjec
 	if err != nil {
 		return fmt.Errorf("reading answers: %w", err)
 	}
-	n, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
+	n, skipped, err := place.Import(tasks[0], subjects, annotate.File{Name: f.imports, Data: data, Format: f.format, Offsets: f.offsets, Person: people[0], Version: version()})
 	if err != nil {
 		return err
+	}
+	if skipped > 0 {
+		a.say("skipped %s without an answer", text.Plural(skipped, "subject", "subjects"))
 	}
 	if n == 0 {
 		a.say("nothing to import: task %s has all answers of %s in %s", tasks[0].Name, people[0], f.imports)

@@ -74,7 +74,7 @@ func (a Answer) label(q study.Question) string {
 func (a Answer) check(shown Shown, draft bool) error {
 	for name := range a {
 		if !slices.ContainsFunc(shown.Ask, func(q study.Question) bool { return q.Name == name }) {
-			return fmt.Errorf("the task asks no %q", name)
+			return fmt.Errorf("the task asks no %q; it asks %s", name, asked(shown.Ask))
 		}
 	}
 	for _, q := range shown.Ask {
@@ -87,7 +87,7 @@ func (a Answer) check(shown Shown, draft bool) error {
 		}
 		if !given {
 			if !q.Optional && !draft {
-				return fmt.Errorf("%s: missing answer", q.Text)
+				return fmt.Errorf("%s: missing answer %q: want %s", q.Text, q.Name, wanted(q))
 			}
 			continue
 		}
@@ -96,6 +96,32 @@ func (a Answer) check(shown Shown, draft bool) error {
 		}
 	}
 	return nil
+}
+
+// asked lists the names of questions.
+func asked(list []study.Question) string {
+	var names []string
+	for _, q := range list {
+		names = append(names, q.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// wanted says what answers a question takes.
+func wanted(q study.Question) string {
+	options := strings.Join(q.Options, ", ")
+	switch q.Type {
+	case "choice":
+		return "one of " + options
+	case "several":
+		return "a list of " + options
+	case "number", "text":
+		return "a " + q.Type
+	}
+	if options != "" {
+		return "passages with a label of " + options
+	}
+	return "passages"
 }
 
 func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool) error {

@@ -43,7 +43,7 @@ func exportArgilla(t study.Task, list []record) ([]byte, error) {
 				}
 				value = spans
 			}
-			if value != nil {
+			if value != nil && x.By != "" {
 				row[q.Name+".responses"], row[q.Name+".responses.users"], row[q.Name+".responses.status"] = []any{value}, []string{x.By}, []string{"submitted"}
 			}
 		}
@@ -52,7 +52,7 @@ func exportArgilla(t study.Task, list []record) ([]byte, error) {
 }
 
 // fromArgilla reads a row of a data set of Argilla: the responses of the person, or the
-// only ones. Responses that were not submitted are left out.
+// only ones. Responses that were not submitted are left out; a row may have no answer.
 func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 	var row map[string]jsontext.Value
 	if err := dataset.DecodeLoose(data, &row); err != nil {
@@ -112,7 +112,7 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 		}
 	}
 	if !submitted {
-		return nil, nil
+		x.By = ""
 	}
 	return x, nil
 }

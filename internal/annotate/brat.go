@@ -80,7 +80,7 @@ func exportBrat(t study.Task, list []record, offsets string) ([]byte, error) {
 		return err
 	}
 	for i, x := range list {
-		name := fmt.Sprintf("%05d-%s", i+1, x.By)
+		name := strings.TrimSuffix(fmt.Sprintf("%05d-%s", i+1, x.By), "-")
 		var ann strings.Builder
 		for k, s := range x.Spans {
 			if parts, text := bratParts(s, offsets); parts != "" {

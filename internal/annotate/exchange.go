@@ -17,6 +17,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 	"github.com/scruple-eval/scruple/internal/workbook"
 )
 
@@ -61,6 +62,32 @@ type outSpan struct {
 
 // name is the label of a passage in tools that have one list of labels.
 func (s outSpan) name() string { return strings.TrimSuffix(s.Question+": "+s.Label, ": ") }
+
+// blank reports whether a record has no answer.
+func (x record) blank() bool { return len(x.Answer) == 0 && len(x.Spans) == 0 }
+
+// unanswered reports whether nobody answered a record. Nothing is an answer of a person
+// if the task asks nothing that it must.
+func (x record) unanswered(t study.Task) bool {
+	needed := func(q study.Question) bool { return !q.Optional && q.When == "" }
+	return x.blank() && (x.By == "" || slices.ContainsFunc(t.Ask, needed))
+}
+
+// text is all that is shown, for tools that show one text. Pages come first, so that
+// offsets count in them.
+func (s Shown) text() string {
+	var texts []string
+	if len(s.Pages) > 0 {
+		texts = append(texts, joined(s.Pages))
+	}
+	if s.Lead != "" {
+		texts = append(texts, s.Lead)
+	}
+	for _, p := range s.Parts {
+		texts = append(texts, p.Name+":\n"+p.Text)
+	}
+	return strings.Join(texts, "\n\n")
+}
 
 // joined is the text of all pages.
 func joined(pages []Page) string {
@@ -127,16 +154,60 @@ func checkOffsets(offsets string) error {
 	return nil
 }
 
-// Export writes the final answers of everyone's first round.
-func (p Place) Export(t study.Task, source Source, format, offsets string) ([]byte, error) {
+// Exported is an export and what is in it.
+type Exported struct {
+	Data       []byte
+	Answers    int
+	Unanswered int // subjects that nobody answered, without an answer
+	// Withheld are subjects that nobody answered and that are left out, because their
+	// arms would be named.
+	Withheld int
+}
+
+// Export writes the final answers of everyone's first round, and the subjects that
+// nobody answered. It draws the task if that was not done, so that the work can begin
+// in another tool.
+func (p Place) Export(t study.Task, source Source, format, offsets string) (Exported, error) {
+	var out Exported
 	if err := checkOffsets(offsets); err != nil {
-		return nil, err
+		return out, err
+	}
+	if _, err := p.queue(t.Full(), source); err != nil {
+		return out, err
 	}
 	r, err := p.Result(t, source)
 	if err != nil {
-		return nil, err
+		return out, err
 	}
-	var list []record
+	list, err := r.given(source, offsets)
+	if err != nil {
+		return out, err
+	}
+	out.Answers = len(list)
+	answered := map[Subject]bool{}
+	for _, x := range list {
+		answered[x.Subject] = true
+	}
+	for _, s := range r.queue.Subjects {
+		switch {
+		case answered[s]:
+		case s.Arm != "":
+			out.Withheld++
+		default:
+			shown, err := show(r.Task, source, s, false)
+			if err != nil {
+				return out, err
+			}
+			out.Unanswered++
+			list = append(list, record{Subject: s, Answer: Answer{}, Text: shown.text()})
+		}
+	}
+	out.Data, err = encoded(r.Task, list, format, offsets)
+	return out, err
+}
+
+// given are the final answers of everyone's first round.
+func (r *Result) given(source Source, offsets string) (list []record, err error) {
 	for _, w := range r.Everyone {
 		for _, k := range w.order {
 			g := w.given[k]
@@ -153,38 +224,43 @@ func (p Place) Export(t study.Task, source Source, format, offsets string) ([]by
 			list = append(list, exported(r.Task, shown, w.Person, g, offsets))
 		}
 	}
+	return list, nil
+}
+
+// encoded writes records in a format.
+func encoded(t study.Task, list []record, format, offsets string) ([]byte, error) {
 	switch format {
 	case "jsonl":
 		return jsonLines(list, func(x record) any { return x })
 	case "csv":
-		rows, err := tableOf(r.Task, list)
+		rows, err := tableOf(t, list)
 		if err != nil {
 			return nil, err
 		}
 		return workbook.CSV(rows)
 	case "xlsx":
-		rows, err := tableOf(r.Task, list)
+		rows, err := tableOf(t, list)
 		if err != nil {
 			return nil, err
 		}
 		return workbook.Write(workbook.Sheet{Name: "Answers", Rows: rows})
 	case "label-studio":
-		return exportLabelStudio(r.Task, list)
+		return exportLabelStudio(t, list)
 	case "doccano":
 		return jsonLines(list, doccanoOf)
 	case "prodigy":
 		return jsonLines(list, prodigyOf)
 	case "argilla":
-		return exportArgilla(r.Task, list)
+		return exportArgilla(t, list)
 	case "brat":
-		return exportBrat(r.Task, list, offsets)
+		return exportBrat(t, list, offsets)
 	}
 	return nil, fmt.Errorf("--export %s: the formats are %s", format, strings.Join(Formats(), ", "))
 }
 
 func exported(t study.Task, shown Shown, person string, g *Given, offsets string) record {
 	x := record{Subject: g.Subject, ShownAsA: armOf("A", g.Subject, g.Final.Swapped), By: person, At: g.FinalAt.UTC().Format("2006-01-02T15:04:05Z"), Answer: Answer{}, Shown: g.Final.Shown,
-		Seconds: float64(g.Final.WallMS) / 1000, Text: joined(shown.Pages)}
+		Seconds: float64(g.Final.WallMS) / 1000, Text: shown.text()}
 	for _, q := range t.Ask {
 		value, given := g.Final.Answer[q.Name]
 		if !given {
@@ -279,7 +355,7 @@ func doccanoOf(x record) any {
 type prodigy struct {
 	Text      string        `json:"text"`
 	Spans     []prodigySpan `json:"spans"`
-	Answer    string        `json:"answer"`
+	Answer    string        `json:"answer,omitempty"` // "" before it is answered
 	SessionID string        `json:"_session_id,omitempty"`
 	Meta      struct {
 		Subject  Subject `json:"subject"`
@@ -296,7 +372,10 @@ type prodigySpan struct {
 }
 
 func prodigyOf(x record) any {
-	d := prodigy{Text: x.Text, Spans: []prodigySpan{}, Answer: "accept", SessionID: x.By}
+	d := prodigy{Text: x.Text, Spans: []prodigySpan{}, SessionID: x.By}
+	if x.By != "" {
+		d.Answer = "accept"
+	}
 	d.Meta.Subject, d.Meta.ShownAsA, d.Meta.Answer = x.Subject, x.ShownAsA, x.Answer
 	for _, s := range x.Spans {
 		d.Spans = append(d.Spans, prodigySpan{s.Start, s.End, s.Text, s.name()})
@@ -333,6 +412,11 @@ func exportLabelStudio(t study.Task, list []record) ([]byte, error) {
 	for _, x := range list {
 		var ls labelStudio
 		ls.Data.Text, ls.Data.Subject, ls.Data.ShownAsA = x.Text, x.Subject, x.ShownAsA
+		if x.By == "" {
+			ls.Annotations = []lsAnnotation{}
+			out = append(out, ls)
+			continue
+		}
 		a := lsAnnotation{CompletedBy: map[string]string{"email": x.By}, LeadTime: x.Seconds, Result: []lsResult{}}
 		add := func(q, kind string, value map[string]any) {
 			a.Result = append(a.Result, lsResult{q, "text", kind, value})
@@ -373,53 +457,67 @@ type File struct {
 
 // Import adds the answers in a file to a person's work: all or none. An answer that was
 // imported before is left out, so that an import that was interrupted can be repeated;
-// another answer to its subject is an error.
-func (p Place) Import(t study.Task, source Source, f File) (n int, err error) {
+// another answer to its subject is an error. Subjects without an answer are skipped.
+func (p Place) Import(t study.Task, source Source, f File) (n, skipped int, err error) {
 	if err := errors.Join(checkOffsets(f.Offsets), CheckPerson(f.Person), p.checkOpen(t.Name)); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	list, err := f.records(t.Full())
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if list, err = f.own(list); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if len(list) == 0 {
-		return 0, fmt.Errorf("%s has no answers", f.Name)
+		return 0, 0, fmt.Errorf("%s has no answers", f.Name)
 	}
 	q, err := p.queue(t.Full(), source)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	d, err := p.open(t.Full(), q, source, f.Person, f.Version)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	events, err := d.imported(list, source, f)
+	events, skipped, err := d.imported(list, source, f)
 	if err != nil {
-		return 0, errors.Join(err, d.log.Close())
+		return 0, 0, errors.Join(err, d.log.Close())
+	}
+	if skipped == len(list) {
+		return 0, 0, errors.Join(fmt.Errorf("%s has no answers, only %s without one", f.Name, text.Plural(skipped, "subject", "subjects")), d.log.Close())
 	}
 	for _, e := range events {
 		if _, err := d.append(eventImport, e); err != nil {
-			return n, errors.Join(err, d.log.Close())
+			return n, skipped, errors.Join(err, d.log.Close())
 		}
 		n++
 	}
-	return n, errors.Join(d.record(), d.log.Close())
+	return n, skipped, errors.Join(d.record(), d.log.Close())
 }
 
-// imported checks all answers of a file.
-func (d *desk) imported(list []record, source Source, f File) (events []Event, err error) {
+// imported checks all answers of a file, and counts the subjects without one.
+func (d *desk) imported(list []record, source Source, f File) (events []Event, skipped int, err error) {
 	seen := map[Subject]bool{}
 	for i, x := range list {
 		fail := func(err error) error { return fmt.Errorf("%s: answer %d: %w", f.Name, i+1, err) }
 		k := slot{x.Subject, passFirst}
 		switch {
 		case !slices.Contains(d.queue.Subjects, x.Subject):
-			return nil, fail(fmt.Errorf("the task has no subject %v", x.Subject))
+			return nil, 0, fail(fmt.Errorf("the task has no subject %v", x.Subject))
+		case x.unanswered(d.task):
+			// The text tells whether the file is of this study.
+			shown, err := show(d.task, source, x.Subject, x.ShownAsA != "" && x.ShownAsA == x.Subject.Other)
+			if err == nil {
+				err = x.checkText(shown)
+			}
+			if err != nil {
+				return nil, 0, fail(err)
+			}
+			skipped++
+			continue
 		case seen[x.Subject]:
-			return nil, fail(fmt.Errorf("%v has two answers", x.Subject))
+			return nil, 0, fail(fmt.Errorf("%v has two answers", x.Subject))
 		}
 		seen[x.Subject] = true
 		swapped := false
@@ -428,31 +526,31 @@ func (d *desk) imported(list []record, source Source, f File) (events []Event, e
 		case x.ShownAsA == x.Subject.Arm || x.ShownAsA == x.Subject.Other:
 			swapped = x.ShownAsA == x.Subject.Other
 		default:
-			return nil, fail(fmt.Errorf("shown_as_a is %q: want the arm that was shown as A, %s or %s, as an export has it", x.ShownAsA, x.Subject.Arm, x.Subject.Other))
+			return nil, 0, fail(fmt.Errorf("shown_as_a is %q: want the arm that was shown as A, %s or %s, as an export has it", x.ShownAsA, x.Subject.Arm, x.Subject.Other))
 		}
 		shown, err := show(d.task, source, x.Subject, swapped)
 		if err != nil {
-			return nil, fail(err)
+			return nil, 0, fail(err)
 		}
 		if err := x.place(shown, f.Offsets); err != nil {
-			return nil, fail(err)
+			return nil, 0, fail(err)
 		}
 		if err := x.Answer.check(shown, false); err != nil {
-			return nil, fail(err)
+			return nil, 0, fail(err)
 		}
 		answer := x.Answer.exact(shown)
 		if g := d.work.given[k]; g != nil {
 			if g.Final != nil && g.First == g.Final && g.First.Imported() && g.First.Swapped == swapped && g.First.Answer.equal(answer) {
 				continue
 			}
-			return nil, fail(fmt.Errorf("%v was answered already", x.Subject))
+			return nil, 0, fail(fmt.Errorf("%v was answered already", x.Subject))
 		}
 		subject := x.Subject
 		// What another tool showed is not known: the answers count in no agreement of
 		// blind ones.
 		events = append(events, Event{Pass: passFirst, Subject: &subject, Shown: shown.Hash(), Swapped: swapped, Answer: answer, Sighted: true, Reason: importedFrom + f.Name})
 	}
-	return events, nil
+	return events, skipped, nil
 }
 
 const importedFrom = "imported from "
@@ -473,12 +571,12 @@ func (a Answer) equal(b Answer) bool {
 func (f File) own(list []record) ([]record, error) {
 	var names []string
 	for _, x := range list {
-		if !slices.Contains(names, x.By) {
+		if !slices.Contains(names, x.By) && !(x.By == "" && x.blank()) {
 			names = append(names, x.By)
 		}
 	}
 	if slices.Contains(names, f.Person) {
-		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person }), nil
+		return slices.DeleteFunc(list, func(x record) bool { return x.By != f.Person && !(x.By == "" && x.blank()) }), nil
 	}
 	if len(names) > 1 {
 		slices.Sort(names)
@@ -487,12 +585,20 @@ func (f File) own(list []record) ([]record, error) {
 	return list, nil
 }
 
-// place finds the passages of an answer in the pages.
-func (x *record) place(shown Shown, offsets string) error {
-	text := joined(shown.Pages)
-	if x.Text != "" && x.Text != text {
+// checkText compares the text of a record with what is shown: all of it, or its pages.
+func (x *record) checkText(shown Shown) error {
+	if x.Text != "" && x.Text != shown.text() && x.Text != joined(shown.Pages) {
 		return fmt.Errorf("the text of %v is not that of the study", x.Subject)
 	}
+	return nil
+}
+
+// place finds the passages of an answer in the pages.
+func (x *record) place(shown Shown, offsets string) error {
+	if err := x.checkText(shown); err != nil {
+		return err
+	}
+	text := joined(shown.Pages)
 	byQuestion := map[string][]Span{}
 	for _, s := range x.Spans {
 		start, err := points(text, s.Start, offsets)
@@ -550,9 +656,7 @@ func (f File) records(t study.Task) (list []record, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", f.Name, line, err)
 		}
-		if x != nil {
-			list = append(list, *x)
-		}
+		list = append(list, *x)
 	}
 	return list, nil
 }
@@ -593,17 +697,18 @@ func (f File) fromLine(t study.Task, data []byte) (*record, error) {
 		if err := dataset.DecodeLoose(data, &d); err != nil {
 			return nil, err
 		}
-		if d.Answer != "accept" { // ignored or rejected
-			return nil, nil
+		x.Subject, x.ShownAsA, x.Text = d.Meta.Subject, d.Meta.ShownAsA, d.Text
+		if d.Answer != "accept" { // not answered yet, ignored or rejected
+			break
 		}
-		x.Subject, x.ShownAsA, x.By, x.Text = d.Meta.Subject, d.Meta.ShownAsA, d.SessionID, d.Text
+		x.By = d.SessionID
 		x.take(d.Meta.Answer)
 		for _, s := range d.Spans {
 			x.named(s.Start, s.End, s.Text, s.Label)
 		}
 	case "argilla":
 		row, err := f.fromArgilla(t, data)
-		if err != nil || row == nil {
+		if err != nil {
 			return nil, err
 		}
 		x = *row
@@ -696,10 +801,11 @@ func (f File) fromLabelStudio(t study.Task) (list []record, err error) {
 		return nil, dataset.Locate(f.Name, f.Data, err)
 	}
 	for i, ls := range all {
-		for _, a := range ls.Annotations {
-			if a.WasCancelled {
-				continue
-			}
+		made := slices.DeleteFunc(ls.Annotations, func(a lsAnnotation) bool { return a.WasCancelled })
+		if len(made) == 0 && ls.Data.Subject.Item != "" {
+			list = append(list, record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, Text: ls.Data.Text, Answer: Answer{}})
+		}
+		for _, a := range made {
 			x := record{Subject: ls.Data.Subject, ShownAsA: ls.Data.ShownAsA, By: completedBy(a), Text: ls.Data.Text, Answer: Answer{}}
 			if x.Subject.Item == "" {
 				return nil, fmt.Errorf("%s: task %d: data.subject is missing: export the task, and keep this field in Label Studio", f.Name, i+1)

@@ -62,10 +62,11 @@ func TestExchange(t *testing.T) {
 					}
 				}
 				d.close()
-				data, err := p.Export(everything, source, format, offsets)
+				exported, err := p.Export(everything, source, format, offsets)
 				if err != nil {
 					t.Fatal(err)
 				}
+				data := exported.Data
 				if format == "csv" && !strings.Contains(string(data), `"'=because`) {
 					t.Errorf("a spreadsheet takes an answer for a formula: %s", data)
 				}
@@ -73,14 +74,14 @@ func TestExchange(t *testing.T) {
 				for _, other := range Offsets() {
 					if wrong := file; other != offsets {
 						wrong.Offsets = other
-						if _, err := p.Import(everything, source, wrong); err == nil && format != "doccano" && format != "argilla" { // which have no text of passages
+						if _, _, err := p.Import(everything, source, wrong); err == nil && format != "doccano" && format != "argilla" { // which have no text of passages
 							t.Errorf("offsets of %s were read as %s", offsets, other)
 						}
 						os.Remove(p.workPath("all", "ben"))
 						forget(t, &p)
 					}
 				}
-				if n, err := p.Import(everything, source, file); err != nil || n != 3 {
+				if n, _, err := p.Import(everything, source, file); err != nil || n != 3 {
 					t.Fatalf("%d: %v\n%s", n, err, data)
 				}
 				w, err := p.ReadWork("all", "ben")
@@ -95,7 +96,7 @@ func TestExchange(t *testing.T) {
 						t.Errorf("got  %s\nwant %s", got, text)
 					}
 				}
-				if n, err := p.Import(everything, source, file); err != nil || n != 0 {
+				if n, _, err := p.Import(everything, source, file); err != nil || n != 0 {
 					t.Errorf("%d answers were imported again: %v", n, err)
 				}
 			})
@@ -141,7 +142,7 @@ func TestImportRefusals(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		p := Place{Study: "s", Dir: filepath.Join(dir, "annotations"), Ledger: filepath.Join(dir, ledger.Name), Now: func() time.Time { return clock }}
-		_, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: "anna"})
+		_, _, err := p.Import(everything, emoji{corpus{2}}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: "anna"})
 		if err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s %s: %v, want %q", test.format, test.data, err, test.words)
 		}
@@ -238,7 +239,7 @@ func TestImportIsRepeated(t *testing.T) {
 		{line("i04", "yes") + line("i04", "yes"), 0, "i04 has two answers"},
 		{line("i03", "yes"), 1, ""},
 	} {
-		n, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: CodePoints, Person: "anna"})
+		n, _, err := p.Import(task, corpus{6}, File{Name: "f", Data: []byte(step.data), Format: "jsonl", Offsets: CodePoints, Person: "anna"})
 		if n != step.n || (step.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), step.err) {
 			t.Errorf("%s: %d, %v, want %d, %q", step.data, n, err, step.n, step.err)
 		}
@@ -262,12 +263,13 @@ func TestExchangeOfPairs(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		data, err := p.Export(task, corpus{8}, format, CodePoints)
+		exported, err := p.Export(task, corpus{8}, format, CodePoints)
 		if err != nil {
 			t.Fatal(err)
 		}
+		data := exported.Data
 		file := File{Name: "f", Data: data, Format: format, Offsets: CodePoints, Person: "ben"}
-		if n, err := p.Import(task, corpus{8}, file); err != nil || n != 8 {
+		if n, _, err := p.Import(task, corpus{8}, file); err != nil || n != 8 {
 			t.Fatalf("%s: %d, %v", format, n, err)
 		}
 		w, err := p.ReadWork("t", "ben")
@@ -285,7 +287,7 @@ func TestExchangeOfPairs(t *testing.T) {
 	}
 	p := at(t, &clock)
 	file := File{Name: "f", Data: []byte(`{"subject":{"item":"i00","arm":"secret-arm","other":"other-arm","replicate":1},"answer":{"better":"A"}}`), Format: "jsonl", Offsets: CodePoints, Person: "ben"}
-	if _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
+	if _, _, err := p.Import(task, corpus{8}, file); err == nil || !strings.Contains(err.Error(), `shown_as_a is "": want the arm`) {
 		t.Error(err)
 	}
 }
@@ -310,9 +312,55 @@ func TestImportOfOnePerson(t *testing.T) {
 	} {
 		task := label
 		task.Again = study.Again{}
-		n, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: test.person})
+		n, _, err := at(t, &clock).Import(task, corpus{6}, File{Name: "f", Data: []byte(test.data), Format: test.format, Offsets: CodePoints, Person: test.person})
 		if n != test.n || (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%s as %s: %d, %v, want %d, %q", test.data, test.person, n, err, test.n, test.err)
 		}
+	}
+}
+
+// Work begins in another tool: an export has the subjects that nobody answered, and an
+// import skips those that are still without an answer, in every format.
+func TestExchangeOfUnanswered(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	for _, format := range Formats() {
+		p := at(t, &clock)
+		x, err := p.Export(everything, emoji{corpus{3}}, format, CodePoints)
+		if err != nil || x.Unanswered != 3 || x.Answers != 0 || x.Withheld != 0 {
+			t.Fatalf("%s: %+v, %v", format, x, err)
+		}
+		if text := string(x.Data); format != "xlsx" && format != "brat" && !strings.Contains(text, "i02") {
+			t.Errorf("%s has no subject: %s", format, text)
+		}
+		file := File{Name: "f", Data: x.Data, Format: format, Offsets: CodePoints, Person: "anna"}
+		if _, _, err := p.Import(everything, emoji{corpus{3}}, file); err == nil || !strings.Contains(err.Error(), "f has no answers, only 3 subjects without one") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	task := study.Task{Name: "q", Of: "item", Show: []string{"pages"}, Ask: []study.Question{{Name: "q", Text: "Is it?", Type: "choice", Options: []string{"yes", "no"}}}}
+	p := at(t, &clock)
+	x, err := p.Export(task, emoji{corpus{3}}, "jsonl", CodePoints)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := File{Name: "f", Format: "jsonl", Offsets: CodePoints, Person: "anna"}
+	file.Data = []byte(strings.Replace(string(x.Data), `"answer":{}`, `"answer":{"q":"no"},"by":"anna"`, 1))
+	if n, skipped, err := p.Import(task, emoji{corpus{3}}, file); n != 1 || skipped != 2 || err != nil {
+		t.Errorf("imported %d, skipped %d: %v", n, skipped, err)
+	}
+	if x, err := p.Export(task, emoji{corpus{3}}, "jsonl", CodePoints); err != nil || x.Answers != 1 || x.Unanswered != 2 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	// An arm is not named before its answer is judged.
+	judged := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
+	if x, err := at(t, &clock).Export(judged, corpus{8}, "jsonl", CodePoints); err != nil || x.Withheld != 8 || len(x.Data) != 0 {
+		t.Errorf("%+v, %v", x, err)
+	}
+	two := Answer{"other": []byte(`1`)}
+	if err := two.check(Shown{Ask: task.Ask}, false); err == nil || !strings.Contains(err.Error(), `the task asks no "other"; it asks q`) {
+		t.Error(err)
+	}
+	if err := (Answer{}).check(Shown{Ask: task.Ask}, false); err == nil || !strings.Contains(err.Error(), `Is it?: missing answer "q": want one of yes, no`) {
+		t.Error(err)
 	}
 }
