@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -72,7 +74,11 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 	if a.json {
 		return printJSON(a.out, map[string]any{"file": output, "sha256": m.Sum(), "manifest": m})
 	}
-	a.say("wrote %s: run %s, %s", output, m.Run, text.Plural(len(m.Files), "file", "files"))
+	split := ""
+	if x.Study.Split != "" {
+		split = " on " + strings.ToUpper(x.Study.Split)
+	}
+	a.say("wrote %s: run %s%s, %s", output, m.Run, split, text.Plural(len(m.Files), "file", "files"))
 	a.say("SHA-256 of its manifest: %s", m.Sum())
 	return nil
 }
@@ -146,6 +152,9 @@ with a published one, or give that with --expect, to know that it is the same bu
 }
 
 func (a *app) verify(ctx context.Context, file, expect string) error {
+	if sum, err := hex.DecodeString(expect); err != nil || expect != "" && len(sum) != sha256.Size {
+		return fmt.Errorf("verify: --expect %s: want a SHA-256, %d hexadecimal digits, as bundle printed it", text.Shorten(expect, 100), 2*sha256.Size)
+	}
 	v, err := bundle.Verify(ctx, file, a.bundleEnv())
 	if err != nil {
 		return fmt.Errorf("verify: %w", err)

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -29,13 +30,23 @@ func suiteVerbs(a *app) []*cobra.Command {
 			v.AddCommand(suiteCommand(a, cmp.Or(own.Sub, s.Name), own))
 		}
 	}
+	for _, v := range verbs {
+		// The text of one command does not describe others.
+		if subs := v.Commands(); slices.ContainsFunc(subs, func(c *cobra.Command) bool { return c.Short != v.Short }) {
+			var names []string
+			for _, c := range subs {
+				names = append(names, c.Name())
+			}
+			v.Short = v.Name() + " " + strings.Join(names, ", ") + ": see the help of each"
+		}
+	}
 	return verbs
 }
 
 // suiteVerb is the parent of the suites' commands. It runs only if none of them
 // has the name that was given.
 func suiteVerb(own kit.Command) *cobra.Command {
-	return verb(own.Name+" NAME", own.Short, "Each command listed here has its own arguments and flags.", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
+	return verb(own.Name+" COMMAND", own.Short, "Each command listed here has its own arguments and flags.", cobra.ArbitraryArgs, func(c *cobra.Command, args []string) error {
 		var have []string
 		for _, s := range c.Commands() {
 			have = append(have, s.Name())

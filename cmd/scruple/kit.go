@@ -25,7 +25,7 @@ import (
 )
 
 func kitVerb(a *app) *cobra.Command {
-	c := verb("kit NAME", "let an outsider run a study on data that nobody else sees", `
+	c := verb("kit COMMAND", "let an outsider run a study on data that nobody else sees", `
 build makes a folder with the study's prompts, templates and instructions. The outsider
 puts documents and gold into it, commits to them with commit, and runs it once with run.
 The result is blind-result.json: averages of each comparison, and nothing of single
@@ -216,6 +216,16 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	overall := slices.DeleteFunc(slices.Clone(result.Analysis.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
 	for i, c := range written.Comparisons {
 		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
+		if m, ok := result.Analysis.Metric(c.Metric); ok && !m.NoDirection {
+			of += map[bool]string{true: " (higher is better)", false: " (lower is better)"}[m.HigherIsBetter]
+		}
+		if overall[i].Primary {
+			of += ", primary"
+		}
+		p := ""
+		if c.P.Defined() {
+			p = fmt.Sprintf(", p = %.3g, not corrected", float64(c.P))
+		}
 		documents := text.Plural(c.Pairs, "document", "documents")
 		switch {
 		case c.Pairs > 0 && c.Pairs < blind.Fewest:
@@ -223,9 +233,9 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 		case !c.Diff.Defined():
 			a.say("%s: undefined in these documents", of)
 		case !c.Low.Defined():
-			a.say("%s: %.3f (%s)", of, float64(c.Diff), documents)
+			a.say("%s: %.3f (%s%s)", of, float64(c.Diff), documents, p)
 		default:
-			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents)
+			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
 		}
 	}
 	if len(simulated) > 0 {

@@ -128,7 +128,7 @@ func TestKit(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if out := do(0, "kit", "run", "kit", "--recipient", key.Recipient().String()); !strings.Contains(out, "heuristic − null_baseline, composite") || strings.Contains(out, "SECRET") || strings.Contains(out, "memo-") {
+	if out := do(0, "kit", "run", "kit", "--recipient", key.Recipient().String()); !strings.Contains(out, "heuristic − null_baseline, composite (higher is better)") || !strings.Contains(out, ", p = ") || !strings.Contains(out, ", primary: ") || strings.Contains(out, "SECRET") || strings.Contains(out, "memo-") {
 		t.Errorf("the run says\n%s", out)
 	}
 	var result struct {

@@ -15,7 +15,7 @@ import (
 )
 
 func ledgerVerb(a *app) *cobra.Command {
-	c := verb("ledger NAME", "show or verify the ledger of a study", `
+	c := verb("ledger COMMAND", "show or verify the ledger of a study", `
 The ledger records what must not change afterwards: registrations and runs of TEST,
 revisions, drawn queues, locked gold, the state of people's files. It is
 .scruple/ledger.jsonl beside the study; people's entries are in the folder of the store

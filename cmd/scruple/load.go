@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/annotate"
+	"github.com/scruple-eval/scruple/internal/blind"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/experiment"
@@ -119,6 +121,9 @@ func (a *app) loadFor(ctx context.Context, arg string) (*experiment.Experiment, 
 // findRun finds the run that an argument names, in a store opened for reading.
 func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, error) {
 	from := source{store: a.storeFor(""), run: arg}
+	if err := isFolder(arg); err != nil {
+		return nil, nil, err
+	}
 	if isStudyFile(arg) {
 		from = source{arg, a.overrides, a.storeFor(arg), ""}
 	}
@@ -127,6 +132,9 @@ func (a *app) findRun(ctx context.Context, arg string) (*store.DB, *store.Run, e
 		return nil, nil, fmt.Errorf("%s is not a study file, and looking for a run with this id failed: %w, or give its store with --store", arg, err)
 	}
 	if errors.Is(err, store.ErrNotFound) && from.run == "" {
+		if dir := filepath.Dir(arg); blind.IsKit(dir) {
+			return nil, nil, fmt.Errorf("%s is the study of a kit, which keeps no answers: run it with `scruple kit run %s` and see %s", arg, quoted(dir), filepath.Join(dir, blind.ResultFile))
+		}
 		return nil, nil, fmt.Errorf("%w: `%s`", err, a.command("run", arg))
 	}
 	if err != nil {
@@ -244,6 +252,16 @@ func isStudyFile(arg string) bool {
 	}
 	info, err := os.Stat(arg)
 	return err == nil && !info.IsDir()
+}
+
+// isFolder returns an error if an argument is a folder with a study, and names its file.
+// Ids of runs are names of folders only by chance.
+func isFolder(arg string) error {
+	inside := filepath.Join(arg, "study.yaml")
+	if info, err := os.Stat(inside); err != nil || info.IsDir() {
+		return nil
+	}
+	return fmt.Errorf("%s is a folder, not a study file: did you mean %q?", arg, inside)
 }
 
 // warnOf prints the first few warnings about a study's data on standard error.

@@ -72,8 +72,11 @@ func unblindVerb(a *app) *cobra.Command {
 	reason := ""
 	c := verb("unblind STUDY", "record why TEST is looked at again, or with other inputs", `
 Allows one more TEST run, or to score and decide with inputs that changed since
-the registration. The reason stays in the ledger and is printed on every report.`, cobra.ExactArgs(1),
+the registration. The reason stays in the ledger and is printed on every report.`, cobra.RangeArgs(1, 2),
 		func(c *cobra.Command, args []string) error {
+			if len(args) == 2 {
+				return fmt.Errorf("unblind: %q is not part of the study: give the reason with --reason", args[1])
+			}
 			if reason == "" {
 				return errors.New("unblind: give the reason with --reason")
 			}
@@ -116,6 +119,7 @@ that has used its budget.cycles is refused.`, cobra.ExactArgs(1),
 				if a.json {
 					return printJSON(a.out, r.Used)
 				}
+				a.say("recorded the revision of %s in the ledger; used of the budget:", x.Study.Name)
 				for _, u := range r.Used {
 					a.say("%s", budgetLine(u))
 				}

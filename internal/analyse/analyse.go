@@ -143,7 +143,7 @@ func (c *Collector) metrics(q Question) []Metric {
 			rank = "secondary"
 		}
 		list = append(list, Metric{Name: m.Name, Title: m.Title, Doc: m.Doc, Formula: m.Formula, Min: Number(m.Min), Max: Number(m.Max),
-			HigherIsBetter: m.HigherIsBetter, Kind: m.Kind, Pooling: m.Pooling, Rank: rank})
+			HigherIsBetter: m.HigherIsBetter, NoDirection: m.NoDirection, Kind: m.Kind, Pooling: m.Pooling, Rank: rank})
 	}
 	order := map[string]int{"primary": 0, "secondary": 1, "other": 2}
 	slices.SortStableFunc(list, func(x, y Metric) int { return order[x.Rank] - order[y.Rank] })

@@ -114,6 +114,7 @@ type Metric struct {
 	Min            Number       `json:"min"`
 	Max            Number       `json:"max"`
 	HigherIsBetter bool         `json:"higher_is_better"`
+	NoDirection    bool         `json:"no_direction,omitempty"` // neither is better
 	Kind           eval.Kind    `json:"kind"`
 	Pooling        eval.Pooling `json:"pooling"`
 	Rank           string       `json:"rank"` // primary | secondary | other

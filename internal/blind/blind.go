@@ -87,6 +87,12 @@ var data = []struct{ key, value string }{
 // dropped are the keys of a study that a kit does not need.
 var dropped = []string{"decide", "assume", "annotation", "output", "documents", "schemas", "split", "budget", "replicates", "blind"}
 
+// IsKit reports whether a folder is a kit.
+func IsKit(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, kitFile))
+	return err == nil
+}
+
 // A kit is the content of KIT.json.
 type kit struct {
 	Format  string            `json:"format"`

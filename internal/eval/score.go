@@ -64,6 +64,7 @@ type Metric struct {
 	Source         string // paper, standard or specification
 	Min, Max       float64
 	HigherIsBetter bool
+	NoDirection    bool // neither higher nor lower is better: it describes
 	Kind           Kind
 	Pooling        Pooling
 	Binary         bool // every fraction counts yes-or-no outcomes, k of n: intervals are those of proportions

@@ -100,7 +100,13 @@ type Detectable struct {
 	Tests    int     `json:"tests"`    // in the corrected family
 	Alpha    float64 `json:"alpha"`    // of one test, after the correction
 	Power    float64 `json:"power"`
-	DZ       float64 `json:"d_z"`
+	// DZ is of a t-test, 0 if the test is exact.
+	DZ float64 `json:"d_z,omitempty"`
+	// Step is the smallest change of a score of 0 or 1 over all items, and Discordant the
+	// fewest units on which only one arm passes, always the same, that McNemar's exact
+	// test shows. 0 for other tests.
+	Step       float64 `json:"smallest_step,omitempty"`
+	Discordant int     `json:"discordant_needed,omitempty"`
 }
 
 // Estimate performs a sample of trials without a model and counts their tokens
@@ -203,7 +209,8 @@ func (x *Experiment) pricer() plan.Pricer {
 // plannedPower is the power of the smallest detectable effect.
 const plannedPower = 0.8
 
-// detectable assumes the paired t-test, which approximates the other tests. For
+// detectable assumes the paired t-test, which approximates the other tests but
+// McNemar's: scores of 0 or 1 have steps, and the test is exact. For
 // step-wise corrections such as Holm's it uses the level of the first step. It
 // ignores corrections of the false discovery rate, whose level depends on the
 // number of true effects.
@@ -216,9 +223,24 @@ func (x *Experiment) detectable() (*Detectable, error) {
 	case "bonferroni", "holm", "hochberg":
 		d.Alpha /= float64(max(1, d.Tests))
 	}
+	binary := func(m eval.Metric) bool { return m.Binary && slices.Contains(x.Primary, m.Name) }
+	if x.Study.Statistics.Method == "mcnemar" && slices.ContainsFunc(x.Suite.Metrics, binary) {
+		d.Step, d.Discordant = 1/float64(len(x.Items())), discordant(d.Alpha)
+		return d, nil
+	}
 	var err error
 	d.DZ, err = stats.PairedEffect(float64(d.Clusters), d.Power, d.Alpha, stats.TwoSided)
 	return d, err
+}
+
+// discordant is the smallest n with a two-sided exact p-value below alpha if all n
+// discordant pairs favour the same arm.
+func discordant(alpha float64) int {
+	n := 0
+	for p := 2.0; p >= alpha; p /= 2 {
+		n++
+	}
+	return n
 }
 
 // clusters counts the independent units of the data.

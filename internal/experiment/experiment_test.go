@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -315,6 +316,31 @@ func TestLoadReportsAll(t *testing.T) {
 	e, err := load(t, path).Estimate(t.Context(), func(text string) int { return len(text) })
 	if err != nil || e.Calls != e.Items || e.Input == 0 || e.Detectable == nil || e.Detectable.Tests == 0 {
 		t.Errorf("estimate %+v, %v", e, err)
+	}
+}
+
+// McNemar's exact test of n items that all favour one arm has p = 2·0.5^n.
+func TestPlannedMcNemar(t *testing.T) {
+	dir := t.TempDir()
+	suite := rerank.Suite()
+	if _, err := suite.Init(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "study.yaml")
+	for alpha, want := range map[string]int{"0.05": 7, "0.1": 6, "0.01": 9} { // of two tests: p < alpha/2
+		x, err := experiment.Load(path, []string{"statistics.method=mcnemar", "statistics.alpha=" + alpha}, env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := x.Estimate(t.Context(), func(text string) int { return len(text) })
+		x.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := e.Detectable
+		if d == nil || d.Tests != 2 || d.Discordant != want || d.DZ != 0 || math.Abs(d.Step*float64(e.Items)-1) > 1e-12 {
+			t.Errorf("alpha %s: %+v, want %d discordant items", alpha, d, want)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
 	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 )
 
 // resolve validates the arms and metrics of the study against the suite.
@@ -65,11 +66,11 @@ func (x *Experiment) resolveMetrics() []error {
 	if len(x.Secondary) == 0 {
 		x.Secondary = x.Suite.Secondary
 	}
-	problems := append(x.checkMetrics("metrics.primary", m.Primary), x.checkMetrics("metrics.secondary", m.Secondary)...)
+	problems := append(x.checkMetrics("metrics.primary", m.Primary, true), x.checkMetrics("metrics.secondary", m.Secondary, false)...)
 	problems = append(problems, x.checkDeciding("metrics.primary", m.Primary)...)
 	for i, c := range x.Study.Comparisons {
 		key := fmt.Sprintf("comparisons[%d].metrics", i)
-		problems = append(problems, x.checkMetrics(key, c.Metrics)...)
+		problems = append(problems, x.checkMetrics(key, c.Metrics, true)...)
 		problems = append(problems, x.checkDeciding(key, c.Metrics)...)
 	}
 	return problems
@@ -92,7 +93,7 @@ func (x *Experiment) checkAssumptions() []error {
 	for i, a := range x.Study.Assume {
 		for k, s := range a.Scores {
 			at := fmt.Sprintf("assume[%d].scores[%d]", i, k)
-			problems = append(problems, x.checkMetric(at+".metric", s.Metric)...)
+			problems = append(problems, x.checkMetric(at+".metric", s.Metric, true)...)
 			known := slices.ContainsFunc(x.Bench.Arms(), func(arm eval.Arm) bool {
 				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
 			})
@@ -104,24 +105,27 @@ func (x *Experiment) checkAssumptions() []error {
 	return problems
 }
 
-// checkMetrics reports unknown metrics in a list of the study.
-func (x *Experiment) checkMetrics(path string, names []string) []error {
+// checkMetrics reports unknown metrics in a list of the study. Of a list that decides,
+// it names the metrics that can.
+func (x *Experiment) checkMetrics(path string, names []string, deciding bool) []error {
 	var problems []error
 	for i, name := range names {
-		problems = append(problems, x.checkMetric(fmt.Sprintf("%s[%d]", path, i), name)...)
+		problems = append(problems, x.checkMetric(fmt.Sprintf("%s[%d]", path, i), name, deciding)...)
 	}
 	return problems
 }
 
-func (x *Experiment) checkMetric(path, name string) []error {
+func (x *Experiment) checkMetric(path, name string, deciding bool) []error {
 	var known []string
 	for _, m := range x.Suite.Metrics {
-		known = append(known, m.Name)
+		if m.Name == name {
+			return nil
+		}
+		if !deciding || m.Kind == eval.Scoring {
+			known = append(known, m.Name)
+		}
 	}
-	if slices.Contains(known, name) {
-		return nil
-	}
-	return []error{x.File.Errorf(path, "unknown metric %q; the metrics are %s", name, strings.Join(known, ", "))}
+	return []error{x.File.Errorf(path, "unknown metric %q%s; the metrics are %s", name, kit.DidYouMean(name, known), strings.Join(known, ", "))}
 }
 
 // addContrasts adds the suite's contrasts to the comparisons of the study.
@@ -171,7 +175,11 @@ func (x *Experiment) compileRules() []error {
 	x.rules = rules
 	var problems []error
 	for _, w := range wrong {
-		problems = append(problems, x.File.Errorf(w.At, "%v", w))
+		hint := ""
+		if strings.Contains(w.Error(), `unexpected token Operator("=")`) {
+			hint = ": use == to compare"
+		}
+		problems = append(problems, x.File.Errorf(w.At, "%v%s", w, hint))
 	}
 	return problems
 }

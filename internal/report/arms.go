@@ -66,6 +66,9 @@ func (b *builder) valueLegend() []string {
 }
 
 func arrow(m analyse.Metric) string {
+	if m.NoDirection {
+		return ""
+	}
 	if m.HigherIsBetter {
 		return " ↑"
 	}

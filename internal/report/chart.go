@@ -184,6 +184,9 @@ func (c *chart) plot(rows []measuredRow, lowest, highest analyse.Number, s scale
 }
 
 func direction(m analyse.Metric) string {
+	if m.NoDirection {
+		return "Neither higher nor lower is better."
+	}
 	if m.HigherIsBetter {
 		return "Higher is better."
 	}

@@ -178,3 +178,15 @@ func TestExcerpt(t *testing.T) {
 		t.Errorf("a long page without marks: want its beginning and a gap, got %d pieces", len(unmarked))
 	}
 }
+
+// A metric that only describes has no direction.
+func TestNoDirection(t *testing.T) {
+	t.Parallel()
+	r := load(t, "study")
+	m := &r.Analysis.Metrics[0]
+	m.NoDirection = true
+	out := render(t, r, Markdown)
+	if !strings.Contains(out, "Direction: neither higher nor lower is better") || strings.Contains(out, m.Title+" ↑") || strings.Contains(out, m.Title+" ↓") {
+		t.Error("the report gives a metric without direction one")
+	}
+}

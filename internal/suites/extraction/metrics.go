@@ -139,6 +139,8 @@ func analysisMetrics() []eval.Metric {
 	for i := range list {
 		name := list[i].Name
 		list[i].HigherIsBetter = name == metricEvidenceToken || name == metricEvidenceJudge
+		// Whether quotes are long depends on the document, and gold is as it is.
+		list[i].NoDirection = slices.Contains([]string{metricQuoteWords, metricValueWords, metricTokenRatio, metricGoldMissing, metricGoldAmbiguous, metricNullExpected, metricGoldComposite}, name)
 		list[i].Binary = name == metricEvidenceTyped || name == metricGoldMissing || name == metricGoldAmbiguous
 	}
 	return list

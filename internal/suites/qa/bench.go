@@ -44,6 +44,8 @@ const (
 	mostCommon = "most_common"
 )
 
+var builtins = []string{"direct", "stepwise", mostCommon}
+
 // The arms that calibrate the judge, with right and with wrong answers.
 const (
 	calibrationRight = "calibration:gold"
@@ -96,7 +98,8 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 		kit.AddAll(errs, err)
 		return
 	}
-	if ignored := t.rename(s.Questions.Columns); len(ignored) > 0 {
+	ignored := t.rename(s.Questions.Columns)
+	if len(ignored) > 0 {
 		b.warnings = append(b.warnings, fmt.Sprintf("%s: ignored columns: %s", t.path, strings.Join(ignored, ", ")))
 	}
 	column := cmp.Or(s.Questions.Columns["question"], "question")
@@ -106,17 +109,18 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 	}
 	numbered := 0
 	lineOf := map[string]int{} // of each question that is valid
+	var wrong []error
 	for i, record := range t.records {
 		if s.Questions.Count > 0 && len(b.questions) == s.Questions.Count {
 			break
 		}
 		q, err := parse(record, i+1, cmp.Or(s.Questions.Match, matchNormalized))
 		if err != nil {
-			errs.Add(t.errorf(i, "question %s: %w", q.id, err))
+			wrong = append(wrong, t.errorf(i, "question %s: %w", q.id, err))
 			continue
 		}
 		if line, ok := lineOf[q.id]; ok {
-			errs.Add(t.errorf(i, "duplicate id %q: also in line %d", q.id, line))
+			wrong = append(wrong, t.errorf(i, "duplicate id %q: also in line %d", q.id, line))
 			continue
 		}
 		lineOf[q.id] = t.lines[i]
@@ -124,6 +128,17 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			numbered++
 		}
 		b.questions = append(b.questions, q)
+	}
+	if len(wrong) > 0 {
+		// A misspelled column is why values are missing, so it comes first.
+		for _, name := range ignored {
+			if hint := kit.DidYouMean(name, columns); hint != "" {
+				errs.Add(fmt.Errorf("%s: unknown column %q%s", t.path, name, hint))
+			}
+		}
+	}
+	for _, err := range wrong {
+		errs.Add(err)
 	}
 	// In the order of ids: the order of the file has no effect, not even on ties of
 	// the baseline and on the wrong answers that calibrate a judge.
@@ -218,7 +233,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 		case "stepwise":
 			prompt = stepwise
 		default:
-			p.Fault(p.Key(i), "prompt %q: no built-in prompt %q; give it one of prompt, path, outputs, exec, http, run", e.Name, e.Builtin)
+			p.Fault(p.Key(i), "prompt %q: no built-in prompt %q%s; the built-in prompts are %s; or give it one of prompt, path, outputs, exec, http, run", e.Name, e.Builtin, kit.DidYouMean(e.Builtin, builtins), strings.Join(builtins, ", "))
 			return
 		}
 	}

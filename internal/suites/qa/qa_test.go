@@ -127,6 +127,8 @@ func TestOpenErrors(t *testing.T) {
 	for name, test := range map[string]struct{ study, data, want string }{
 		"no question":      {"", `{"id": "a", "answer": "x"}`, "q.jsonl:1: question a: question is missing"},
 		"no answer":        {"", `{"id": "a", "question": "?"}`, "answer is missing"},
+		"misspelled key":   {"", `{"question": "?", "anwser": "x"}`, `q.jsonl: unknown column "anwser": did you mean "answer"?`},
+		"misspelled name":  {"prompts: [{name: stepwse}]", `{"question": "?", "answer": "x"}`, `no built-in prompt "stepwse": did you mean "stepwise"?`},
 		"match unknown":    {"", `{"question": "?", "answer": "x", "match": "numerical"}`, `did you mean "numeric"?`},
 		"number":           {"", `{"question": "?", "answer": "x", "match": "numeric"}`, `answer "x": want a number`},
 		"pattern":          {"", `{"question": "?", "answer": "(", "match": "regex"}`, "missing closing )"},
