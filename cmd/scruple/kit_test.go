@@ -62,6 +62,9 @@ func TestKit(t *testing.T) {
 	if out := do(3, "kit", "run", "kit"); !strings.Contains(out, "the data are not committed") {
 		t.Error(out)
 	}
+	if out := do(2, "report", "kit/study.yaml"); !strings.Contains(out, "scruple kit run kit") {
+		t.Error(out)
+	}
 	committed := do(0, "kit", "commit", "kit", "--by", "a group")
 	hash := regexp.MustCompile(`[0-9a-f]{64}`).FindString(committed)
 
