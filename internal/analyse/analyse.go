@@ -260,9 +260,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
 			e.SD = spread(values)
 		}
-		for _, n := range c.columns[c.armIdx[arm]][metric].unscored {
-			e.Unscored += n
-		}
+		e.Unscored, e.JudgeFailed = c.columns[c.armIdx[arm]][metric].without()
 	}
 	num, den := c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
 	var r stats.Ratio
@@ -371,7 +369,7 @@ func total(xs []float64) float64 {
 }
 
 func judge(c eval.Calibration, level float64) (Judge, error) {
-	j := Judge{Name: c.Judge, Effect: c.Effect}
+	j := Judge{Name: c.Judge, Effect: c.Effect, Failed: c.Failed}
 	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
 	if err != nil {
 		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)
@@ -488,7 +486,8 @@ func ranked(values []cell) []int {
 
 // warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis) []string {
-	var first, w, last, simulated []string
+	var w, last, simulated []string
+	first := a.FailedJudges()
 	for _, arm := range a.Arms {
 		if arm.Simulated {
 			simulated = append(simulated, arm.ID)
@@ -527,10 +526,28 @@ func warnings(a *Analysis) []string {
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			w = append(w, fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
+			left := fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries"))
+			switch e.JudgeFailed {
+			case 0:
+			case e.Unscored:
+				left += ": " + eval.JudgeFailed
+			default:
+				left += fmt.Sprintf("; %d of them because %s", e.JudgeFailed, eval.JudgeFailed)
+			}
+			w = append(w, left)
 		}
 	}
 	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
+}
+
+// FailedJudges says of each judge that failed its calibration what follows from it.
+func (a *Analysis) FailedJudges() (list []string) {
+	for _, j := range a.Judges {
+		if j.Failed {
+			list = append(list, fmt.Sprintf("judge %s failed its calibration: %s", j.Name, j.Effect))
+		}
+	}
+	return list
 }
 
 // listed joins the first names and counts the rest.

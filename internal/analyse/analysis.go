@@ -213,7 +213,9 @@ type Estimate struct {
 	Den      Number      `json:"den"`
 	SD       Number      `json:"sd,omitempty"` // between items, of all items and metrics with scores of items
 	Unscored int         `json:"unscored,omitempty"`
-	Method   string      `json:"method"` // of the interval
+	// JudgeFailed counts those of Unscored whose judge failed its calibration.
+	JudgeFailed int    `json:"judge_failed,omitempty"`
+	Method      string `json:"method"` // of the interval
 	// Best and Worst are the estimate and its interval if every outcome were the best
 	// or the worst possible: the most that these items can show. Only for metrics
 	// that count outcomes; the intervals of others can be as short as the data.
@@ -359,6 +361,7 @@ type Judge struct {
 	Low      Number   `json:"low"`
 	High     Number   `json:"high"`
 	Effect   string   `json:"effect"`
+	Failed   bool     `json:"failed,omitempty"` // its verdicts do not count
 	Warnings []string `json:"warnings,omitempty"`
 }
 

@@ -30,6 +30,8 @@ type Verdict struct {
 	// Troubles are those of the arms that the rules name: their numbers may say more
 	// about the form of answers than about the task.
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
+	// FailedJudges says which judges failed their calibration, and what follows.
+	FailedJudges []string `json:"failed_judges,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.

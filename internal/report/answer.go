@@ -237,7 +237,7 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(rulesChanged(v), unblinded(v.Unblinded))
+	said.Warnings = slices.Concat(v.FailedJudges, rulesChanged(v), unblinded(v.Unblinded))
 	for _, t := range v.Troubles {
 		said.Warnings = append(said.Warnings, t.Brief())
 	}

@@ -219,6 +219,9 @@ func (b *builder) banner() []string {
 	case b.v != nil && b.v.Simulated:
 		lines = append(lines, simulated("some answers"))
 	}
+	for _, j := range b.a.FailedJudges() {
+		lines = append(lines, "JUDGE FAILED: "+j+".")
+	}
 	if r := b.a.Run; !r.Complete() {
 		text := "UNFINISHED: " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " are done."
 		if left := r.Planned - r.Done; left > 0 {

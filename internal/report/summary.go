@@ -159,6 +159,9 @@ func (s *screen) heading(b *builder) *part {
 	if slices.ContainsFunc(b.a.Arms, func(arm analyse.Arm) bool { return arm.Simulated }) {
 		state.Tags = append(state.Tags, "simulated")
 	}
+	if len(b.a.FailedJudges()) > 0 {
+		state.Tags = append(state.Tags, "judge failed")
+	}
 	if !b.a.Run.Complete() {
 		state.Tags = append(state.Tags, "unfinished")
 	}

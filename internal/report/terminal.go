@@ -37,7 +37,7 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
 	said := newVerdict(v)
 	for i, t := range v.Troubles { // with the examples, which a report has elsewhere
-		said.Warnings[len(v.Changed)+len(v.Unblinded)+i] = t.String()
+		said.Warnings[len(said.Warnings)-len(v.Troubles)+i] = t.String()
 	}
 	s.verdict(said)
 	if v.Simulated {

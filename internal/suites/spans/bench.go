@@ -38,7 +38,6 @@ type Bench struct {
 	judge     *study.Model // nil for studies without a judge
 	judging   judging
 	trusted   bool                    // whether the judge's verdicts count
-	untrusted string                  // why not
 	people    map[[2]string][]checked // by id and arm
 	warnings  []string
 }
