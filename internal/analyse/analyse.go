@@ -45,6 +45,7 @@ type Sources struct {
 	Calls    []eval.ArmCalls
 	Cuts     []eval.ArmCuts
 	Versions []eval.ArmVersion
+	JudgedBy []eval.ArmVersion // the versions of the judges' models
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
@@ -68,6 +69,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
+	a.judges(from)
 	selections := c.selections()
 	if q.Overall {
 		selections = selections[:1]
@@ -191,6 +193,24 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 				arm.Versions = append(arm.Versions, Count{v.Version, v.Calls})
 				arm.Simulated = arm.Simulated || strings.HasPrefix(v.Version, eval.SimulatedVersion)
 			})
+		}
+	}
+}
+
+// judges marks the arms that a simulated judge judged, and lists such judges.
+func (a *Analysis) judges(from Sources) {
+	simulated := func(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
+	for _, v := range from.JudgedBy {
+		if simulated(v.Version) {
+			a.addTo(v.Arm, func(arm *Arm) { arm.SimulatedJudge = true })
+		}
+	}
+	if from.Asked == nil {
+		return
+	}
+	for _, p := range from.Asked.Parties {
+		if p.Judge && slices.ContainsFunc(p.Answered, func(c Count) bool { return simulated(c.Name) }) {
+			a.SimulatedJudges = append(a.SimulatedJudges, cmp.Or(p.Name, p.Model))
 		}
 	}
 }
@@ -488,6 +508,9 @@ func ranked(values []cell) []int {
 func warnings(a *Analysis) []string {
 	var w, last, simulated []string
 	first := a.FailedJudges()
+	if len(a.SimulatedJudges) > 0 {
+		first = append(first, fmt.Sprintf("simulated judge: its verdicts are derived from gold with the study's error rates, scores by it say nothing about real answers (%s)", listed(a.SimulatedJudges)))
+	}
 	for _, arm := range a.Arms {
 		if arm.Simulated {
 			simulated = append(simulated, arm.ID)

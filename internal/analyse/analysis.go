@@ -38,6 +38,8 @@ type Analysis struct {
 	Agreements []Agreement `json:"agreements,omitempty"`
 	Models     []Model     `json:"models,omitempty"` // of method mixed_effects
 	Judges     []Judge     `json:"judges,omitempty"`
+	// SimulatedJudges are the models that simulated the verdicts of a judge.
+	SimulatedJudges []string `json:"simulated_judges,omitempty"`
 	// JudgeAndPeople is nil if people did not judge what a judge judged.
 	JudgeAndPeople *JudgeAndPeople `json:"judge_and_people,omitempty"`
 	// Calibration is the usage of the arms that answer from gold to measure the judges,
@@ -131,6 +133,8 @@ type Arm struct {
 	Levels    []eval.Level `json:"levels"`
 	Role      eval.Role    `json:"role,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
+	// SimulatedJudge is true if a simulation judged its answers.
+	SimulatedJudge bool `json:"simulated_judge,omitempty"`
 
 	Planned   int     `json:"planned"`
 	OK        int     `json:"ok"`

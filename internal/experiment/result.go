@@ -209,7 +209,7 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSums) (from analyse.Sources, err error) {
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
-	from.Calls, from.Versions = sums.ByArm(), sums.Versions()
+	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
 	if sums.Cut() {
 		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
 			return from, err

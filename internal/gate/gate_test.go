@@ -154,6 +154,11 @@ func TestWhatCannotDecide(t *testing.T) {
 	if v := compile(t, d).Decide(simulated); !v.Simulated {
 		t.Error("a verdict on simulated answers does not say so")
 	}
+	judged := analysis(0.1, 0.01, 1)
+	judged.SimulatedJudges = []string{"j"}
+	if v := compile(t, d).Decide(judged); !v.Simulated || len(v.SimulatedArms) != 0 || len(v.SimulatedJudges) != 1 {
+		t.Errorf("a verdict on what a simulated judge said does not say so: %+v", v)
+	}
 	outside := analysis(0.1, 0.01, 1)
 	outside.Blind = []analyse.BlindResult{{By: "x", Simulated: []string{"ctn"}}}
 	if v := compile(t, d).Decide(outside); !v.Simulated {

@@ -36,8 +36,11 @@ type Verdict struct {
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
 	Unblinded []string `json:"unblinded,omitempty"`
-	Simulated bool     `json:"simulated,omitempty"` // some answers were simulated
-	Broken    bool     `json:"broken,omitempty"`    // more trials failed than the study allows
+	Simulated bool     `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
+	// SimulatedArms and SimulatedJudges are those of the run.
+	SimulatedArms   []string `json:"simulated_arms,omitempty"`
+	SimulatedJudges []string `json:"simulated_judges,omitempty"`
+	Broken          bool     `json:"broken,omitempty"` // more trials failed than the study allows
 }
 
 // A Condition is one rule with the values it used.

@@ -42,7 +42,7 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s.verdict(said)
 	if v.Simulated {
 		s.blank()
-		s.text(loud, "", "*** "+simulated("some answers")+" ***")
+		s.text(loud, "", "*** "+simulated(v.SimulatedArms, v.SimulatedJudges)+" ***")
 	}
 	return s.writeTo(w, "verdict")
 }
