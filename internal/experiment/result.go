@@ -300,6 +300,9 @@ func (result Result) refresh(r *store.Run) error {
 		return err
 	} else if len(blind) > 0 {
 		result.Analysis.Blind = blind
+		if result.Verdict != nil {
+			result.Verdict.Blind = result.Analysis.BlindValidations()
+		}
 	}
 	d := disciplineOf(book, r)
 	if d == nil {

@@ -274,7 +274,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, rule := range r.All() {
 		named = append(named, rule.Arms...)
 	}
-	v.FailedJudges = a.FailedJudges()
+	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
 	v.Troubles = a.TroublesOf(named...)
 	if a.Run.Exploratory() {
 		v.State = Undecided

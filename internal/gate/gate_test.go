@@ -160,9 +160,13 @@ func TestWhatCannotDecide(t *testing.T) {
 		t.Errorf("a verdict on what a simulated judge said does not say so: %+v", v)
 	}
 	outside := analysis(0.1, 0.01, 1)
-	outside.Blind = []analyse.BlindResult{{By: "x", Simulated: []string{"ctn"}}}
-	if v := compile(t, d).Decide(outside); !v.Simulated {
+	outside.Blind = []analyse.BlindResult{{By: "x", Data: "ab", Simulated: []string{"ctn"}}}
+	v = compile(t, d).Decide(outside)
+	if !v.Simulated {
 		t.Error("a verdict on a blind validation with simulated answers does not say so")
+	}
+	if len(v.Blind) != 1 || v.Blind[0] != "by x, 0 comparisons, data with SHA-256 ab, SIMULATED" {
+		t.Errorf("a verdict whose rules read no blind validation says %q of it", v.Blind)
 	}
 }
 

@@ -32,6 +32,8 @@ type Verdict struct {
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
 	// FailedJudges says which judges failed their calibration, and what follows.
 	FailedJudges []string `json:"failed_judges,omitempty"`
+	// Blind are the blind validations by outsiders, also if no rule reads them.
+	Blind []string `json:"blind_validations,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.

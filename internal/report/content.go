@@ -267,6 +267,9 @@ func (b *builder) discipline() (facts []fact) {
 	if b.a.Run.Split != "" {
 		facts = append(facts, fact{Name: "Split", Value: strings.ToUpper(b.a.Run.Split)})
 	}
+	for _, blind := range b.a.BlindValidations() {
+		facts = append(facts, fact{Name: "Blind validation", Value: blind})
+	}
 	d := b.a.Discipline
 	if d == nil {
 		return facts
