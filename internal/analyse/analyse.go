@@ -23,6 +23,7 @@ type Question struct {
 	Comparisons []Pair
 	Across      []Across // differences that are compared between levels of a factor
 	Late        []string // arms added or changed after results had been shown
+	Rejudged    []string // arms whose judge alone was changed after that
 	Calibration *eval.Calibration
 	Samples     int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
@@ -89,7 +90,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	markLate(a.Comparisons, q.Late)
+	markLate(a.Comparisons, q.Late, q.Rejudged)
 	if q.Run.Exploratory() {
 		a.onlyDescribe()
 	}

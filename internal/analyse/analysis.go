@@ -243,7 +243,7 @@ type Comparison struct {
 	Metric   string `json:"metric"`
 	Primary  bool   `json:"primary,omitempty"`
 	Contrast bool   `json:"contrast,omitempty"` // the suite's, not the study's
-	// Late names the arm that was added or changed after results had been shown: the
+	// Late names the arm that was added or changed, or its judge, after results had been shown: the
 	// comparison was not planned before.
 	Late     string      `json:"late,omitempty"`
 	Stratum  *eval.Level `json:"stratum,omitempty"`

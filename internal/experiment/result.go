@@ -159,6 +159,8 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.Call
 			q.Run.History = append(q.Run.History, e.Note)
 		case lateEvent:
 			q.Late = append(q.Late, e.Note)
+		case lateJudgeEvent:
+			q.Rejudged = append(q.Rejudged, e.Note)
 		}
 	}
 	if !sums.Reused() {
@@ -191,7 +193,8 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 	if err != nil {
 		return err
 	}
-	q.Late = append(q.Late, late...)
+	q.Late = append(q.Late, late[lateEvent]...)
+	q.Rejudged = append(q.Rejudged, late[lateJudgeEvent]...)
 	had, err := r.db.PlanArms(ctx, from)
 	if err != nil {
 		return err
