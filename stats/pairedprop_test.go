@@ -271,7 +271,7 @@ func TestPairedProportionsCoverage(t *testing.T) {
 			for k := range n {
 				pa, pb := c.a, c.b
 				if c.size > 1 {
-					pa, pb = clusterProportion(random, pa), clusterProportion(random, pb)
+					pa, pb = clusterProportion(random, pa, 0.2), clusterProportion(random, pb, 0.2)
 				}
 				for range c.size {
 					u := random.Float64()
@@ -308,8 +308,8 @@ func TestPairedProportionsCoverage(t *testing.T) {
 
 // clusterProportion draws a cluster's proportion, one of two values with mean p and
 // variance 0.2·p(1 − p): an intraclass correlation of 0.2.
-func clusterProportion(r *rand.Rand, p float64) float64 {
-	spread := math.Sqrt(0.2)
+func clusterProportion(r *rand.Rand, p, icc float64) float64 {
+	spread := math.Sqrt(icc)
 	if r.Float64() < p {
 		return p + spread*(1-p)
 	}

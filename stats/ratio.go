@@ -130,9 +130,13 @@ func boundary(r Ratio, level float64) Ratio {
 // the variance: 2/CV² of the variance, by their kurtosis. Otherwise the upper limit
 // of a rare rate in large clusters is too low in 5 % of cases, not 2.5 %.
 //
+// The effective number is at least that of outcomes which are equal within each
+// cluster, Kish's (Σm)²/Σm² of clusters of m: asking more often adds no uncertainty.
+//
 // Source: Korn & Graubard (1998), Survey Methodology 24, for the effective
 // number; Dean & Pagano (2015), Journal of Survey Statistics and Methodology 3,
-// for Wilson's interval at it.
+// for Wilson's interval at it; Kish (1965), Survey Sampling, for the design effect
+// of unequal weights.
 func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error) {
 	r, err := RatioOfSums(num, den, level)
 	if err != nil || r.Clusters < 2 {
@@ -151,7 +155,7 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 	if r.SE > 0 {
 		n = min(outcomes, r.Value*(1-r.Value)/(r.SE*r.SE)*k/(k-1))
 		t := tQuantile((1-level)/2, outcomes-1) / tQuantile((1-level)/2, varianceDF(num, den, r.Value, k))
-		n *= t * t
+		n = max(n*t*t, effectiveClusters(den))
 	} else {
 		r.Warnings = append(r.Warnings, "no variation between clusters: interval from the number of clusters alone")
 	}
@@ -160,6 +164,17 @@ func ProportionOfSums(num, den []float64, outcomes, level float64) (Ratio, error
 		r.Warnings = append(r.Warnings, fewClusters(r.Clusters))
 	}
 	return r, nil
+}
+
+// effectiveClusters is the number of clusters of equal size with the variance of these,
+// if the outcomes of each are equal.
+func effectiveClusters(den []float64) float64 {
+	var sum, squares float64
+	for _, m := range den {
+		sum += m
+		squares += m * m
+	}
+	return sum * sum / squares
 }
 
 // varianceDF is the degrees of freedom of the linearised variance of k clusters:

@@ -77,6 +77,25 @@ func TestProportionOfSumsWithEqualResiduals(t *testing.T) {
 	}
 }
 
+// Asking again with the same answers changes nothing: the interval is Wilson's of the
+// items. Before, one of 28 items right in all of three replicates had [0.002, 0.389].
+func TestProportionOfEqualReplicates(t *testing.T) {
+	for right := 1; right < 28; right++ {
+		num, den := make([]float64, 28), make([]float64, 28)
+		for i := range num {
+			den[i] = 3
+			if i < right {
+				num[i] = 3
+			}
+		}
+		r, err := stats.ProportionOfSums(num, den, 3*28, 0.95)
+		want := stats.Wilson(right, 28, 0.95)
+		if err != nil || math.Abs(r.CI.Low-want.Low) > 1e-12 || math.Abs(r.CI.High-want.High) > 1e-12 {
+			t.Errorf("%d of 28: %v, %v; want %v", right, r.CI, err, want)
+		}
+	}
+}
+
 // Clusters that are all alike tell no more than one outcome each.
 func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	twos := []float64{2, 2, 2, 2}
@@ -93,7 +112,7 @@ func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	}
 }
 
-// Coverage by simulation with an intraclass correlation of 0.2. Nominal 0.95, and
+// Coverage by simulation with intraclass correlations of 0.2 to 1. Nominal 0.95, and
 // 0.025 for each limit; 4,000 trials have standard errors of 0.34 and 0.25 points.
 // The t interval has an upper limit below a rare rate in 6 to 13 % of trials.
 func TestProportionOfSumsCoverage(t *testing.T) {
@@ -101,8 +120,9 @@ func TestProportionOfSumsCoverage(t *testing.T) {
 	const trials, level = 4000, 0.95
 	for _, c := range []struct {
 		clusters, size int
-		p              float64
-	}{{8, 5, 0.2}, {30, 2, 0.1}, {100, 5, 0.02}, {100, 5, 0.1}, {60, 10, 0.1}, {60, 10, 0.2}, {200, 1, 0.05}} {
+		p, icc         float64
+	}{{8, 5, 0.2, 0.2}, {30, 2, 0.1, 0.2}, {100, 5, 0.02, 0.2}, {100, 5, 0.1, 0.2}, {60, 10, 0.1, 0.2}, {60, 10, 0.2, 0.2}, {200, 1, 0.05, 0.2},
+		{60, 10, 0.1, 0.6}, {60, 3, 0.1, 0.9}, {30, 3, 0.1, 1}, {60, 10, 0.1, 1}, {100, 5, 0.05, 1}} {
 		random := rand.New(rand.NewPCG(3, 5))
 		var covered, below, linear int
 		for range trials {
@@ -110,7 +130,7 @@ func TestProportionOfSumsCoverage(t *testing.T) {
 			for k := range num {
 				p := c.p
 				if c.size > 1 {
-					p = clusterProportion(random, p)
+					p = clusterProportion(random, p, c.icc)
 				}
 				for range c.size {
 					den[k]++

@@ -41,7 +41,12 @@ func (a *app) appendix(ctx context.Context, arg, dir string) error {
 	if len(x.Suite.Appendices) == 0 {
 		return fmt.Errorf("appendix: suite %s declares no appendices; scruple report has the tables", x.Suite.Name)
 	}
-	s := appendix.Source{Study: x.Study, Place: annotationsOf(x, from), Subjects: x.Subjects(ctx)}
+	subjects, closeSubjects, err := a.subjects(ctx, arg, x)
+	if err != nil {
+		return err
+	}
+	defer closeSubjects()
+	s := appendix.Source{Study: x.Study, Place: annotationsOf(x, from), Subjects: subjects}
 	db, found, err := a.findRun(ctx, arg)
 	switch {
 	case errors.Is(err, store.ErrNotFound): // people work before any run

@@ -239,14 +239,14 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 		}
 	}
 	if len(simulated) > 0 {
-		a.say("SIMULATED: the answers of %s were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
+		a.say("SIMULATED: the answers of %s, or the verdicts on them, were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
 	}
 	a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
 	return nil
 }
 
-// blindResult returns the comparisons over all documents, and the arms whose answers were
-// simulated.
+// blindResult returns the comparisons over all documents, and the arms whose answers, or
+// the verdicts on them, were simulated.
 func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated []string) {
 	list = []analyse.BlindComparison{}
 	for _, c := range a.Comparisons {
@@ -255,7 +255,7 @@ func blindResult(a *analyse.Analysis) (list []analyse.BlindComparison, simulated
 		}
 	}
 	for _, arm := range a.Arms {
-		if arm.Simulated {
+		if arm.Simulated || arm.SimulatedJudge {
 			simulated = append(simulated, arm.ID)
 		}
 	}

@@ -283,7 +283,6 @@ func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
 		t.Errorf("the notes of a blind queue (%d) are\n%s", status, notes.body)
 	}
 	end()
-	refusedWith(t, exitUsage, "run `scruple score`", "annotate", study, "--task", "failures", "--as", "anna")
 	before := exportedRows(t, study, "scored_database.csv")
 	ok(t, "score", study)
 	after := exportedRows(t, study, "scored_database.csv")

@@ -23,6 +23,7 @@ type Question struct {
 	Comparisons []Pair
 	Across      []Across // differences that are compared between levels of a factor
 	Late        []string // arms added or changed after results had been shown
+	Rejudged    []string // arms whose judge alone was changed after that
 	Calibration *eval.Calibration
 	Samples     int // number of best and of worst trials shown per arm
 	// A simulated study needs less. Overall leaves out results by stratum, NoEffect
@@ -45,6 +46,7 @@ type Sources struct {
 	Calls    []eval.ArmCalls
 	Cuts     []eval.ArmCuts
 	Versions []eval.ArmVersion
+	JudgedBy []eval.ArmVersion // the versions of the judges' models
 	// Latencies of the arms that made calls; nil omits them.
 	Latencies []eval.ArmLatency
 	// Show returns the exhibit of a trial.
@@ -68,6 +70,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 	}
 	a := &Analysis{Format: Format, Study: q.Study, Run: q.Run, Metrics: c.metrics(q), Asked: from.Asked}
 	c.outcomes(a, from)
+	a.judges(from)
 	selections := c.selections()
 	if q.Overall {
 		selections = selections[:1]
@@ -87,7 +90,7 @@ func (c *Collector) Analyse(q Question, from Sources) (*Analysis, error) {
 			return nil, err
 		}
 	}
-	markLate(a.Comparisons, q.Late)
+	markLate(a.Comparisons, q.Late, q.Rejudged)
 	if q.Run.Exploratory() {
 		a.onlyDescribe()
 	}
@@ -195,6 +198,24 @@ func (c *Collector) outcomes(a *Analysis, from Sources) {
 	}
 }
 
+// judges marks the arms that a simulated judge judged, and lists such judges.
+func (a *Analysis) judges(from Sources) {
+	simulated := func(version string) bool { return strings.HasPrefix(version, eval.SimulatedVersion) }
+	for _, v := range from.JudgedBy {
+		if simulated(v.Version) {
+			a.addTo(v.Arm, func(arm *Arm) { arm.SimulatedJudge = true })
+		}
+	}
+	if from.Asked == nil {
+		return
+	}
+	for _, p := range from.Asked.Parties {
+		if p.Judge && slices.ContainsFunc(p.Answered, func(c Count) bool { return simulated(c.Name) }) {
+			a.SimulatedJudges = append(a.SimulatedJudges, cmp.Or(p.Name, p.Model))
+		}
+	}
+}
+
 // addTo adds to an arm, if it is a contestant.
 func (a *Analysis) addTo(arm string, add func(*Arm)) {
 	for i := range a.Arms {
@@ -260,9 +281,7 @@ func (c *Collector) estimate(arm string, m Metric, s selection, values []cell, q
 		if c.suite.Metrics[metric].Pooling == eval.MeanOfItems {
 			e.SD = spread(values)
 		}
-		for _, n := range c.columns[c.armIdx[arm]][metric].unscored {
-			e.Unscored += n
-		}
+		e.Unscored, e.JudgeFailed = c.columns[c.armIdx[arm]][metric].without()
 	}
 	num, den := c.clusters.sum(&c.sumA, s.items, func(i int) cell { return c.fraction(metric, values[i]) })
 	var r stats.Ratio
@@ -371,7 +390,7 @@ func total(xs []float64) float64 {
 }
 
 func judge(c eval.Calibration, level float64) (Judge, error) {
-	j := Judge{Name: c.Judge, Effect: c.Effect}
+	j := Judge{Name: c.Judge, Effect: c.Effect, Failed: c.Failed}
 	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
 	if err != nil {
 		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)
@@ -488,7 +507,11 @@ func ranked(values []cell) []int {
 
 // warnings lists what a reader must know before the numbers, the most important first.
 func warnings(a *Analysis) []string {
-	var first, w, last, simulated []string
+	var w, last, simulated []string
+	first := a.FailedJudges()
+	if len(a.SimulatedJudges) > 0 {
+		first = append(first, fmt.Sprintf("simulated judge: its verdicts are derived from gold with the study's error rates, scores by it say nothing about real answers (%s)", listed(a.SimulatedJudges)))
+	}
 	for _, arm := range a.Arms {
 		if arm.Simulated {
 			simulated = append(simulated, arm.ID)
@@ -527,10 +550,28 @@ func warnings(a *Analysis) []string {
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {
-			w = append(w, fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries")))
+			left := fmt.Sprintf("%s of %s: %s without a score, left out of the averages", e.Metric, e.Arm, text.Plural(e.Unscored, "entry", "entries"))
+			switch e.JudgeFailed {
+			case 0:
+			case e.Unscored:
+				left += ": " + eval.JudgeFailed
+			default:
+				left += fmt.Sprintf("; %d of them because %s", e.JudgeFailed, eval.JudgeFailed)
+			}
+			w = append(w, left)
 		}
 	}
 	return slices.Concat(first, w, last) // reports mark simulated arms everywhere
+}
+
+// FailedJudges says of each judge that failed its calibration what follows from it.
+func (a *Analysis) FailedJudges() (list []string) {
+	for _, j := range a.Judges {
+		if j.Failed {
+			list = append(list, fmt.Sprintf("judge %s failed its calibration: %s", j.Name, j.Effect))
+		}
+	}
+	return list
 }
 
 // listed joins the first names and counts the rest.

@@ -38,6 +38,8 @@ type Analysis struct {
 	Agreements []Agreement `json:"agreements,omitempty"`
 	Models     []Model     `json:"models,omitempty"` // of method mixed_effects
 	Judges     []Judge     `json:"judges,omitempty"`
+	// SimulatedJudges are the models that simulated the verdicts of a judge.
+	SimulatedJudges []string `json:"simulated_judges,omitempty"`
 	// JudgeAndPeople is nil if people did not judge what a judge judged.
 	JudgeAndPeople *JudgeAndPeople `json:"judge_and_people,omitempty"`
 	// Calibration is the usage of the arms that answer from gold to measure the judges,
@@ -132,6 +134,8 @@ type Arm struct {
 	Levels    []eval.Level `json:"levels"`
 	Role      eval.Role    `json:"role,omitempty"`
 	Simulated bool         `json:"simulated,omitempty"`
+	// SimulatedJudge is true if a simulation judged its answers.
+	SimulatedJudge bool `json:"simulated_judge,omitempty"`
 
 	Planned   int     `json:"planned"`
 	OK        int     `json:"ok"`
@@ -214,7 +218,9 @@ type Estimate struct {
 	Den      Number      `json:"den"`
 	SD       Number      `json:"sd,omitempty"` // between items, of all items and metrics with scores of items
 	Unscored int         `json:"unscored,omitempty"`
-	Method   string      `json:"method"` // of the interval
+	// JudgeFailed counts those of Unscored whose judge failed its calibration.
+	JudgeFailed int    `json:"judge_failed,omitempty"`
+	Method      string `json:"method"` // of the interval
 	// Best and Worst are the estimate and its interval if every outcome were the best
 	// or the worst possible: the most that these items can show. Only for metrics
 	// that count outcomes; the intervals of others can be as short as the data.
@@ -238,7 +244,7 @@ type Comparison struct {
 	Metric   string `json:"metric"`
 	Primary  bool   `json:"primary,omitempty"`
 	Contrast bool   `json:"contrast,omitempty"` // the suite's, not the study's
-	// Late names the arm that was added or changed after results had been shown: the
+	// Late names the arm that was added or changed, or its judge, after results had been shown: the
 	// comparison was not planned before.
 	Late     string      `json:"late,omitempty"`
 	Stratum  *eval.Level `json:"stratum,omitempty"`
@@ -360,6 +366,7 @@ type Judge struct {
 	Low      Number   `json:"low"`
 	High     Number   `json:"high"`
 	Effect   string   `json:"effect"`
+	Failed   bool     `json:"failed,omitempty"` // its verdicts do not count
 	Warnings []string `json:"warnings,omitempty"`
 }
 

@@ -49,6 +49,15 @@ type column struct {
 	unscored map[string]int // by reason
 }
 
+// without counts the entries without a score, and those among them whose judge failed
+// its calibration.
+func (c *column) without() (all, judgeFailed int) {
+	for _, n := range c.unscored {
+		all += n
+	}
+	return all, c.unscored[eval.JudgeFailed]
+}
+
 type cell struct{ num, den float64 }
 
 // observations are the rows of one arm and metric, by index of item.

@@ -67,15 +67,19 @@ func (c *Collector) comparisons(a *Analysis, q Question, selections []selection,
 
 // markLate marks the comparisons with an arm that was not planned before results had
 // been shown.
-func markLate(comparisons []Comparison, late []string) {
+func markLate(comparisons []Comparison, late, rejudged []string) {
 	for i := range comparisons {
 		r := &comparisons[i]
-		for _, arm := range []string{r.A, r.B} {
-			if r.Late == "" && slices.Contains(late, arm) {
-				r.Late = arm
-				r.Warnings = append(r.Warnings, arm+" was added or changed after results had been shown: the comparison is exploratory, it was not planned")
+		mark := func(arms []string, what string) {
+			for _, arm := range []string{r.A, r.B} {
+				if r.Late == "" && slices.Contains(arms, arm) {
+					r.Late = arm
+					r.Warnings = append(r.Warnings, fmt.Sprintf(what, arm)+" after results had been shown: the comparison is exploratory, it was not planned")
+				}
 			}
 		}
+		mark(late, "%s was added or changed")
+		mark(rejudged, "the judge of %s was changed")
 	}
 }
 

@@ -3,6 +3,8 @@ package analyse
 import (
 	"fmt"
 	"math"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Replication is how a difference changed since an earlier run on other items.
@@ -74,6 +76,23 @@ type BlindResult struct {
 	Data        string            `json:"data_sha256"`         // committed before the run
 	Simulated   []string          `json:"simulated,omitempty"` // arms whose answers were simulated
 	Comparisons []BlindComparison `json:"comparisons"`
+}
+
+// String names the outsider, the data and what was compared.
+func (r BlindResult) String() string {
+	s := fmt.Sprintf("by %s, %s, data with SHA-256 %s", r.By, text.Plural(len(r.Comparisons), "comparison", "comparisons"), r.Data[:min(12, len(r.Data))])
+	if len(r.Simulated) > 0 {
+		s += ", SIMULATED"
+	}
+	return s
+}
+
+// BlindValidations describes the results of outsiders, in the order of the ledger.
+func (a *Analysis) BlindValidations() (list []string) {
+	for _, r := range a.Blind {
+		list = append(list, r.String())
+	}
+	return list
 }
 
 // A BlindComparison is a difference that an outsider found.

@@ -106,9 +106,7 @@ func (c *Collector) estimateRows(arm string, metric int, s selection, q Question
 	a := c.armIdx[arm]
 	e := Estimate{Arm: arm, Metric: m.Name, Stratum: s.stratum, Value: Undefined(), Low: Undefined(), High: Undefined(), Num: Undefined(), Den: Undefined()}
 	if s.stratum == nil {
-		for _, n := range c.columns[a][metric].unscored {
-			e.Unscored += n
-		}
+		e.Unscored, e.JudgeFailed = c.columns[a][metric].without()
 	}
 	all, items := c.clustersOfRows(a, metric, c.itemsWithRows(a, metric, s))
 	clusters := withRows(all)[0]

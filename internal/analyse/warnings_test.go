@@ -5,15 +5,17 @@ import (
 	"testing"
 )
 
-// An unfinished run comes before failed trials, and simulated answers, which are marked
+// A judge that failed or is simulated comes first. An unfinished run comes before failed trials, and simulated answers, which are marked
 // everywhere, come last.
 func TestWarningsByImportance(t *testing.T) {
 	got := warnings(&Analysis{
-		Run:       Run{Planned: 10, Done: 9, JudgeFails: 1},
-		Arms:      []Arm{{ID: "a", Simulated: true, Planned: 10, Failed: 2, Estimated: 1}},
-		Estimates: []Estimate{{Arm: "a", Metric: "m", Unscored: 1}},
+		Run:             Run{Planned: 10, Done: 9, JudgeFails: 1},
+		SimulatedJudges: []string{"bad"},
+		Judges:          []Judge{{Name: "good", Effect: "counts"}, {Name: "bad", Effect: "right on 1 of 9", Failed: true}},
+		Arms:            []Arm{{ID: "a", Simulated: true, Planned: 10, Failed: 2, Estimated: 1}},
+		Estimates:       []Estimate{{Arm: "a", Metric: "m", Unscored: 3, JudgeFailed: 2}},
 	})
-	want := []string{"the run is unfinished", "judging failed", "a: 2 of 10 trials failed", "a: the provider did not count", "m of a: 1 entry without a score", "simulated answers"}
+	want := []string{"judge bad failed its calibration: right on 1 of 9", "simulated judge", "the run is unfinished", "judging failed", "a: 2 of 10 trials failed", "a: the provider did not count", "m of a: 3 entries without a score, left out of the averages; 2 of them because the judge failed its calibration", "simulated answers"}
 	if len(got) != len(want) {
 		t.Fatalf("%d warnings, want %d: %q", len(got), len(want), got)
 	}

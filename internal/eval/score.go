@@ -18,6 +18,10 @@ type Score struct {
 	Unscored string
 }
 
+// JudgeFailed is the reason for scores that are missing because the judge failed its
+// calibration. Rules do not decide by what is left of their metric.
+const JudgeFailed = "the judge failed its calibration"
+
 // A Row is one observation of an estimator, such as the labels of two raters
 // for one unit, or a probability and whether the event happened. The metric
 // defines the columns; NaN is a missing value. Labels are numbers.

@@ -156,6 +156,7 @@ type Calibration struct {
 	// for dependent cases of one item.
 	Right, Cases []float64
 	Effect       string // effect on scoring, in words
+	Failed       bool   // the judge is too often wrong: its verdicts do not count
 }
 
 // A Table is a suite's own table, as shown in reports.

@@ -159,6 +159,8 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.Call
 			q.Run.History = append(q.Run.History, e.Note)
 		case lateEvent:
 			q.Late = append(q.Late, e.Note)
+		case lateJudgeEvent:
+			q.Rejudged = append(q.Rejudged, e.Note)
 		}
 	}
 	if !sums.Reused() {
@@ -191,7 +193,8 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 	if err != nil {
 		return err
 	}
-	q.Late = append(q.Late, late...)
+	q.Late = append(q.Late, late[lateEvent]...)
+	q.Rejudged = append(q.Rejudged, late[lateJudgeEvent]...)
 	had, err := r.db.PlanArms(ctx, from)
 	if err != nil {
 		return err
@@ -209,7 +212,7 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 func (r *Run) sources(ctx context.Context, scorer eval.Scorer, sums store.CallSums) (from analyse.Sources, err error) {
 	from.Show = func(t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }
 	from.Cases = r.db.Cases(ctx, r.Record)
-	from.Calls, from.Versions = sums.ByArm(), sums.Versions()
+	from.Calls, from.Versions, from.JudgedBy = sums.ByArm(), sums.Versions(), sums.JudgedBy()
 	if sums.Cut() {
 		if from.Cuts, err = r.db.Cuts(ctx, r.Record); err != nil {
 			return from, err
@@ -300,6 +303,9 @@ func (result Result) refresh(r *store.Run) error {
 		return err
 	} else if len(blind) > 0 {
 		result.Analysis.Blind = blind
+		if result.Verdict != nil {
+			result.Verdict.Blind = result.Analysis.BlindValidations()
+		}
 	}
 	d := disciplineOf(book, r)
 	if d == nil {

@@ -180,9 +180,10 @@ func (x *Experiment) Follow(ctx context.Context, db *store.DB, r *store.Run) (*R
 		return nil, err
 	}
 	moved := moves(r.Treatment, x.treatment)
+	judge := plan.JudgeChanges(r.Treatment, x.treatment, x.Bench.Arms())
 	_, err = db.Amend(ctx, r, now, x.Items(), x.Plan, x.unchanged(r, items), func(a store.Amendment) []store.Event {
-		run.Changed = strings.Join(append(describe(a), moved...), "; ")
-		return x.history(run.Changed, a, late)
+		run.Changed = strings.Join(append(describe(a, judge), moved...), "; ")
+		return x.history(run.Changed, a, late, judge)
 	})
 	return run, err
 }
@@ -222,13 +223,14 @@ func (x *Experiment) replaceGold(ctx context.Context, db *store.DB, r *store.Run
 	return db.SetGold(ctx, r, changed, slices.Sorted(maps.Keys(x.calibrationArms())))
 }
 
-// lateArms lists the arms of a run that came after its results had been shown.
-func lateArms(ctx context.Context, db *store.DB, r *store.Run) ([]string, error) {
+// lateArms lists the arms of a run that came after its results had been shown, and those
+// of which only the judge did, by kind of event.
+func lateArms(ctx context.Context, db *store.DB, r *store.Run) (map[string][]string, error) {
 	events, err := db.Events(ctx, r)
-	var late []string
+	late := map[string][]string{}
 	for _, e := range events {
-		if e.What == lateEvent {
-			late = append(late, e.Note)
+		if e.What == lateEvent || e.What == lateJudgeEvent {
+			late[e.What] = append(late[e.What], e.Note)
 		}
 	}
 	return late, err
@@ -239,12 +241,15 @@ const (
 	goldEvent = "gold changed"
 	planEvent = "plan changed"
 	lateEvent = "late arm" // the note is its id
+	// lateJudgeEvent is that of an arm of which only the judge changed.
+	lateJudgeEvent = "late judge"
 )
 
 // history returns the events of a change of the plan. Arms that came after results
 // had been shown are named, because their comparisons were not planned. late lists those
-// of earlier changes, which stay late under another name.
-func (x *Experiment) history(changed string, a store.Amendment, late []string) []store.Event {
+// of earlier changes, which stay late under another name. judge has the changed settings of
+// the judge if nothing else of the arms changed.
+func (x *Experiment) history(changed string, a store.Amendment, late map[string][]string, judge []string) []store.Event {
 	if changed == "" {
 		return nil
 	}
@@ -253,23 +258,37 @@ func (x *Experiment) history(changed string, a store.Amendment, late []string) [
 		note += ", and results had been shown"
 	}
 	events := []store.Event{{At: x.env.Now(), What: planEvent, Note: note}}
-	var now []string
-	if a.Seen {
-		now = slices.Concat(a.Added, a.Changed)
-	}
-	for _, r := range a.Renamed {
-		if slices.Contains(late, r[0]) {
-			now = append(now, r[1])
+	add := func(what string, arms ...string) {
+		for _, arm := range arms {
+			events = append(events, store.Event{At: x.env.Now(), What: what, Note: arm})
 		}
 	}
-	for _, arm := range now {
-		events = append(events, store.Event{At: x.env.Now(), What: lateEvent, Note: arm})
+	if a.Seen {
+		add(lateEvent, a.Added...)
+		if len(judge) > 0 {
+			add(lateJudgeEvent, a.Changed...)
+		} else {
+			add(lateEvent, a.Changed...)
+		}
+	}
+	for _, what := range []string{lateEvent, lateJudgeEvent} {
+		for _, r := range a.Renamed {
+			if slices.Contains(late[what], r[0]) {
+				add(what, r[1])
+			}
+		}
 	}
 	return events
 }
 
-// describe lists how a plan changed.
-func describe(a store.Amendment) (list []string) {
+// describe lists how a plan changed. judge has the changed settings of the judge if
+// nothing else of the arms changed.
+func describe(a store.Amendment, judge []string) (list []string) {
+	changed := a.Changed
+	if len(judge) > 0 && len(changed) > 0 {
+		list = append(list, fmt.Sprintf("the judge changed (%s): answers to the arms' equal questions are kept and judged again", strings.Join(judge, ", ")))
+		changed = nil
+	}
 	add := func(n int, one, many, what string) {
 		if n > 0 {
 			list = append(list, text.Plural(n, one, many)+" "+what)
@@ -278,7 +297,7 @@ func describe(a store.Amendment) (list []string) {
 	for _, c := range []struct {
 		arms []string
 		what string
-	}{{a.Added, "added"}, {a.Removed, "removed"}, {a.Changed, "changed"}} {
+	}{{a.Added, "added"}, {a.Removed, "removed"}, {changed, "changed"}} {
 		if len(c.arms) > 0 {
 			noun := "arm"
 			if len(c.arms) > 1 {

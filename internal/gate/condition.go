@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -135,6 +136,9 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 	}
 	v := viewOf(a)
 	c.State, c.Values, c.Reason = r.evaluate(v)
+	if left := r.judgeFailed(a); left != "" {
+		c.State, c.Reason = Undecided, left
+	}
 	if c.State == Undecided {
 		return c
 	}
@@ -150,6 +154,24 @@ func (r rule) apply(kind string, a *analyse.Analysis) Condition {
 		}
 	}
 	return c
+}
+
+// judgeFailed says which metric that the rule reads lacks scores because the judge
+// failed its calibration; "" if none does. What is left of such a metric is of the other
+// items only.
+func (r rule) judgeFailed(a *analyse.Analysis) string {
+	for _, e := range a.Estimates {
+		if e.JudgeFailed > 0 && r.readsScores(e.Arm, e.Metric) {
+			return fmt.Sprintf("%s: %s of %s lacks %d of its scores", eval.JudgeFailed, e.Metric, e.Arm, e.JudgeFailed)
+		}
+	}
+	return ""
+}
+
+// readsScores reports whether a rule reads a metric of an arm.
+func (r rule) readsScores(arm, metric string) bool {
+	return slices.Contains(r.estimates, [2]string{arm, metric}) || slices.Contains(r.across, metric) ||
+		slices.ContainsFunc(r.pairs, func(p [3]string) bool { return p[2] == metric && (p[0] == arm || p[1] == arm) })
 }
 
 // evaluate evaluates the rule on a view: the state, the values it read, and why it

@@ -260,10 +260,13 @@ func environment(use func(f function, args []string) float64) map[string]any {
 // Decide applies the rules to an analysis. It reports every condition, also those
 // after the first decisive one.
 func (r *Rules) Decide(a *analyse.Analysis) Verdict {
-	v := Verdict{State: Pass}
+	v := Verdict{State: Pass, SimulatedJudges: a.SimulatedJudges}
 	for _, arm := range a.Arms {
-		v.Simulated = v.Simulated || arm.Simulated
+		if arm.Simulated {
+			v.SimulatedArms = append(v.SimulatedArms, arm.ID)
+		}
 	}
+	v.Simulated = len(v.SimulatedArms)+len(v.SimulatedJudges) > 0
 	for _, b := range a.Blind {
 		v.Simulated = v.Simulated || len(b.Simulated) > 0
 	}
@@ -271,6 +274,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, rule := range r.All() {
 		named = append(named, rule.Arms...)
 	}
+	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
 	v.Troubles = a.TroublesOf(named...)
 	if a.Run.Exploratory() {
 		v.State = Undecided

@@ -154,10 +154,19 @@ func TestWhatCannotDecide(t *testing.T) {
 	if v := compile(t, d).Decide(simulated); !v.Simulated {
 		t.Error("a verdict on simulated answers does not say so")
 	}
+	judged := analysis(0.1, 0.01, 1)
+	judged.SimulatedJudges = []string{"j"}
+	if v := compile(t, d).Decide(judged); !v.Simulated || len(v.SimulatedArms) != 0 || len(v.SimulatedJudges) != 1 {
+		t.Errorf("a verdict on what a simulated judge said does not say so: %+v", v)
+	}
 	outside := analysis(0.1, 0.01, 1)
-	outside.Blind = []analyse.BlindResult{{By: "x", Simulated: []string{"ctn"}}}
-	if v := compile(t, d).Decide(outside); !v.Simulated {
+	outside.Blind = []analyse.BlindResult{{By: "x", Data: "ab", Simulated: []string{"ctn"}}}
+	v = compile(t, d).Decide(outside)
+	if !v.Simulated {
 		t.Error("a verdict on a blind validation with simulated answers does not say so")
+	}
+	if len(v.Blind) != 1 || v.Blind[0] != "by x, 0 comparisons, data with SHA-256 ab, SIMULATED" {
+		t.Errorf("a verdict whose rules read no blind validation says %q of it", v.Blind)
 	}
 }
 
@@ -365,5 +374,43 @@ func TestDiagnoses(t *testing.T) {
 	}
 	if v := rules.Decide(analysis(0.1, 0.01, 0.5)); v.State != gate.Pass || v.Diagnosis != "" || len(v.Conditions) != 1 {
 		t.Errorf("a run that passes: %+v", v)
+	}
+}
+
+// TestAJudgeThatFailedDecidesNothing: a rule does not decide by what is left of a metric
+// whose other scores are missing because the judge failed its calibration. It may
+// decide by the rest of the arms and metrics.
+func TestAJudgeThatFailedDecidesNothing(t *testing.T) {
+	const reason = "the judge failed its calibration: composite of plain lacks 12 of its scores"
+	for that, want := range map[string]gate.State{
+		"value('plain','composite') > 0":            gate.Undecided,
+		"value('plain','composite') > 1":            gate.Undecided, // it does not fail either
+		"n('plain','composite') > 1":                gate.Undecided,
+		"diff('ctn','plain','composite') > 0":       gate.Undecided,
+		"sd('plain','composite') >= 0":              gate.Undecided,
+		"failed('plain') < 0.05":                    gate.Pass,
+		"value('ctn','composite') > 0":              gate.Pass,
+		"within('ctn','plain','composite', 0.5)":    gate.Undecided,
+		"p_across('ctn','plain','composite','k')<1": gate.Undecided,
+	} {
+		a := analysis(0.1, 0.01, 0.8)
+		a.Judges = []analyse.Judge{{Name: "j", Failed: true, Effect: "right on 3 of 9"}}
+		a.Estimates[1].Unscored, a.Estimates[1].JudgeFailed = 12, 12
+		across := names
+		across.Across = [][4]string{{"ctn", "plain", "composite", "k"}}
+		rules, problems := gate.Compile(rule(that), across)
+		if len(problems) > 0 {
+			t.Fatalf("%s: %v", that, problems)
+		}
+		v := rules.Decide(a)
+		if v.State != want {
+			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Reasons)
+		}
+		if got := v.Conditions[0].Reason; want == gate.Undecided && got != reason {
+			t.Errorf("%s: undecided because %q, want %q", that, got, reason)
+		}
+		if len(v.FailedJudges) != 1 || v.FailedJudges[0] != "judge j failed its calibration: right on 3 of 9" {
+			t.Errorf("%s: the verdict says %q of the judge", that, v.FailedJudges)
+		}
 	}
 }

@@ -35,6 +35,7 @@ type reads struct {
 	arms      []string
 	estimates [][2]string // an arm and a metric
 	pairs     [][3]string // two arms and a metric
+	across    []string    // the metrics of comparisons across a factor
 	either    bool        // it can hold in more than one way: or, not, any, a choice
 	effect    bool        // it reads the interval of d
 	trials    bool        // it reads shares of trials: failed, malformed, refused
@@ -275,6 +276,8 @@ func (c *checker) Visit(node *ast.Node) {
 		c.others = with(c.others, f.name)
 	}
 	switch {
+	case f.across:
+		c.across = with(c.across, args[2])
 	case f.arms == 2:
 		c.pairs = with(c.pairs, [3]string(args[:3]))
 		if !f.counts && !f.outside {

@@ -30,12 +30,19 @@ type Verdict struct {
 	// Troubles are those of the arms that the rules name: their numbers may say more
 	// about the form of answers than about the task.
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
+	// FailedJudges says which judges failed their calibration, and what follows.
+	FailedJudges []string `json:"failed_judges,omitempty"`
+	// Blind are the blind validations by outsiders, also if no rule reads them.
+	Blind []string `json:"blind_validations,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
 	Changed []string `json:"rules_changed,omitempty"`
 	// Unblinded lists the reasons for which TEST was looked at again.
 	Unblinded []string `json:"unblinded,omitempty"`
-	Simulated bool     `json:"simulated,omitempty"` // some answers were simulated
-	Broken    bool     `json:"broken,omitempty"`    // more trials failed than the study allows
+	Simulated bool     `json:"simulated,omitempty"` // some answers or verdicts of judges were simulated
+	// SimulatedArms and SimulatedJudges are those of the run.
+	SimulatedArms   []string `json:"simulated_arms,omitempty"`
+	SimulatedJudges []string `json:"simulated_judges,omitempty"`
+	Broken          bool     `json:"broken,omitempty"` // more trials failed than the study allows
 }
 
 // A Condition is one rule with the values it used.

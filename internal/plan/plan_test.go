@@ -168,3 +168,38 @@ func TestReadable(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+// TestJudgeChanges: only a change of nothing but judges leaves the arms' answers valid.
+func TestJudgeChanges(t *testing.T) {
+	was := []eval.Part{{Name: "seed", Value: "1"}, {Name: "arm a", Value: "h"}, {Name: "judge_model", Value: "j"}, {Name: "model j.name", Value: "x"}, {Name: "model m.name", Value: "y"}}
+	with := func(changes ...eval.Part) []eval.Part {
+		now := slices.Clone(was)
+		for _, c := range changes {
+			if i := slices.IndexFunc(now, func(p eval.Part) bool { return p.Name == c.Name }); i >= 0 {
+				now[i] = c
+			} else {
+				now = append(now, c)
+			}
+		}
+		return now
+	}
+	arm := []eval.Arm{{ID: "a", Model: "m"}}
+	for _, c := range []struct {
+		what string
+		now  []eval.Part
+		arms []eval.Arm
+		want string
+	}{
+		{"nothing", was, arm, ""},
+		{"the judge's name", with(eval.Part{Name: "model j.name", Value: "z"}), arm, "model j.name"},
+		{"a setting of the judge more", with(eval.Part{Name: "model j.reasoning.effort", Value: "low"}), arm, "model j.reasoning.effort"},
+		{"another judge", with(eval.Part{Name: "judge_model", Value: "k"}, eval.Part{Name: "model k.name", Value: "z"}), arm, "judge_model, model k.name"},
+		{"the judge and an arm", with(eval.Part{Name: "model j.name", Value: "z"}, eval.Part{Name: "arm a", Value: "g"}), arm, ""},
+		{"the arm's model", with(eval.Part{Name: "model m.name", Value: "z"}), arm, ""},
+		{"a judge that also answers", with(eval.Part{Name: "model j.name", Value: "z"}), []eval.Arm{{ID: "a", Model: "j"}}, ""},
+	} {
+		if got := strings.Join(plan.JudgeChanges(was, c.now, c.arms), ", "); got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
+		}
+	}
+}

@@ -144,6 +144,42 @@ func Questions(s *study.Study, arms []eval.Arm) []eval.Arm {
 	return out
 }
 
+// JudgeChanges returns the parts of the treatment that changed if all are those of judges:
+// the answers of arms do not depend on them. It returns nil if something else changed.
+func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
+	values := [2]map[string]string{{}, {}}
+	judges := map[string]bool{}
+	for i, parts := range [][]eval.Part{was, now} {
+		for _, p := range parts {
+			values[i][p.Name] = p.Value
+			if p.Name == JudgeModelPart || p.Name == JudgesPart {
+				for _, id := range strings.Split(p.Value, ", ") {
+					judges[id] = true
+				}
+			}
+		}
+	}
+	for _, a := range arms {
+		delete(judges, a.Model) // its answers depend on the model too
+	}
+	for _, p := range slices.Concat(was, now) {
+		before, had := values[0][p.Name]
+		after, has := values[1][p.Name]
+		if had == has && eval.WithoutPort(before) == eval.WithoutPort(after) || slices.Contains(changed, p.Name) {
+			continue
+		}
+		id, isModel := strings.CutPrefix(p.Name, "model ")
+		if i := strings.LastIndex(id, "."); isModel && i >= 0 {
+			id = strings.TrimSuffix(id[:i], ".reasoning")
+		}
+		if p.Name != JudgeModelPart && p.Name != JudgesPart && !(isModel && judges[id]) {
+			return nil
+		}
+		changed = append(changed, p.Name)
+	}
+	return changed
+}
+
 // Unchanged reports which arms of an earlier treatment have the same settings now,
 // for stores that have no questions of trials.
 func Unchanged(was, now []eval.Part) func(arm string) bool {

@@ -154,7 +154,8 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 		if b.brief {
 			a.Text = tagged(PlainLine, cell{Text: a.Text, Tags: tags})
 		} else {
-			a.Text += " Simulated answers: this says nothing about real models."
+			a.Text += map[string]string{tagSimulated: " Simulated answers: this says nothing about real models.",
+				tagSimulatedJudge: " Simulated verdicts of the judge: scores by it say nothing about real answers."}[tags[0]]
 		}
 	}
 	return a
@@ -231,13 +232,16 @@ func (b *builder) reservation(f finding, c analyse.Comparison) string {
 func newVerdict(v *gate.Verdict) *verdict {
 	said := &verdict{Verdict: v, Tone: cmp.Or(map[gate.State]tone{gate.Pass: good, gate.Fail: bad}[v.State], unsure), Word: strings.ToUpper(string(v.State)), Exit: "exit code " + strconv.Itoa(v.ExitCode())}
 	if v.Simulated {
-		said.Tags = []string{"simulated"}
+		said.Tags = []string{tagSimulated}
+	}
+	if len(v.FailedJudges) > 0 {
+		said.Tags = append(said.Tags, tagJudgeFailed)
 	}
 	said.Advice = v.Advice
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(rulesChanged(v), unblinded(v.Unblinded))
+	said.Warnings = slices.Concat(v.FailedJudges, rulesChanged(v), unblinded(v.Unblinded))
 	for _, t := range v.Troubles {
 		said.Warnings = append(said.Warnings, t.Brief())
 	}

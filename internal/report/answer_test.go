@@ -114,6 +114,10 @@ func TestBanner(t *testing.T) {
 	if got := strings.Join((&builder{a: judging}).banner(), "\n"); got != "UNFINISHED: 10 of 10 trials are done. The judge has not judged 4 done trials: these are scored without its verdict. All numbers, p-values included, are interim: run the same command to resume." {
 		t.Errorf("banner while the judge is at work: %q", got)
 	}
+	byJudge := &analyse.Analysis{SimulatedJudges: []string{"j"}, Judges: []analyse.Judge{{Name: "j", Failed: true, Effect: "unscored"}}}
+	if got := (&builder{a: byJudge}).banner(); len(got) != 2 || !strings.HasPrefix(got[0], "SIMULATED: the verdicts of the judge j come") || got[1] != "JUDGE FAILED: judge j failed its calibration: unscored." {
+		t.Errorf("banner of a judge that is simulated and failed: %q", got)
+	}
 	clean := &analyse.Analysis{Run: analyse.Run{Planned: 7, Done: 7}, Arms: []analyse.Arm{{ID: "b"}}}
 	if got := (&builder{a: clean, v: &gate.Verdict{}}).banner(); got != nil {
 		t.Errorf("banner of a real and finished study: %q", got)

@@ -93,7 +93,7 @@ func (b *builder) strataForest(q question) *chart {
 	m := b.metric(q.metric)
 	c := b.differences(q.a+minusBetween+q.b+", "+m.Title+", by stratum", m, rows)
 	if tags := b.simulatedTag(q.a, q.b); tags != nil {
-		c.Lead += " SIMULATED answers."
+		c.Lead += map[string]string{tagSimulated: " SIMULATED answers.", tagSimulatedJudge: " SIMULATED judge."}[tags[0]]
 	}
 	return c
 }

@@ -213,6 +213,7 @@ func (b *builder) banner() []string {
 			arms = append(arms, arm.ID)
 		}
 	}
+	judges := b.a.SimulatedJudges
 	if d := b.a.Discipline; d != nil {
 		lines = append(lines, unblinded(d.Reasons())...)
 		if d.Problem != "" {
@@ -222,13 +223,11 @@ func (b *builder) banner() []string {
 	if b.a.Run.Exploratory() {
 		lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
 	}
-	switch {
-	case len(arms) > 6:
-		lines = append(lines, simulated("the answers of "+plural(len(arms), "arm", "arms")+", "+listed(arms[:3])+" among them,"))
-	case len(arms) > 0:
-		lines = append(lines, simulated("the answers of "+listed(arms)))
-	case b.v != nil && b.v.Simulated:
-		lines = append(lines, simulated("some answers"))
+	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
+		lines = append(lines, simulated(arms, judges))
+	}
+	for _, j := range b.a.FailedJudges() {
+		lines = append(lines, "JUDGE FAILED: "+j+".")
 	}
 	if r := b.a.Run; !r.Complete() {
 		text := "UNFINISHED: " + count(r.Done) + " of " + plural(r.Planned, "trial", "trials") + " are done."
@@ -243,8 +242,22 @@ func (b *builder) banner() []string {
 	return lines
 }
 
-func simulated(answers string) string {
-	return "SIMULATED: " + answers + " come from a simulation. They show how the study works, not what a model can do."
+// simulated is the notice that answers of arms or verdicts of judges are simulated;
+// without either, that answers from outside are.
+func simulated(arms, judges []string) string {
+	var what []string
+	switch {
+	case len(arms) > 6:
+		what = append(what, "the answers of "+plural(len(arms), "arm", "arms")+", "+listed(arms[:3])+" among them,")
+	case len(arms) > 0:
+		what = append(what, "the answers of "+listed(arms))
+	case len(judges) == 0:
+		what = append(what, "some answers")
+	}
+	if len(judges) > 0 {
+		what = append(what, "the verdicts of the "+map[bool]string{true: "judge ", false: "judges "}[len(judges) == 1]+listed(judges))
+	}
+	return "SIMULATED: " + listed(what) + " come from a simulation. They show how the study works, not what a model can do."
 }
 
 func (b *builder) facts() []fact {
@@ -264,6 +277,9 @@ func (b *builder) facts() []fact {
 func (b *builder) discipline() (facts []fact) {
 	if b.a.Run.Split != "" {
 		facts = append(facts, fact{Name: "Split", Value: strings.ToUpper(b.a.Run.Split)})
+	}
+	for _, blind := range b.a.BlindValidations() {
+		facts = append(facts, fact{Name: "Blind validation", Value: blind})
 	}
 	d := b.a.Discipline
 	if d == nil {
@@ -337,14 +353,28 @@ const Crowd = 12
 // show strata side by side.
 func (b *builder) crowded() bool { return len(b.contestants()) > Crowd }
 
-func (b *builder) isSimulated(arm string) bool {
-	return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == arm && a.Simulated })
+// Tags of what must not be overlooked.
+const (
+	tagSimulated      = "simulated"
+	tagSimulatedJudge = "simulated judge"
+	tagJudgeFailed    = "judge failed"
+)
+
+// loudTag reports whether a tag is shown in capitals.
+func loudTag(tag string) bool {
+	return tag == tagSimulated || tag == tagSimulatedJudge || tag == tagJudgeFailed
 }
 
-// simulatedTag marks results of simulated arms.
+// simulatedTag marks results of simulated arms, and of arms that a simulation judged.
 func (b *builder) simulatedTag(arms ...string) []string {
-	if slices.ContainsFunc(arms, b.isSimulated) {
-		return []string{"simulated"}
+	has := func(is func(analyse.Arm) bool) bool {
+		return slices.ContainsFunc(b.a.Arms, func(a analyse.Arm) bool { return is(a) && slices.Contains(arms, a.ID) })
+	}
+	switch {
+	case has(func(a analyse.Arm) bool { return a.Simulated }):
+		return []string{tagSimulated}
+	case has(func(a analyse.Arm) bool { return a.SimulatedJudge }):
+		return []string{tagSimulatedJudge}
 	}
 	return nil
 }
@@ -354,8 +384,11 @@ func armTags(arm analyse.Arm) []string {
 	if arm.Role != eval.RoleArm {
 		tags = append(tags, string(arm.Role))
 	}
-	if arm.Simulated {
-		tags = append(tags, "simulated")
+	switch {
+	case arm.Simulated:
+		tags = append(tags, tagSimulated)
+	case arm.SimulatedJudge:
+		tags = append(tags, tagSimulatedJudge)
 	}
 	return tags
 }

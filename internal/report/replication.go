@@ -37,10 +37,14 @@ func (b *builder) blindResults() *table {
 	t := &table{Caption: "Blind validations by outsiders", Columns: []column{{Title: "By"}, {Title: "Data, SHA-256"}, {Title: "A " + minus + " B"}, {Title: "Metric"},
 		{Title: "Difference", Align: point}, {Title: "Pairs", Align: right}, {Title: "p", Align: point}}}
 	for _, r := range b.a.Blind {
+		var tags []string
+		if len(r.Simulated) > 0 {
+			tags = []string{tagSimulated}
+		}
 		for _, c := range r.Comparisons {
 			m := b.metric(c.Metric)
 			s := scaleOf(m)
-			t.Rows = append(t.Rows, []cell{{Text: r.By}, {Text: brief(r.Data)}, {Text: c.A + minusBetween + c.B}, {Text: m.Title + arrow(m)},
+			t.Rows = append(t.Rows, []cell{{Text: r.By, Tags: tags}, {Text: brief(r.Data)}, {Text: c.A + minusBetween + c.B}, {Text: m.Title + arrow(m)},
 				{Text: s.value(c.Diff, true), Detail: []string{s.interval(c.Low, c.High, true)}}, {Text: count(c.Pairs)}, {Text: pValue(c.P, b.a.Study.Alpha)}})
 		}
 	}

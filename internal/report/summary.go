@@ -156,8 +156,14 @@ func cutAtWord(line string, width int) string {
 
 func (s *screen) heading(b *builder) *part {
 	state := cell{}
-	if slices.ContainsFunc(b.a.Arms, func(arm analyse.Arm) bool { return arm.Simulated }) {
-		state.Tags = append(state.Tags, "simulated")
+	switch {
+	case slices.ContainsFunc(b.a.Arms, func(arm analyse.Arm) bool { return arm.Simulated }):
+		state.Tags = append(state.Tags, tagSimulated)
+	case len(b.a.SimulatedJudges) > 0:
+		state.Tags = append(state.Tags, tagSimulatedJudge)
+	}
+	if len(b.a.FailedJudges()) > 0 {
+		state.Tags = append(state.Tags, tagJudgeFailed)
 	}
 	if !b.a.Run.Complete() {
 		state.Tags = append(state.Tags, "unfinished")

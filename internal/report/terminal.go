@@ -37,12 +37,12 @@ func Gate(w io.Writer, v *gate.Verdict, opt TerminalOptions) error {
 	s := newScreen(opt)
 	said := newVerdict(v)
 	for i, t := range v.Troubles { // with the examples, which a report has elsewhere
-		said.Warnings[len(v.Changed)+len(v.Unblinded)+i] = t.String()
+		said.Warnings[len(said.Warnings)-len(v.Troubles)+i] = t.String()
 	}
 	s.verdict(said)
 	if v.Simulated {
 		s.blank()
-		s.text(loud, "", "*** "+simulated("some answers")+" ***")
+		s.text(loud, "", "*** "+simulated(v.SimulatedArms, v.SimulatedJudges)+" ***")
 	}
 	return s.writeTo(w, "verdict")
 }
@@ -205,6 +205,7 @@ func (s *screen) verdict(v *verdict) {
 	}
 	s.items(v.Reasons, "  - ")
 	s.items(v.Warnings, "  ! ")
+	s.items(blindLines(v.Verdict), "  - ")
 	for _, c := range v.Conditions {
 		s.rule(c, v.Outcome)
 	}

@@ -178,7 +178,7 @@ func (d drawing) label(r chartRow) string { return tagged(d.clean, r.Label) }
 func tagged(clean func(string) string, c cell) string {
 	text := clean(c.Text)
 	for _, t := range c.Tags {
-		if t == "simulated" {
+		if loudTag(t) {
 			t = strings.ToUpper(t)
 		}
 		text += " [" + clean(t) + "]"

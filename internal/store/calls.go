@@ -65,6 +65,12 @@ func (sums CallSums) JudgeVersions() []eval.ArmVersion {
 	return sums.count(eval.StageJudge, func(s callSum) string { return s.model })
 }
 
+// JudgedBy counts the answers to judge calls of each arm by model version, ordered by
+// both.
+func (sums CallSums) JudgedBy() []eval.ArmVersion {
+	return sums.count(eval.StageJudge, func(s callSum) string { return s.Arm })
+}
+
 func (sums CallSums) count(stage eval.Stage, name func(callSum) string) []eval.ArmVersion {
 	calls := map[eval.ArmVersion]int{}
 	for _, s := range sums {

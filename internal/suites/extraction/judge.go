@@ -156,6 +156,7 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	}
 	calibrated := *b
 	calibrated.mix, c.Effect = trust(all.right, all.cases, failed, b.calibratedOn())
+	c.Failed = all.cases > 0 && all.right/all.cases < judgeAccuracy.usable
 	return &calibrated, c, nil
 }
 

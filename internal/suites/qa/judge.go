@@ -136,6 +136,7 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	case calibrated.trusted:
 		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%): its verdicts count", sumRight, sumKnown, 100*sumRight/sumKnown)
 	default:
+		k.Failed = true
 		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%), below %g %%: questions with a rubric are unscored",
 			sumRight, sumKnown, 100*sumRight/sumKnown, 100*trustedAccuracy)
 	}

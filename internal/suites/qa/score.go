@@ -20,7 +20,7 @@ func (b *Bench) correct(q *question, t *eval.Judged) (right bool, unscored strin
 	case q.match != matchRubric:
 		return q.right(string(t.Outcome.Data)), ""
 	case !b.trusted:
-		return false, "the judge failed its calibration"
+		return false, eval.JudgeFailed
 	}
 	return verdict(t.Verdicts)
 }

@@ -27,20 +27,19 @@ import (
 // A Bench is the suite bound to one study. It implements [eval.Bench],
 // [eval.Calibrator] and [eval.Reporter], and is safe for concurrent use.
 type Bench struct {
-	taxonomy  *label.Taxonomy
-	reader    *snapshot.Reader
-	records   []record // by id
-	items     []eval.Item
-	byID      map[string]int
-	roles     map[string]int // numbers of roles, for macro F1
-	arms      []*arm
-	byArm     map[string]*arm
-	judge     *study.Model // nil for studies without a judge
-	judging   judging
-	trusted   bool                    // whether the judge's verdicts count
-	untrusted string                  // why not
-	people    map[[2]string][]checked // by id and arm
-	warnings  []string
+	taxonomy *label.Taxonomy
+	reader   *snapshot.Reader
+	records  []record // by id
+	items    []eval.Item
+	byID     map[string]int
+	roles    map[string]int // numbers of roles, for macro F1
+	arms     []*arm
+	byArm    map[string]*arm
+	judge    *study.Model // nil for studies without a judge
+	judging  judging
+	trusted  bool                    // whether the judge's verdicts count
+	people   map[[2]string][]checked // by id and arm
+	warnings []string
 }
 
 // A record is a text.

@@ -187,7 +187,7 @@ func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.
 	case sumRight/sumKnown > trustedAccuracy:
 		k.Effect = fmt.Sprintf("%s (%.1f %%): its verdicts count", on, 100*sumRight/sumKnown)
 	default:
-		calibrated.trusted, calibrated.untrusted = false, "the judge failed its calibration"
+		calibrated.trusted, k.Failed = false, true
 		k.Effect = fmt.Sprintf("%s (%.1f %%), no better than chance: its verdicts are unscored", on, 100*sumRight/sumKnown)
 	}
 	if missing > 0 {

@@ -178,7 +178,7 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 		dst = append(dst, eval.Score{Metric: metricParsed, Num: indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
 	}
 	if !b.trusted && b.byArm[t.Trial.Arm].judge == "" {
-		j.missing = b.untrusted
+		return append(dst, eval.Score{Metric: metricTotal, Unscored: eval.JudgeFailed}, eval.Score{Metric: metricErrorRate, Unscored: eval.JudgeFailed})
 	}
 	if j.missing != "" {
 		return append(dst, eval.Score{Metric: metricTotal, Unscored: j.missing})
