@@ -21,8 +21,9 @@ TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 window
 CONCURRENT = ./internal/serve ./internal/ledger ./internal/annotate ./internal/view ./internal/run ./internal/experiment ./internal/suites/qa ./internal/store ./internal/score ./internal/dataset ./internal/model/... ./internal/suites/rerank/evidence
 SUITES = ./internal/suites/extraction ./internal/suites/rerank ./internal/suites/rerank/method ./stats
 
-# Half of the time that linking the tests takes is for debuggers' tables.
-TEST = $(GO) test -vet=off -ldflags='-s -w'
+# Half of the time that linking the tests takes is for debuggers' tables, and with the
+# profile of cmd/scruple all packages would be compiled twice.
+TEST = $(GO) test -vet=off -pgo=off -ldflags='-s -w'
 
 # Modules of their own, so that the program does not depend on what they need.
 MODULES = $(patsubst %/go.mod,%,$(wildcard tools/*/go.mod))

@@ -203,6 +203,21 @@ func TestInterruptedAppend(t *testing.T) {
 	}
 }
 
+// A writer that holds the file for a moment is waited for.
+func TestSecondWriterWaits(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "work.jsonl")
+	first, err := Open(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.AfterFunc(200*time.Millisecond, func() { first.Close() })
+	second, err := Open(path, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second.Close()
+}
+
 func TestSecondWriterIsRefused(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "work.jsonl")
 	first, err := Open(path, false)
