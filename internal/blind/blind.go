@@ -1,5 +1,5 @@
-// Package blind makes kits for blind validations. An outsider runs a study on documents
-// that nobody else sees, once, after committing to them, and sends back averages.
+// Package blind makes kits for blind validations. An outsider runs a study once on
+// private documents, after committing to them, and sends back averages.
 //
 // A kit is a folder: study.yaml, the prompts, templates, instructions, and KIT.json with
 // what must not change. Its ledger has three entries: a hash of the data ([CommitEntry]),

@@ -42,7 +42,7 @@ type Row struct {
 	Family     string // the model, or the arm of a pipeline
 	Condition  string
 	Outcome    eval.Outcome
-	Call       *eval.Call // the last one of the run; nil if it asked nobody
+	Call       *eval.Call // the last one of the run; nil if it made no call
 	Assessment            // zero for a failed call
 }
 
