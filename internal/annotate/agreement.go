@@ -279,7 +279,7 @@ func (g *Agreement) same(subjects []Subject, equal func(int) bool) error {
 	return err
 }
 
-// unanswered is the label of a question that was left open. It is no option.
+// unanswered is the label of a question that was left open. It is not an option.
 func unanswered(t study.Task, q study.Question) string {
 	name := "no answer"
 	for slices.Contains(q.Options, name) || slices.Contains(t.Arms, name) {

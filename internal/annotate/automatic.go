@@ -37,7 +37,7 @@ func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
 
 // compareWith compares a person with the automatic results of the answers that the person
 // saw: those of the draw may be of answers that were asked anew, or of other settings.
-// Groups that are no options are counted as the last option, as a second agreement
+// Groups that are not options are counted as the last option, as a second agreement
 // without them shows.
 func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
 	q := r.Task.Ask[0]

@@ -17,7 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// Owner is the holder of the address with agreement and locks. It is no name of a
+// Owner is the holder of the address with agreement and locks. It is not the name of a
 // person, see [CheckPerson]: the owner of a study answers with another address.
 const Owner = "Owner"
 

@@ -78,7 +78,7 @@ func (f File) fromTable(t study.Task) (list []record, err error) {
 		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
 		if number := cell("replicate"); number != "" { // of an item
 			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
-				return nil, fmt.Errorf("%s: replicate: %q is no number", table.Place(row, slices.Index(table.Header, "replicate")), number)
+				return nil, fmt.Errorf("%s: replicate: %q is not a number", table.Place(row, slices.Index(table.Header, "replicate")), number)
 			}
 		}
 		for _, q := range t.Ask {

@@ -273,7 +273,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	k := &Kit{dir: dir, now: now}
 	data, err := os.ReadFile(filepath.Join(dir, kitFile))
 	if err != nil {
-		return nil, fmt.Errorf("%s is no kit: %w", dir, err)
+		return nil, fmt.Errorf("%s is not a kit: %w", dir, err)
 	}
 	if err := dataset.DecodeStrict(data, &k.kit); err != nil {
 		return nil, dataset.Locate(filepath.Join(dir, kitFile), data, err)

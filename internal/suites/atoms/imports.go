@@ -283,7 +283,7 @@ func fromRE3D(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
 			from, ok1 := at[[2]int{r.SourceBegin, r.SourceEnd}]
 			to, ok2 := at[[2]int{r.TargetBegin, r.TargetEnd}]
 			if !ok1 || !ok2 {
-				w.report.Dropped++ // an end that is no entity of the document
+				w.report.Dropped++ // an end that is not an entity of the document
 				continue
 			}
 			relations = append(relations, relation{from: from, to: to, kind: r.Type})

@@ -35,7 +35,7 @@ func f1(dst []eval.Score, metric, unit string, n graph.Counts) []eval.Score {
 	return ratio(dst, metric, unit, 2*float64(n.True), float64(n.Predicted+n.Gold))
 }
 
-// ratio appends a fraction; there is none over nothing.
+// ratio appends a fraction, unless its denominator is 0.
 func ratio(dst []eval.Score, metric, unit string, num, den float64) []eval.Score {
 	if den == 0 {
 		return dst

@@ -154,7 +154,7 @@ func (b *Bench) addChecked(w *peopleLine, arms map[string]*arm) error {
 }
 
 // read reads a result. All four lists are required: an empty list says that there
-// are no errors of this kind.
+// are not errors of this kind.
 func (k *checked) read(data jsontext.Value) error {
 	const lists = "missedElements, falsePositives, taxonomyErrors and granularityErrors"
 	if data.Kind() != '{' {
