@@ -26,6 +26,7 @@ type scan struct {
 	doubt     bool // to the end of the clause
 	start     int  // where the clause begins
 	sentence  int  // where the sentence begins
+	clause    int  // number of mentions before the clause
 	before    int  // number of mentions before the sentence
 	previous  int  // number of mentions before the previous sentence
 	compared  int  // number of mentions before the last contrast
@@ -243,23 +244,39 @@ func (s *scan) endSentence(i int) {
 	s.release()
 	s.supposing, s.doubt, s.seems = false, false, false
 	s.start, s.sentence = i, i
-	s.previous, s.before = s.before, len(s.found)
+	s.previous, s.before, s.clause = s.before, len(s.found), len(s.found)
 }
 
 // elliptic leaves open what a negation at the end of a clause or sentence may be about:
-// all of the sentence, or the one before. "Sound it is not", "It may look sound. It is not."
+// the clause, or if nothing else is in it, the sentence or the one before. "Sound it is
+// not", "It may look sound. It is not."
 func (s *scan) elliptic(end int) {
 	r := s.reach
 	if !r.idle || !s.lightBetween(r.since, end) {
 		return
 	}
-	from := s.before
-	if from == len(s.found) {
-		from = s.previous
+	from := s.clause
+	if s.lightBetween(s.start, max(s.start, r.since-1)) || s.retracts(end) {
+		if from = s.before; from == len(s.found) {
+			from = s.previous
+		}
 	}
 	for k := from; k < len(s.found); k++ {
 		s.found[k].unsure = true
 	}
+}
+
+// retracts reports whether the last clause has nothing but a break and a negation:
+// "but it is not".
+func (s *scan) retracts(end int) bool {
+	for i := s.start; i < end; {
+		_, n := s.operators.longest(s.words[i:end])
+		if n == 0 && !s.light[s.words[i].text] {
+			return false
+		}
+		i += max(1, n)
+	}
+	return true
 }
 
 // endClause ends a clause before i. It returns where to read on: behind an aside between
@@ -295,7 +312,7 @@ func (s *scan) endClause(i int) int {
 		s.release()
 		s.doubt, s.seems = false, false
 	}
-	s.start = i
+	s.start, s.clause = i, len(s.found)
 	return i
 }
 
