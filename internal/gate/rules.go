@@ -1,18 +1,21 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Rules are the decision rules of a study, checked and ready to be applied.
@@ -174,27 +177,27 @@ func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).S
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require)+len(r.outcomes)+len(r.diagnoses) == 0 }
 
-func compile(text string, names Names) (*vm.Program, reads, error) {
-	text = asciiMinus(text)
-	tree, err := parser.Parse(text)
+func compile(condition string, names Names) (*vm.Program, reads, error) {
+	condition = asciiMinus(condition)
+	tree, err := parser.Parse(condition)
 	if err != nil {
-		return nil, reads{}, noCondition(err)
+		return nil, reads{}, noCondition(condition, err)
 	}
 	check := &checker{names: names}
 	ast.Walk(&tree.Node, check)
 	if check.err != nil {
 		return nil, reads{}, check.err
 	}
-	program, err := expr.Compile(text, expr.Env(environment(nil)), expr.AsBool())
+	program, err := expr.Compile(condition, expr.Env(environment(nil)), expr.AsBool())
 	if err != nil {
-		return nil, reads{}, noCondition(err)
+		return nil, reads{}, noCondition(condition, err)
 	}
 	return program, check.reads, nil
 }
 
 // asciiMinus replaces the typographic minus (U+2212) of numbers pasted from a report,
 // except in quoted names.
-func asciiMinus(text string) string {
+func asciiMinus(condition string) string {
 	var quote rune
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -208,15 +211,24 @@ func asciiMinus(text string) string {
 			return '-'
 		}
 		return r
-	}, text)
+	}, condition)
 }
 
 // noCondition adds to an error of the expression language what a rule must be.
-func noCondition(err error) error {
+func noCondition(condition string, err error) error {
+	var at *file.Error
+	if errors.As(err, &at) && assigns([]rune(condition), at.From) {
+		return fmt.Errorf("%s: use == to compare", firstLine(err))
+	}
 	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple gate --help` lists the functions", firstLine(err))
 }
 
 func firstLine(err error) string {
+// assigns reports whether a condition has a single = at a place.
+func assigns(condition []rune, at int) bool {
+	return at < len(condition) && condition[at] == '=' && (at+1 == len(condition) || condition[at+1] != '=')
+}
+
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
@@ -241,7 +253,8 @@ func (c *checker) Visit(node *ast.Node) {
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		return // the compiler names unknown functions
+		c.err = unknownFunction(name)
+		return
 	}
 	f := functions[i]
 	names := call.Arguments
@@ -335,12 +348,20 @@ func (c *checker) checkArgs(f function, args []string) error {
 		return nil
 	}
 	for _, arm := range args[:f.arms] {
+func unknownFunction(name string) error {
+	var known []string
+	for _, f := range functions {
+		known = append(known, f.name)
+	}
+	return fmt.Errorf("unknown function %q%s; `scruple gate --help` lists the functions", name, text.DidYouMean(name, known))
+}
+
 		if !slices.Contains(c.names.Arms, arm) {
-			return fmt.Errorf("%s: unknown arm %q; the arms are %s", f.name, arm, strings.Join(c.names.Arms, ", "))
+			return fmt.Errorf("%s: unknown arm %q%s; the arms are %s", f.name, arm, text.DidYouMean(arm, c.names.Arms), strings.Join(c.names.Arms, ", "))
 		}
 	}
 	if f.task && !slices.Contains(c.names.Tasks, args[0]) {
-		return fmt.Errorf("%s: the study has no task %q; the tasks are %s", f.name, args[0], strings.Join(c.names.Tasks, ", "))
+		return fmt.Errorf("%s: the study has no task %q%s; the tasks are %s", f.name, args[0], text.DidYouMean(args[0], c.names.Tasks), strings.Join(c.names.Tasks, ", "))
 	}
 	if f.metrics == 0 {
 		return nil
@@ -354,7 +375,7 @@ func (c *checker) checkArgs(f function, args []string) error {
 				known = append(known, m.Name)
 			}
 		}
-		return fmt.Errorf("%s: unknown metric %q; the metrics are %s", f.name, metric, strings.Join(known, ", "))
+		return fmt.Errorf("%s: unknown metric %q%s; the metrics are %s", f.name, metric, text.DidYouMean(metric, known), strings.Join(known, ", "))
 	}
 	if c.names.Metrics[i].Kind != eval.Scoring {
 		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)
@@ -365,7 +386,7 @@ func (c *checker) checkArgs(f function, args []string) error {
 			known = c.names.Strata
 		}
 		if !slices.Contains(known, stratum) {
-			return fmt.Errorf("%s: items have no stratum %q; the strata are %s", f.name, stratum, strings.Join(known, ", "))
+			return fmt.Errorf("%s: items have no stratum %q%s; the strata are %s", f.name, stratum, text.DidYouMean(stratum, known), strings.Join(known, ", "))
 		}
 	}
 	if f.arms == 2 && !c.names.Compared(args[0], args[1], metric) {
