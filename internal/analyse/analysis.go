@@ -86,6 +86,7 @@ type Run struct {
 	Split      string  `json:"split,omitempty"`
 	Version    string  `json:"scruple"` // of the program
 	Items      int     `json:"items"`
+	Dev        int     `json:"dev_items,omitempty"` // items marked as DEV, of a run without a split
 	Replicates int     `json:"replicates"`
 	Seed       int64   `json:"seed"`
 	Planned    int     `json:"planned"`                // trials

@@ -276,12 +276,15 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
 	v.Troubles = a.TroublesOf(named...)
-	if a.Run.Exploratory() {
+	if a.Run.OnDev() {
 		v.State = Undecided
 		v.Reasons = append(v.Reasons, "the run is on DEV, which is for exploring: only TEST decides")
 	} else {
 		r.decideRequired(a, &v)
 		r.decideOutcome(a, &v)
+		if c.Method == analyse.Descriptive {
+			return get(c), c.Method
+		}
 	}
 	if !a.Run.Complete() {
 		v.State = Undecided

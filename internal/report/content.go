@@ -223,7 +223,11 @@ func (b *builder) banner() []string {
 		}
 	}
 	if b.a.Run.Exploratory() {
-		lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
+		if r := b.a.Run; r.OnDev() {
+			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
+		} else {
+			lines = append(lines, "DEV: "+count(r.Dev)+" of "+plural(r.Items, "item is", "items are")+" marked dev, for changing prompts on them, and the run has no split: no test is made. --split test leaves them out.")
+		}
 	}
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
 		lines = append(lines, simulated(arms, judges))
