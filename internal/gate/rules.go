@@ -48,6 +48,7 @@ type reads struct {
 	evidence  bool        // it reads a p-value or the end of an interval
 	others    []string    // functions it reads that are apart
 	scores    bool        // it reads a function whose value comes from the scores of the run
+	calls     []call      // the results that it names, with the ends of intervals for a margin
 }
 
 type class struct {
@@ -223,12 +224,12 @@ func noCondition(condition string, err error) error {
 	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple gate --help` lists the functions", firstLine(err))
 }
 
-func firstLine(err error) string {
 // assigns reports whether a condition has a single = at a place.
 func assigns(condition []rune, at int) bool {
 	return at < len(condition) && condition[at] == '=' && (at+1 == len(condition) || condition[at+1] != '=')
 }
 
+func firstLine(err error) string {
 	line, _, _ := strings.Cut(err.Error(), "\n")
 	return line
 }
@@ -280,6 +281,10 @@ func (c *checker) Visit(node *ast.Node) {
 	for _, arm := range args[:f.arms] {
 		c.arms = with(c.arms, arm)
 	}
+	c.call(f, args)
+	for _, end := range f.within {
+		c.call(*end, args)
+	}
 	c.trials = c.trials || f.arms > 0 && f.metrics == 0
 	c.apart = c.apart || f.apart
 	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
@@ -301,6 +306,14 @@ func (c *checker) Visit(node *ast.Node) {
 		if !f.counts {
 			c.measured = with(c.measured, [2]string(args[:2]))
 		}
+	}
+}
+
+// call adds a result that the rule names.
+func (c *checker) call(f function, args []string) {
+	known := func(x call) bool { return resultName(x.function, x.args) == resultName(f, args) }
+	if !slices.ContainsFunc(c.calls, known) {
+		c.calls = append(c.calls, call{f, args})
 	}
 }
 
@@ -335,6 +348,14 @@ func isNumber(node ast.Node) bool {
 	return false
 }
 
+func unknownFunction(name string) error {
+	var known []string
+	for _, f := range functions {
+		known = append(known, f.name)
+	}
+	return fmt.Errorf("unknown function %q%s; `scruple gate --help` lists the functions", name, text.DidYouMean(name, known))
+}
+
 func (c *checker) checkArgs(f function, args []string) error {
 	if len(args) != f.names() {
 		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.names(), len(args), f.usage)
@@ -348,14 +369,6 @@ func (c *checker) checkArgs(f function, args []string) error {
 		return nil
 	}
 	for _, arm := range args[:f.arms] {
-func unknownFunction(name string) error {
-	var known []string
-	for _, f := range functions {
-		known = append(known, f.name)
-	}
-	return fmt.Errorf("unknown function %q%s; `scruple gate --help` lists the functions", name, text.DidYouMean(name, known))
-}
-
 		if !slices.Contains(c.names.Arms, arm) {
 			return fmt.Errorf("%s: unknown arm %q%s; the arms are %s", f.name, arm, text.DidYouMean(arm, c.names.Arms), strings.Join(c.names.Arms, ", "))
 		}
