@@ -101,6 +101,7 @@ func (s *screen) render(c content) {
 	}
 	s.blank()
 	s.text(muted, "", strings.Join(told(c.Facts, ": "), "; "))
+	s.items(told(c.Record, ": "), "  - ")
 	for _, sec := range c.Sections {
 		if sec.InTerm == always || sec.InTerm == whenVerbose && s.verbose {
 			s.section(sec)
