@@ -25,7 +25,7 @@ func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, er
 	if err == nil && m == nil {
 		m, err = r.measure(ctx, r.db, r.Record)
 		if missing != "" {
-			m.On = "TEST, since " + missing
+			m.On = "TEST (" + missing + ")"
 		} else if len(r.calibrationArms()) > 0 {
 			m.On = cmp.Or(m.On, strings.ToUpper(r.Study.Split))
 		}
@@ -79,12 +79,12 @@ func (x *Experiment) measuresOnDev() bool {
 func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *eval.Measurement, missing string) {
 	switch j := g.Data.Judge; {
 	case j == nil:
-		return nil, "no accuracy of the judge on DEV was registered"
+		return nil, "no accuracy on DEV is registered"
 	case j.Settings != judgeSettings(x.treatment):
-		return nil, "the accuracy on DEV that was registered is of another judge or other settings"
+		return nil, "the registered accuracy on DEV is of another judge or other settings"
 	default:
 		m := j.Measurement()
-		m.On = fmt.Sprintf("DEV in run %s, as entry %d of the ledger registered", j.Run, g.Seq)
+		m.On = fmt.Sprintf("DEV (run %s, entry %d of the ledger)", j.Run, g.Seq)
 		return &m, ""
 	}
 }
