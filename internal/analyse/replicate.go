@@ -107,16 +107,17 @@ type BlindComparison struct {
 	Pairs  int    `json:"pairs"`
 }
 
-// Diff returns the difference of two arms.
-func (r BlindResult) Diff(armA, armB, metric string) (Number, bool) {
+// Comparison returns the difference of two arms.
+func (r BlindResult) Comparison(armA, armB, metric string) (BlindComparison, bool) {
 	for _, c := range r.Comparisons {
 		switch {
 		case c.Metric != metric || !c.Diff.Defined():
 		case c.A == armA && c.B == armB:
-			return c.Diff, true
+			return c, true
 		case c.A == armB && c.B == armA:
-			return -c.Diff, true
+			c.A, c.B, c.Diff, c.Low, c.High = c.B, c.A, -c.Diff, -c.High, -c.Low
+			return c, true
 		}
 	}
-	return Undefined(), false
+	return BlindComparison{}, false
 }

@@ -112,7 +112,11 @@ type Detectable struct {
 // Estimate performs a sample of trials without a model and counts their tokens
 // with the counter.
 func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimate, error) {
-	estimator := plan.Estimator{Bench: ofSplit{x.Bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
+	bench, err := x.planned()
+	if err != nil {
+		return nil, err
+	}
+	estimator := plan.Estimator{Bench: ofSplit{bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
 	for _, arm := range x.Bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
 			estimator.Gold = arm.ID
@@ -145,7 +149,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 // design returns what the rules are planned with.
 func (x *Experiment) design() power.Design {
 	q := x.question()
-	q.Run.Split = "" // rules decide on TEST
+	q.Run.Split, q.Run.Dev = "", 0 // rules decide on TEST
 	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
 }
 

@@ -88,26 +88,6 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	return result, r.keep(ctx, result)
 }
 
-// calibrate measures the judge first if scoring depends on its accuracy.
-func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
-	bench, ok := r.Bench.(eval.Calibrator)
-	if !ok {
-		return r.Bench, nil, nil
-	}
-	calibrates := r.calibrationArms()
-	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
-		if len(calibrates) == 0 {
-			return
-		}
-		for c, err := range r.db.Cases(ctx, r.Record) {
-			if (err != nil || calibrates[c.Arm]) && !yield(c, err) {
-				return
-			}
-		}
-	})
-	return scorer, &calibration, err
-}
-
 // score scores every case, stores the scores and collects them.
 func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector, error) {
 	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
@@ -127,14 +107,28 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 // question returns the study's settings for the analysis.
 func (x *Experiment) question() analyse.Question {
 	s := x.Study
+	dev := 0
+	if s.Split == "" {
+		dev = devItems(x.Items())
+	}
 	return analyse.Question{
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
-		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
 	}
+}
+
+// devItems counts the items marked as DEV.
+func devItems(items []eval.Item) (n int) {
+	for _, it := range items {
+		if it.Split == study.SplitDev {
+			n++
+		}
+	}
+	return n
 }
 
 // asked adds to the question what is known of the run.
@@ -386,7 +380,7 @@ func (r *Run) replicated(ctx context.Context) (*analyse.Analysis, error) {
 // Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
 	if splitOf(r) == study.SplitTest {
-		changes, err := x.testChanges(r)
+		_, changes, err := x.testChanges(r)
 		if err != nil {
 			return Result{}, err
 		}

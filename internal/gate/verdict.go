@@ -32,6 +32,8 @@ type Verdict struct {
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
 	// FailedJudges says which judges failed their calibration, and what follows.
 	FailedJudges []string `json:"failed_judges,omitempty"`
+	// Judges are those with a known accuracy.
+	Judges []analyse.Judge `json:"judges,omitempty"`
 	// Blind are the blind validations by outsiders, also if no rule reads them.
 	Blind []string `json:"blind_validations,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.
@@ -53,6 +55,8 @@ type Condition struct {
 	State  State  `json:"state"`
 	Values []Used `json:"values,omitempty"`
 	Reason string `json:"reason,omitempty"` // why undecided
+	// Warnings say that a rule holds by estimates whose intervals do not meet it.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Used is a named result a condition read.
@@ -60,6 +64,7 @@ type Used struct {
 	Name  string   `json:"name"`
 	Value *float64 `json:"value"` // nil: undefined
 	Note  string   `json:"note,omitempty"`
+	Basis
 }
 
 // ExitCode is 0 for pass, 1 for fail, 3 for undecided, and 4 where undecided

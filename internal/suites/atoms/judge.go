@@ -381,12 +381,19 @@ func (b *Bench) judgeName() string {
 	return b.judge.ID
 }
 
-// Calibrate reports what is known of the judge. The scores do not depend on it.
-func (b *Bench) Calibrate(iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
-	k := eval.Calibration{Judge: b.judgeName(), Effect: "not measured: measure the judge with a study of claims and give the result as judge_quality; without it faithfulness is what the judge says"}
+// Measure returns what the study's judge_quality has; no arm measures the judge.
+func (b *Bench) Measure(iter.Seq2[eval.Case, error]) (m eval.Measurement, err error) {
 	if b.quality != nil {
-		k.Right, k.Cases = b.quality.tallies()
+		m.Right, m.Cases = b.quality.tallies()
+	}
+	return m, nil
+}
+
+// Calibrate reports what is known of the judge. The scores do not depend on it.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	k := eval.Calibration{Judge: b.judgeName(), Measurement: m, Effect: "not measured: measure the judge with a study of claims and give the result as judge_quality; without it faithfulness is what the judge says"}
+	if b.quality != nil {
 		k.Effect = b.quality.describe()
 	}
-	return b, k, nil
+	return b, k
 }

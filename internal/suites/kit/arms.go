@@ -308,8 +308,5 @@ func (a *Arm) Answered() bool {
 // DidYouMean suggests the known name nearest to an unknown one, as the end of an
 // error text. It is empty if none is near.
 func DidYouMean(name string, known []string) string {
-	if k, ok := text.Nearest(name, known); ok {
-		return fmt.Sprintf(": did you mean %q?", k)
-	}
-	return ""
+	return text.DidYouMean(name, known)
 }
