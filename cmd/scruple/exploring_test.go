@@ -14,15 +14,15 @@ import (
 // inferential matches what only a test may say: p-values, and words that claim a result.
 var inferential = regexp.MustCompile(`(?i)(^|[^</\w])p[\s\x{a0}]*(adjusted)?[\s\x{a0}]*([<=>≤]|&[lg]t;)[\s\x{a0}]*[0-9.]|p-value|"p(_adjusted)?":\s*[0-9]|"(t|low|high|equivalence_low)":\s*-?[0-9.]+,?\s*"level"|significan|p adjusted|rejects? 0|evidence of a difference|\bbeats\b|does worse than|interval (contains|excludes) 0`)
 
-// A DEV run prints no p-value and claims no result, whatever shows it.
+// A DEV run prints no p-value and claims no result, whatever shows it, and so does a run
+// without a split that has items marked dev.
 func TestExploringHasNoTests(t *testing.T) {
 	dir := t.TempDir()
-	write := func(method string) string {
-		study := filepath.Join(dir, method+".yaml")
-		writeTestFile(t, study, `name: `+method+`
+	write := func(name, method, data string) string {
+		study := filepath.Join(dir, name+".yaml")
+		writeTestFile(t, study, `name: `+name+`
 suite: extraction
-split: dev
-documents: {source: synthetic, seed: 7}
+`+data+`
 kernels: [{name: ctn_extraction}, {name: idiomatic}]
 models: [{id: m, provider: simulated, name: m, skill: {miss: 0.3, arms: {ctn_extraction: {miss: 0.1, wrong: 0.1}}}}]
 comparisons: [{a: ctn_extraction, b: idiomatic, primary: true}, {a: ctn_extraction, b: null_baseline}]
@@ -51,8 +51,8 @@ decide:
 		}
 		check(strings.Join(args, " "), out+errs)
 	}
-	for _, method := range []string{"paired_ttest", "mixed_effects"} {
-		study := write(method)
+	const marked = "documents: {source: synthetic, seed: 7}"
+	for _, study := range []string{write("paired_ttest", "paired_ttest", "split: dev\n"+marked), write("mixed_effects", "mixed_effects", "split: dev\n"+marked), write("whole", "paired_ttest", marked)} {
 		see("run", study)
 		see("run", study, "--json")
 		see("gate", study)
@@ -69,7 +69,7 @@ decide:
 		see("score", study)
 		see("status", study, "--json")
 	}
-	study := write("paired_ttest")
+	study := filepath.Join(dir, "paired_ttest.yaml")
 	for _, table := range []string{"summary", "scores", "outcomes", "calls"} {
 		see("export", study, "--table", table)
 		see("export", study, "--table", table, "--format", "csv")
@@ -77,10 +77,14 @@ decide:
 	see("run", study, "--new", "--no-reuse", "-o", "execution.seed=9")
 	see("compare", "paired_ttest-1", "paired_ttest-2", "--store", filepath.Join(dir, ".scruple", "scruple.db"))
 	see("compare", "paired_ttest-1", "paired_ttest-2", "--store", filepath.Join(dir, ".scruple", "scruple.db"), "--json")
+	see("run", filepath.Join(dir, "whole.yaml"), "--new", "--no-reuse", "-o", "execution.seed=9")
+	see("compare", "whole-1", "whole-2", "--store", filepath.Join(dir, ".scruple", "scruple.db"))
 	files, err := filepath.Glob(filepath.Join(dir, "results", "*", "dev", "*"))
 	must(t, err)
-	if len(files) != 6 {
-		t.Errorf("%d files of reports, want 6", len(files))
+	whole, err := filepath.Glob(filepath.Join(dir, "results", "whole", "*.*"))
+	must(t, err)
+	if files = append(files, whole...); len(files) != 9 {
+		t.Errorf("%d files of reports, want 9", len(files))
 	}
 	for _, file := range files {
 		text, err := os.ReadFile(file)
@@ -99,11 +103,20 @@ decide:
 	if shown < 1_000_000 {
 		t.Errorf("only %d bytes were checked", shown)
 	}
-	// The pattern finds what it should: the same study without a split.
-	text, err := os.ReadFile(study)
+	// The pattern finds what it should: the same study on documents without marks.
+	code, _, errs := scrupleIn(t, dir, "generate", "extraction", "marked", "--seed", "7")
+	if code != exitOK {
+		t.Fatal(errs)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "marked", "dev.jsonl"))
 	must(t, err)
-	must(t, os.WriteFile(study, bytes.Replace(text, []byte("split: dev"), nil, 1), 0o644))
-	code, _, errs := scrupleIn(t, dir, "run", study)
+	unmarked := bytes.ReplaceAll(text, []byte(`"split":"dev"`), []byte(`"split":""`))
+	if bytes.Equal(unmarked, text) {
+		t.Fatal("the generated documents have no split")
+	}
+	writeTestFile(t, filepath.Join(dir, "unmarked.jsonl"), string(unmarked))
+	study = write("unmarked", "paired_ttest", "documents: {source: jsonl, path: unmarked.jsonl}")
+	code, _, errs = scrupleIn(t, dir, "run", study)
 	if code != exitOK {
 		t.Fatal(errs)
 	}

@@ -35,6 +35,9 @@ each rule and one for the gate as a whole: a rule that does not hold is a failur
 one that cannot be decided is an error, and an outcome that does not apply is
 skipped. --format json is the same as --json.
 
+A rule that holds by an estimate, and not by an end of its interval, passes with a
+warning: low, high, diff_low and diff_high require the interval.
+
 Rules are expressions over named results:
 
 `+gate.Help(), cobra.ExactArgs(1), func(c *cobra.Command, args []string) error {

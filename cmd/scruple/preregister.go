@@ -165,7 +165,8 @@ func (a *app) onTest() {
 	a.overrides = append(slices.Clip(a.overrides), "split="+study.SplitTest)
 }
 
-// withStore calls do with a study and its store, which is nil if there is none.
+// withStore opens a study and its store and passes them to do. The store is nil if it
+// does not exist yet.
 func (a *app) withStore(ctx context.Context, arg string, do func(*experiment.Experiment, *store.DB) error) error {
 	if !isStudyFile(arg) {
 		return fmt.Errorf("%s is not a study file: give the study, not a run", arg)

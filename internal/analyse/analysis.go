@@ -86,6 +86,7 @@ type Run struct {
 	Split      string  `json:"split,omitempty"`
 	Version    string  `json:"scruple"` // of the program
 	Items      int     `json:"items"`
+	Dev        int     `json:"dev_items,omitempty"` // items marked as DEV, of a run without a split
 	Replicates int     `json:"replicates"`
 	Seed       int64   `json:"seed"`
 	Planned    int     `json:"planned"`                // trials
@@ -408,11 +409,14 @@ type Agreement struct {
 	N        int    `json:"n"`
 }
 
-// Agreement returns the smallest share of equal answers to a task, of its questions.
-func (a *Analysis) Agreement(task string) (least Number, ok bool) {
+// Share is that of equal answers.
+func (g Agreement) Share() Number { return Number(g.Same) / Number(g.N) }
+
+// Agreement returns the smallest agreement on a task, of its questions.
+func (a *Analysis) Agreement(task string) (least Agreement, ok bool) {
 	for _, g := range a.Agreements {
-		if share := Number(g.Same) / Number(g.N); g.Task == task && g.N > 0 && (!ok || share < least) {
-			least, ok = share, true
+		if g.Task == task && g.N > 0 && (!ok || g.Share() < least.Share()) {
+			least, ok = g, true
 		}
 	}
 	return least, ok

@@ -9,10 +9,14 @@ import (
 	"github.com/scruple-eval/scruple/stats"
 )
 
-// Exploratory reports whether the results of the run only describe, because its items
-// are those on which prompts are changed until they look good. Everything that shows or
-// uses results asks this method.
-func (r Run) Exploratory() bool { return r.Split == study.SplitDev }
+// Exploratory reports whether the results of the run only describe, because prompts are
+// changed until they look good on its items, or on some of them in a study without a split.
+// Everything that shows or uses results asks this method.
+func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split == "" && r.Dev > 0 }
+
+// OnDev reports whether the run is on the split DEV: it decides nothing. A run without a
+// split that has items of DEV decides what needs no test.
+func (r Run) OnDev() bool { return r.Split == study.SplitDev }
 
 // Descriptive is the method of the comparisons of an exploratory run.
 const Descriptive = "descriptive: DEV is for exploring, so no test is made"

@@ -70,7 +70,7 @@ type BlindFile struct {
 	BlindResult
 }
 
-// A BlindResult is what an outsider found on data that nobody else saw.
+// A BlindResult is an outsider's result on private data.
 type BlindResult struct {
 	By          string            `json:"by"`
 	Data        string            `json:"data_sha256"`         // committed before the run
@@ -107,16 +107,17 @@ type BlindComparison struct {
 	Pairs  int    `json:"pairs"`
 }
 
-// Diff returns the difference of two arms.
-func (r BlindResult) Diff(armA, armB, metric string) (Number, bool) {
+// Comparison returns the difference of two arms.
+func (r BlindResult) Comparison(armA, armB, metric string) (BlindComparison, bool) {
 	for _, c := range r.Comparisons {
 		switch {
 		case c.Metric != metric || !c.Diff.Defined():
 		case c.A == armA && c.B == armB:
-			return c.Diff, true
+			return c, true
 		case c.A == armB && c.B == armA:
-			return -c.Diff, true
+			c.A, c.B, c.Diff, c.Low, c.High = c.B, c.A, -c.Diff, -c.High, -c.Low
+			return c, true
 		}
 	}
-	return Undefined(), false
+	return BlindComparison{}, false
 }

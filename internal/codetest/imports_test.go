@@ -73,7 +73,7 @@ var rules = []struct {
 		"scoring is arithmetic on stored data: no model"},
 	{"internal/analyse", []string{"internal/eval", "internal/text", "internal/study", "stats"}, []string{"net", "database", "os", "time"},
 		"analysis is arithmetic on fractions: no model, no clock"},
-	{"internal/gate", []string{"internal/eval", "internal/study", "internal/analyse"}, []string{"net", "database", "os", "time"},
+	{"internal/gate", []string{"internal/eval", "internal/text", "internal/study", "internal/analyse"}, []string{"net", "database", "os", "time"},
 		"a gate reads one analysis and computes no statistics"},
 	{"internal/power", []string{"internal/eval", "internal/study", "internal/analyse", "internal/gate", "stats"}, []string{"net", "database", "os", "time"},
 		"power simulates scores for analysis and gate: no trials, no model, no store"},

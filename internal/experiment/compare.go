@@ -160,7 +160,7 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		q.Run.Split = study.SplitDev
 	}
 	q.Run.ID = c.newer.Run.ID + " and " + c.older.Run.ID
-	q.Run.Items, q.Run.Planned = len(c.items), 0
+	q.Run.Items, q.Run.Dev, q.Run.Planned = len(c.items), devItems(c.items), 0
 	var arms []eval.Arm
 	name := func(s Side, arm string) string { return s.Run.ID + ":" + arm }
 	for _, p := range c.pairs {

@@ -149,7 +149,7 @@ func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimat
 // design returns what the rules are planned with.
 func (x *Experiment) design() power.Design {
 	q := x.question()
-	q.Run.Split = "" // rules decide on TEST
+	q.Run.Split, q.Run.Dev = "", 0 // rules decide on TEST
 	return power.Design{Suite: &x.Suite.Suite, Items: x.Items(), Arms: x.Bench.Arms(), Question: q, Rules: x.rules}
 }
 

@@ -98,7 +98,7 @@ func (x *Experiment) checkAssumptions() []error {
 				return arm.Role != eval.RoleCalibration && (arm.ID == s.Arm || slices.ContainsFunc(arm.Levels, func(l eval.Level) bool { return l.Value == s.Arm }))
 			})
 			if !known {
-				problems = append(problems, x.File.Errorf(at+".arm", "unknown arm %q; the arms are %s", s.Arm, strings.Join(x.contestants(), ", ")))
+				problems = append(problems, x.File.Errorf(at+".arm", "unknown arm %q%s; the arms are %s", s.Arm, kit.DidYouMean(s.Arm, x.contestants()), strings.Join(x.contestants(), ", ")))
 			}
 		}
 	}
@@ -175,11 +175,7 @@ func (x *Experiment) compileRules() []error {
 	x.rules = rules
 	var problems []error
 	for _, w := range wrong {
-		hint := ""
-		if strings.Contains(w.Error(), `unexpected token Operator("=")`) {
-			hint = ": use == to compare"
-		}
-		problems = append(problems, x.File.Errorf(w.At, "%v%s", w, hint))
+		problems = append(problems, x.File.Errorf(w.At, "%w", w))
 	}
 	return problems
 }

@@ -107,14 +107,28 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 // question returns the study's settings for the analysis.
 func (x *Experiment) question() analyse.Question {
 	s := x.Study
+	dev := 0
+	if s.Split == "" {
+		dev = devItems(x.Items())
+	}
 	return analyse.Question{
 		Study: analyse.Study{Name: s.Name, Version: s.Version, Suite: s.Suite, Title: x.Suite.Title, Description: s.Description,
 			Alpha: s.Statistics.Alpha, Method: s.Statistics.Method, Correction: s.Statistics.Correction, Beside: s.Statistics.Beside,
 			Resamples: s.Statistics.Resamples, Random: s.Statistics.Random, Intervals: s.Statistics.Intervals},
-		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
+		Run: analyse.Run{Split: s.Split, Version: x.env.Version, Items: len(x.Items()), Dev: dev, Replicates: s.Execution.Replicates, Seed: s.Execution.Seed,
 			Planned: x.Plan.Len(), MaxFailed: *s.Execution.MaxFailed},
 		Primary: x.Primary, Secondary: x.Secondary, Comparisons: x.Pairs, Across: x.Across,
 	}
+}
+
+// devItems counts the items marked as DEV.
+func devItems(items []eval.Item) (n int) {
+	for _, it := range items {
+		if it.Split == study.SplitDev {
+			n++
+		}
+	}
+	return n
 }
 
 // asked adds to the question what is known of the run.

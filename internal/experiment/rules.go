@@ -23,9 +23,9 @@ func (x *Experiment) Unreachable() ([]string, error) {
 	return list, err
 }
 
-// Needed says what the rule needs: whether it can be met with the items, the number for
-// which it can, and that for which it is met if its arms are equally perfect. Whether a rule can be met that reads results that do not follow from
-// the scores of its arms is not known before a run.
+// Needed says whether the rule can be met with a number of items, how many it takes, and
+// how many if its arms are equally perfect. A rule that also reads other results than the
+// scores of its arms is not checked before a run.
 func (r RulePlan) Needed(items int) string {
 	with := text.Plural(items, "item", "items")
 	var needs, same int

@@ -24,19 +24,23 @@ type view struct {
 	replication func(a, b, metric string) (analyse.Replication, bool)
 	blind       []analyse.BlindResult
 	estimateIn  func(arm, metric string, stratum eval.Level) (analyse.Estimate, bool)
-	agreement   func(task string) (analyse.Number, bool)
+	agreement   func(task string) (analyse.Agreement, bool)
 	interaction func(a, b, metric, factor string) (analyse.Interaction, bool)
 	registered  bool
+	alpha       float64
+
+	instead map[string]float64 // of results, by name
 }
 
 func viewOf(a *analyse.Analysis) view {
-	return view{a.Estimate, a.Comparison, func(id string) (analyse.Arm, bool) {
+	return view{estimate: a.Estimate, comparison: a.Comparison, arm: func(id string) (analyse.Arm, bool) {
 		i := slices.IndexFunc(a.Arms, func(arm analyse.Arm) bool { return arm.ID == id })
 		if i < 0 {
 			return analyse.Arm{}, false
 		}
 		return a.Arms[i], true
-	}, a.Strata, a.Replication, a.Blind, a.EstimateIn, a.Agreement, a.Interaction, a.Discipline.AsRegistered()}
+	}, strata: a.Strata, replication: a.Replication, blind: a.Blind, estimateIn: a.EstimateIn, agreement: a.Agreement, interaction: a.Interaction,
+		registered: a.Discipline.AsRegistered(), alpha: a.Study.Alpha}
 }
 
 // planned returns the view of the planned tests by themselves.
@@ -181,6 +185,9 @@ func (r rule) evaluate(v view) (state State, values []Used, reason string) {
 	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
 		x, note := f.read(v, args)
 		name := resultName(f, args)
+		if y, ok := v.instead[name]; ok {
+			return y
+		}
 		if !seen[name] {
 			seen[name] = true
 			u := Used{Name: name}

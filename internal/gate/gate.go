@@ -22,30 +22,32 @@ type function struct {
 	evidence      bool        // a p-value or the end of an interval
 	counts        bool        // a number of items, about which there is no chance
 	within        []*function // lower and upper end: it takes a number behind the names and is true or false
+	ends          [2]string   // functions with the ends of its interval
 	usage         string
 	doc           string
 	read          func(v view, args []string) (analyse.Number, string)
+	basis         func(v view, args []string) Basis // nil for none
 }
 
 // functions lists all of them; the documentation is generated from it.
 var functions = []function{
-	ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value }),
+	ends("low", "high", ofArm("value", "the estimate", func(e analyse.Estimate) analyse.Number { return e.Value })),
 	evidence(ofArm("low", "lower end of its interval", func(e analyse.Estimate) analyse.Number { return e.Low })),
 	evidence(ofArm("high", "upper end of its interval", func(e analyse.Estimate) analyse.Number { return e.High })),
 	counts(ofArm("n", "number of items", func(e analyse.Estimate) analyse.Number { return analyse.Number(e.Items) })),
-	ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff }),
+	ends("diff_low", "diff_high", ofPair("diff", "difference, first minus second", func(c analyse.Comparison) analyse.Number { return c.Diff })),
 	evidence(ofPair("diff_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.Low })),
 	evidence(ofPair("diff_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.High })),
-	evidence(ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P })),
-	evidence(ofPair("p_adjusted", "p-value, corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted })),
-	ofPair("d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D }),
-	evidence(ofPair("d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow })),
-	evidence(ofPair("d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh })),
+	ofTest(ofPair("p", "two-sided p-value, not corrected", func(c analyse.Comparison) analyse.Number { return c.P })),
+	ofTest(ofPair("p_adjusted", "p-value, corrected over the primary comparisons", func(c analyse.Comparison) analyse.Number { return c.PAdjusted })),
+	ends("d_low", "d_high", ofPairBy(effectBasis, "d", "Cohen's d for pairs", func(c analyse.Comparison) analyse.Number { return c.D })),
+	evidence(ofPairBy(effectBasis, "d_low", "lower end of its interval", func(c analyse.Comparison) analyse.Number { return c.DLow })),
+	evidence(ofPairBy(effectBasis, "d_high", "upper end of its interval", func(c analyse.Comparison) analyse.Number { return c.DHigh })),
 	equivLow, equivHigh,
 	{name: "within", arms: 2, metrics: 1, evidence: true, within: []*function{&equivLow, &equivHigh}, usage: "within('arm a', 'arm b', 'metric', margin)",
 		doc: "true where two one-sided tests (TOST) show that the arms differ by less than the margin"},
 	counts(ofPair("pairs", "items with results in both arms", func(c analyse.Comparison) analyse.Number { return analyse.Number(c.Pairs) })),
-	apart(ofArm("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD })),
+	withoutInterval(apart(ofArm("sd", "standard deviation between items", func(e analyse.Estimate) analyse.Number { return e.SD }))),
 	ofStrata("diff_max", "largest difference in a stratum, such as 'doc_type'", func(c []analyse.Comparison) analyse.Number {
 		return most(c, func(c analyse.Comparison) analyse.Number { return c.Diff })
 	}),
@@ -64,6 +66,15 @@ var functions = []function{
 				}
 			}
 			return analyse.Undefined(), "the study does not compare the arms by this metric there"
+		},
+		basis: func(v view, args []string) Basis {
+			name, value, _ := strings.Cut(args[3], "=")
+			for _, c := range v.strata(args[0], args[1], args[2], name) {
+				if c.Stratum.Value == value {
+					return v.diffBasis(c)
+				}
+			}
+			return Basis{}
 		}},
 	{name: "value_in", arms: 1, metrics: 1, factor: true, level: true, apart: true, usage: "value_in('arm', 'metric', 'stratum=value')", doc: "the estimate in one stratum",
 		read: func(v view, args []string) (analyse.Number, string) {
@@ -73,16 +84,25 @@ var functions = []function{
 				return analyse.Undefined(), "no such estimate"
 			}
 			return e.Value, ""
+		},
+		basis: func(v view, args []string) Basis {
+			name, value, _ := strings.Cut(args[2], "=")
+			e, _ := v.estimateIn(args[0], args[1], eval.Level{Name: name, Value: value})
+			return v.estimateBasis(e)
 		}},
 	{name: "agreement", task: true, apart: true, outside: true, usage: "agreement('task')", doc: "smallest share of equal answers of two people to a task, of its questions",
 		read: func(v view, args []string) (analyse.Number, string) {
-			share, ok := v.agreement(args[0])
+			least, ok := v.agreement(args[0])
 			if !ok {
 				return analyse.Undefined(), "no two people answered the same subjects"
 			}
-			return share, ""
+			return least.Share(), ""
+		},
+		basis: func(v view, args []string) Basis {
+			least, _ := v.agreement(args[0])
+			return Basis{N: &least.N, Of: "subjects"}
 		}},
-	ofChange("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change }),
+	ends("change_low", "change_high", ofChange("change", "change of the difference since the study that this one replicates", func(r analyse.Replication) analyse.Number { return r.Change })),
 	changeLow, changeHigh,
 	{name: "replicates", arms: 2, metrics: 1, apart: true, evidence: true, within: []*function{&changeLow, &changeHigh}, usage: "replicates('arm a', 'arm b', 'metric', margin)",
 		doc: "true where two one-sided tests show that the difference changed by less than the margin"},
@@ -95,8 +115,8 @@ var functions = []function{
 		}},
 	{name: "blind_runs", apart: true, outside: true, usage: "blind_runs()", doc: "number of blind validations by outsiders",
 		read: func(v view, _ []string) (analyse.Number, string) { return analyse.Number(len(v.blind)), "" }},
-	ofBlind("blind_min", "smallest difference in a blind validation", func(a, b float64) bool { return a < b }),
-	ofBlind("blind_max", "largest difference in a blind validation", func(a, b float64) bool { return a > b }),
+	ofBlind("blind_min", "smallest difference in a blind validation", func(a, b analyse.Number) bool { return a < b }),
+	ofBlind("blind_max", "largest difference in a blind validation", func(a, b analyse.Number) bool { return a > b }),
 	ofTrials("failed", "share of trials that failed", func(a analyse.Arm) int { return a.Failed }),
 	ofTrials("malformed", "share of answers that do not parse", func(a analyse.Arm) int { return a.Malformed }),
 	ofTrials("refused", "share of answers that were refusals", func(a analyse.Arm) int { return a.Refused }),
@@ -104,8 +124,8 @@ var functions = []function{
 
 // The interval of the two one-sided tests; within uses it.
 var (
-	equivLow  = evidence(ofPair("equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow }))
-	equivHigh = evidence(ofPair("equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh }))
+	equivLow  = evidence(ofPairBy(equivalenceBasis, "equiv_low", "lower end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivLow }))
+	equivHigh = evidence(ofPairBy(equivalenceBasis, "equiv_high", "upper end of the 1 − 2α interval of the difference", func(c analyse.Comparison) analyse.Number { return c.EquivHigh }))
 )
 
 // The interval of the change against the study that is replicated.
@@ -119,13 +139,26 @@ func apart(f function) function {
 	return f
 }
 
+// ends names the functions with the ends of the interval.
+func ends(low, high string, f function) function {
+	f.ends = [2]string{low, high}
+	return f
+}
+
+// ofTest marks a p-value: its basis is the interval of the difference.
+func ofTest(f function) function {
+	basis := f.basis
+	f.basis = func(v view, args []string) Basis { return basis(v, args).of("difference") }
+	return evidence(f)
+}
+
 func evidence(f function) function {
 	f.evidence = true
 	return f
 }
 
 func counts(f function) function {
-	f.counts = true
+	f.counts, f.basis = true, nil
 	return f
 }
 
@@ -137,6 +170,16 @@ func ofStrata(name, doc string, get func([]analyse.Comparison) analyse.Number) f
 				return analyse.Undefined(), "the study does not compare the arms by this metric in strata of " + args[3]
 			}
 			return get(list), ""
+		},
+		basis: func(v view, args []string) Basis { // that of the stratum with the value
+			list := v.strata(args[0], args[1], args[2], args[3])
+			x := get(list)
+			for _, c := range list {
+				if get([]analyse.Comparison{c}) == x {
+					return v.diffBasis(c)
+				}
+			}
+			return Basis{}
 		}}
 }
 
@@ -186,19 +229,32 @@ func ofChange(name, doc string, get func(analyse.Replication) analyse.Number) fu
 				return x, ""
 			}
 			return x, r.Warning
+		},
+		basis: func(v view, args []string) Basis {
+			r, _ := v.replication(args[0], args[1], args[2])
+			b := basisOf(0, "", r.EquivLow, r.EquivHigh, 1-2*v.alpha)
+			b.N = nil
+			return b
 		}}
 }
 
-func ofBlind(name, doc string, better func(a, b float64) bool) function {
+func ofBlind(name, doc string, better func(a, b analyse.Number) bool) function {
+	find := func(v view, args []string) (best analyse.BlindComparison) {
+		best.Diff = analyse.Undefined()
+		for _, b := range v.blind {
+			if c, ok := b.Comparison(args[0], args[1], args[2]); ok && (!best.Diff.Defined() || better(c.Diff, best.Diff)) {
+				best = c
+			}
+		}
+		return best
+	}
 	return function{name: name, arms: 2, metrics: 1, apart: true, outside: true, usage: name + "('arm a', 'arm b', 'metric')", doc: doc,
 		read: func(v view, args []string) (analyse.Number, string) {
-			best := analyse.Undefined()
-			for _, b := range v.blind {
-				if d, ok := b.Diff(args[0], args[1], args[2]); ok && (!best.Defined() || better(float64(d), float64(best))) {
-					best = d
-				}
-			}
-			return best, "no blind validation has the comparison"
+			return find(v, args).Diff, "no blind validation has the comparison"
+		},
+		basis: func(v view, args []string) Basis {
+			c := find(v, args)
+			return basisOf(c.Pairs, "pairs", c.Low, c.High, 0) // the level is the outsider's
 		}}
 }
 
@@ -209,16 +265,30 @@ func ofArm(name, doc string, get func(analyse.Estimate) analyse.Number) function
 			return analyse.Undefined(), "no such estimate"
 		}
 		return get(e), strings.Join(e.Warnings, "; ")
+	}, basis: func(v view, args []string) Basis {
+		e, _ := v.estimate(args[0], args[1])
+		return v.estimateBasis(e)
 	}}
 }
 
 func ofPair(name, doc string, get func(analyse.Comparison) analyse.Number) function {
+	return ofPairBy(view.diffBasis, name, doc, get)
+}
+
+// ofPairBy is [ofPair] with another interval than that of the difference.
+func ofPairBy(basis func(view, analyse.Comparison) Basis, name, doc string, get func(analyse.Comparison) analyse.Number) function {
 	return function{name: name, arms: 2, metrics: 1, usage: name + "('arm a', 'arm b', 'metric')", doc: doc, read: func(v view, args []string) (analyse.Number, string) {
 		c, ok := v.comparison(args[0], args[1], args[2])
 		if !ok {
 			return analyse.Undefined(), "no such comparison"
 		}
+		if c.Method == analyse.Descriptive {
+			return get(c), c.Method
+		}
 		return get(c), strings.Join(c.Warnings, "; ")
+	}, basis: func(v view, args []string) Basis {
+		c, _ := v.comparison(args[0], args[1], args[2])
+		return basis(v, c)
 	}}
 }
 
@@ -229,6 +299,9 @@ func ofTrials(name, doc string, get func(analyse.Arm) int) function {
 			return analyse.Undefined(), "the arm has no trials"
 		}
 		return analyse.Number(float64(get(arm)) / float64(arm.Planned)), ""
+	}, basis: func(v view, args []string) Basis {
+		arm, _ := v.arm(args[0])
+		return Basis{N: &arm.Planned, Of: "trials"}
 	}}
 }
 
@@ -281,7 +354,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
 	v.Troubles = a.TroublesOf(named...)
-	if a.Run.Exploratory() {
+	if a.Run.OnDev() {
 		v.State = Undecided
 		v.Reasons = append(v.Reasons, "the run is on DEV, which is for exploring: only TEST decides")
 	} else {
@@ -312,6 +385,7 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 	for _, d := range r.diagnoses {
 		c := d.apply("diagnosis", a)
+		d.explain(a, &c)
 		if d.program == nil && v.Diagnosis != "" {
 			c.State = Fail // otherwise
 		}
@@ -325,6 +399,7 @@ func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 func (r *Rules) decideRequired(a *analyse.Analysis, v *Verdict) {
 	for _, rule := range r.require {
 		c := rule.apply("require", a)
+		rule.explain(a, &c)
 		v.Conditions = append(v.Conditions, c)
 		switch {
 		case c.State == Fail:
@@ -343,6 +418,10 @@ func (r *Rules) decideOutcome(a *analyse.Analysis, v *Verdict) {
 	settled := false
 	for _, class := range r.outcomes {
 		c := class.apply("outcome", a)
+		class.explain(a, &c)
+		if settled {
+			c.Warnings = nil // it has no effect
+		}
 		v.Conditions = append(v.Conditions, c)
 		if settled || c.State == Fail {
 			continue

@@ -250,8 +250,13 @@ func TestTooFewItemsToDecide(t *testing.T) {
 
 func TestRulesAreCheckedBeforeAnythingRuns(t *testing.T) {
 	for that, want := range map[string]string{
-		"value('ctx','composite') > 0":          `unknown arm "ctx"; the arms are ctn, plain`,
-		"value('ctn','compsite') > 0":           `unknown metric "compsite"; the metrics are composite`,
+		"value('ctx','composite') > 0":          `unknown arm "ctx": did you mean "ctn"?; the arms are ctn, plain`,
+		"value('other','composite') > 0":        `unknown arm "other"; the arms are ctn, plain`,
+		"value('ctn','compsite') > 0":           `unknown metric "compsite": did you mean "composite"?; the metrics are composite`,
+		"valu('ctn','composite') > 0":           "unknown function \"valu\": did you mean \"value\"?; `scruple gate --help` lists the functions",
+		"value('ctn','composite') = 0":          "(1:26): use == to compare",
+		"value('ctn','composite') == = 0":       "(1:29): use == to compare",
+		"== 0":                                  "want a condition that is true or false",
 		"value('ctn','quote_words') > 0":        "cannot decide",
 		"value('ctn') > 0":                      "value takes 2 names, got 1",
 		"value(ctn, 'composite') > 0":           "quoted names",

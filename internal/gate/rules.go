@@ -1,18 +1,21 @@
 package gate
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
+	"github.com/expr-lang/expr/file"
 	"github.com/expr-lang/expr/parser"
 	"github.com/expr-lang/expr/vm"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // Rules are the decision rules of a study, checked and ready to be applied.
@@ -45,6 +48,7 @@ type reads struct {
 	evidence  bool        // it reads a p-value or the end of an interval
 	others    []string    // functions it reads that are apart
 	scores    bool        // it reads a function whose value comes from the scores of the run
+	calls     []call      // the results that it names, with the ends of intervals for a margin
 }
 
 type class struct {
@@ -174,27 +178,27 @@ func (r Rule) Holds(a *analyse.Analysis) bool { return r.rule.apply(r.Kind, a).S
 // Empty reports whether there are no rules.
 func (r *Rules) Empty() bool { return len(r.require)+len(r.outcomes)+len(r.diagnoses) == 0 }
 
-func compile(text string, names Names) (*vm.Program, reads, error) {
-	text = asciiMinus(text)
-	tree, err := parser.Parse(text)
+func compile(condition string, names Names) (*vm.Program, reads, error) {
+	condition = asciiMinus(condition)
+	tree, err := parser.Parse(condition)
 	if err != nil {
-		return nil, reads{}, noCondition(err)
+		return nil, reads{}, noCondition(condition, err)
 	}
 	check := &checker{names: names}
 	ast.Walk(&tree.Node, check)
 	if check.err != nil {
 		return nil, reads{}, check.err
 	}
-	program, err := expr.Compile(text, expr.Env(environment(nil)), expr.AsBool())
+	program, err := expr.Compile(condition, expr.Env(environment(nil)), expr.AsBool())
 	if err != nil {
-		return nil, reads{}, noCondition(err)
+		return nil, reads{}, noCondition(condition, err)
 	}
 	return program, check.reads, nil
 }
 
 // asciiMinus replaces the typographic minus (U+2212) of numbers pasted from a report,
 // except in quoted names.
-func asciiMinus(text string) string {
+func asciiMinus(condition string) string {
 	var quote rune
 	return strings.Map(func(r rune) rune {
 		switch {
@@ -208,12 +212,21 @@ func asciiMinus(text string) string {
 			return '-'
 		}
 		return r
-	}, text)
+	}, condition)
 }
 
 // noCondition adds to an error of the expression language what a rule must be.
-func noCondition(err error) error {
+func noCondition(condition string, err error) error {
+	var at *file.Error
+	if errors.As(err, &at) && assigns([]rune(condition), at.From) {
+		return fmt.Errorf("%s: use == to compare", firstLine(err))
+	}
 	return fmt.Errorf("%s: want a condition that is true or false, such as value('arm', 'metric') > 0.5; `scruple gate --help` lists the functions", firstLine(err))
+}
+
+// assigns reports whether a condition has a single = at a place.
+func assigns(condition []rune, at int) bool {
+	return at < len(condition) && condition[at] == '=' && (at+1 == len(condition) || condition[at+1] != '=')
 }
 
 func firstLine(err error) string {
@@ -241,7 +254,8 @@ func (c *checker) Visit(node *ast.Node) {
 	}
 	i := slices.IndexFunc(functions, func(f function) bool { return f.name == name })
 	if i < 0 {
-		return // the compiler names unknown functions
+		c.err = unknownFunction(name)
+		return
 	}
 	f := functions[i]
 	names := call.Arguments
@@ -267,6 +281,10 @@ func (c *checker) Visit(node *ast.Node) {
 	for _, arm := range args[:f.arms] {
 		c.arms = with(c.arms, arm)
 	}
+	c.call(f, args)
+	for _, end := range f.within {
+		c.call(*end, args)
+	}
 	c.trials = c.trials || f.arms > 0 && f.metrics == 0
 	c.apart = c.apart || f.apart
 	c.effect = c.effect || f.name == "d_low" || f.name == "d_high"
@@ -288,6 +306,14 @@ func (c *checker) Visit(node *ast.Node) {
 		if !f.counts {
 			c.measured = with(c.measured, [2]string(args[:2]))
 		}
+	}
+}
+
+// call adds a result that the rule names.
+func (c *checker) call(f function, args []string) {
+	known := func(x call) bool { return resultName(x.function, x.args) == resultName(f, args) }
+	if !slices.ContainsFunc(c.calls, known) {
+		c.calls = append(c.calls, call{f, args})
 	}
 }
 
@@ -322,6 +348,14 @@ func isNumber(node ast.Node) bool {
 	return false
 }
 
+func unknownFunction(name string) error {
+	var known []string
+	for _, f := range functions {
+		known = append(known, f.name)
+	}
+	return fmt.Errorf("unknown function %q%s; `scruple gate --help` lists the functions", name, text.DidYouMean(name, known))
+}
+
 func (c *checker) checkArgs(f function, args []string) error {
 	if len(args) != f.names() {
 		return fmt.Errorf("%s takes %d names, got %d: use %s", f.name, f.names(), len(args), f.usage)
@@ -336,11 +370,11 @@ func (c *checker) checkArgs(f function, args []string) error {
 	}
 	for _, arm := range args[:f.arms] {
 		if !slices.Contains(c.names.Arms, arm) {
-			return fmt.Errorf("%s: unknown arm %q; the arms are %s", f.name, arm, strings.Join(c.names.Arms, ", "))
+			return fmt.Errorf("%s: unknown arm %q%s; the arms are %s", f.name, arm, text.DidYouMean(arm, c.names.Arms), strings.Join(c.names.Arms, ", "))
 		}
 	}
 	if f.task && !slices.Contains(c.names.Tasks, args[0]) {
-		return fmt.Errorf("%s: the study has no task %q; the tasks are %s", f.name, args[0], strings.Join(c.names.Tasks, ", "))
+		return fmt.Errorf("%s: the study has no task %q%s; the tasks are %s", f.name, args[0], text.DidYouMean(args[0], c.names.Tasks), strings.Join(c.names.Tasks, ", "))
 	}
 	if f.metrics == 0 {
 		return nil
@@ -354,7 +388,7 @@ func (c *checker) checkArgs(f function, args []string) error {
 				known = append(known, m.Name)
 			}
 		}
-		return fmt.Errorf("%s: unknown metric %q; the metrics are %s", f.name, metric, strings.Join(known, ", "))
+		return fmt.Errorf("%s: unknown metric %q%s; the metrics are %s", f.name, metric, text.DidYouMean(metric, known), strings.Join(known, ", "))
 	}
 	if c.names.Metrics[i].Kind != eval.Scoring {
 		return fmt.Errorf("%s: %s is an analysis metric: it explains results and cannot decide them", f.name, metric)
@@ -365,7 +399,7 @@ func (c *checker) checkArgs(f function, args []string) error {
 			known = c.names.Strata
 		}
 		if !slices.Contains(known, stratum) {
-			return fmt.Errorf("%s: items have no stratum %q; the strata are %s", f.name, stratum, strings.Join(known, ", "))
+			return fmt.Errorf("%s: items have no stratum %q%s; the strata are %s", f.name, stratum, text.DidYouMean(stratum, known), strings.Join(known, ", "))
 		}
 	}
 	if f.arms == 2 && !c.names.Compared(args[0], args[1], metric) {

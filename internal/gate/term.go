@@ -20,7 +20,7 @@ type Term struct {
 // Terms returns the results that a condition read, with their thresholds.
 func (c Condition) Terms() []Term {
 	t := terms{found: map[string]*Term{}}
-	if tree, err := parser.Parse(c.That); err == nil {
+	if tree, err := parser.Parse(asciiMinus(c.That)); err == nil {
 		ast.Walk(&tree.Node, &t)
 	}
 	var list []Term

@@ -15,6 +15,7 @@ func TestTerms(t *testing.T) {
 		"diff_low('ctn','plain','composite') > 0.05":                                         {"diff_low(ctn, plain, composite) of ctn,plain by composite > 0.05"},
 		"-0.05 <= diff('ctn','plain','composite')":                                           {"diff(ctn, plain, composite) of ctn,plain by composite >= -0.05"},
 		"low('ctn','composite') > high('plain','composite')":                                 {"low(ctn, composite) of ctn by composite > high(plain, composite)", "high(plain, composite) of plain by composite < low(ctn, composite)"},
+		"diff('plain','ctn','composite') < −0.05":                                            {"diff(plain, ctn, composite) of plain,ctn by composite < -0.05"},
 		"failed('plain') < 0.05":                                                             {"failed(plain) of plain by  < 0.05"},
 		"value('ctn','composite') > 0.1 && value('ctn','composite') < 0.9":                   {"value(ctn, composite) of ctn by composite > 0.1 and < 0.9"},
 		"value('ctn','composite') - value('plain','composite') >= 0.2":                       {"value(ctn, composite) of ctn by composite", "value(plain, composite) of plain by composite"},

@@ -55,6 +55,8 @@ type Condition struct {
 	State  State  `json:"state"`
 	Values []Used `json:"values,omitempty"`
 	Reason string `json:"reason,omitempty"` // why undecided
+	// Warnings say that a rule holds by estimates whose intervals do not meet it.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // Used is a named result a condition read.
@@ -62,6 +64,7 @@ type Used struct {
 	Name  string   `json:"name"`
 	Value *float64 `json:"value"` // nil: undefined
 	Note  string   `json:"note,omitempty"`
+	Basis
 }
 
 // ExitCode is 0 for pass, 1 for fail, 3 for undecided, and 4 where undecided

@@ -44,7 +44,7 @@ func (b *builder) answer() section {
 			others++
 		}
 	}
-	if len(s.Blocks[0].Answers) > fewAnswers { // nobody finds a summary behind many answers
+	if len(s.Blocks[0].Answers) > fewAnswers { // after many answers, a summary would be overlooked
 		s.Blocks = append(summary, s.Blocks...)
 	} else {
 		s.Blocks = append(s.Blocks, summary...)
@@ -132,7 +132,7 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	case notTested:
 		a.Text = "Descriptive only: " + c.A + minusBetween + c.B + on + " is " + evidence + "; no test was made"
 		if b.a.Run.Exploratory() {
-			a.Text = "On DEV, " + c.A + minusBetween + c.B + on + " is " + evidence
+			a.Text = map[bool]string{true: "On", false: "With items of"}[b.a.Run.OnDev()] + " DEV, " + c.A + minusBetween + c.B + on + " is " + evidence
 		}
 	case noEvidence:
 		a.Text = "No evidence of a difference between " + c.A + " and " + c.B + on + ": " + evidence
@@ -241,7 +241,7 @@ func newVerdict(v *gate.Verdict) *verdict {
 	if v.Diagnosis != "" {
 		said.Advice = strings.TrimSpace(said.Advice + " Diagnosis: " + strings.TrimSuffix(v.Diagnosis+": "+v.DiagnosisAdvice, ": "))
 	}
-	said.Warnings = slices.Concat(v.FailedJudges, rulesChanged(v), unblinded(v.Unblinded))
+	said.Warnings = slices.Concat(v.FailedJudges, rulesChanged(v), unblinded(v.Unblinded), byEstimateAlone(v))
 	for _, t := range v.Troubles {
 		said.Warnings = append(said.Warnings, t.Brief())
 	}
@@ -252,6 +252,16 @@ func newVerdict(v *gate.Verdict) *verdict {
 func rulesChanged(v *gate.Verdict) (list []string) {
 	for _, change := range v.Changed {
 		list = append(list, "rules changed after results were seen: "+change)
+	}
+	return list
+}
+
+// byEstimateAlone lists the rules that hold by estimates whose intervals do not meet them.
+func byEstimateAlone(v *gate.Verdict) (list []string) {
+	for _, c := range v.Conditions {
+		for _, w := range c.Warnings {
+			list = append(list, "rule "+strconv.Quote(c.Name)+" "+w)
+		}
 	}
 	return list
 }
@@ -299,7 +309,7 @@ func (v *verdict) Table() *table {
 func values(c gate.Condition) []string {
 	var list []string
 	for _, u := range c.Values {
-		list = append(list, used(u, c))
+		list = append(list, used(u, c, basis(u)))
 	}
 	return list
 }
@@ -322,25 +332,53 @@ func conditionState(c gate.Condition, outcome string) (string, tone) {
 	return string(c.State), bad
 }
 
-// used formats a value that a rule read: "diff(a, b, composite) = 0.0408".
-func used(u gate.Used, c gate.Condition) string {
+// used formats a value that a rule read, with what it rests on: "diff(a, b, composite) = 0.0408".
+func used(u gate.Used, c gate.Condition, basis string) string {
 	text := u.Name + " = "
 	if u.Value == nil {
 		text += dash
 	} else {
 		text += exact(*u.Value)
 	}
+	more := nonEmpty(basis)
 	if u.Note != "" && !strings.Contains(c.Reason, u.Note) {
-		text += " (" + u.Note + ")"
+		more = append([]string{u.Note}, more...)
+	}
+	if len(more) > 0 {
+		text += " (" + strings.Join(more, "; ") + ")"
 	}
 	return text
 }
 
-// exact formats a value that a rule read with six significant digits, for
-// comparison with the threshold.
-func exact(x float64) string {
-	s := strconv.FormatFloat(x, 'g', 6, 64)
-	return strings.ReplaceAll(s, "-", minus)
+// basis is what a value that a rule read rests on: "95 % CI 0.0151 to 0.0665, n = 39 pairs".
+func basis(u gate.Used) string {
+	var parts []string
+	if u.Interval != nil {
+		parts = append(parts, intervalOf(*u.Interval))
+	}
+	if n := observations(u); n != "" {
+		parts = append(parts, "n"+nbsp+"="+nbsp+n)
+	}
+	return strings.Join(parts, ", ")
+}
+
+// intervalOf formats the interval of a result in the units of rules.
+func intervalOf(i gate.Interval) string {
+	return i.Name() + " " + significant(i.Low, 4) + " to " + significant(i.High, 4)
+}
+
+func observations(u gate.Used) string {
+	if u.N == nil {
+		return ""
+	}
+	return plural(*u.N, strings.TrimSuffix(u.Of, "s"), u.Of)
+}
+
+// exact formats a value that a rule read for comparison with the threshold.
+func exact(x float64) string { return significant(x, 6) }
+
+func significant(x float64, digits int) string {
+	return strings.ReplaceAll(strconv.FormatFloat(x, 'g', digits, 64), "-", minus)
 }
 
 func nonEmpty(texts ...string) []string {

@@ -19,7 +19,8 @@ type content struct {
 	Suite    string
 	Question string
 	Banner   []string // prominent notices: simulated, unfinished
-	Facts    []fact
+	Facts    []fact   // short ones
+	Record   []fact   // what was registered before the run, and what was done since
 	Sections []section
 }
 
@@ -195,6 +196,7 @@ func newContent(r Report) content {
 		Question: b.a.Study.Description,
 		Banner:   b.banner(),
 		Facts:    b.facts(),
+		Record:   b.record(),
 		Sections: slices.DeleteFunc(sections, func(s section) bool { return len(s.Blocks) == 0 }),
 	}
 }
@@ -221,7 +223,11 @@ func (b *builder) banner() []string {
 		}
 	}
 	if b.a.Run.Exploratory() {
-		lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
+		if r := b.a.Run; r.OnDev() {
+			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
+		} else {
+			lines = append(lines, "DEV: "+count(r.Dev)+" of "+plural(r.Items, "item is", "items are")+" marked dev, for changing prompts on them, and the run has no split: no test is made. --split test leaves them out.")
+		}
 	}
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
 		lines = append(lines, simulated(arms, judges))
@@ -262,22 +268,23 @@ func simulated(arms, judges []string) string {
 
 func (b *builder) facts() []fact {
 	r := b.a.Run
-	return append([]fact{
+	facts := []fact{
 		{Name: "Items", Value: count(r.Items)},
 		{Name: "Replicates", Value: count(r.Replicates)},
 		{Name: "Trials", Value: count(r.Planned) + " planned, " + count(r.Done) + " done, " + count(r.Failed) + " failed"},
 		{Name: "Run", Value: r.ID},
 		{Name: "Seed", Value: strconv.FormatInt(r.Seed, 10)},
 		{Name: "Scruple", Value: r.Version},
-	}, b.discipline()...)
+	}
+	if r.Split != "" {
+		facts = append(facts, fact{Name: "Split", Value: strings.ToUpper(r.Split)})
+	}
+	return facts
 }
 
-// discipline says what was registered before a TEST run, and what was used of the
-// budget of a study with splits.
-func (b *builder) discipline() (facts []fact) {
-	if b.a.Run.Split != "" {
-		facts = append(facts, fact{Name: "Split", Value: strings.ToUpper(b.a.Run.Split)})
-	}
+// record says what was registered before a TEST run, what was used of the budget of a
+// study with splits, and what outsiders found.
+func (b *builder) record() (facts []fact) {
 	for _, blind := range b.a.BlindValidations() {
 		facts = append(facts, fact{Name: "Blind validation", Value: blind})
 	}

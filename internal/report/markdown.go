@@ -30,6 +30,7 @@ func (m *markdown) render(c content) {
 		m.line("> **", line, "**")
 	}
 	m.para(strings.Join(told(c.Facts, ": "), " · "))
+	m.list(told(c.Record, ": "))
 	for _, s := range c.Sections {
 		m.line("## ", s.Title)
 		for _, b := range s.Blocks {

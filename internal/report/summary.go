@@ -284,6 +284,9 @@ func (s *screen) briefGate(b *builder) *part {
 		if c.State != gate.Pass {
 			said = append(nonEmpty(c.Reason), values(c)...)
 		}
+		if len(c.Warnings) > 0 {
+			word += " by the estimate alone"
+		}
 		p.items = append(p.items, s.item(t, "  ", strings.TrimSuffix(word+": "+c.Name+": "+strings.Join(said, "; "), ": "), itemRows))
 	}
 	p.more = func(shown int) []string {
@@ -321,6 +324,9 @@ func (b *builder) warnings() []string {
 		list = append(unblinded(d.Reasons()), list...)
 	}
 	list = append(list, lastChange(b.a.Warnings)...)
+	if b.v != nil {
+		list = append(list, byEstimateAlone(b.v)...)
+	}
 	for _, j := range b.a.Judges {
 		for _, w := range j.Warnings {
 			if j.Cases > 0 { // else there was no judge to ask

@@ -101,6 +101,7 @@ func (s *screen) render(c content) {
 	}
 	s.blank()
 	s.text(muted, "", strings.Join(told(c.Facts, ": "), "; "))
+	s.items(told(c.Record, ": "), "  - ")
 	for _, sec := range c.Sections {
 		if sec.InTerm == always || sec.InTerm == whenVerbose && s.verbose {
 			s.section(sec)
@@ -205,7 +206,7 @@ func (s *screen) verdict(v *verdict) {
 	}
 	s.items(v.Reasons, "  - ")
 	s.items(v.Warnings, "  ! ")
-	s.items(basis(v.Verdict), "  - ")
+	s.items(restsOn(v.Verdict), "  - ")
 	for _, c := range v.Conditions {
 		s.rule(c, v.Outcome)
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/gate"
 )
 
@@ -19,7 +18,7 @@ func GateMarkdown(w io.Writer, r Report) error {
 	m.line("**", v.line(), "**")
 	m.para(b.about())
 	m.para(v.Advice)
-	m.list(slices.Concat(v.Reasons, basis(b.v)))
+	m.list(slices.Concat(v.Reasons, restsOn(b.v)))
 	if t := b.rules(v); len(t.Rows) > 0 {
 		m.table(t)
 	}
@@ -35,9 +34,9 @@ func newBuilder(r Report) builder {
 	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
 }
 
-// basis says what a verdict rests on beside its rules: the accuracy of judges that are
+// restsOn says what a verdict rests on beside its rules: the accuracy of judges that are
 // used, and blind validations.
-func basis(v *gate.Verdict) (list []string) {
+func restsOn(v *gate.Verdict) (list []string) {
 	for _, j := range v.Judges {
 		if !j.Failed { // else a warning says so
 			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+accuracy.interval(j.Low, j.High, false))
@@ -71,30 +70,19 @@ func (b *builder) rules(v *verdict) *table {
 			t.Rows = append(t.Rows, []cell{rule, result, {Text: c.That}, {}, {}, {}})
 		}
 		for _, term := range list {
-			interval, n := b.behind(term)
-			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used, c)}, {Text: term.Threshold}, {Text: interval}, {Text: n}})
+			t.Rows = append(t.Rows, []cell{rule, result, {Text: used(term.Used, c, "")}, {Text: term.Threshold}, {Text: b.interval(term.Used)}, {Text: observations(term.Used)}})
 			rule, result = cell{}, cell{}
 		}
 	}
 	return t
 }
 
-// behind returns the interval and the number of observations of what a term reads.
-func (b *builder) behind(t gate.Term) (interval, n string) {
-	switch len(t.Arms) {
-	case 2:
-		if c, ok := b.a.Comparison(t.Arms[0], t.Arms[1], t.Metric); ok {
-			return scaleOf(b.metric(t.Metric)).interval(c.Low, c.High, true), plural(c.Pairs, "pair", "pairs")
-		}
-	case 1:
-		if e, ok := b.a.Estimate(t.Arms[0], t.Metric); ok {
-			return scaleOf(b.metric(t.Metric)).interval(e.Low, e.High, false), plural(e.Items, "item", "items")
-		}
-		if i := slices.IndexFunc(b.a.Arms, func(a analyse.Arm) bool { return a.ID == t.Arms[0] }); i >= 0 && t.Metric == "" {
-			return "", plural(b.a.Arms[i].Planned, "trial", "trials")
-		}
+// interval is the interval of a value, below the name of the usual one.
+func (b *builder) interval(u gate.Used) string {
+	if u.Interval == nil {
+		return ""
 	}
-	return "", ""
+	return strings.Join(strings.Fields(strings.Replace(intervalOf(*u.Interval), b.ci, "", 1)), " ")
 }
 
 // The elements of a JUnit file, as the schemas of Jenkins and Surefire have them.
@@ -124,6 +112,7 @@ type (
 		Failure *junitProblem `xml:"failure"`
 		Error   *junitProblem `xml:"error"`
 		Skipped *junitProblem `xml:"skipped"`
+		Out     string        `xml:"system-out,omitempty"`
 	}
 	junitProblem struct {
 		Message string `xml:"message,attr"`
@@ -154,6 +143,8 @@ func GateJUnit(w io.Writer, r Report) error {
 		case state != gate.Pass:
 			c.Error = p
 			suite.Errors++
+		default:
+			c.Out = p.Text
 		}
 		suite.Cases = append(suite.Cases, c)
 	}
@@ -161,10 +152,10 @@ func GateJUnit(w io.Writer, r Report) error {
 		word, _ := conditionState(c, v.Outcome)
 		inapplicable := c.Kind == "outcome" && c.State == gate.Fail
 		said := strings.Join(append(nonEmpty(c.Reason), values(c)...), "; ")
-		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), append([]string{c.That}, values(c)...))
+		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), slices.Concat([]string{c.That}, values(c), c.Warnings))
 	}
 	add("gate", v.State, false, strings.Join(append([]string{v.line()}, v.Reasons...), "; "), v.Reasons)
-	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, basis(b.v), b.warnings()), "\n"))
+	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, restsOn(b.v), b.warnings()), "\n"))
 	all := junitSuites{junitCounts: suite.junitCounts, Suite: suite}
 	all.Name = "scruple"
 	text, err := xml.MarshalIndent(all, "", "  ")

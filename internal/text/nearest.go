@@ -3,6 +3,7 @@ package text
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -21,6 +22,15 @@ func Nearest(word string, known []string) (string, bool) {
 		}
 	}
 	return best, best != ""
+}
+
+// DidYouMean is the end of an error about an unknown word: ": did you mean "x"?", or "" if
+// no known word is close.
+func DidYouMean(word string, known []string) string {
+	if k, ok := Nearest(word, known); ok {
+		return ": did you mean " + strconv.Quote(k) + "?"
+	}
+	return ""
 }
 
 // NearestFew returns up to n known words, nearest first: those that contain the word,

@@ -38,7 +38,7 @@ func sentencesOf(at int, source string) []sentence {
 	start, from := 0, 0
 	flush := func(end int) {
 		block := source[start:end]
-		next := len(blockStart.FindString(block)) // the mark is no part of a sentence
+		next := len(blockStart.FindString(block)) // the mark is not part of a sentence
 		for _, s := range okf.Sentences(block[next:]) {
 			i := strings.Index(block[next:], s)
 			if i < 0 {
@@ -289,7 +289,7 @@ func readVerdict(data []byte, key string, stands func(evidence string) bool) jud
 	if json.Unmarshal(v[key], &j.holds) != nil {
 		return judgement{missing: true, why: fmt.Sprintf("the verdict has no %q that is true or false", key)}
 	}
-	_ = json.Unmarshal(v["evidence"], &j.evidence) // an evidence that is no text is none
+	_ = json.Unmarshal(v["evidence"], &j.evidence) // evidence that is not a string is ignored
 	switch {
 	case j.holds && !stands(j.evidence):
 		j.holds, j.why = false, "ungrounded by the judge's own evidence: it does not stand in the source"

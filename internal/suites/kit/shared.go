@@ -135,3 +135,11 @@ func ofOneCall(err error) bool {
 func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
 }
+
+// Indicator is 1 if something holds, else 0.
+func Indicator(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
+}
