@@ -201,5 +201,9 @@ func TestJudgeChanges(t *testing.T) {
 		if got := strings.Join(plan.JudgeChanges(was, c.now, c.arms), ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
+		judge := c.want != "" || c.what == "the judge and an arm"
+		if got := plan.JudgeChanged(was, c.now, c.arms); got != judge {
+			t.Errorf("%s: the judge changed is %v, want %v", c.what, got, judge)
+		}
 	}
 }

@@ -146,7 +146,21 @@ func Questions(s *study.Study, arms []eval.Arm) []eval.Arm {
 
 // JudgeChanges returns the parts of the treatment that changed if all are those of judges:
 // the answers of arms do not depend on them. It returns nil if something else changed.
-func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
+func JudgeChanges(was, now []eval.Part, arms []eval.Arm) []string {
+	if changed, alone := judgeChanges(was, now, arms); alone {
+		return changed
+	}
+	return nil
+}
+
+// JudgeChanged reports whether a part of the treatment changed that is one of judges,
+// whatever else did.
+func JudgeChanged(was, now []eval.Part, arms []eval.Arm) bool {
+	changed, _ := judgeChanges(was, now, arms)
+	return len(changed) > 0
+}
+
+func judgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string, alone bool) {
 	values := [2]map[string]string{{}, {}}
 	judges := map[string]bool{}
 	for i, parts := range [][]eval.Part{was, now} {
@@ -162,6 +176,7 @@ func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
 	for _, a := range arms {
 		delete(judges, a.Model) // its answers depend on the model too
 	}
+	alone = true
 	for _, p := range slices.Concat(was, now) {
 		before, had := values[0][p.Name]
 		after, has := values[1][p.Name]
@@ -173,11 +188,12 @@ func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
 			id = strings.TrimSuffix(id[:i], ".reasoning")
 		}
 		if p.Name != JudgeModelPart && p.Name != JudgesPart && !(isModel && judges[id]) {
-			return nil
+			alone = false
+			continue
 		}
 		changed = append(changed, p.Name)
 	}
-	return changed
+	return changed, alone
 }
 
 // Unchanged reports which arms of an earlier treatment have the same settings now,
