@@ -228,7 +228,7 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed) ORDER BY 1`, x.run)
 	a.Again = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` JOIN outcomes o ON o.trial = t.id
 		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed)
-		AND NOT EXISTS (SELECT 1 FROM trials b JOIN outcomes o ON o.trial = b.id WHERE b.run = t.run AND b.place < 0 AND b.item = n.item AND b.arm = n.arm AND b.replicate = n.replicate AND b.question = n.question)`, x.run)
+		AND (t.item, t.arm, t.replicate) NOT IN (SELECT t.item, t.arm, t.replicate FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0)`, x.run, x.run)
 	x.exec(`DROP TABLE temp.changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
 	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)
