@@ -36,25 +36,17 @@ func wilson(p, n, level float64) Interval {
 // covers at least the level and mostly more (Clopper & Pearson 1934). It is
 // undefined for n = 0. Reference: R binom.test.
 func ClopperPearson(k, n int, level float64) Interval {
-	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
-		return undefinedInterval(level)
-	}
-	tail := (1 - level) / 2
-	x, m := float64(k), float64(n)
-	iv := Interval{0, 1, level}
-	if k > 0 {
-		iv.Low = dist.Beta{A: x, B: m - x + 1}.Quantile(tail)
-	}
-	if k < n {
-		iv.High = 1 - dist.Beta{A: m - x, B: x + 1}.Quantile(tail)
-	}
-	return iv
+	return betaInterval(k, n, level, 0, 1)
 }
 
 // Jeffreys is the equal-tailed interval of the posterior under Jeffreys' prior
 // Beta(½, ½); its end is 0 where k = 0 and 1 where k = n (Brown, Cai &
 // DasGupta 2001).
-func Jeffreys(k, n int, level float64) Interval {
+func Jeffreys(k, n int, level float64) Interval { return betaInterval(k, n, level, 0.5, 0.5) }
+
+// betaInterval has the quantiles of beta distributions as its ends: with successes and
+// failures added to those counted for the lower end, and the reverse for the upper one.
+func betaInterval(k, n int, level, successes, failures float64) Interval {
 	if n <= 0 || k < 0 || k > n || checkLevel(level) != nil {
 		return undefinedInterval(level)
 	}
@@ -62,10 +54,10 @@ func Jeffreys(k, n int, level float64) Interval {
 	x, m := float64(k), float64(n)
 	iv := Interval{0, 1, level}
 	if k > 0 {
-		iv.Low = dist.Beta{A: x + 0.5, B: m - x + 0.5}.Quantile(tail)
+		iv.Low = dist.Beta{A: x + successes, B: m - x + failures}.Quantile(tail)
 	}
 	if k < n {
-		iv.High = 1 - dist.Beta{A: m - x + 0.5, B: x + 0.5}.Quantile(tail)
+		iv.High = 1 - dist.Beta{A: m - x + successes, B: x + failures}.Quantile(tail)
 	}
 	return iv
 }

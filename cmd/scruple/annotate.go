@@ -336,7 +336,7 @@ func (a *app) exportAnnotations(place annotate.Place, tasks []study.Task, subjec
 		return err
 	}
 	if x.Unanswered > 0 {
-		a.warn("exported %s, and %s without an answer, which nobody gave yet", text.Plural(x.Answers, "answer", "answers"), text.Plural(x.Unanswered, "subject", "subjects"))
+		a.warn("exported %s, and %s without an answer", text.Plural(x.Answers, "answer", "answers"), text.Plural(x.Unanswered, "subject", "subjects"))
 	}
 	if x.Withheld > 0 {
 		a.warn("left out %s without an answer: the export would name their arms; judge them with `scruple annotate`", text.Plural(x.Withheld, "subject", "subjects"))

@@ -39,7 +39,7 @@ func printError(w io.Writer, err error, code int, asJSON bool) {
 	}
 	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(map[string]errorObject{"error": o}) // there is nobody to tell
+	_ = e.Encode(map[string]errorObject{"error": o}) // an error of stderr cannot be reported
 }
 
 // asksJSON reports whether a command line has --json, which is not known if another

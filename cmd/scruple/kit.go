@@ -25,7 +25,7 @@ import (
 )
 
 func kitVerb(a *app) *cobra.Command {
-	c := verb("kit COMMAND", "let an outsider run a study on data that nobody else sees", `
+	c := verb("kit COMMAND", "let an outsider run a study on their private data", `
 build makes a folder with the study's prompts, templates and instructions. The outsider
 puts documents and gold into it, commits to them with commit, and runs it once with run.
 The result is blind-result.json: averages of each comparison, and nothing of single

@@ -88,7 +88,7 @@ answer or gold file.`, cobra.ExactArgs(1),
 			return nil
 		})
 	blind := verb("blind STUDY FILE", "record the result of a blind validation", `
-FILE is what an outsider reports of data that nobody else saw, as `+analyse.BlindFormat+`.
+FILE is an outsider's result on private data, in the format `+analyse.BlindFormat+`.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
 		func(c *cobra.Command, args []string) error {
 			x, _, err := a.loadFor(c.Context(), args[0])

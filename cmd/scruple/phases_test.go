@@ -272,7 +272,7 @@ func TestPhase2Diagnoses(t *testing.T) {
 		put(a, "ctn", "idiomatic", "composite", diff, unread, unread, 0)
 		a.Comparisons[len(a.Comparisons)-1].Stratum = level
 	}
-	for _, same := range []int{-1, 0, 80, 81, 100} { // of 100 answers of two people; -1: nobody annotated
+	for _, same := range []int{-1, 0, 80, 81, 100} { // of 100 answers of two people; -1: no annotations
 		for _, shift := range []float64{-0.2, -0.1499, 0, 0.1499, 0.1501} {
 			for _, synthetic := range []float64{0.0499, 0.05, 0.1} {
 				for _, public := range []float64{-0.05, 0.0299, 0.03} {

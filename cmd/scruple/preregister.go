@@ -57,6 +57,13 @@ func (a *app) sayRegistered(r experiment.Registered, study string) {
 		a.sayEach(r.Before.Data.Differences(r.Data))
 	}
 	a.say("registered TEST of %s: %s, %s", r.Data.Study, text.Plural(r.Data.Items, "item", "items"), r.Data.Test)
+	switch {
+	case r.Data.Judge != nil:
+		a.say("judge   %s: TEST uses this accuracy and does not measure it again", r.Data.Judge)
+	case r.OnTest != "":
+		a.say("judge   %s, so TEST measures the judge on its own gold: to use its accuracy on DEV, finish `%s` and register again",
+			r.OnTest, a.command("run", study, "--split", "dev"))
+	}
 	a.say("SHA-256 %s", r.Data.Digest)
 	a.say("ledger  entry %d, SHA-256 %s", r.Seq, r.Hash)
 	a.say("run it once with `%s`", a.command("run", study, "--split", "test"))
@@ -158,7 +165,8 @@ func (a *app) onTest() {
 	a.overrides = append(slices.Clip(a.overrides), "split="+study.SplitTest)
 }
 
-// withStore calls do with a study and its store, which is nil if there is none.
+// withStore opens a study and its store and passes them to do. The store is nil if it
+// does not exist yet.
 func (a *app) withStore(ctx context.Context, arg string, do func(*experiment.Experiment, *store.DB) error) error {
 	if !isStudyFile(arg) {
 		return fmt.Errorf("%s is not a study file: give the study, not a run", arg)

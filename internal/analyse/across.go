@@ -13,7 +13,7 @@ import (
 )
 
 // An Across asks whether the difference of two arms is the same at all levels of a
-// factor. That one level shows a difference and another does not is no answer: the
+// factor. That one level shows a difference and another does not is not an answer: the
 // differences themselves are compared.
 type Across struct {
 	A, B    string // as the study names them, or ids of arms

@@ -390,7 +390,7 @@ func total(xs []float64) float64 {
 }
 
 func judge(c eval.Calibration, level float64) (Judge, error) {
-	j := Judge{Name: c.Judge, Effect: c.Effect, Failed: c.Failed}
+	j := Judge{Name: c.Judge, On: c.On, Effect: c.Effect, Failed: c.Failed}
 	r, err := stats.RatioOfSums(c.Right, c.Cases, level)
 	if err != nil {
 		return j, fmt.Errorf("estimating the accuracy of judge %s: %w", c.Judge, err)

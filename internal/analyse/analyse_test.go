@@ -69,7 +69,7 @@ func question() analyse.Question {
 		Run:     analyse.Run{Items: 4, Replicates: 1, Planned: 16, MaxFailed: 0.05},
 		Primary: []string{"value"}, Secondary: []string{"fabrication"},
 		Comparisons: []analyse.Pair{{A: "x", B: "y", Primary: true}, {A: "x", B: "zero"}},
-		Calibration: &eval.Calibration{Judge: "rule", Right: []float64{1, 2}, Cases: []float64{2, 2}, Effect: "left out"}, Samples: 1}
+		Calibration: &eval.Calibration{Judge: "rule", Measurement: eval.Measurement{Right: []float64{1, 2}, Cases: []float64{2, 2}}, Effect: "left out"}, Samples: 1}
 }
 
 func sources() analyse.Sources {

@@ -360,12 +360,14 @@ type Mean struct {
 
 // A Judge is the accuracy of a judge on cases with known answers.
 type Judge struct {
-	Name     string   `json:"name"`
-	Right    int      `json:"right"`
-	Cases    int      `json:"cases"`
-	Accuracy Number   `json:"accuracy"`
-	Low      Number   `json:"low"`
-	High     Number   `json:"high"`
+	Name     string `json:"name"`
+	Right    int    `json:"right"`
+	Cases    int    `json:"cases"`
+	Accuracy Number `json:"accuracy"`
+	Low      Number `json:"low"`
+	High     Number `json:"high"`
+	// On names the documents of the cases, such as DEV; "" for all of the run.
+	On       string   `json:"measured_on,omitempty"`
 	Effect   string   `json:"effect"`
 	Failed   bool     `json:"failed,omitempty"` // its verdicts do not count
 	Warnings []string `json:"warnings,omitempty"`

@@ -70,7 +70,7 @@ type BlindFile struct {
 	BlindResult
 }
 
-// A BlindResult is what an outsider found on data that nobody else saw.
+// A BlindResult is an outsider's result on private data.
 type BlindResult struct {
 	By          string            `json:"by"`
 	Data        string            `json:"data_sha256"`         // committed before the run

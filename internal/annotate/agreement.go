@@ -4,11 +4,9 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"math"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -25,36 +23,39 @@ import (
 // passages cannot be counted (Hripcsak & Rothschild 2005, JAMIA 12), and
 // kappa of characters, marked or not.
 type Agreement struct {
-	Task, Question string
-	A, B           string // names of the series
-	Again          bool   // one person twice
-	Automatic      bool   // a person and the automatic result
-	Target         *float64
-	N              int // subjects
-	Same           int // with equal answers
-	SameCI         stats.Interval
+	Task      string   `json:"task"`
+	Question  string   `json:"question"`
+	A         string   `json:"a"` // names of the series
+	B         string   `json:"b"`
+	Again     bool     `json:"again"`     // one person twice
+	Automatic bool     `json:"automatic"` // a person and the automatic result
+	Target    *float64 `json:"target,omitempty"`
+	N         int      `json:"n"` // subjects
+	Same      int      `json:"-"` // with equal answers
 
 	// Of labels. A set of options is one label.
-	Labels []string
-	Table  [][]int
-	Cohen  stats.Kappa
+	Labels []string `json:"labels,omitempty"`
+	Table  [][]int  `json:"table,omitempty"`
+
+	// The measures in the order in which they are shown. Only Equal always exists.
+	Equal Measure      `json:"agreement"` // share of subjects with equal answers
+	Cohen *Measure     `json:"cohen_kappa,omitempty"`
+	Max   *eval.Number `json:"cohen_kappa_max,omitempty"` // largest possible kappa with these margins
 	// Intraclass is Fleiss' kappa of two ratings, which is Scott's pi: unlike Cohen's it
 	// does not forgive a drift of the margins.
-	Intraclass   stats.Fleiss
-	IntraclassCI stats.Interval
-	AC1          stats.Gwet
-
+	Intraclass *Measure `json:"intraclass_kappa,omitempty"`
+	AC1        *Measure `json:"gwet_ac1,omitempty"`
 	// Overlap is of options that both chose, in options that either chose; or of
 	// characters that both marked.
-	Overlap *Measure
-	Kappa   *Measure // of characters
-	Borders *Measure // of passages with the same borders
-	Alpha   *Measure // of numbers
-	Shift   *Measure // the mean of the second numbers less the first
+	Overlap *Measure `json:"overlap,omitempty"`
+	Kappa   *Measure `json:"character_kappa,omitempty"`
+	Borders *Measure `json:"same_borders,omitempty"`       // of passages
+	Alpha   *Measure `json:"krippendorff_alpha,omitempty"` // of numbers
+	Shift   *Measure `json:"shift,omitempty"`              // the mean of the second numbers less the first
 
-	ByLabel []LabelAgreement
-	ByUnit  []UnitAgreement
-	Notes   []string
+	ByLabel []LabelAgreement `json:"by_label,omitempty"`
+	ByUnit  []UnitAgreement  `json:"by_unit,omitempty"`
+	Notes   []string         `json:"notes,omitempty"`
 }
 
 // A Measure is a number with its interval, NaN where there is none.
@@ -65,23 +66,35 @@ type Measure struct {
 	Note  string
 }
 
+// MarshalJSON writes the number and its interval, undefined ones as null.
+func (m Measure) MarshalJSON() ([]byte, error) {
+	return json.Marshal(eval.Measured{Value: eval.Number(m.Value), Low: eval.Number(m.CI.Low), High: eval.Number(m.CI.High)})
+}
+
+// share is the share of equal answers.
+func share(same, n int, ci stats.Interval) Measure {
+	return Measure{"agreement", float64(same) / float64(n), ci, fmt.Sprintf("  (%d of %d)", same, n)}
+}
+
 // A LabelAgreement is the agreement on one label: of the times that either series
 // has it, how often both do, 2a/(2a+b+c), and kappa of this label against all others.
 // Both counts subjects, or characters of passages.
 type LabelAgreement struct {
-	Label string
-	Both  int
-	Share float64
-	Kappa float64 // NaN of passages, or undefined
+	Label string      `json:"label"`
+	Both  int         `json:"both"`
+	Share eval.Number `json:"share"`
+	Kappa eval.Number `json:"kappa"` // undefined of passages
 }
 
 // A UnitAgreement is the agreement on one unit of the items, such as a field.
 type UnitAgreement struct {
-	Unit    string
-	N, Same int
-	SameCI  stats.Interval // Wilson's
-	// Kappa is Cohen's of labels, and Overlap that of passages; else NaN.
-	Kappa, Overlap float64
+	Unit  string  `json:"unit"`
+	N     int     `json:"n"`
+	Same  int     `json:"-"`
+	Equal Measure `json:"agreement"` // Wilson's interval
+	// Kappa is Cohen's of labels, and Overlap that of passages; else undefined.
+	Kappa   eval.Number `json:"kappa"`
+	Overlap eval.Number `json:"overlap"`
 }
 
 const level = 0.95
@@ -133,94 +146,6 @@ func (r *Result) Agreements(source Source) ([]Agreement, error) {
 		}
 	}
 	return list, r.compareAutomatic(&list, source)
-}
-
-// compareAutomatic compares the first answers of each person about the subjects that were
-// drawn for it with the automatic result, if the groups of the queue are options of the
-// first question.
-func (r *Result) compareAutomatic(list *[]Agreement, source Source) error {
-	q := r.Task.Ask[0]
-	if q.Type != "choice" || !slices.ContainsFunc(r.queue.Strata, func(s string) bool { return slices.Contains(q.Options, s) }) {
-		return nil
-	}
-	queued, err := source.Queue(r.Task.Queue)
-	if err != nil {
-		return fmt.Errorf("comparing people in task %s with the automatic result: %w", r.Task.Name, err)
-	}
-	now := map[eval.Trial]string{}
-	for _, x := range queued {
-		now[x.Trial] = x.Stratum
-	}
-	fresh := newFreshness(r.Task, source)
-	for _, w := range r.Everyone {
-		if err := r.compareWith(list, now, fresh, w); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// compareWith compares a person with the automatic results of the answers that the person
-// saw: those of the draw may be of answers that were asked anew, or of other settings.
-// Groups that are no options are counted as the last option, as a second agreement
-// without them shows.
-func (r *Result) compareWith(list *[]Agreement, now map[eval.Trial]string, fresh *freshness, w *Work) error {
-	q := r.Task.Ask[0]
-	last := q.Options[len(q.Options)-1]
-	var auto, person, autoDecided, personDecided []string
-	others := map[string]int{}
-	stale := 0
-	for _, i := range r.queue.Check {
-		s := r.queue.Subjects[i]
-		g := w.given[slot{s, passFirst}]
-		if g == nil || g.First == nil || g.First.Sighted {
-			continue
-		}
-		said := g.First.label(r.Task, q)
-		stratum, queued := now[s.trial()]
-		if !queued || !fresh.has(g.First) {
-			stale++
-			continue
-		}
-		if said == "" { // left open
-			continue
-		}
-		if slices.Contains(q.Options, stratum) {
-			autoDecided, personDecided = append(autoDecided, stratum), append(personDecided, said)
-		} else {
-			others[stratum]++
-			stratum = last
-		}
-		auto, person = append(auto, stratum), append(person, said)
-	}
-	if len(auto) == 0 {
-		return nil
-	}
-	add := func(name string, a, b []string, notes ...string) error {
-		g := Agreement{Task: r.Task.Name, Question: q.Text, A: name, B: w.Person, N: len(a), Automatic: true, Target: r.Task.Target, Labels: q.Options}
-		for i := range a {
-			g.Same += 1 - place01(a[i] == b[i])
-		}
-		g.SameCI = stats.Wilson(g.Same, g.N, level)
-		if err := g.labels(a, b); err != nil {
-			return fmt.Errorf("agreement of %s and %s in task %s: %w", g.A, g.B, g.Task, err)
-		}
-		g.Notes = append(g.Notes, notes...)
-		g.small()
-		*list = append(*list, g)
-		return nil
-	}
-	var counted []string
-	if stale > 0 {
-		counted = append(counted, text.Plural(stale, "subject is", "subjects are")+" left out: the answer that the person saw was replaced")
-	}
-	for _, name := range slices.Sorted(maps.Keys(others)) {
-		counted = append(counted, fmt.Sprintf("%s: the automatic result is %s, which counts as %s", text.Plural(others[name], "subject", "subjects"), name, last))
-	}
-	if err := add("automatic", auto, person, counted...); err != nil || len(others) == 0 || len(autoDecided) == 0 {
-		return err
-	}
-	return add("automatic, decided ones", autoDecided, personDecided)
 }
 
 // compare adds the comparison of two series on a question, or on gold as a whole.
@@ -305,7 +230,7 @@ func (g *Agreement) compute(t study.Task, source Source, q *study.Question, p pa
 		}
 	}
 	if q == nil {
-		g.Notes = append(g.Notes, double(g.SameCI))
+		g.Notes = append(g.Notes, double(g.Equal.CI))
 	}
 	g.small()
 	return nil
@@ -344,17 +269,17 @@ func (g *Agreement) same(subjects []Subject, equal func(int) bool) error {
 		return err
 	}
 	ratio, err := stats.ProportionOfSums(nums, dens, float64(g.N), level)
-	g.SameCI = ratio.CI
-	if math.IsNaN(g.SameCI.Low) { // of one item
-		g.SameCI = stats.Wilson(g.Same, g.N, level)
+	if math.IsNaN(ratio.CI.Low) { // of one item
+		ratio.CI = stats.Wilson(g.Same, g.N, level)
 	}
+	g.Equal = share(g.Same, g.N, ratio.CI)
 	if len(nums) < g.N && len(g.Labels) > 0 {
 		g.Notes = append(g.Notes, "the intervals of kappa and AC1 count units of one item as independent; that of the percentage does not")
 	}
 	return err
 }
 
-// unanswered is the label of a question that was left open. It is no option.
+// unanswered is the label of a question that was left open. It is not an option.
 func unanswered(t study.Task, q study.Question) string {
 	name := "no answer"
 	for slices.Contains(q.Options, name) || slices.Contains(t.Arms, name) {
@@ -401,26 +326,35 @@ func (g *Agreement) labels(a, b []string) (err error) {
 		counts[i][slices.Index(g.Labels, a[i])]++
 		counts[i][slices.Index(g.Labels, b[i])]++
 	}
-	if g.Cohen, err = stats.CohenKappa(g.Table, stats.Unweighted, level); err != nil {
+	cohen, err := stats.CohenKappa(g.Table, stats.Unweighted, level)
+	if err != nil {
 		return err
 	}
-	g.Cohen.CI = g.Cohen.CI.Clamp(-1, 1)
-	if g.Intraclass, err = stats.FleissKappa(counts); err != nil {
+	fleiss, err := stats.FleissKappa(counts)
+	if err != nil {
 		return err
 	}
-	g.IntraclassCI = g.Intraclass.Interval(level).Clamp(-1, 1)
-	if g.AC1, err = stats.GwetAC1(counts, level); err != nil {
+	ac1, err := stats.GwetAC1(counts, level)
+	if err != nil {
 		return err
 	}
+	largest, note := eval.Number(cohen.Max), ""
+	if largest.Defined() {
+		note = fmt.Sprintf("  (largest possible %.3f)", largest)
+	}
+	g.Max = &largest
+	g.Cohen = &Measure{"Cohen's kappa", cohen.Kappa, cohen.CI.Clamp(-1, 1), note}
+	g.Intraclass = &Measure{"intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}
+	g.AC1 = &Measure{"Gwet's AC1", ac1.AC1, ac1.CI, ""}
 	for _, l := range g.Labels {
 		if err := g.addLabel(l, func(i int) bool { return a[i] == l }, func(i int) bool { return b[i] == l }); err != nil {
 			return err
 		}
 	}
-	if g.Cohen.Undefined != "" {
-		g.Notes = append(g.Notes, "kappa is undefined: "+g.Cohen.Undefined+"; read the percentage"+map[bool]string{true: " and AC1"}[g.AC1.Undefined == ""])
+	if cohen.Undefined != "" {
+		g.Notes = append(g.Notes, "kappa is undefined: "+cohen.Undefined+"; read the percentage"+map[bool]string{true: " and AC1"}[ac1.Undefined == ""])
 	}
-	if g.Target != nil && !math.IsNaN(g.Cohen.Kappa) {
+	if g.Target != nil && !math.IsNaN(cohen.Kappa) {
 		g.Notes = append(g.Notes, g.Standing())
 	}
 	return nil
@@ -428,11 +362,11 @@ func (g *Agreement) labels(a, b []string) (err error) {
 
 // Met reports whether kappa reaches the target. ok is false without a target or kappa.
 func (g *Agreement) Met() (met, ok bool) {
-	if g.Target == nil || len(g.Labels) == 0 || math.IsNaN(g.Cohen.Kappa) {
+	if g.Target == nil || g.Cohen == nil || math.IsNaN(g.Cohen.Value) {
 		return false, false
 	}
 	const rounding = 1e-12 // 0.8 from whole numbers may be a bit less
-	return g.Cohen.Kappa >= *g.Target-rounding, true
+	return g.Cohen.Value >= *g.Target-rounding, true
 }
 
 // Standing compares kappa and its interval with the target.
@@ -468,7 +402,7 @@ func (g *Agreement) addLabel(label string, a, b func(int) bool) error {
 		return nil
 	}
 	k, err := stats.CohenKappa(table, stats.Unweighted, level)
-	g.ByLabel = append(g.ByLabel, LabelAgreement{label, both, 2 * float64(both) / float64(either), k.Kappa})
+	g.ByLabel = append(g.ByLabel, LabelAgreement{label, both, eval.Number(2 * float64(both) / float64(either)), eval.Number(k.Kappa)})
 	return err
 }
 
@@ -604,150 +538,6 @@ func resampled(b stats.Bootstrap) stats.Interval {
 	return b.Percentile.Clamp(-1, 1)
 }
 
-// A character of a page with a label.
-type marked struct {
-	page, at int
-	label    string
-}
-
-// characters are the marked characters that are not white space.
-func characters(spans []Span) map[marked]bool {
-	set := map[marked]bool{}
-	for _, s := range spans {
-		at := s.Start
-		for _, c := range s.Text {
-			if !unicode.IsSpace(c) {
-				set[marked{s.Page, at, s.Label}] = true
-			}
-			at++
-		}
-	}
-	return set
-}
-
-func sameSpans(a, b []Span) bool { return len(a) == len(b) && borders(a, b) == len(a) }
-
-// borders counts the passages that both have.
-func borders(a, b []Span) (n int) {
-	rest := slices.Clone(b)
-	for _, s := range a {
-		if i := slices.Index(rest, s); i >= 0 {
-			rest = slices.Delete(rest, i, i+1)
-			n++
-		}
-	}
-	return n
-}
-
-// passages compares marked passages by their characters and by their borders.
-func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p pairing) (err error) {
-	num, den := make([]float64, g.N), make([]float64, g.N)
-	exact, all := make([]float64, g.N), make([]float64, g.N)
-	tables := make([][2][2]float64, g.N) // of characters: marked by the first, by the second
-	both, either := map[string]int{}, map[string]int{}
-	stale := 0
-	for i, s := range p.subjects {
-		of, other := p.a[i].Answer.Spans(q.Name), p.b[i].Answer.Spans(q.Name)
-		exact[i], all[i] = float64(2*borders(of, other)), float64(len(of)+len(other))
-		a, b := characters(of), characters(other)
-		for c := range a {
-			either[c.label]++
-			den[i]++
-			if b[c] {
-				both[c.label]++
-				num[i] += 2
-			}
-		}
-		for c := range b {
-			either[c.label]++
-			den[i]++
-		}
-		shown, err := show(t, source, s, p.a[i].Swapped)
-		if err != nil || shown.Hash() != p.a[i].Shown {
-			stale++
-			continue
-		}
-		plainA, plainB := unlabelled(a), unlabelled(b)
-		for _, page := range shown.Pages {
-			at := 0
-			for _, c := range page.Text {
-				if !unicode.IsSpace(c) {
-					m := marked{page: page.Number, at: at}
-					tables[i][place01(plainA[m])][place01(plainB[m])]++
-				}
-				at++
-			}
-		}
-	}
-	if g.Overlap, err = p.ratio("characters that both marked", num, den); err != nil {
-		return err
-	}
-	if g.Borders, err = p.ratio("passages with the same borders", exact, all); err != nil {
-		return err
-	}
-	for _, l := range append(slices.Clone(q.Options), "") {
-		if either[l] > 0 && l != "" {
-			g.ByLabel = append(g.ByLabel, LabelAgreement{l, both[l], 2 * float64(both[l]) / float64(either[l]), math.NaN()})
-		}
-	}
-	if stale > 0 {
-		g.Notes = append(g.Notes, fmt.Sprintf("kappa of characters without %s: the study shows something else now", text.Plural(stale, "subject", "subjects")))
-	}
-	return g.kappaOf(tables, p)
-}
-
-func unlabelled(set map[marked]bool) map[marked]bool {
-	plain := map[marked]bool{}
-	for c := range set {
-		plain[marked{page: c.page, at: c.at}] = true
-	}
-	return plain
-}
-
-// kappaOf is Cohen's kappa of the sum of tables, with an interval by resampling items.
-func (g *Agreement) kappaOf(tables [][2][2]float64, p pairing) error {
-	var clusters [][2][2]float64
-	for _, group := range p.byItem() {
-		var sum [2][2]float64
-		for _, i := range group {
-			for x := range 2 {
-				for y := range 2 {
-					sum[x][y] += tables[i][x][y]
-				}
-			}
-		}
-		clusters = append(clusters, sum)
-	}
-	kappa := func(drawn []int) float64 {
-		var t [2][2]float64
-		for _, k := range drawn {
-			for x := range 2 {
-				for y := range 2 {
-					t[x][y] += clusters[k][x][y]
-				}
-			}
-		}
-		n := t[0][0] + t[0][1] + t[1][0] + t[1][1]
-		byA, byB := (t[0][0]+t[0][1])/n, (t[0][0]+t[1][0])/n
-		chance := byA*byB + (1-byA)*(1-byB)
-		if chance == 1 {
-			return math.NaN()
-		}
-		return ((t[0][0]+t[1][1])/n - chance) / (1 - chance)
-	}
-	every := make([]int, len(clusters))
-	for i := range every {
-		every[i] = i
-	}
-	g.Kappa = &Measure{Name: "Cohen's kappa of characters", Value: kappa(every), CI: stats.Interval{Low: math.NaN(), High: math.NaN(), Level: level}}
-	if len(clusters) < 2 || math.IsNaN(g.Kappa.Value) {
-		return nil
-	}
-	b, err := stats.BootstrapClusters(len(clusters), kappa, bootstrapOptions)
-	g.Kappa.CI = resampled(b)
-	return err
-}
-
 // units compares the answers unit by unit.
 func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func(int) bool) error {
 	of := map[string][]int{}
@@ -759,7 +549,7 @@ func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func
 		of[s.Unit] = append(of[s.Unit], i)
 	}
 	for _, name := range names {
-		u := UnitAgreement{Unit: name, N: len(of[name]), Kappa: math.NaN(), Overlap: math.NaN()}
+		u := UnitAgreement{Unit: name, N: len(of[name]), Kappa: eval.Undefined(), Overlap: eval.Undefined()}
 		var a, b []string
 		shared, marks := 0, 0
 		for _, i := range of[name] {
@@ -780,9 +570,9 @@ func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func
 				a, b = append(a, p.a[i].labelled(t, *q)), append(b, p.b[i].labelled(t, *q))
 			}
 		}
-		u.SameCI = stats.Wilson(u.Same, u.N, level)
+		u.Equal = share(u.Same, u.N, stats.Wilson(u.Same, u.N, level))
 		if marks > 0 {
-			u.Overlap = float64(shared) / float64(marks)
+			u.Overlap = eval.Number(float64(shared) / float64(marks))
 		}
 		if len(a) > 0 {
 			table, err := stats.KappaTable(a, b, g.Labels)
@@ -793,25 +583,17 @@ func (g *Agreement) units(t study.Task, q *study.Question, p pairing, equal func
 			if err != nil {
 				return err
 			}
-			u.Kappa = k.Kappa
+			u.Kappa = eval.Number(k.Kappa)
 		}
 		g.ByUnit = append(g.ByUnit, u)
 	}
 	return nil
 }
 
-// Measures are the numbers of an agreement in the order in which they are shown.
+// Measures lists the measures in the order in which they are shown.
 func (g *Agreement) Measures() []Measure {
-	list := []Measure{{"agreement", float64(g.Same) / float64(g.N), g.SameCI, fmt.Sprintf("  (%d of %d)", g.Same, g.N)}}
-	if len(g.Labels) > 0 {
-		largest := ""
-		if !math.IsNaN(g.Cohen.Max) {
-			largest = fmt.Sprintf("  (largest possible %.3f)", g.Cohen.Max)
-		}
-		list = append(list, Measure{"Cohen's kappa", g.Cohen.Kappa, g.Cohen.CI, largest},
-			Measure{"intraclass kappa", g.Intraclass.Kappa, g.IntraclassCI, ""}, Measure{"Gwet's AC1", g.AC1.AC1, g.AC1.CI, ""})
-	}
-	for _, m := range []*Measure{g.Overlap, g.Kappa, g.Borders, g.Alpha, g.Shift} {
+	list := []Measure{g.Equal}
+	for _, m := range []*Measure{g.Cohen, g.Intraclass, g.AC1, g.Overlap, g.Kappa, g.Borders, g.Alpha, g.Shift} {
 		if m != nil {
 			list = append(list, *m)
 		}
@@ -828,69 +610,6 @@ func (g *Agreement) Kind() string {
 		return "the same person twice"
 	}
 	return "two people"
-}
-
-// MarshalJSON writes undefined numbers as null.
-func (g Agreement) MarshalJSON() ([]byte, error) {
-	measured := func(value float64, ci stats.Interval) *eval.Measured {
-		return &eval.Measured{Value: eval.Number(value), Low: eval.Number(ci.Low), High: eval.Number(ci.High)}
-	}
-	of := func(m *Measure) *eval.Measured {
-		if m == nil {
-			return nil
-		}
-		return measured(m.Value, m.CI)
-	}
-	type byLabel struct {
-		Label string      `json:"label"`
-		Both  int         `json:"both"`
-		Share eval.Number `json:"share"`
-		Kappa eval.Number `json:"kappa"`
-	}
-	type byUnit struct {
-		Unit      string         `json:"unit"`
-		N         int            `json:"n"`
-		Agreement *eval.Measured `json:"agreement"`
-		Kappa     eval.Number    `json:"kappa"`
-		Overlap   eval.Number    `json:"overlap"`
-	}
-	out := struct {
-		Task       string         `json:"task"`
-		Question   string         `json:"question"`
-		A          string         `json:"a"`
-		B          string         `json:"b"`
-		Again      bool           `json:"again"`
-		Automatic  bool           `json:"automatic"`
-		Target     *float64       `json:"target,omitempty"`
-		N          int            `json:"n"`
-		Labels     []string       `json:"labels,omitempty"`
-		Table      [][]int        `json:"table,omitempty"`
-		Agreement  *eval.Measured `json:"agreement"`
-		Cohen      *eval.Measured `json:"cohen_kappa,omitempty"`
-		Max        *eval.Number   `json:"cohen_kappa_max,omitempty"`
-		Intraclass *eval.Measured `json:"intraclass_kappa,omitempty"`
-		AC1        *eval.Measured `json:"gwet_ac1,omitempty"`
-		Overlap    *eval.Measured `json:"overlap,omitempty"`
-		Kappa      *eval.Measured `json:"character_kappa,omitempty"`
-		Borders    *eval.Measured `json:"same_borders,omitempty"`
-		Alpha      *eval.Measured `json:"krippendorff_alpha,omitempty"`
-		Shift      *eval.Measured `json:"shift,omitempty"`
-		ByLabel    []byLabel      `json:"by_label,omitempty"`
-		ByUnit     []byUnit       `json:"by_unit,omitempty"`
-		Notes      []string       `json:"notes,omitempty"`
-	}{Task: g.Task, Question: g.Question, A: g.A, B: g.B, Again: g.Again, Automatic: g.Automatic, Target: g.Target, N: g.N, Labels: g.Labels, Table: g.Table,
-		Agreement: measured(float64(g.Same)/float64(g.N), g.SameCI), Overlap: of(g.Overlap), Kappa: of(g.Kappa), Borders: of(g.Borders), Alpha: of(g.Alpha), Shift: of(g.Shift), Notes: g.Notes}
-	if len(g.Labels) > 0 {
-		limit := eval.Number(g.Cohen.Max)
-		out.Cohen, out.Max, out.Intraclass, out.AC1 = measured(g.Cohen.Kappa, g.Cohen.CI), &limit, measured(g.Intraclass.Kappa, g.IntraclassCI), measured(g.AC1.AC1, g.AC1.CI)
-	}
-	for _, l := range g.ByLabel {
-		out.ByLabel = append(out.ByLabel, byLabel{l.Label, l.Both, eval.Number(l.Share), eval.Number(l.Kappa)})
-	}
-	for _, u := range g.ByUnit {
-		out.ByUnit = append(out.ByUnit, byUnit{u.Unit, u.N, measured(float64(u.Same)/float64(u.N), u.SameCI), eval.Number(u.Kappa), eval.Number(u.Overlap)})
-	}
-	return json.Marshal(out)
 }
 
 // String is the agreement as text.
@@ -918,20 +637,20 @@ func (g *Agreement) String() string {
 	}
 	for _, l := range g.ByLabel {
 		note := ""
-		if !math.IsNaN(l.Kappa) {
+		if l.Kappa.Defined() {
 			note = fmt.Sprintf("  kappa %.3f", l.Kappa)
 		}
-		line(Measure{"on " + l.Label, l.Share, none, note})
+		line(Measure{"on " + l.Label, float64(l.Share), none, note})
 	}
 	for _, u := range g.ByUnit {
-		note := fmt.Sprintf("  (%d of %d)", u.Same, u.N)
-		if !math.IsNaN(u.Kappa) {
+		note := u.Equal.Note
+		if u.Kappa.Defined() {
 			note += fmt.Sprintf("  kappa %.3f", u.Kappa)
 		}
-		if !math.IsNaN(u.Overlap) {
+		if u.Overlap.Defined() {
 			note += fmt.Sprintf("  overlap %.3f", u.Overlap)
 		}
-		line(Measure{u.Unit, float64(u.Same) / float64(u.N), u.SameCI, note})
+		line(Measure{u.Unit, u.Equal.Value, u.Equal.CI, note})
 	}
 	if len(g.Labels) > 0 {
 		wide := 0
@@ -951,66 +670,4 @@ func (g *Agreement) String() string {
 		fmt.Fprintf(&b, "  %s\n", n)
 	}
 	return b.String()
-}
-
-// A Position is how often a person preferred the answer that was shown first, of the
-// pairs that they judged blind and without a tie. Without an effect of the position it
-// is a half: each pair's sides are drawn.
-type Position struct {
-	Task    string         `json:"task"`
-	Person  string         `json:"person"`
-	Pairs   int            `json:"pairs"`
-	Swapped int            `json:"swapped"` // with the second arm first
-	Ties    int            `json:"ties"`
-	First   int            `json:"first"` // the answer shown first was preferred
-	CI      stats.Interval `json:"-"`     // of the share in pairs without a tie, Wilson's
-}
-
-// Positions returns the effect of the position, by person, of a task about pairs.
-func (r *Result) Positions() (list []Position) {
-	if r.Task.Of != "pair" || r.Task.Ask[0].Type != "choice" {
-		return nil
-	}
-	for _, w := range r.Everyone {
-		p := Position{Task: r.Task.Name, Person: w.Person}
-		for _, k := range w.order {
-			g := w.given[k]
-			if k.pass == passAdjudicate || g.First == nil || g.First.Sighted {
-				continue
-			}
-			p.Pairs++
-			if g.First.Swapped {
-				p.Swapped++
-			}
-			switch g.First.Answer.Text(r.Task.Ask[0].Name) {
-			case "A":
-				p.First++
-			case "B":
-			default:
-				p.Ties++
-			}
-		}
-		if p.Pairs > 0 {
-			p.CI = stats.Wilson(p.First, p.Pairs-p.Ties, level)
-			list = append(list, p)
-		}
-	}
-	return list
-}
-
-// Share is the share of the answers shown first in those preferred.
-func (p Position) Share() float64 { return float64(p.First) / float64(p.Pairs-p.Ties) }
-
-// String is the position effect as text.
-func (p Position) String() string {
-	decided := p.Pairs - p.Ties
-	s := fmt.Sprintf("%s, position: %s judged %s, %d with the second arm first; %s", p.Task, p.Person, text.Plural(p.Pairs, "pair", "pairs"), p.Swapped, text.Plural(p.Ties, "tie", "ties"))
-	if decided == 0 {
-		return s
-	}
-	s += fmt.Sprintf("; the answer shown first was preferred in %d of %d: %.3f, 95 %% [%.3f, %.3f]", p.First, decided, p.Share(), p.CI.Low, p.CI.High)
-	if p.CI.Low > 0.5 || p.CI.High < 0.5 {
-		s += "; the position has an effect, which the drawn sides spread over both arms"
-	}
-	return s
 }

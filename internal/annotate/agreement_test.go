@@ -76,15 +76,15 @@ func TestAgreementOnLabels(t *testing.T) {
 	q := study.Question{Name: "q", Type: "choice", Options: []string{"y", "n"}}
 	task, p := paired(t, study.Task{Of: "item"}, q, 0, a, b)
 	g := agree(t, task, &q, p)
-	near(t, "kappa", g.Cohen.Kappa, 0.4)
-	near(t, "pi", g.Intraclass.Kappa, (0.7-0.505)/(1-0.505))
-	near(t, "kappa of y", g.ByLabel[0].Kappa, 0.4)
+	near(t, "kappa", g.Cohen.Value, 0.4)
+	near(t, "pi", g.Intraclass.Value, (0.7-0.505)/(1-0.505))
+	near(t, "kappa of y", float64(g.ByLabel[0].Kappa), 0.4)
 	if g.Same != 35 || g.Table[0][1] != 5 || g.Table[1][0] != 10 || g.ByLabel[0].Share != 40.0/55 || len(g.ByUnit) > 0 {
 		t.Errorf("%+v", g)
 	}
 	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{"y", "y"}, []any{"y", "y"})
 	same := agree(t, task, &q, p)
-	if !strings.Contains(same.String(), "kappa is undefined") || same.AC1.AC1 != 1 {
+	if !strings.Contains(same.String(), "kappa is undefined") || same.AC1.Value != 1 {
 		t.Error(same.String())
 	}
 	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
@@ -101,7 +101,7 @@ func TestAgreementOnSets(t *testing.T) {
 	if g.Same != 1 || len(g.ByLabel) != 3 || g.ByLabel[0].Label != "x" || g.ByLabel[0].Share != 2.0/3 || g.ByLabel[1].Share != 1 || g.ByLabel[2].Share != 0 {
 		t.Errorf("%+v", g)
 	}
-	near(t, "kappa of y", g.ByLabel[1].Kappa, 1)
+	near(t, "kappa of y", float64(g.ByLabel[1].Kappa), 1)
 }
 
 // By hand, with squared distances: observed 2·1/8, expected 222/56 of the values

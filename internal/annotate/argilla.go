@@ -20,53 +20,51 @@ type argillaSpan struct {
 	End   int    `json:"end"`
 }
 
-// exportArgilla writes the columns of a data set of Argilla: text, subject, and for each
-// question its responses with their users and status. Suggestions are never written: they
-// would be answers that are filled in.
-func exportArgilla(t study.Task, list []record) ([]byte, error) {
-	return jsonLines(list, func(x record) any {
-		row := map[string]any{"text": x.Text, "subject": x.Subject}
-		if x.ShownAsA != "" {
-			row["shown_as_a"] = x.ShownAsA
+// argillaOf is a row of a data set of Argilla: text, subject, and for each question its
+// responses with their users and status. Suggestions are never written: they would be
+// answers that are filled in.
+func argillaOf(t study.Task, x record) any {
+	row := map[string]any{"text": x.Text, "subject": x.Subject}
+	if x.ShownAsA != "" {
+		row["shown_as_a"] = x.ShownAsA
+	}
+	for _, q := range t.Ask {
+		var value any
+		if answer, given := x.Answer[q.Name]; given {
+			value = answer
 		}
-		for _, q := range t.Ask {
-			var value any
-			if answer, given := x.Answer[q.Name]; given {
-				value = answer
-			}
-			if q.Type == "span" {
-				spans := []argillaSpan{}
-				for _, s := range x.Spans {
-					if s.Question == q.Name {
-						spans = append(spans, argillaSpan{s.name(), s.Start, s.End})
-					}
+		if q.Type == "span" {
+			spans := []argillaSpan{}
+			for _, s := range x.Spans {
+				if s.Question == q.Name {
+					spans = append(spans, argillaSpan{s.name(), s.Start, s.End})
 				}
-				value = spans
 			}
-			if value != nil && x.By != "" {
-				row[q.Name+".responses"], row[q.Name+".responses.users"], row[q.Name+".responses.status"] = []any{value}, []string{x.By}, []string{"submitted"}
-			}
+			value = spans
 		}
-		return row
-	})
+		if value != nil && x.By != "" {
+			row[q.Name+".responses"], row[q.Name+".responses.users"], row[q.Name+".responses.status"] = []any{value}, []string{x.By}, []string{"submitted"}
+		}
+	}
+	return row
 }
 
 // fromArgilla reads a row of a data set of Argilla: the responses of the person, or the
 // only ones. Responses that were not submitted are left out; a row may have no answer.
-func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
+func (f File) fromArgilla(t study.Task, data []byte) (x record, err error) {
 	var row map[string]jsontext.Value
 	if err := dataset.DecodeLoose(data, &row); err != nil {
-		return nil, err
+		return x, err
 	}
-	x := &record{Answer: Answer{}}
+	x.Answer = Answer{}
 	if err := errors.Join(column(row, "subject", &x.Subject), column(row, "shown_as_a", &x.ShownAsA), column(row, "text", &x.Text)); err != nil {
-		return nil, err
+		return x, err
 	}
 	var everyone []string
 	for _, q := range t.Ask {
 		var users []string
 		if err := column(row, q.Name+".responses.users", &users); err != nil {
-			return nil, err
+			return x, err
 		}
 		everyone = append(everyone, users...)
 	}
@@ -76,7 +74,7 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 	case slices.Contains(everyone, f.Person):
 		x.By = f.Person
 	case len(everyone) > 1:
-		return nil, fmt.Errorf("the row has the responses of %s: say whose with --as", strings.Join(everyone, ", "))
+		return x, fmt.Errorf("the row has the responses of %s: say whose with --as", strings.Join(everyone, ", "))
 	case len(everyone) == 1:
 		x.By = everyone[0]
 	}
@@ -86,12 +84,12 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 		var users, status []string
 		name := q.Name + ".responses"
 		if err := errors.Join(column(row, name, &values), column(row, name+".users", &users), column(row, name+".status", &status)); err != nil {
-			return nil, err
+			return x, err
 		}
 		i := slices.Index(users, x.By)
 		switch {
 		case len(values) > 1 && len(users) == 0:
-			return nil, fmt.Errorf("%s has several responses and no users: want %s.users", name, name)
+			return x, fmt.Errorf("%s has several responses and no users: want %s.users", name, name)
 		case len(users) == 0:
 			i = 0
 		}
@@ -105,7 +103,7 @@ func (f File) fromArgilla(t study.Task, data []byte) (*record, error) {
 		}
 		var spans []argillaSpan
 		if err := json.Unmarshal(values[i], &spans); err != nil {
-			return nil, fmt.Errorf("%s: %w", name, err)
+			return x, fmt.Errorf("%s: %w", name, err)
 		}
 		for _, s := range spans {
 			x.named(s.Start, s.End, "", s.Label)

@@ -308,7 +308,7 @@ func TestImportOfOnePerson(t *testing.T) {
 		{"csv", "item,by,q\ni00,anna,yes\ni01,bob,no\n", "carl", 0, "say whose with --as"},
 		{"csv", "item,q,boundary_note\ni00,yes,why\n", "carl", 0, `unknown column "boundary_note"`},
 		{"csv", "item,q,q\ni00,yes,no\n", "carl", 0, `duplicate column "q"`},
-		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `f:2:5: replicate: "one" is no number`},
+		{"csv", "item,replicate,q\ni00,one,yes\n", "carl", 0, `f:2:5: replicate: "one" is not a number`},
 	} {
 		task := label
 		task.Again = study.Again{}

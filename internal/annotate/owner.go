@@ -17,7 +17,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/study"
 )
 
-// Owner is the holder of the address with agreement and locks. It is no name of a
+// Owner is the holder of the address with agreement and locks. It is not the name of a
 // person, see [CheckPerson]: the owner of a study answers with another address.
 const Owner = "Owner"
 
@@ -152,12 +152,12 @@ func shownOf(g *Agreement) shownAgreement {
 		x.Numbers = append(x.Numbers, n)
 	}
 	for _, l := range g.ByLabel {
-		x.OnLabels = append(x.OnLabels, shownNumber{Name: l.Label, Value: decimals(l.Share), Note: decimals(l.Kappa)})
+		x.OnLabels = append(x.OnLabels, shownNumber{Name: l.Label, Value: decimals(float64(l.Share)), Note: decimals(float64(l.Kappa))})
 	}
 	for _, u := range g.ByUnit {
-		n := shownNumber{Name: u.Unit, Value: fmt.Sprintf("%.3f (%d of %d)", float64(u.Same)/float64(u.N), u.Same, u.N), Interval: fmt.Sprintf("%.3f to %.3f", u.SameCI.Low, u.SameCI.High), Note: decimals(u.Kappa)}
-		if !math.IsNaN(u.Overlap) {
-			n.Note = decimals(u.Overlap)
+		n := shownNumber{Name: u.Unit, Value: fmt.Sprintf("%.3f (%d of %d)", u.Equal.Value, u.Same, u.N), Interval: fmt.Sprintf("%.3f to %.3f", u.Equal.CI.Low, u.Equal.CI.High), Note: decimals(float64(u.Kappa))}
+		if u.Overlap.Defined() {
+			n.Note = decimals(float64(u.Overlap))
 		}
 		x.OnUnits = append(x.OnUnits, n)
 	}

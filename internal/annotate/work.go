@@ -60,7 +60,7 @@ type Event struct {
 	Version  string `json:"version,omitempty"` // of the program
 }
 
-// A Given is what a person said of a subject in a pass.
+// A Given is a person's answer to a subject in one pass.
 type Given struct {
 	Subject      Subject
 	Pass         int
@@ -94,7 +94,7 @@ type Work struct {
 
 var personName = regexp.MustCompile(`^[a-z0-9]([a-z0-9_-]{0,62}[a-z0-9])?$`)
 
-// CheckPerson refuses names that are no file name on some system.
+// CheckPerson rejects names that some system does not allow as a file name.
 func CheckPerson(name string) error {
 	if !personName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case letters and digits, with - or _ inside", name)

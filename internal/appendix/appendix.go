@@ -324,8 +324,8 @@ func reliabilityOf(g *annotate.Agreement) []string {
 	m := annotate.Measure{Name: "–", Value: math.NaN()}
 	target, standing := "–", "–"
 	switch {
-	case len(g.Labels) > 0:
-		m = annotate.Measure{Name: "Cohen's kappa", Value: g.Cohen.Kappa, CI: g.Cohen.CI}
+	case g.Cohen != nil:
+		m = *g.Cohen
 		if g.Target != nil {
 			target, standing = strconv.FormatFloat(*g.Target, 'f', 2, 64), g.Standing()
 		}

@@ -99,10 +99,9 @@ func TestReliabilityWithoutKappa(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	kappa.CI = kappa.CI.Clamp(-1, 1) // as annotate does
 	base := annotate.Agreement{Task: "codes", Question: "q", A: "anna", B: "ben", N: 10, Same: 9, Target: &target}
 	labels, numbers, undefined, passages, whole := base, base, base, base, base
-	labels.Labels, labels.Table, labels.Cohen = []string{"yes", "no"}, table, kappa
+	labels.Labels, labels.Table, labels.Cohen = []string{"yes", "no"}, table, &annotate.Measure{Name: "Cohen's kappa", Value: kappa.Kappa, CI: kappa.CI.Clamp(-1, 1)} // as annotate does
 	numbers.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: 0.75, CI: stats.Interval{Low: 0.5, High: 0.9}}
 	undefined.Alpha = &annotate.Measure{Name: "Krippendorff's alpha", Value: math.NaN(), CI: open}
 	passages.Overlap = &annotate.Measure{Name: "overlap", Value: 0.5, CI: open}

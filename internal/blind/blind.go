@@ -1,5 +1,5 @@
-// Package blind makes kits for blind validations. An outsider runs a study on documents
-// that nobody else sees, once, after committing to them, and sends back averages.
+// Package blind makes kits for blind validations. An outsider runs a study once on
+// private documents, after committing to them, and sends back averages.
 //
 // A kit is a folder: study.yaml, the prompts, templates, instructions, and KIT.json with
 // what must not change. Its ledger has three entries: a hash of the data ([CommitEntry]),
@@ -273,7 +273,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 	k := &Kit{dir: dir, now: now}
 	data, err := os.ReadFile(filepath.Join(dir, kitFile))
 	if err != nil {
-		return nil, fmt.Errorf("%s is no kit: %w", dir, err)
+		return nil, fmt.Errorf("%s is not a kit: %w", dir, err)
 	}
 	if err := dataset.DecodeStrict(data, &k.kit); err != nil {
 		return nil, dataset.Locate(filepath.Join(dir, kitFile), data, err)

@@ -96,7 +96,7 @@ func readArchive(file, dir string) (*Manifest, []Finding, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, err
 	case err != nil:
-		return nil, nil, refused("%s is not a bundle, or is damaged: it is no ZIP archive: %v", file, err)
+		return nil, nil, refused("%s is not a bundle, or is damaged: it is not a ZIP archive: %v", file, err)
 	}
 	defer z.Close()
 	if err := checkNames(file, z.File); err != nil {

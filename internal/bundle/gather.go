@@ -104,7 +104,7 @@ func (g *gathering) add(rel string) {
 		g.file(from, path.Join(g.folder, filepath.ToSlash(rel)))
 		return
 	case !info.IsDir():
-		g.refuse("%s is no file but %s: a bundle has files only", rel, info.Mode().Type())
+		g.refuse("%s is not a file but %s: a bundle has files only", rel, info.Mode().Type())
 		return
 	}
 	err = filepath.WalkDir(from, func(p string, d fs.DirEntry, err error) error {
@@ -125,7 +125,7 @@ func (g *gathering) add(rel string) {
 			return err
 		}
 		if !d.Type().IsRegular() {
-			g.refuse("%s is no file but a link or device: put a copy in its place", filepath.Join(rel, below))
+			g.refuse("%s is not a file but a link or device: put a copy in its place", filepath.Join(rel, below))
 			return nil
 		}
 		g.file(p, path.Join(g.folder, filepath.ToSlash(rel), filepath.ToSlash(below)))

@@ -38,7 +38,7 @@ func (v *Verification) found(file string, err error) {
 }
 
 // Verify checks a bundle: every checksum, the ledger, and that its answers give its
-// report. The error is for a file that is no bundle or cannot be read by this version;
+// report. The error is for a file that is not a bundle or cannot be read by this version;
 // differences are findings.
 func Verify(ctx context.Context, file string, env Env) (*Verification, error) {
 	dir, err := os.MkdirTemp("", "scruple-verify-")

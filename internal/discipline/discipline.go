@@ -11,10 +11,12 @@
 package discipline
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -58,10 +60,61 @@ type Registration struct {
 	Test   string      `json:"planned_test"`
 	Items  int         `json:"items"`
 	Parts  []eval.Part `json:"parts"`
+	// Judge is the accuracy of the judge that TEST uses; nil if DEV did not measure it.
+	Judge *Measured `json:"judge,omitempty"`
 	// Inputs are the hashes of the inputs of the items, sorted; of more than
 	// [MostInputs] items the first ones. The first hashes of two large sets that
 	// share items share some too.
 	Inputs []string `json:"inputs,omitempty"`
+}
+
+// A Measured is the accuracy of a judge in a DEV run.
+type Measured struct {
+	Judge    string  `json:"judge"`
+	Settings string  `json:"settings"` // a hash of those of the judge
+	Run      string  `json:"run"`
+	Created  string  `json:"created_at"`
+	Tallies  []Tally `json:"tallies"`
+	Missing  int     `json:"missing,omitempty"` // cases without a verdict
+}
+
+// A Tally counts the items that have so many cases, of which the judge got so many right.
+type Tally struct {
+	Right float64 `json:"right"`
+	Cases float64 `json:"cases"`
+	Items int     `json:"items"`
+}
+
+// TalliesOf summarises a measurement. The order of items has no effect on its interval.
+func TalliesOf(m eval.Measurement) (list []Tally) {
+	items := map[Tally]int{}
+	for i := range m.Cases {
+		items[Tally{Right: m.Right[i], Cases: m.Cases[i]}]++
+	}
+	for t, n := range items {
+		list = append(list, Tally{t.Right, t.Cases, n})
+	}
+	slices.SortFunc(list, func(a, b Tally) int { return cmp.Or(cmp.Compare(a.Cases, b.Cases), cmp.Compare(a.Right, b.Right)) })
+	return list
+}
+
+// mostItems bounds the memory that a ledger from elsewhere can take.
+const mostItems = 1_000_000
+
+// Measurement is what was measured, per item.
+func (m Measured) Measurement() eval.Measurement {
+	out := eval.Measurement{Missing: m.Missing}
+	for _, t := range m.Tallies {
+		for range min(t.Items, mostItems-len(out.Cases)) {
+			out.Right, out.Cases = append(out.Right, t.Right), append(out.Cases, t.Cases)
+		}
+	}
+	return out
+}
+
+func (m Measured) String() string {
+	right, cases := m.Measurement().Totals()
+	return fmt.Sprintf("%s was right on %g of %g cases (%.1f %%) in run %s", m.Judge, right, cases, 100*right/cases, m.Run)
 }
 
 // MostInputs bounds the hashes in a line of the ledger.
@@ -197,8 +250,17 @@ func (b Book) Empty() bool { return len(b.Registrations)+len(b.Tests) == 0 }
 
 // Registration returns the newest registration of a study.
 func (b Book) Registration(study string) (Entry[Registration], bool) {
+	return b.registration(study, math.MaxInt)
+}
+
+// RegistrationOf returns the registration that a TEST run began with.
+func (b Book) RegistrationOf(t Entry[TestRun]) (Entry[Registration], bool) {
+	return b.registration(t.Data.Study, t.Seq)
+}
+
+func (b Book) registration(study string, before int) (Entry[Registration], bool) {
 	for _, r := range slices.Backward(b.Registrations) {
-		if r.Data.Study == study {
+		if r.Data.Study == study && r.Seq < before {
 			return r, true
 		}
 	}

@@ -119,7 +119,7 @@ func Encode(v []float32) string {
 func Decode(s string) ([]float32, error) {
 	b, err := base64.StdEncoding.DecodeString(s)
 	if err == nil && (len(b)%4 != 0 || len(b) == 0) {
-		err = fmt.Errorf("%d bytes are no 32-bit floats", len(b))
+		err = fmt.Errorf("%d bytes are not a list of 32-bit floats", len(b))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("reading an embedding: %w", err)

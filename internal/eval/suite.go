@@ -109,11 +109,12 @@ type Asker interface {
 	Ask(ctx context.Context, step string, r Request) (Response, error)
 }
 
-// A Calibrator is a bench whose scoring depends on the accuracy of its judge.
-// Calibrate is called once, before scoring, with the cases of the calibration
-// arms.
+// A Calibrator is a bench whose scoring depends on the accuracy of its judge. Measure
+// counts how often the judge was right on the cases of the calibration arms. Calibrate is
+// called once, before scoring, with that measurement or with one of an earlier run.
 type Calibrator interface {
-	Calibrate(cases iter.Seq2[Case, error]) (Scorer, Calibration, error)
+	Measure(cases iter.Seq2[Case, error]) (Measurement, error)
+	Calibrate(m Measurement) (Scorer, Calibration)
 }
 
 // Judged is a trial with its outcome and the verdicts on it: the latest of each
@@ -148,15 +149,29 @@ type Fact struct {
 	N    int
 }
 
-// A Calibration is the accuracy of a judge on cases with known answers, and its
-// effect on scoring.
+// A Measurement counts how often a judge was right on cases with known answers.
+type Measurement struct {
+	// Right and Cases count per item that has cases, so that intervals can account for
+	// dependent cases of one item.
+	Right, Cases []float64
+	Missing      int    // cases without a verdict
+	On           string // the documents of the cases, such as DEV; "" for all of the run
+}
+
+// Totals returns the number of cases that the judge got right, and that of all.
+func (m Measurement) Totals() (right, cases float64) {
+	for i := range m.Cases {
+		right, cases = right+m.Right[i], cases+m.Cases[i]
+	}
+	return right, cases
+}
+
+// A Calibration is the accuracy of a judge, and its effect on scoring.
 type Calibration struct {
 	Judge string // the model or rule that judged
-	// Right and Cases count per item, in item order, so that intervals can account
-	// for dependent cases of one item.
-	Right, Cases []float64
-	Effect       string // effect on scoring, in words
-	Failed       bool   // the judge is too often wrong: its verdicts do not count
+	Measurement
+	Effect string // effect on scoring, in words
+	Failed bool   // the judge is too often wrong: its verdicts do not count
 }
 
 // A Table is a suite's own table, as shown in reports.

@@ -251,7 +251,11 @@ func (r *Run) judge(ctx context.Context, engine *run.Engine, journal *store.Jour
 	if err != nil {
 		return err
 	}
-	return engine.Judge(ctx, r.Bench, r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
+	registered, _, err := r.registeredJudge()
+	if err != nil {
+		return err
+	}
+	return engine.Judge(ctx, r.judging(registered != nil), r.armPlans(left, eval.StageJudge), r.judgeTasks(ctx, left))
 }
 
 func (r *Run) runTasks(left *Left) iter.Seq2[run.Task, error] {

@@ -11,8 +11,8 @@ import (
 	"github.com/scruple-eval/scruple/internal/discipline"
 )
 
-// RecordBlind appends the result of a blind validation, which an outsider made on data
-// that nobody else saw, to the ledger of the study. Rules read it from then on.
+// RecordBlind appends the result of a blind validation, made by an outsider on private
+// data, to the ledger of the study. Rules read it from then on.
 func (x *Experiment) RecordBlind(file, by string) (r analyse.BlindResult, err error) {
 	var read analyse.BlindFile
 	if err := dataset.ReadJSON(file, &read); err != nil {

@@ -139,7 +139,7 @@ func (x *Experiment) checkRegistered(a Attempt) error {
 	if err != nil || book.Empty() {
 		return err
 	}
-	now := x.registration()
+	now := x.registrationIn(book)
 	r, n := book.Registered(now.Inputs)
 	if n == 0 || book.Accepts(now) {
 		return nil
@@ -148,7 +148,7 @@ func (x *Experiment) checkRegistered(a Attempt) error {
 	if a.Unblind == "" {
 		return notAllowed("%s: run them with --split test, leave them out with --split dev, or give the reason with --unblind, which is recorded for good", reason)
 	}
-	return x.unblind(a, []string{reason})
+	return x.unblind(a, now, []string{reason})
 }
 
 // beginTest starts a TEST run, or resumes the one that was interrupted.
@@ -161,7 +161,7 @@ func (x *Experiment) beginTest(ctx context.Context, db *store.DB, a Attempt) (ru
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	now := x.registration()
+	now := x.registrationIn(desk.Book)
 	if _, ok := desk.Book.Registration(now.Study); !ok {
 		return nil, notAllowed("a TEST run needs a registration of what it will ask and how it will decide: `scruple preregister %s`", x.File.Path)
 	}
@@ -310,13 +310,13 @@ func (x *Experiment) permit(desk *discipline.Desk, now discipline.Registration, 
 	return desk.Unblind(discipline.Unblinding{Study: now.Study, Reason: why, Digest: now.Digest, Changes: reasons})
 }
 
-func (x *Experiment) unblind(a Attempt, reasons []string) (err error) {
+func (x *Experiment) unblind(a Attempt, now discipline.Registration, reasons []string) (err error) {
 	desk, err := x.desk(a.By)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	return x.permit(desk, x.registration(), reasons, a.Unblind)
+	return x.permit(desk, now, reasons, a.Unblind)
 }
 
 func (x *Experiment) book() (discipline.Book, error) {
@@ -350,8 +350,18 @@ func (x *Experiment) began(ctx context.Context, db *store.DB, desk *discipline.D
 	return desk.Began(t)
 }
 
-// registration describes what would run now.
-func (x *Experiment) registration() discipline.Registration {
+// registrationIn describes what would run now, with the judge's accuracy that the newest
+// registration of a TEST run has.
+func (x *Experiment) registrationIn(book discipline.Book) discipline.Registration {
+	var judge *discipline.Measured
+	if g, ok := book.Registration(x.Study.Name); ok && x.measuresOnDev() {
+		judge = g.Data.Judge
+	}
+	return x.registration(judge)
+}
+
+// registration describes what would run now with an accuracy of the judge, nil for none.
+func (x *Experiment) registration(judge *discipline.Measured) discipline.Registration {
 	sum := func(data []byte) string {
 		s := sha256.Sum256(data)
 		return hex.EncodeToString(s[:])
@@ -376,9 +386,13 @@ func (x *Experiment) registration() discipline.Registration {
 		parts = append(parts, eval.Part{Name: "file " + f.Path, Value: f.SHA256})
 	}
 	parts = append(parts, eval.Part{Name: "scorer of scruple", Value: x.env.Version}, eval.Part{Name: "planned test", Value: x.plannedTest()})
+	if judge != nil {
+		data, _ := json.Marshal(judge) // numbers and texts
+		parts = append(parts, eval.Part{Name: "accuracy of the judge", Value: fmt.Sprintf("%s, SHA-256 %s", judge, sum(data))})
+	}
 	inputs = inputs[:min(len(inputs), discipline.MostInputs)]
 	return discipline.Registration{Study: x.Study.Name, File: filepath.Base(x.File.Path), Digest: discipline.DigestOf(parts), Test: x.plannedTest(),
-		Items: len(x.items), Parts: parts, Inputs: inputs}
+		Items: len(x.items), Parts: parts, Inputs: inputs, Judge: judge}
 }
 
 // passing are the settings that change neither requests nor results.
@@ -433,6 +447,8 @@ type Registered struct {
 	discipline.Entry[discipline.Registration]
 	Known  bool                                       // the newest entry had registered the same
 	Before *discipline.Entry[discipline.Registration] // what it replaces, nil for nothing
+	// OnTest says why the judge will be measured on TEST; "" if DEV measured it, or none is.
+	OnTest string
 }
 
 // Preregister records what a TEST run will ask and how it will decide. What is registered
@@ -446,12 +462,19 @@ func (x *Experiment) Preregister(ctx context.Context, db *store.DB, by, unblind 
 		return r, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	now := x.registration()
+	was, again := desk.Book.Registration(x.Study.Name)
+	judge, missing, err := x.measuredOnDev(ctx, db)
+	if err != nil {
+		return r, err
+	}
+	if judge = x.keepsJudge(was.Data.Judge, judge); judge == nil {
+		r.OnTest = missing
+	}
+	now := x.registration(judge)
 	seen, err := x.seenElsewhere(ctx, db, desk.Book, now)
 	if err != nil {
 		return r, err
 	}
-	was, again := desk.Book.Registration(now.Study)
 	r.Known = again && was.Data.Digest == now.Digest
 	if reasons := desk.Book.Before(now, seen); len(reasons) > 0 && (!r.Known || len(desk.Book.Start(now, seen)) > 0) {
 		if err := x.permit(desk, now, reasons, unblind); err != nil {
@@ -479,7 +502,7 @@ func (x *Experiment) Unblind(ctx context.Context, db *store.DB, by, reason strin
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, desk.Close()) }()
-	now := x.registration()
+	now := x.registrationIn(desk.Book)
 	seen, err := x.seenElsewhere(ctx, db, desk.Book, now)
 	if err != nil {
 		return nil, err
@@ -595,32 +618,32 @@ func (x *Experiment) CheckTest(ctx context.Context, db *store.DB, r *store.Run, 
 	if err := CheckShown(ctx, db, r); err != nil {
 		return err
 	}
-	changes, err := x.testChanges(r)
+	now, changes, err := x.testChanges(r)
 	if err != nil || len(changes) == 0 {
 		return err
 	}
-	return x.unblind(a, changes)
+	return x.unblind(a, now, changes)
 }
 
 // testChanges lists what changed in the study since a TEST run began.
-func (x *Experiment) testChanges(r *store.Run) ([]string, error) {
+func (x *Experiment) testChanges(r *store.Run) (now discipline.Registration, changes []string, err error) {
 	book, err := x.book()
 	if err != nil {
-		return nil, err
+		return now, nil, err
 	}
-	now := x.registration()
 	entry, ok := book.Test(r.ID, created(r))
+	began, _ := book.RegistrationOf(entry)
+	now = x.registration(began.Data.Judge)
 	switch {
 	case !ok:
-		return []string{"the ledger has no entry of " + r.ID}, nil
+		return now, []string{"the ledger has no entry of " + r.ID}, nil
 	case entry.Data.Digest == now.Digest || book.Accepts(now):
-		return nil, nil
+		return now, nil, nil
 	}
-	changes := book.Changes(now)
-	if len(changes) == 0 {
+	if changes = book.Changes(now); len(changes) == 0 {
 		changes = []string{"the study is not what " + r.ID + " ran with"}
 	}
-	return changes, nil
+	return now, changes, nil
 }
 
 // checkSplit refuses to make a run one of another split: a TEST run would lose its

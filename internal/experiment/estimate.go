@@ -112,7 +112,11 @@ type Detectable struct {
 // Estimate performs a sample of trials without a model and counts their tokens
 // with the counter.
 func (x *Experiment) Estimate(ctx context.Context, count plan.Counter) (*Estimate, error) {
-	estimator := plan.Estimator{Bench: ofSplit{x.Bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
+	bench, err := x.planned()
+	if err != nil {
+		return nil, err
+	}
+	estimator := plan.Estimator{Bench: ofSplit{bench, x.items}, Replicates: x.Study.Execution.Replicates, Count: count, Price: x.pricer()}
 	for _, arm := range x.Bench.Arms() {
 		if arm.Role == eval.RoleCalibration {
 			estimator.Gold = arm.ID

@@ -89,26 +89,6 @@ func (r *Run) Rescore(ctx context.Context, samples int) (Result, error) {
 	return result, r.keep(ctx, result)
 }
 
-// calibrate measures the judge first if scoring depends on its accuracy.
-func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
-	bench, ok := r.Bench.(eval.Calibrator)
-	if !ok {
-		return r.Bench, nil, nil
-	}
-	calibrates := r.calibrationArms()
-	scorer, calibration, err := bench.Calibrate(func(yield func(eval.Case, error) bool) {
-		if len(calibrates) == 0 {
-			return
-		}
-		for c, err := range r.db.Cases(ctx, r.Record) {
-			if (err != nil || calibrates[c.Arm]) && !yield(c, err) {
-				return
-			}
-		}
-	})
-	return scorer, &calibration, err
-}
-
 // score scores every case, stores the scores and collects them.
 func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector, error) {
 	collector := analyse.NewCollector(&r.Suite.Suite, r.Items(), r.Bench.Arms(), r.Plan)
@@ -221,7 +201,7 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 			q.Late = append(q.Late, arm)
 		}
 	}
-	if !plan.JudgeChanged(from.Treatment, r.Record.Treatment, r.Bench.Arms()) {
+	if slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment)) {
 		return nil
 	}
 	for _, arm := range r.Bench.Arms() {
@@ -410,7 +390,7 @@ func (r *Run) replicated(ctx context.Context) (*analyse.Analysis, error) {
 // Verdict is nil for a study without rules.
 func (x *Experiment) Decide(ctx context.Context, db *store.DB, r *store.Run, kept Result) (Result, error) {
 	if splitOf(r) == study.SplitTest {
-		changes, err := x.testChanges(r)
+		_, changes, err := x.testChanges(r)
 		if err != nil {
 			return Result{}, err
 		}

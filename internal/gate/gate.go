@@ -347,6 +347,11 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	for _, rule := range r.All() {
 		named = append(named, rule.Arms...)
 	}
+	for _, j := range a.Judges {
+		if j.Cases > 0 {
+			v.Judges = append(v.Judges, j)
+		}
+	}
 	v.FailedJudges, v.Blind = a.FailedJudges(), a.BlindValidations()
 	v.Troubles = a.TroublesOf(named...)
 	if a.Run.OnDev() {

@@ -32,6 +32,8 @@ type Verdict struct {
 	Troubles []analyse.Trouble `json:"troubles,omitempty"`
 	// FailedJudges says which judges failed their calibration, and what follows.
 	FailedJudges []string `json:"failed_judges,omitempty"`
+	// Judges are those with a known accuracy.
+	Judges []analyse.Judge `json:"judges,omitempty"`
 	// Blind are the blind validations by outsiders, also if no rule reads them.
 	Blind []string `json:"blind_validations,omitempty"`
 	// Changed lists the changes of the rules after results of the run were seen.

@@ -295,7 +295,7 @@ func scrub(text, key string) string {
 // withoutKey removes the endpoint's key from an answer, which some servers repeat:
 // answers are stored, exported and shown. It looks for the key alone, because an
 // answer may well speak of keys. A key that could be a word, such as "anything"
-// for a local server, is no secret, and to remove it would change answers.
+// for a local server, is not secret, and removing it would change answers.
 func withoutKey(r *eval.Response, key string) {
 	if len(key) < 8 || len(key) < 16 && !strings.ContainsFunc(key, unicode.IsDigit) {
 		return

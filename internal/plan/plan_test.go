@@ -201,9 +201,15 @@ func TestJudgeChanges(t *testing.T) {
 		if got := strings.Join(plan.JudgeChanges(was, c.now, c.arms), ", "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
-		judge := c.want != "" || c.what == "the judge and an arm"
-		if got := plan.JudgeChanged(was, c.now, c.arms); got != judge {
-			t.Errorf("%s: the judge changed is %v, want %v", c.what, got, judge)
-		}
+	}
+}
+
+// The settings of judges are told from those of arms, and a server may have another port.
+func TestJudgeParts(t *testing.T) {
+	was := []eval.Part{{Name: "seed", Value: "1"}, {Name: "arm a", Value: "h"}, {Name: "judge_model", Value: "j"}, {Name: "judges", Value: "k, rule"},
+		{Name: "model j.base_url", Value: "http://127.0.0.1:80/v1"}, {Name: "model j.reasoning.effort", Value: "low"}, {Name: "model k.name", Value: "z"}, {Name: "model jj.name", Value: "y"}}
+	want := []eval.Part{was[2], was[3], {Name: "model j.base_url", Value: "http://127.0.0.1/v1"}, was[5], was[6]}
+	if got := plan.JudgeParts(was); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }

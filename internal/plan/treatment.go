@@ -144,56 +144,68 @@ func Questions(s *study.Study, arms []eval.Arm) []eval.Arm {
 	return out
 }
 
-// JudgeChanges returns the parts of the treatment that changed if all are those of judges:
-// the answers of arms do not depend on them. It returns nil if something else changed.
-func JudgeChanges(was, now []eval.Part, arms []eval.Arm) []string {
-	if changed, alone := judgeChanges(was, now, arms); alone {
-		return changed
+// JudgeParts returns the parts of a treatment that are settings of judges, without the
+// ports of servers.
+func JudgeParts(treatment []eval.Part) (parts []eval.Part) {
+	judges := judgesOf(treatment)
+	for _, p := range treatment {
+		if isOfJudge(p.Name, judges) {
+			parts = append(parts, eval.Part{Name: p.Name, Value: eval.WithoutPort(p.Value)})
+		}
 	}
-	return nil
+	return parts
 }
 
-// JudgeChanged reports whether a part of the treatment changed that is one of judges,
-// whatever else did.
-func JudgeChanged(was, now []eval.Part, arms []eval.Arm) bool {
-	changed, _ := judgeChanges(was, now, arms)
-	return len(changed) > 0
-}
-
-func judgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string, alone bool) {
-	values := [2]map[string]string{{}, {}}
+// judgesOf lists the judges of a treatment.
+func judgesOf(treatment []eval.Part) map[string]bool {
 	judges := map[string]bool{}
-	for i, parts := range [][]eval.Part{was, now} {
-		for _, p := range parts {
-			values[i][p.Name] = p.Value
-			if p.Name == JudgeModelPart || p.Name == JudgesPart {
-				for _, id := range strings.Split(p.Value, ", ") {
-					judges[id] = true
-				}
+	for _, p := range treatment {
+		if p.Name == JudgeModelPart || p.Name == JudgesPart {
+			for _, id := range strings.Split(p.Value, ", ") {
+				judges[id] = true
 			}
 		}
 	}
+	return judges
+}
+
+// isOfJudge reports whether a part of a treatment names judges or is a setting of one.
+func isOfJudge(part string, judges map[string]bool) bool {
+	if part == JudgeModelPart || part == JudgesPart {
+		return true
+	}
+	id, isModel := strings.CutPrefix(part, "model ")
+	if i := strings.LastIndex(id, "."); isModel && i >= 0 {
+		id = strings.TrimSuffix(id[:i], ".reasoning")
+	}
+	return isModel && judges[id]
+}
+
+// JudgeChanges returns the parts of the treatment that changed if all are those of judges:
+// the answers of arms do not depend on them. It returns nil if something else changed.
+func JudgeChanges(was, now []eval.Part, arms []eval.Arm) (changed []string) {
+	values := [2]map[string]string{{}, {}}
+	for i, parts := range [][]eval.Part{was, now} {
+		for _, p := range parts {
+			values[i][p.Name] = p.Value
+		}
+	}
+	judges := judgesOf(slices.Concat(was, now))
 	for _, a := range arms {
 		delete(judges, a.Model) // its answers depend on the model too
 	}
-	alone = true
 	for _, p := range slices.Concat(was, now) {
 		before, had := values[0][p.Name]
 		after, has := values[1][p.Name]
 		if had == has && eval.WithoutPort(before) == eval.WithoutPort(after) || slices.Contains(changed, p.Name) {
 			continue
 		}
-		id, isModel := strings.CutPrefix(p.Name, "model ")
-		if i := strings.LastIndex(id, "."); isModel && i >= 0 {
-			id = strings.TrimSuffix(id[:i], ".reasoning")
-		}
-		if p.Name != JudgeModelPart && p.Name != JudgesPart && !(isModel && judges[id]) {
-			alone = false
-			continue
+		if !isOfJudge(p.Name, judges) {
+			return nil
 		}
 		changed = append(changed, p.Name)
 	}
-	return changed, alone
+	return changed
 }
 
 // Unchanged reports which arms of an earlier treatment have the same settings now,

@@ -334,7 +334,7 @@ func (r *renderer) cell(o Ordered, key string) string {
 }
 
 // number writes a value; a p-value too small for a float64 is not 0. A key with a
-// label of its own is no p-value.
+// label of its own is not a p-value.
 func (r *renderer) number(key string, v any) string {
 	if n, ok := v.(numeral); ok && n == "0" && pValue.MatchString(key) && r.labels[key] == "" {
 		return "< 1e-300"

@@ -44,7 +44,7 @@ func (b *builder) answer() section {
 			others++
 		}
 	}
-	if len(s.Blocks[0].Answers) > fewAnswers { // nobody finds a summary behind many answers
+	if len(s.Blocks[0].Answers) > fewAnswers { // after many answers, a summary would be overlooked
 		s.Blocks = append(summary, s.Blocks...)
 	} else {
 		s.Blocks = append(s.Blocks, summary...)

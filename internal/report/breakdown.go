@@ -132,11 +132,13 @@ func (b *builder) otherMetrics() *table {
 	return t
 }
 
+// accuracy is the scale of that of a judge.
+var accuracy = scale{percent: true, decimals: 1}
+
 func (b *builder) judges() *table {
 	t := &table{Caption: "Judges, on cases with known answers", Columns: []column{
 		{Title: "Judge"}, {Title: "Right", Align: right}, {Title: "Accuracy", Align: point}, {Title: "Effect on scoring"},
 	}}
-	rate := scale{percent: true, decimals: 1}
 	for _, j := range b.a.Judges {
 		reasons := j.Warnings
 		if len(reasons) == 0 && !j.Accuracy.Defined() {
@@ -146,8 +148,8 @@ func (b *builder) judges() *table {
 			{Text: j.Name},
 			{Text: count(j.Right) + " of " + count(j.Cases)},
 			{
-				Text:   rate.value(j.Accuracy, false),
-				Detail: []string{rate.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
+				Text:   accuracy.value(j.Accuracy, false),
+				Detail: []string{accuracy.interval(j.Low, j.High, false), "n = " + plural(j.Cases, "case", "cases")},
 				Refs:   t.Notes.refs(reasons),
 			},
 			{Text: j.Effect},

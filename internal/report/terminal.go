@@ -206,7 +206,7 @@ func (s *screen) verdict(v *verdict) {
 	}
 	s.items(v.Reasons, "  - ")
 	s.items(v.Warnings, "  ! ")
-	s.items(blindLines(v.Verdict), "  - ")
+	s.items(evidence(v.Verdict), "  - ")
 	for _, c := range v.Conditions {
 		s.rule(c, v.Outcome)
 	}

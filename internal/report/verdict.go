@@ -18,7 +18,7 @@ func GateMarkdown(w io.Writer, r Report) error {
 	m.line("**", v.line(), "**")
 	m.para(b.about())
 	m.para(v.Advice)
-	m.list(slices.Concat(v.Reasons, blindLines(b.v)))
+	m.list(slices.Concat(v.Reasons, evidence(b.v)))
 	if t := b.rules(v); len(t.Rows) > 0 {
 		m.table(t)
 	}
@@ -34,8 +34,14 @@ func newBuilder(r Report) builder {
 	return builder{a: r.Analysis, v: r.Verdict, ci: confidence(r.Analysis.Study.Alpha), to: r.Link}
 }
 
-// blindLines are the blind validations of a verdict.
-func blindLines(v *gate.Verdict) (list []string) {
+// evidence says what a verdict rests on beside its rules: the accuracy of judges that are
+// used, and blind validations.
+func evidence(v *gate.Verdict) (list []string) {
+	for _, j := range v.Judges {
+		if !j.Failed { // else a warning says so
+			list = append(list, "judge "+j.Name+": "+j.Effect+"; interval of the accuracy "+accuracy.interval(j.Low, j.High, false))
+		}
+	}
 	for _, by := range v.Blind {
 		list = append(list, "blind validation "+by)
 	}
@@ -149,7 +155,7 @@ func GateJUnit(w io.Writer, r Report) error {
 		add(c.Name, c.State, inapplicable, strings.TrimSuffix(word+": "+said, ": "), slices.Concat([]string{c.That}, values(c), c.Warnings))
 	}
 	add("gate", v.State, false, strings.Join(append([]string{v.line()}, v.Reasons...), "; "), v.Reasons)
-	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, blindLines(b.v), b.warnings()), "\n"))
+	suite.Out = PlainLines(strings.Join(slices.Concat([]string{b.about()}, evidence(b.v), b.warnings()), "\n"))
 	all := junitSuites{junitCounts: suite.junitCounts, Suite: suite}
 	all.Name = "scruple"
 	text, err := xml.MarshalIndent(all, "", "  ")

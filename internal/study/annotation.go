@@ -261,7 +261,7 @@ func questionFaults(ask []Question, fault func(key, format string, args ...any))
 			if j < 0 {
 				fault(at+".when", "no earlier question of type choice is named %s", quote(name))
 			} else if !slices.Contains(ask[j].Options, option) {
-				fault(at+".when", "%s is no option of %s: %s", quote(option), name, suggest(option, ask[j].Options))
+				fault(at+".when", "%s is not an option of %s: %s", quote(option), name, suggest(option, ask[j].Options))
 			}
 		}
 	}

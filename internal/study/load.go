@@ -84,11 +84,7 @@ func Name(path string, overrides []string) (string, error) {
 
 // Split reads only the split of the study at path, "" if it has none.
 func Split(path string, overrides []string) (string, error) {
-	data, err := readFile(path, maxBytes)
-	if err != nil {
-		return "", Errors{fmt.Errorf("reading the study: %w", err)}
-	}
-	f, err := parse(path, data, overrides)
+	f, err := unvalidated(path, overrides)
 	if err != nil {
 		return "", err
 	}
@@ -100,11 +96,7 @@ func Split(path string, overrides []string) (string, error) {
 
 // peek reads one text of a study without validating the rest.
 func peek(path string, overrides []string, key, remedy string) (string, error) {
-	data, err := readFile(path, maxBytes)
-	if err != nil {
-		return "", Errors{fmt.Errorf("reading the study: %w", err)}
-	}
-	f, err := parse(path, data, overrides)
+	f, err := unvalidated(path, overrides)
 	if err != nil {
 		return "", err
 	}
@@ -118,6 +110,15 @@ func peek(path string, overrides []string, key, remedy string) (string, error) {
 	default:
 		return n.text, nil
 	}
+}
+
+// unvalidated reads a study without validating it.
+func unvalidated(path string, overrides []string) (*File, error) {
+	data, err := readFile(path, maxBytes)
+	if err != nil {
+		return nil, Errors{fmt.Errorf("reading the study: %w", err)}
+	}
+	return parse(path, data, overrides)
 }
 
 // parse reads the text of a study and applies the overrides.

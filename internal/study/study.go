@@ -12,7 +12,10 @@
 // nor a store.
 package study
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Study holds the keys every suite shares.
 type Study struct {
@@ -59,6 +62,14 @@ type Any interface{ Common() *Study }
 
 // Common is the part that every study has.
 func (s *Study) Common() *Study { return s }
+
+// Judge is the model that judges, nil for a study without one.
+func (s *Study) Judge() *Model {
+	if i := slices.IndexFunc(s.Models, func(m Model) bool { return m.ID == s.JudgeModel }); i >= 0 {
+		return &s.Models[i]
+	}
+	return nil
+}
 
 // A Model is a model and its settings. Every key except id, provider and name is
 // optional; unset parameters are not sent.

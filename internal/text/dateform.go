@@ -95,7 +95,7 @@ func (d *dateText) dayMonthYear(i int) (DateReading, int) {
 	month := d.at(i).month
 	i = d.between(i + 1)
 	year, ok := d.year(i)
-	// In "5 March 15, 2024" the 15 is no year, nor is it in "May 5 March 15".
+	// In "5 March 15, 2024" the 15 is not a year, nor is it in "May 5 March 15".
 	if month == 0 || !ok || d.at(i).digits() == 2 && (d.yearFollows(i+1) || d.at(from-1).month > 0) {
 		return DateReading{}, 0
 	}

@@ -45,7 +45,7 @@ func (s *Set) has(sought []string) bool {
 }
 
 // names returns the names under which a text is filed, and those of the texts that
-// are [Equal] to it. One name does not do, since Equal is no equivalence: 1.000 is
+// are [Equal] to it. One name does not do, since Equal is not an equivalence: 1.000 is
 // 1, and also EUR 1.000, which is 1000.
 func names(t Type, s string) (held, sought []string) {
 	switch t {

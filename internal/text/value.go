@@ -46,7 +46,7 @@ func Equal(t Type, a, b string) bool {
 }
 
 // ErrNoDay is the error of a date of three numbers, or two and the name of a month,
-// which is no day of the calendar: 32/13/2020, 30 February 2024.
+// which is not a day of the calendar: 32/13/2020, 30 February 2024.
 var ErrNoDay = errors.New("no such day in the calendar; write it as 2024-03-15")
 
 // Check returns an error if a text cannot be read as a value of the type, so that

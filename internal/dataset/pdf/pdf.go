@@ -76,7 +76,7 @@ func damaged(err error) error {
 // read reads a file in memory.
 func read(data []byte) (text string, err error) {
 	if !bytes.Contains(data[:min(1024, len(data))], []byte("%PDF-")) {
-		return "", errors.New("the file is no PDF: it does not begin with %PDF-")
+		return "", errors.New("the file is not a PDF: it does not begin with %PDF-")
 	}
 	defer func() {
 		if p := recover(); p != nil {

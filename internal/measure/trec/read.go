@@ -148,7 +148,7 @@ type parser struct {
 	wrong                  []error
 }
 
-// line reads one; blank lines and comments are none.
+// line reads one line. It skips blank lines and comments.
 func (p *parser) line(n int, text []byte) {
 	text = bytes.Trim(text, blanks)
 	switch {

@@ -60,7 +60,7 @@ func Recordings(t testing.TB) []Exchange {
 }
 
 // formats tells what is recorded by the path of its URL. The first rule that
-// matches decides; a format "" is no completion, and every one of those is
+// matches decides; a format "" is not a completion, and every one of those is
 // listed here.
 var formats = []struct {
 	path   *regexp.Regexp

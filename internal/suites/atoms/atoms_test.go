@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -541,7 +542,7 @@ func TestDocRED(t *testing.T) {
 			w := newGraphWriter()
 			w.add("x", "", nodes, relations)
 			made := new(bundle)
-			for _, p := range sortedKeys(w.lines[0].Gold) {
+			for _, p := range slices.Sorted(maps.Keys(w.lines[0].Gold)) {
 				made.Files = append(made.Files, stored{Path: p, Text: w.lines[0].Gold[p]})
 			}
 			answers[uniqueID(ids, d.Title, line)] = made

@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -92,11 +90,7 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 			errs.Add(f.Errorf("corpus.path", "%s: add cases with them, mark them as supporting in the ontology, or set corpus.allow_gaps", say))
 		}
 	}
-	for i := range s.Models {
-		if s.Models[i].ID == s.JudgeModel {
-			b.judge = &s.Models[i]
-		}
-	}
+	b.judge = s.Judge()
 	if s.JudgeQuality != "" {
 		var err error
 		if b.quality, err = readQuality(f.Resolve(s.JudgeQuality)); err != nil {
@@ -116,16 +110,13 @@ func openCorpus(f *study.File, s *Study) (kit.Bench, error) {
 // plan makes the arms: each extractor on its models, and always the outline as a
 // baseline.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "extractor", Models: s.Models, Skip: s.JudgeModel, Offline: "use builtin: outline, folder, outputs, exec, http or run", Resolve: f.Resolve,
-		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
-	kit.CheckNames(&p, s.Extractors, func(e Extractor) string { return e.Name })
+	p := kit.NewPlanner(f, &s.Study, "extractor", "use builtin: outline, folder, outputs, exec, http or run", errs)
+	kit.CheckNames(p, s.Extractors, func(e Extractor) string { return e.Name })
 	for i := range s.Extractors {
-		b.entry(&p, i, &s.Extractors[i])
+		b.entry(p, i, &s.Extractors[i])
 	}
 	if !slices.ContainsFunc(s.Extractors, func(e Extractor) bool { return e.Name == builtinOutline || e.Builtin == builtinOutline }) {
-		a := newOutline()
-		a.Role = eval.RoleBaseline
-		b.add(builtinOutline, a)
+		b.add(builtinOutline, newOutline(eval.RoleBaseline))
 	}
 	if b.judge != nil {
 		for _, a := range b.arms {
@@ -135,22 +126,14 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 }
 
 func (b *Bench) add(name string, a *arm) {
-	if a.ID == "" {
-		a.ID = name
-	}
-	a.Levels = []eval.Level{{Name: "extractor", Value: name}}
-	if a.Settings != nil {
-		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
-	}
+	a.Place("extractor", name)
 	b.arms = append(b.arms, a)
 }
 
-func newOutline() *arm {
-	a := &arm{local: func(c *sample, b *Bench) ([]okf.File, error) {
+func newOutline(role eval.Role) *arm {
+	return &arm{Arm: kit.Local(role, builtinOutline, outlineVersion), local: func(c *sample, b *Bench) ([]okf.File, error) {
 		return write(outline(c.sources, b.ontology), b.ontology, false)
 	}}
-	a.Hash = kit.Hash(builtinOutline, outlineVersion).String()
-	return a
 }
 
 // entry makes the arms of one entry of the study.
@@ -167,8 +150,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Extractor) {
 	}
 	switch given[0] {
 	case "outputs", "exec", "http", "run":
-		p.NoModels(i, e.Name, e.Models)
-		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+		if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
 			b.add(e.Name, &arm{Arm: a})
 		}
 	case "folder":
@@ -179,20 +161,14 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Extractor) {
 			b.add(e.Name, a)
 		}
 	case "path":
-		instructions, err := os.ReadFile(p.Resolve(e.Path))
-		if err == nil && !utf8.Valid(instructions) {
-			err = fmt.Errorf("%s is not UTF-8", p.Resolve(e.Path))
+		if instructions, ok := p.Text(i, e.Path, "instructions"); ok {
+			b.modelArms(p, i, e, instructions)
 		}
-		if err != nil {
-			p.Fault(p.Key(i)+".path", "reading the instructions: %v", err)
-			return
-		}
-		b.modelArms(p, i, e, strings.TrimPrefix(string(instructions), "\ufeff"))
 	default:
 		switch e.Builtin {
 		case builtinOutline:
 			p.NoModels(i, e.Name, e.Models)
-			b.add(e.Name, newOutline())
+			b.add(e.Name, newOutline(eval.RoleArm))
 		case builtinPipeline:
 			b.modelArms(p, i, e, instructions)
 		default:
@@ -322,8 +298,6 @@ func (b *Bench) outside(r eval.Response) eval.Outcome {
 	}
 	return eval.Outcome{Kind: eval.OK, Data: made.encode()}
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // fileOf is the path of an atom.
 func fileOf(kind, id string) string {

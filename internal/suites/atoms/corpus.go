@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -332,7 +333,7 @@ func readFiles(data json.RawMessage) ([]stored, error) {
 	if err := json.Unmarshal(data, &byPath); err != nil {
 		return nil, fmt.Errorf(`"files": want an object of texts by path: %w`, err)
 	}
-	for _, p := range sortedKeys(byPath) {
+	for _, p := range slices.Sorted(maps.Keys(byPath)) {
 		list = append(list, stored{Path: p, Text: byPath[p]})
 	}
 	return list, nil

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,10 +169,10 @@ func graphAtom(id string, n node, out []*relation) []byte {
 // write returns the lines, the ontology first.
 func (w *graphWriter) write() ([]byte, fmt.Stringer, error) {
 	o := &ontology.Ontology{}
-	for _, t := range sortedKeys(w.types) {
+	for _, t := range slices.Sorted(maps.Keys(w.types)) {
 		o.Types = append(o.Types, ontology.Type{Name: t})
 	}
-	for _, e := range sortedKeys(w.edges) {
+	for _, e := range slices.Sorted(maps.Keys(w.edges)) {
 		o.Edges = append(o.Edges, ontology.Edge{Name: e, Kind: ontology.Set})
 	}
 	return encodeLines(append([]record{{Ontology: o}}, w.lines...), w.report)
@@ -282,7 +283,7 @@ func fromRE3D(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) {
 			from, ok1 := at[[2]int{r.SourceBegin, r.SourceEnd}]
 			to, ok2 := at[[2]int{r.TargetBegin, r.TargetEnd}]
 			if !ok1 || !ok2 {
-				w.report.Dropped++ // an end that is no entity of the document
+				w.report.Dropped++ // an end that is not an entity of the document
 				continue
 			}
 			relations = append(relations, relation{from: from, to: to, kind: r.Type})

@@ -38,7 +38,7 @@ func sentencesOf(at int, source string) []sentence {
 	start, from := 0, 0
 	flush := func(end int) {
 		block := source[start:end]
-		next := len(blockStart.FindString(block)) // the mark is no part of a sentence
+		next := len(blockStart.FindString(block)) // the mark is not part of a sentence
 		for _, s := range okf.Sentences(block[next:]) {
 			i := strings.Index(block[next:], s)
 			if i < 0 {
@@ -289,7 +289,7 @@ func readVerdict(data []byte, key string, stands func(evidence string) bool) jud
 	if json.Unmarshal(v[key], &j.holds) != nil {
 		return judgement{missing: true, why: fmt.Sprintf("the verdict has no %q that is true or false", key)}
 	}
-	_ = json.Unmarshal(v["evidence"], &j.evidence) // an evidence that is no text is none
+	_ = json.Unmarshal(v["evidence"], &j.evidence) // evidence that is not a string is ignored
 	switch {
 	case j.holds && !stands(j.evidence):
 		j.holds, j.why = false, "ungrounded by the judge's own evidence: it does not stand in the source"
@@ -381,12 +381,19 @@ func (b *Bench) judgeName() string {
 	return b.judge.ID
 }
 
-// Calibrate reports what is known of the judge. The scores do not depend on it.
-func (b *Bench) Calibrate(iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
-	k := eval.Calibration{Judge: b.judgeName(), Effect: "not measured: measure the judge with a study of claims and give the result as judge_quality; without it faithfulness is what the judge says"}
+// Measure returns what the study's judge_quality has; no arm measures the judge.
+func (b *Bench) Measure(iter.Seq2[eval.Case, error]) (m eval.Measurement, err error) {
 	if b.quality != nil {
-		k.Right, k.Cases = b.quality.tallies()
+		m.Right, m.Cases = b.quality.tallies()
+	}
+	return m, nil
+}
+
+// Calibrate reports what is known of the judge. The scores do not depend on it.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	k := eval.Calibration{Judge: b.judgeName(), Measurement: m, Effect: "not measured: measure the judge with a study of claims and give the result as judge_quality; without it faithfulness is what the judge says"}
+	if b.quality != nil {
 		k.Effect = b.quality.describe()
 	}
-	return b, k, nil
+	return b, k
 }

@@ -121,9 +121,9 @@ func (b *judgeBench) readClaims(f *study.File, s *Study, errs *study.Errors) {
 }
 
 func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "judge", Models: s.Models, Offline: "use builtin: rules, outputs, exec, http or run", Resolve: f.Resolve,
-		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
-	kit.CheckNames(&p, s.Judges, func(e JudgeArm) string { return e.Name })
+	p := kit.NewPlanner(f, &s.Study, "judge", "use builtin: rules, outputs, exec, http or run", errs)
+	p.Skip = "" // judges are what is compared
+	kit.CheckNames(p, s.Judges, func(e JudgeArm) string { return e.Name })
 	for i := range s.Judges {
 		e := &s.Judges[i]
 		given := kit.Given(e.Outside, kit.Way{Key: "builtin", Value: e.Builtin})
@@ -135,15 +135,12 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 		}
 		switch {
 		case given[0] != "builtin":
-			p.NoModels(i, e.Name, e.Models)
-			if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+			if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
 				b.add(e.Name, &judgeArm{Arm: a})
 			}
 		case e.Builtin == rules:
 			p.NoModels(i, e.Name, e.Models)
-			a := &judgeArm{}
-			a.Hash = kit.Hash(rules, "1").String()
-			b.add(e.Name, a)
+			b.add(e.Name, &judgeArm{Arm: kit.Local(eval.RoleArm, rules, "1")})
 		case e.Builtin == builtinModel:
 			for _, on := range p.OnModels(i, e.Name, e.Models) {
 				a := &judgeArm{Arm: on}
@@ -155,19 +152,11 @@ func (b *judgeBench) plan(f *study.File, s *Study, errs *study.Errors) {
 			p.Fault(p.Key(i), "judge %q: no built-in judge %q; give it one of builtin, outputs, exec, http, run", e.Name, e.Builtin)
 		}
 	}
-	a := &judgeArm{constant: verdictText("grounded", true, "")}
-	a.Role, a.Hash = eval.RoleBaseline, kit.Hash(always, "1").String()
-	b.add(always, a)
+	b.add(always, &judgeArm{constant: verdictText("grounded", true, ""), Arm: kit.Local(eval.RoleBaseline, always, "1")})
 }
 
 func (b *judgeBench) add(name string, a *judgeArm) {
-	if a.ID == "" {
-		a.ID = name
-	}
-	a.Levels = []eval.Level{{Name: "judge", Value: name}}
-	if a.Settings != nil {
-		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
-	}
+	a.Place("judge", name)
 	b.arms = append(b.arms, a)
 }
 
@@ -254,17 +243,17 @@ func (b *judgeBench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		if t.Outcome.Kind != eval.OK {
 			j = judgement{}
 		}
-		holds, human := indicator(j.holds), indicator(k.grounded)
+		holds, human := kit.Indicator(j.holds), kit.Indicator(k.grounded)
 		row := eval.Row{holds, human}
 		dst = append(dst, eval.Score{Metric: metricBalanced, Row: row}, eval.Score{Metric: metricKappa, Row: row},
-			eval.Score{Metric: metricJudgeError, Num: indicator(j.holds != k.grounded), Den: 1})
+			eval.Score{Metric: metricJudgeError, Num: kit.Indicator(j.holds != k.grounded), Den: 1})
 		if k.grounded {
 			dst = append(dst, eval.Score{Metric: metricSensitivity, Num: holds, Den: 1})
 		} else {
 			dst = append(dst, eval.Score{Metric: metricSpecificity, Num: 1 - holds, Den: 1})
 		}
 		if j.evidence != "" && (j.holds || strings.HasPrefix(j.why, "ungrounded by")) {
-			dst = append(dst, eval.Score{Metric: metricStands, Num: indicator(j.holds), Den: 1})
+			dst = append(dst, eval.Score{Metric: metricStands, Num: kit.Indicator(j.holds), Den: 1})
 		}
 		return dst
 	})

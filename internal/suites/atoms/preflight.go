@@ -3,7 +3,7 @@ package atoms
 import (
 	"fmt"
 	"io/fs"
-	"math"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,21 +46,17 @@ func checkCase(data []byte) (kit.Result, error) {
 		return checkDamage(&c)
 	}
 	s := &sample{id: "case", sources: []source{{"source.md", c.Source}}}
-	for _, p := range sortedKeys(c.Gold) {
+	for _, p := range slices.Sorted(maps.Keys(c.Gold)) {
 		s.goldFiles = append(s.goldFiles, okf.File{Path: p, Data: []byte(c.Gold[p])})
 	}
 	b := scorer([]*sample{s}, ontology.Default())
 	var made bundle
-	for _, p := range sortedKeys(c.Files) {
+	for _, p := range slices.Sorted(maps.Keys(c.Files)) {
 		made.Files = append(made.Files, stored{Path: p, Text: c.Files[p]})
 	}
 	got := b.pooled(map[string]*bundle{"case": &made})
 	r := kit.Result{Name: c.Case}
-	for _, metric := range sortedKeys(c.Expected) {
-		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
-		}
-	}
+	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
 	return r, nil
 }
 
@@ -105,11 +101,7 @@ func checkDamage(c *preflightCase) (kit.Result, error) {
 			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, better than %v of the perfect answer", metric, is[metric], was[metric]))
 		}
 	}
-	for _, metric := range sortedKeys(c.Expected) {
-		if v, ok := is[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
-		}
-	}
+	r.Wrong = append(r.Wrong, kit.Differences(is, c.Expected)...)
 	return r, nil
 }
 
@@ -168,7 +160,7 @@ func shippedCorpus() (*Bench, error) {
 		return nil, fmt.Errorf("reading the shipped corpus: %w", err)
 	}
 	var list []*sample
-	for _, id := range sortedKeys(samples) {
+	for _, id := range slices.Sorted(maps.Keys(samples)) {
 		list = append(list, samples[id])
 	}
 	return scorer(list, ontology.Default()), nil

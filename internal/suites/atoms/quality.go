@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -145,7 +147,7 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 			q = &quality{Format: qualityFormat, Judge: a.ID, Model: a.Model, Run: k.Run().ID}
 			found[a.ID] = q
 		}
-		q.Claims = append(q.Claims, labelled{ID: c.id, Cluster: c.cluster, Judge: indicator(v.holds), Human: indicator(c.grounded)})
+		q.Claims = append(q.Claims, labelled{ID: c.id, Cluster: c.cluster, Judge: kit.Indicator(v.holds), Human: kit.Indicator(c.grounded)})
 	}
 	estimates, err := k.Estimates(metricBalanced, metricKappa, metricJudgeError)
 	if err != nil {
@@ -164,7 +166,7 @@ func writeQuality(kb kit.Bench, k kit.Kept, dir string) (string, error) {
 		}
 	}
 	var files []kit.File
-	for _, name := range sortedKeys(found) {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
 		data, err := json.MarshalIndent(found[name], "", " ")
 		if err != nil {
 			return "", err

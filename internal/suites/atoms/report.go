@@ -10,6 +10,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -151,7 +152,7 @@ func (n *tally) add(b *Bench, s *sample, t *eval.Judged) {
 		if j.missing {
 			continue
 		}
-		l := eval.Labelled{Cluster: s.item.ClusterID(), Judge: indicator(j.holds)}
+		l := eval.Labelled{Cluster: s.item.ClusterID(), Judge: kit.Indicator(j.holds)}
 		if p.fromGold {
 			n.covered = append(n.covered, l)
 		} else {

@@ -35,7 +35,7 @@ func f1(dst []eval.Score, metric, unit string, n graph.Counts) []eval.Score {
 	return ratio(dst, metric, unit, 2*float64(n.True), float64(n.Predicted+n.Gold))
 }
 
-// ratio appends a fraction; there is none over nothing.
+// ratio appends a fraction, unless its denominator is 0.
 func ratio(dst []eval.Score, metric, unit string, num, den float64) []eval.Score {
 	if den == 0 {
 		return dst
@@ -113,16 +113,9 @@ func (b *Bench) scoreClaims(dst []eval.Score, c *sample, pred *okf.Base, t *eval
 			dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: share, Unit: p.unit, Unscored: j.why}, eval.Score{Metric: loss, Unit: p.unit, Unscored: j.why})
 			continue
 		}
-		holds := indicator(j.holds)
+		holds := kit.Indicator(j.holds)
 		holding, all = holding+holds, all+1
 		dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: share, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: loss, Unit: p.unit, Num: 1 - holds, Den: 1})
 	}
 	return ratio(dst, metricFaithfulnessMacro, "", holding, all)
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

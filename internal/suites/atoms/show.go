@@ -9,6 +9,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/graph"
 	"github.com/scruple-eval/scruple/internal/suites/atoms/okf"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -66,12 +67,14 @@ func (b *Bench) Show(c eval.Case) (eval.Exhibit, error) {
 		if j.missing {
 			row.Scores = []eval.Score{{Metric: metricFaithfulness, Unscored: j.why}}
 		} else {
-			row.Scores = []eval.Score{{Metric: metricFaithfulness, Num: indicator(j.holds), Den: 1}}
+			row.Scores = []eval.Score{{Metric: metricFaithfulness, Num: kit.Indicator(j.holds), Den: 1}}
 		}
 		x.Rows = append(x.Rows, row)
 	}
 	// What is wrong comes first.
-	slices.SortStableFunc(x.Rows, func(a, b eval.ExhibitRow) int { return cmp.Compare(indicator(a.Note == ""), indicator(b.Note == "")) })
+	slices.SortStableFunc(x.Rows, func(a, b eval.ExhibitRow) int {
+		return cmp.Compare(kit.Indicator(a.Note == ""), kit.Indicator(b.Note == ""))
+	})
 	x.Rows = append(x.Rows, problems(pred, before)...)
 	for i, d := range s.sources {
 		x.Pages = append(x.Pages, eval.ExhibitPage{Number: i + 1, Text: d.Text, Marks: marksOf(said, known, d.Text)})

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
@@ -119,8 +118,7 @@ func (p *planner) kernel(i int) {
 	}
 	switch {
 	case k.Outside.Given():
-		p.NoModels(i, k.Name, k.Models)
-		if a, ok := p.Pipeline(i, k.Name, k.Outside); ok {
+		if a, ok := p.Pipeline(i, k.Name, k.Models, k.Outside); ok {
 			a.Levels = levels(k.Name, "")
 			p.arms = append(p.arms, &arm{Arm: a})
 		}
@@ -250,14 +248,11 @@ func (p *planner) rawText(k *Kernel) (text, where string, err error) {
 		}
 		return shippedKernel(k.Builtin), ".builtin", nil
 	case k.Path != "":
-		b, err := os.ReadFile(p.Resolve(k.Path))
+		text, err := kit.ReadText(p.Resolve(k.Path))
 		if err != nil {
-			return "", ".path", fmt.Errorf("reading the kernel: %w", err)
+			err = fmt.Errorf("reading the kernel: %w", err)
 		}
-		if !utf8.Valid(b) {
-			return "", ".path", fmt.Errorf("reading the kernel: %s is not UTF-8", p.Resolve(k.Path))
-		}
-		return strings.TrimPrefix(string(b), "\ufeff"), ".path", nil
+		return text, ".path", err
 	}
 	return "", "", nil
 }

@@ -2,13 +2,9 @@ package extraction
 
 import (
 	"context"
-	"fmt"
 	"iter"
-	"maps"
-	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
-	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -117,92 +113,58 @@ func agrees(t text.Type, reply, claimed string) bool {
 	return text.Minimal(reply) == text.Minimal(claimed) || text.Equal(t, reply, claimed)
 }
 
-// Calibrate measures the judge on quotes from gold, which contain their value,
-// and returns a scorer that weights the judge by its accuracy.
-func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
-	if b.judgeModel == nil {
-		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the quote contains the claimed value as a value of its type)"}, nil
-	}
-	type tally struct{ right, cases float64 }
-	tallies := map[int32]tally{} // by document
-	failed := 0
-	for c, err := range cases {
-		if err != nil {
-			return nil, eval.Calibration{}, err
-		}
+// Measure measures the judge on quotes from gold, which contain their value.
+func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+	m, err := kit.Measure(cases, func(c eval.Case, j *eval.Judged) (n kit.Counted, err error) {
 		d, err := b.document(c.Item)
 		if err != nil {
-			return nil, eval.Calibration{}, err
+			return n, err
 		}
-		n := tallies[d.item]
-		for j := range c.Answered() {
-			opinions, without := b.opinions(d.ready(), j)
-			failed += without
-			for _, ok := range opinions {
-				n.right += ok
-				n.cases++
+		ask := b.judge(j.Verdicts)
+		b.assessWith(d.ready(), &j.Outcome, trustedJudge, func(p *point, c claim) opinion {
+			o := ask(p, c)
+			if o.failed != "" {
+				n.Missing++
+			} else {
+				n.Cases++
+				n.Right += int(o.score)
 			}
-		}
-		tallies[d.item] = n
-	}
-	c := eval.Calibration{Judge: b.judgeModel.ID}
-	var all tally
-	for _, item := range slices.Sorted(maps.Keys(tallies)) {
-		if n := tallies[item]; n.cases > 0 {
-			c.Right, c.Cases = append(c.Right, n.right), append(c.Cases, n.cases)
-			all.right += n.right
-			all.cases += n.cases
-		}
-	}
-	calibrated := *b
-	calibrated.mix, c.Effect = trust(all.right, all.cases, failed, b.calibratedOn())
-	c.Failed = all.cases > 0 && all.right/all.cases < judgeAccuracy.usable
-	return &calibrated, c, nil
-}
-
-// opinions returns the judge's opinions on the quotes of a trial and the number
-// of quotes without one.
-func (b *Bench) opinions(d *prepared, j *eval.Judged) (scores []float64, failed int) {
-	ask := b.judge(j.Verdicts)
-	b.assessWith(d, &j.Outcome, trustedJudge, func(p *point, c claim) opinion {
-		o := ask(p, c)
-		if o.failed == "" {
-			scores = append(scores, o.score)
-		} else {
-			failed++
-		}
-		return o
+			return o
+		})
+		return n, nil
 	})
-	return scores, failed
+	if b.hasDev {
+		m.On = "DEV"
+	}
+	return m, err
 }
 
-// calibratedOn names the documents whose gold quotes measure the judge. A TEST run has no
-// others than its own. All arms share the mix, and it depends on no answer of theirs.
-func (b *Bench) calibratedOn() string {
-	switch {
-	case b.study.Split == study.SplitTest:
-		return " of TEST, since a TEST run has no DEV documents"
-	case b.hasDev:
-		return " of DEV"
+// Calibrate returns a scorer that weights the judge by its accuracy. All arms share the
+// mix, and it depends on no answer of theirs.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	if b.judgeModel == nil {
+		return b, eval.Calibration{Judge: deterministicJudge, Effect: "no judge model: evidence = 0.3·token + 0.7·(the quote contains the claimed value as a value of its type)"}
 	}
-	return ""
+	c := eval.Calibration{Judge: b.judgeModel.ID, Measurement: m}
+	calibrated := *b
+	calibrated.mix, c.Effect = trust(m)
+	right, cases := m.Totals()
+	c.Failed = cases > 0 && right/cases < judgeAccuracy.usable
+	return &calibrated, c
 }
 
-// trust returns the mix for a judge of this accuracy and describes it; of says of which
-// documents the quotes are.
-func trust(right, cases float64, failed int, of string) (mix, string) {
-	if cases == 0 && failed > 0 {
-		return trustedJudge, fmt.Sprintf("the judge gave no verdict on any of %s: evidence that needs it is unscored", text.Plural(failed, "gold quote", "gold quotes"))
-	}
+// trust returns the mix for a judge of this accuracy and describes it.
+func trust(m eval.Measurement) (mix, string) {
+	right, cases := m.Totals()
 	if cases == 0 {
-		return withoutJudge, "the judge could not be calibrated, because no evidence_quote in gold contains its value: it is not used, evidence = token"
+		effect := kit.Unmeasured(m, "gold quotes", "no evidence_quote in gold contains its value")
+		if m.Missing > 0 {
+			return trustedJudge, effect + ": evidence that needs it is unscored"
+		}
+		return withoutJudge, effect + ": it is not used, evidence = token"
 	}
-	accuracy := right / cases
-	on := fmt.Sprintf("the judge was right on %g of %g gold quotes (%.1f %%)%s", right, cases, 100*accuracy, of)
-	if failed > 0 {
-		on += fmt.Sprintf(" and gave no verdict on %d more", failed)
-	}
-	switch {
+	on := kit.Accuracy(m, "gold quotes")
+	switch accuracy := right / cases; {
 	case accuracy >= judgeAccuracy.trusted:
 		return trustedJudge, on + ", 95 % or more: evidence = 0.3·token + 0.7·judge"
 	case accuracy >= judgeAccuracy.usable:

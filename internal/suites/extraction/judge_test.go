@@ -211,26 +211,27 @@ func TestCalibrationArm(t *testing.T) {
 	if want := []string{"judge/invoice_number/a121a505", "judge/invoice_date/99dff4ce", "judge/vendor_name/ed3796a9"}; !slices.Equal(ask.steps, want) {
 		t.Fatalf("asked %v, want %v", ask.steps, want)
 	}
-	_, c, err := b.Calibrate(seq(judged))
+	m, err := b.Measure(seq(judged))
 	if err != nil {
 		t.Fatal(err)
 	}
+	_, c := b.Calibrate(m)
 	if c.Judge != "j" || !slices.Equal(c.Right, []float64{2}) || !slices.Equal(c.Cases, []float64{3}) || !strings.Contains(c.Effect, "2 of 3") {
 		t.Errorf("%+v", c)
 	}
 	if !strings.Contains(c.Effect, "gold quotes (66.7 %) of DEV, ") {
 		t.Error(c.Effect)
 	}
-	// A TEST run has only its own documents, and says so.
+	// A TEST run has only its own documents.
 	locked := judgedStudy(oneLine(judgedLine("d1", "dev")), oneLine(judgedLine("t1", "test")))
 	locked["study.yaml"] += "\nsplit: test\n"
-	if on := mustOpen(t, locked).calibratedOn(); !strings.Contains(on, "of TEST, since") {
-		t.Error(on)
+	if m, err := mustOpen(t, locked).Measure(seq(judged[:1])); err != nil || m.On != "" {
+		t.Errorf("%+v, %v", m, err)
 	}
 	// A failed verdict is not a case.
 	judged[1].Trials[0].Verdicts[1].Err = "no answer"
-	if _, c, _ = b.Calibrate(seq(judged)); !slices.Equal(c.Cases, []float64{2}) {
-		t.Errorf("%+v", c)
+	if m, _ = b.Measure(seq(judged)); !slices.Equal(m.Cases, []float64{2}) || m.Missing != 1 {
+		t.Errorf("%+v", m)
 	}
 }
 
@@ -263,7 +264,7 @@ func TestTrust(t *testing.T) {
 		{0, 0, withoutJudge, "could not be calibrated"},
 	}
 	for _, tt := range tests {
-		got, effect := trust(tt.right, tt.cases, 0, "")
+		got, effect := trust(eval.Measurement{Right: []float64{tt.right}, Cases: []float64{tt.cases}})
 		if got != tt.want || !strings.Contains(effect, tt.effect) {
 			t.Errorf("%g of %g: %+v, %s", tt.right, tt.cases, got, effect)
 		}
@@ -314,19 +315,19 @@ func TestDeterministicJudge(t *testing.T) {
 	if vs, err := b.Judge(t.Context(), trial("doc-1", "ctn"), outcomeOf(invoiceAnswer, eval.StopEnd), nil); vs != nil || err != nil {
 		t.Errorf("%v %v", vs, err)
 	}
-	s, c, err := b.Calibrate(seq(nil))
-	if s != eval.Scorer(b) || err != nil || c.Judge != "deterministic" || len(c.Cases) != 0 {
-		t.Errorf("%+v %v", c, err)
+	s, c := b.Calibrate(eval.Measurement{})
+	if s != eval.Scorer(b) || c.Judge != "deterministic" || len(c.Cases) != 0 {
+		t.Errorf("%+v", c)
 	}
 }
 
 // A judge that fails is not a bad judge: evidence that needs it is unscored.
 func TestJudgeWithoutVerdicts(t *testing.T) {
-	got, effect := trust(0, 0, 12, "")
+	got, effect := trust(eval.Measurement{Missing: 12})
 	if got != trustedJudge || !strings.Contains(effect, "no verdict on any of 12") {
 		t.Errorf("%+v, %s", got, effect)
 	}
-	if _, effect := trust(17, 17, 3, ""); !strings.Contains(effect, "no verdict on 3 more") {
+	if _, effect := trust(eval.Measurement{Right: []float64{17}, Cases: []float64{17}, Missing: 3}); !strings.Contains(effect, "no verdict on 3 more") {
 		t.Error(effect)
 	}
 }

@@ -125,7 +125,7 @@ func (b *Bench) admit(at place, d *Document, part string, strata map[string][]ev
 	if strata[key] == nil {
 		strata[key] = strataOf(docType, d.Difficulty, part)
 	}
-	if d.Split == splitDev && b.study.Split != study.SplitTest {
+	if d.Split == splitDev && b.study.Split != study.SplitTest { // a TEST run has no DEV trials
 		b.hasDev = true
 	}
 	gold := d.goldHash()

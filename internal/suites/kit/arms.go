@@ -1,10 +1,13 @@
 package kit
 
 import (
+	"cmp"
 	"fmt"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -59,7 +62,22 @@ type Arm struct {
 	answers  string         // hash of the answers of outputs: a request names which it was answered from
 }
 
+// Local is an arm that asks nothing. Its hash covers does.
+func Local(role eval.Role, does ...string) Arm {
+	return Arm{Arm: eval.Arm{Role: role, Hash: Hash(does...).String()}}
+}
+
 func (a *Arm) shared() *Arm { return a }
+
+// Place sets the levels of an arm: the name of its entry, under noun, and its model. The
+// id is the name, unless the arm has one.
+func (a *Arm) Place(noun, name string) {
+	a.ID = cmp.Or(a.ID, name)
+	a.Levels = []eval.Level{{Name: noun, Value: name}}
+	if a.Settings != nil {
+		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
+	}
+}
 
 // Rename sets the id of the arm and of its pipeline.
 func (a *Arm) Rename(id string) {
@@ -104,7 +122,7 @@ func ByID[A Armed](arms []A) map[string]A {
 }
 
 // A Planner turns the entries of a list in the study into arms and reports
-// errors. Entries are numbered from 0.
+// errors. Entries are numbered from 0. [NewPlanner] makes one.
 type Planner struct {
 	Noun    string        // for an entry, such as "method"
 	Models  []study.Model // of the study
@@ -112,6 +130,13 @@ type Planner struct {
 	Offline string        // how to run without a model, to follow "or"
 	Resolve func(path string) string
 	Fault   func(key, format string, args ...any)
+}
+
+// NewPlanner plans the arms of a study whose models run all entries, except the judge.
+// It adds errors to errs.
+func NewPlanner(f *study.File, s *study.Study, noun, offline string, errs *study.Errors) *Planner {
+	return &Planner{Noun: noun, Models: s.Models, Skip: s.JudgeModel, Offline: offline, Resolve: f.Resolve,
+		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
 }
 
 // Key is the path of an entry in the study.
@@ -222,9 +247,29 @@ func (p *Planner) models(i int, name string, ids []string) []*study.Model {
 	return list
 }
 
-// Pipeline makes the arm of an entry that is a pipeline. Its hash covers the
-// command or URL with the version of its program, or the content of the answer file.
-func (p *Planner) Pipeline(i int, name string, o Outside) (Arm, bool) {
+// Text reads the file of an entry's prompt, which what names in errors.
+func (p *Planner) Text(i int, path, what string) (string, bool) {
+	text, err := ReadText(p.Resolve(path))
+	if err != nil {
+		p.Fault(p.Key(i)+".path", "reading the %s: %v", what, err)
+	}
+	return text, err == nil
+}
+
+// ReadText reads a file in UTF-8, without its byte order mark.
+func ReadText(path string) (string, error) {
+	data, err := os.ReadFile(path)
+	if err == nil && !utf8.Valid(data) {
+		err = fmt.Errorf("%s is not UTF-8", path)
+	}
+	return strings.TrimPrefix(string(data), "\ufeff"), err
+}
+
+// Pipeline makes the arm of an entry that is a pipeline, which has no models. Its hash
+// covers the command or URL with the version of its program, or the content of the answer
+// file.
+func (p *Planner) Pipeline(i int, name string, models []string, o Outside) (Arm, bool) {
+	p.NoModels(i, name, models)
 	way := o.given()[slices.IndexFunc(o.given(), func(w Way) bool { return w.Value != "" })]
 	if run, arm, ok := strings.Cut(way.Value, ":"); way.Key == kindRun && (!ok || run == "" || arm == "") {
 		p.Fault(p.Key(i)+"."+kindRun, "%q: want the id of a run and an arm of it, such as run: contracts-1 with arm: heuristic", way.Value)

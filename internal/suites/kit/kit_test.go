@@ -77,7 +77,7 @@ func TestPlannerErrors(t *testing.T) {
 		}
 	}
 	p, found := plannerOf(t)
-	if _, ok := p.Pipeline(0, "x", Outside{Outputs: "nowhere"}); ok || len(*found) != 1 || !strings.HasPrefix((*found)[0], "things[0].outputs: reading answers: ") {
+	if _, ok := p.Pipeline(0, "x", nil, Outside{Outputs: "nowhere"}); ok || len(*found) != 1 || !strings.HasPrefix((*found)[0], "things[0].outputs: reading answers: ") {
 		t.Errorf("found %q", *found)
 	}
 }
@@ -99,7 +99,7 @@ func TestArmsOnModels(t *testing.T) {
 // answers give another hash.
 func TestPipelines(t *testing.T) {
 	p, _ := plannerOf(t)
-	command, _ := p.Pipeline(0, "x", Outside{Exec: "cat"})
+	command, _ := p.Pipeline(0, "x", nil, Outside{Exec: "cat"})
 	renamed := command
 	renamed.Rename("x/n10")
 	if command.Pipeline.Model != "arm:x" || renamed.Pipeline.Model != "arm:x/n10" || renamed.Model != "arm:x/n10" {
@@ -116,7 +116,7 @@ func TestPipelines(t *testing.T) {
 		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		a, ok := p.Pipeline(0, "x", Outside{Outputs: "answers"})
+		a, ok := p.Pipeline(0, "x", nil, Outside{Outputs: "answers"})
 		if !ok || !a.Answered() || a.Target != "answers" || a.Pipeline.Target != path {
 			t.Errorf("%+v", a)
 		}

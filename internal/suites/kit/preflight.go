@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -22,6 +25,16 @@ type Result struct {
 
 // OK reports whether the case passed.
 func (r Result) OK() bool { return len(r.Wrong) == 0 }
+
+// Differences compares the scores of a case with those expected, by metric.
+func Differences(got, expected map[string]float64) (wrong []string) {
+	for _, metric := range slices.Sorted(maps.Keys(expected)) {
+		if v, ok := got[metric]; !ok || math.Abs(v-expected[metric]) > 1e-9 {
+			wrong = append(wrong, fmt.Sprintf("%s is %v, want %v", metric, v, expected[metric]))
+		}
+	}
+	return wrong
+}
 
 // Preflight checks the shipped cases and those in the user's folder, which need
 // not exist. It returns an error for an invalid case, not for a failed one.

@@ -74,7 +74,7 @@ func (p *Planner) namedFiles(command string) (files []string) {
 		if i == 0 && !strings.ContainsAny(w, `/\`) {
 			continue
 		}
-		full := w // not resolved: most words are no files that the study reads
+		full := w // not resolved: most words are not files that the study reads
 		if !filepath.IsAbs(w) {
 			full = filepath.Join(base, w)
 		}

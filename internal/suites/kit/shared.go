@@ -4,6 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/model/simulated"
@@ -62,6 +66,60 @@ func AskJudge(ctx context.Context, ask eval.Asker, step string, r eval.Request) 
 	return v, nil
 }
 
+// Counted is what an answer of a calibration arm says of the judge.
+type Counted struct{ Right, Cases, Missing int }
+
+// Measure counts how often a judge was right, per item in the order of their ids.
+func Measure(cases iter.Seq2[eval.Case, error], count func(eval.Case, *eval.Judged) (Counted, error)) (m eval.Measurement, err error) {
+	byItem := map[string]Counted{}
+	for c, err := range cases {
+		if err != nil {
+			return m, err
+		}
+		all := byItem[c.Item]
+		for t := range c.Answered() {
+			n, err := count(c, t)
+			if err != nil {
+				return m, err
+			}
+			all.Right, all.Cases, m.Missing = all.Right+n.Right, all.Cases+n.Cases, m.Missing+n.Missing
+		}
+		byItem[c.Item] = all
+	}
+	for _, item := range slices.Sorted(maps.Keys(byItem)) {
+		if n := byItem[item]; n.Cases > 0 {
+			m.Right, m.Cases = append(m.Right, float64(n.Right)), append(m.Cases, float64(n.Cases))
+		}
+	}
+	return m, nil
+}
+
+// Accuracy describes a measurement; noun names its cases. There is one with a verdict.
+func Accuracy(m eval.Measurement, noun string) string {
+	right, cases := m.Totals()
+	said := fmt.Sprintf("the judge was right on %g of %g %s (%.1f %%)%s", right, cases, noun, 100*right/cases, of(m))
+	if m.Missing > 0 {
+		said += fmt.Sprintf(" and gave no verdict on %d more", m.Missing)
+	}
+	return said
+}
+
+// Unmeasured describes a measurement without a case with a verdict; nothing says why
+// there could not be one.
+func Unmeasured(m eval.Measurement, noun, nothing string) string {
+	if m.Missing > 0 {
+		return fmt.Sprintf("the judge gave no verdict on any of %d %s%s", m.Missing, noun, of(m))
+	}
+	return "the judge could not be calibrated, because " + nothing
+}
+
+func of(m eval.Measurement) string {
+	if m.On == "" {
+		return ""
+	}
+	return " of " + m.On
+}
+
 // ofOneCall reports whether an error concerns one call and does not end the
 // run. Only errors of the engine can; any other ends the run.
 func ofOneCall(err error) bool {
@@ -76,4 +134,12 @@ func ofOneCall(err error) bool {
 // and a wrong one.
 func SimulatedAnswer(right, wrong string) json.RawMessage {
 	return simulated.Encode(simulated.Sheet{Parts: []simulated.Part{{Right: right, Alternatives: map[string]string{simulated.Wrong: wrong, simulated.Miss: "I do not know."}}}})
+}
+
+// Indicator is 1 if something holds, else 0.
+func Indicator(holds bool) float64 {
+	if holds {
+		return 1
+	}
+	return 0
 }

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
+	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -62,10 +61,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if rubrics > 0 && s.JudgeModel == "" && errs.Err() == nil {
 		errs.Add(f.Errorf("judge_model", "%s a rubric: name the model that judges answers", text.Plural(rubrics, "question has", "questions have")))
 	}
-	for i := range s.Models {
-		if s.Models[i].ID == s.JudgeModel && rubrics > 0 {
-			b.judge = &s.Models[i]
-		}
+	if rubrics > 0 {
+		b.judge = s.Judge()
 	}
 	b.plan(f, s, &errs)
 	if err := errs.Err(); err != nil {
@@ -85,7 +82,7 @@ func (b *Bench) count(match string) (n int) {
 }
 
 func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
-	for _, ours := range sortedKeys(s.Questions.Columns) {
+	for _, ours := range slices.Sorted(maps.Keys(s.Questions.Columns)) {
 		if !slices.Contains(columns, ours) {
 			errs.Add(f.Errorf("questions.columns."+ours, "unknown column %q: want one of %s%s", ours, strings.Join(columns, ", "), kit.DidYouMean(ours, columns)))
 		}
@@ -159,11 +156,10 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 // plan makes the arms: every prompt on each of its models, pipelines, always the
 // baseline, and the calibration arms if there is a judge.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "prompt", Models: s.Models, Skip: s.JudgeModel, Offline: "use outputs, exec, http or run", Resolve: f.Resolve,
-		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
-	kit.CheckNames(&p, s.Prompts, func(e Prompt) string { return e.Name })
+	p := kit.NewPlanner(f, &s.Study, "prompt", "use outputs, exec, http or run", errs)
+	kit.CheckNames(p, s.Prompts, func(e Prompt) string { return e.Name })
 	for i := range s.Prompts {
-		b.entry(&p, i, &s.Prompts[i])
+		b.entry(p, i, &s.Prompts[i])
 	}
 	if !slices.ContainsFunc(b.arms, func(a *arm) bool { return a.Role == eval.RoleBaseline }) && !slices.ContainsFunc(s.Prompts, func(e Prompt) bool { return e.Name == mostCommon }) {
 		b.add(mostCommon, b.baseline())
@@ -179,19 +175,11 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 }
 
 func (b *Bench) calibration(id string, local func(*question) string) {
-	a := &arm{local: local}
-	a.Role, a.Hash = eval.RoleCalibration, kit.Hash(id, "1").String()
-	b.add(id, a)
+	b.add(id, &arm{local: local, Arm: kit.Local(eval.RoleCalibration, id, "1")})
 }
 
 func (b *Bench) add(name string, a *arm) {
-	if a.ID == "" {
-		a.ID = name
-	}
-	a.Levels = []eval.Level{{Name: "prompt", Value: name}}
-	if a.Settings != nil {
-		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
-	}
+	a.Place("prompt", name)
 	b.arms = append(b.arms, a)
 }
 
@@ -207,21 +195,16 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Prompt) {
 	prompt := e.Prompt
 	switch given[0] {
 	case "outputs", "exec", "http", "run":
-		p.NoModels(i, e.Name, e.Models)
-		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+		if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
 			b.add(e.Name, &arm{Arm: a})
 		}
 		return
 	case "path":
-		text, err := os.ReadFile(p.Resolve(e.Path))
-		if err == nil && !utf8.Valid(text) {
-			err = fmt.Errorf("%s is not UTF-8", p.Resolve(e.Path))
-		}
-		if err != nil {
-			p.Fault(p.Key(i)+".path", "reading the prompt: %v", err)
+		text, ok := p.Text(i, e.Path, "prompt")
+		if !ok {
 			return
 		}
-		prompt = strings.TrimPrefix(string(text), "\ufeff")
+		prompt = text
 	case "builtin":
 		switch e.Builtin {
 		case mostCommon:
@@ -268,9 +251,7 @@ func (b *Bench) baseline() *arm {
 			}
 		}
 	}
-	a := &arm{local: func(q *question) string { return cmp.Or(best[q.match], "I do not know.") }}
-	a.Role, a.Hash = eval.RoleBaseline, kit.Hash(mostCommon, "1").String()
-	return a
+	return &arm{local: func(q *question) string { return cmp.Or(best[q.match], "I do not know.") }, Arm: kit.Local(eval.RoleBaseline, mostCommon, "1")}
 }
 
 // gold is a right answer; for matchRegex it is the pattern.

@@ -92,58 +92,45 @@ func verdict(vs []eval.Verdict) (pass bool, missing string) {
 	return false, "not judged"
 }
 
-// Calibrate measures the judge on right answers, which must pass, and on wrong
+// Measure measures the judge on right answers, which must pass, and on wrong
 // answers, which must fail.
-func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
-	if b.judge == nil {
-		return b, eval.Calibration{Judge: "rules", Effect: "no question has a rubric: answers are matched by rules"}, nil
-	}
-	right, known := make([]float64, len(b.items)), make([]float64, len(b.items))
-	missing := 0
-	for c, err := range cases {
-		if err != nil {
-			return nil, eval.Calibration{}, err
-		}
+func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+	return kit.Measure(cases, func(c eval.Case, t *eval.Judged) (kit.Counted, error) {
 		q := b.question(c.Item)
 		if q == nil || q.match != matchRubric || len(q.answers) == 0 {
-			continue
+			return kit.Counted{}, nil
 		}
-		for t := range c.Answered() {
-			pass, none := verdict(t.Verdicts)
-			if none != "" {
-				missing++
-				continue
-			}
-			known[b.byID[q.id]]++
-			if pass == (c.Arm == calibrationRight) {
-				right[b.byID[q.id]]++
-			}
+		pass, missing := verdict(t.Verdicts)
+		switch {
+		case missing != "":
+			return kit.Counted{Missing: 1}, nil
+		case pass == (c.Arm == calibrationRight):
+			return kit.Counted{Right: 1, Cases: 1}, nil
 		}
+		return kit.Counted{Cases: 1}, nil
+	})
+}
+
+// Calibrate returns a scorer that uses the judge's verdicts if it is accurate enough.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	if b.judge == nil {
+		return b, eval.Calibration{Judge: "rules", Effect: "no question has a rubric: answers are matched by rules"}
 	}
-	k := eval.Calibration{Judge: b.judge.ID}
-	var sumRight, sumKnown float64
-	for i := range known {
-		if known[i] > 0 {
-			k.Right, k.Cases = append(k.Right, right[i]), append(k.Cases, known[i])
-			sumRight, sumKnown = sumRight+right[i], sumKnown+known[i]
-		}
-	}
+	const noun = "answers with a known verdict"
+	k := eval.Calibration{Judge: b.judge.ID, Measurement: m}
+	right, known := m.Totals()
 	calibrated := *b
-	calibrated.trusted = sumKnown == 0 || sumRight/sumKnown >= trustedAccuracy
+	calibrated.trusted = known == 0 || right/known >= trustedAccuracy
 	switch {
-	case sumKnown == 0:
-		k.Effect = "the judge could not be calibrated, because no question with a rubric has an answer: its verdicts count"
+	case known == 0:
+		k.Effect = kit.Unmeasured(m, noun, "no question with a rubric has an answer") + ": its verdicts count"
 	case calibrated.trusted:
-		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%): its verdicts count", sumRight, sumKnown, 100*sumRight/sumKnown)
+		k.Effect = kit.Accuracy(m, noun) + ": its verdicts count"
 	default:
 		k.Failed = true
-		k.Effect = fmt.Sprintf("the judge was right on %g of %g answers with a known verdict (%.1f %%), below %g %%: questions with a rubric are unscored",
-			sumRight, sumKnown, 100*sumRight/sumKnown, 100*trustedAccuracy)
+		k.Effect = fmt.Sprintf("%s, below %g %%: questions with a rubric are unscored", kit.Accuracy(m, noun), 100*trustedAccuracy)
 	}
-	if missing > 0 {
-		k.Effect += fmt.Sprintf("; without a verdict: %d more", missing)
-	}
-	return &calibrated, k, nil
+	return &calibrated, k
 }
 
 // Ratings returns whether the judge passed each answer that it judged.

@@ -2,7 +2,6 @@ package qa
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -45,10 +44,6 @@ func checkCase(data []byte) (kit.Result, error) {
 	for _, s := range b.Score(nil, eval.CaseOf(eval.Trial{Item: q.id, Arm: "case", Replicate: 1}, o, nil)) {
 		got[s.Metric] = s.Num / s.Den
 	}
-	for _, metric := range sortedKeys(c.Expected) {
-		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
-			r.Wrong = append(r.Wrong, fmt.Sprintf("%s is %v, want %v", metric, v, c.Expected[metric]))
-		}
-	}
+	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
 	return r, nil
 }

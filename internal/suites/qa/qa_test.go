@@ -217,7 +217,8 @@ func TestJudge(t *testing.T) {
 	always := func(yield func(eval.Case, error) bool) { // a judge that passes everything
 		_ = yield(eval.CaseOf(trial(calibrationRight), o, say("PASS")), nil) && yield(eval.CaseOf(trial(calibrationWrong), o, say("PASS")), nil)
 	}
-	scorer, c, err := b.Calibrate(always)
+	m, err := b.Measure(always)
+	scorer, c := b.Calibrate(m)
 	if err != nil || !cmp.Equal(c.Right, []float64{1}) || !cmp.Equal(c.Cases, []float64{2}) || !strings.Contains(c.Effect, "unscored") {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -80,7 +80,7 @@ func readTable(path string) (*table, error) {
 			err = dataset.DecodeStrict(text, &record)
 		}
 		row := cells{}
-		for _, name := range sortedKeys(record) {
+		for _, name := range slices.Sorted(maps.Keys(record)) {
 			values, bad := scalars(record[name])
 			if bad != nil {
 				err = errors.Join(err, fmt.Errorf("%s: %w", name, bad))

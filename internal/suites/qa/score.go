@@ -52,7 +52,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		if votes[key]++; votes[key] == 1 {
 			keys, first[key] = append(keys, key), t
 		}
-		return append(dst, eval.Score{Metric: metricReadable, Num: indicator(answered), Den: 1})
+		return append(dst, eval.Score{Metric: metricReadable, Num: kit.Indicator(answered), Den: 1})
 	})
 	if replicates < 2 {
 		return dst
@@ -77,14 +77,7 @@ func (b *Bench) correctness(metric string, q *question, t *eval.Judged) eval.Sco
 	if unscored != "" {
 		return eval.Score{Metric: metric, Unscored: unscored}
 	}
-	return eval.Score{Metric: metric, Num: indicator(right), Den: 1}
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
+	return eval.Score{Metric: metric, Num: kit.Indicator(right), Den: 1}
 }
 
 // Show shows the first trial of a case: question, right answer and answer.
@@ -181,5 +174,3 @@ func (b *Bench) Report(r eval.Results) ([]eval.Block, error) {
 	}
 	return []eval.Block{{Table: &table}}, nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -128,8 +128,7 @@ func (p *planner) method(i int) {
 }
 
 func (p *planner) pipeline(i int, m *Method) {
-	p.NoModels(i, m.Name, m.Models)
-	a, ok := p.Pipeline(i, m.Name, m.Outside)
+	a, ok := p.Pipeline(i, m.Name, m.Models, m.Outside)
 	if !ok {
 		return
 	}

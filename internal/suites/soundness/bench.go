@@ -86,11 +86,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if s.Gold.Path == "" {
 		b.warnings = append(b.warnings, "the study has no gold: nothing is scored until gold.path names the expert's judgements")
 	}
-	for i := range s.Models {
-		if s.Models[i].ID == s.JudgeModel {
-			b.judge = &s.Models[i]
-		}
-	}
+	b.judge = s.Judge()
 	if b.judge == nil {
 		b.warnings = append(b.warnings, "the study has no judge_model: runs whose coherence the indicators do not decide are ambiguous until a person decides")
 	}
@@ -125,17 +121,15 @@ func (b *Bench) checkLabels(f *study.File, s *Study, errs *study.Errors) {
 
 // plan makes the arms: every condition on each of its models, and pipelines.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "condition", Models: s.Models, Skip: s.JudgeModel, Offline: "use outputs, exec, http or run", Resolve: f.Resolve,
-		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
-	kit.CheckNames(&p, s.Conditions, func(c Condition) string { return c.Name })
+	p := kit.NewPlanner(f, &s.Study, "condition", "use outputs, exec, http or run", errs)
+	kit.CheckNames(p, s.Conditions, func(c Condition) string { return c.Name })
 	groups := b.groups(f, s, errs)
 	for i := range s.Conditions {
 		c := &s.Conditions[i]
 		b.conditions = append(b.conditions, c.Name)
 		if c.Given() {
 			if given := kit.Given(c.Outside); p.One(i, c.Name, given) {
-				p.NoModels(i, c.Name, c.Models)
-				if on, ok := p.Pipeline(i, c.Name, c.Outside); ok {
+				if on, ok := p.Pipeline(i, c.Name, c.Models, c.Outside); ok {
 					on.Levels = []eval.Level{{Name: "condition", Value: c.Name}}
 					b.arms = append(b.arms, &arm{Arm: on, condition: c.Name})
 				}

@@ -42,7 +42,7 @@ type Row struct {
 	Family     string // the model, or the arm of a pipeline
 	Condition  string
 	Outcome    eval.Outcome
-	Call       *eval.Call // the last one of the run; nil if it asked nobody
+	Call       *eval.Call // the last one of the run; nil if it made no call
 	Assessment            // zero for a failed call
 }
 
@@ -154,7 +154,7 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(responses), wantResponses, len(outcomes), wantOutcomes), nil
 }
 
-// table is a CSV file. What models wrote is no formula in it.
+// table is a CSV file. Text of models is escaped, so that a spreadsheet reads no formula.
 func table(name string, columns []string, rows [][]string) kit.File {
 	return kit.File{Path: name, Write: func(w io.Writer) error {
 		buffer := bufio.NewWriter(w)

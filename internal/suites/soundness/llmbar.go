@@ -24,7 +24,7 @@ of the output, as answers of a study are. How often that reading differs is coun
 
 Prints the statistics of LLMBar: accuracy in both orders, and agreement between the
 orders. Its kappa_False and kappa_True code the second answer differently in judge and
-label, so they are no agreement with the label; kappa_expert_False and
+label, so they do not measure agreement with the label; kappa_expert_False and
 kappa_expert_True are.`,
 		New: func(*flag.FlagSet) func(kit.Call) (fmt.Stringer, error) {
 			return func(c kit.Call) (fmt.Stringer, error) { return measureLLMBar(c.Args[0]) }

@@ -285,7 +285,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 // study reads, so a name that the study does not have is an error before anything is locked.
 func (b *Bench) salient(names []string) (numbers []string, err error) {
 	if len(b.domains) == 1 {
-		return []string{"1"}, nil // nobody is asked
+		return []string{"1"}, nil // no task asks people
 	}
 	for _, name := range names {
 		if !slices.ContainsFunc(b.domains, func(d Domain) bool { return d.Name == name }) {

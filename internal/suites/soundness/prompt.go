@@ -4,12 +4,11 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
-	"os"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
@@ -39,15 +38,11 @@ func (b *Bench) prompts(f *study.File, s *Study, errs *study.Errors) (plain, wor
 		source = s.Prompt
 	case s.PromptPath != "":
 		key = "prompt_path"
-		data, err := os.ReadFile(f.Resolve(s.PromptPath))
-		if err == nil && !utf8.Valid(data) {
-			err = fmt.Errorf("%s is not UTF-8", f.Resolve(s.PromptPath))
-		}
-		if err != nil {
+		var err error
+		if source, err = kit.ReadText(f.Resolve(s.PromptPath)); err != nil {
 			errs.Add(f.Errorf(key, "reading the prompt: %w", err))
 			return
 		}
-		source = strings.TrimPrefix(string(data), "\ufeff")
 	}
 	for _, hole := range []string{holeFragment, holeExamples} {
 		if n := strings.Count(source, hole); n != 1 {

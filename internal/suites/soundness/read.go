@@ -34,7 +34,7 @@ type reader struct {
 	indicators *wording.Indicators
 	refusal    *wording.Matcher
 	safety     *wording.Matcher
-	idle       map[string]bool // words that are no reason: common ones and those of labels
+	idle       map[string]bool // words that do not count as a reason: common ones and those of labels
 	minWords   int
 
 	strength, weakness []string // for simulated answers, as is a refusal

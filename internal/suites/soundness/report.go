@@ -2,6 +2,7 @@ package soundness
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -382,7 +383,7 @@ func (b *Bench) exclusions(counts []*counted) *eval.Table {
 	t := &eval.Table{Name: "exclusions", Title: "Excluded runs", Columns: []string{"model", "condition", "reason", "runs"}}
 	all := 0
 	for _, n := range counts {
-		for _, reason := range sortedKeys(n.excluded) {
+		for _, reason := range slices.Sorted(maps.Keys(n.excluded)) {
 			t.Rows = append(t.Rows, []string{n.arm.family(), n.arm.condition, reason, strconv.Itoa(n.excluded[reason])})
 			all += n.excluded[reason]
 		}

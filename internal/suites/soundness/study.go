@@ -100,7 +100,7 @@ type Reading struct {
 	Format   *wording.Format `json:"format,omitempty" jsonschema:"description=How a text without JSON gives its label (default: English words)"`
 	Refusal  []string        `json:"refusal,omitempty" jsonschema:"description=Phrases of a refusal (default: English ones)"`
 	Safety   []string        `json:"safety,omitempty" jsonschema:"description=Phrases of a safety stop (default: English ones)"`
-	Common   []string        `json:"common,omitempty" jsonschema:"description=Words that are no reason by themselves (default: English ones)"`
+	Common   []string        `json:"common,omitempty" jsonschema:"description=Words that do not count as a reason (default: English ones)"`
 }
 
 // Coherence says how it is checked that a rationale supports its label.

@@ -27,7 +27,7 @@ type answerSpan struct {
 type answer struct {
 	spans    []label.Span
 	notes    []string // of spans: realigned, unaligned, else ""
-	dropped  int      // entries that are no spans
+	dropped  int      // entries that are not spans
 	outside  int      // confidences that are not from 0 to 1: they count as not stated
 	repaired bool
 }

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure/span"
@@ -94,11 +94,8 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	}
 	b.reader = &snapshot.Reader{Taxonomy: b.taxonomy, Sectioner: sections}
 	b.load(f, s, &errs)
-	for i := range s.Models {
-		if s.Models[i].ID == s.JudgeModel {
-			b.judge = &s.Models[i]
-			b.judging = judging{verdict.System(b.taxonomy), verdict.Schema(b.taxonomy)}
-		}
+	if b.judge = s.Judge(); b.judge != nil {
+		b.judging = judging{verdict.System(b.taxonomy), verdict.Schema(b.taxonomy)}
 	}
 	b.plan(f, s, &errs)
 	b.readPeople(f, s, &errs)
@@ -147,7 +144,7 @@ func (b *Bench) load(f *study.File, s *Study, errs *study.Errors) {
 			b.records = append(b.records, record{Doc: doc})
 		}
 	}
-	for _, role := range sortedKeys(unknown) {
+	for _, role := range slices.Sorted(maps.Keys(unknown)) {
 		errs.Add(f.Errorf("taxonomy", "gold has the role %q, %s, which the taxonomy does not have%s", role, text.Plural(unknown[role], "time", "times"), kit.DidYouMean(role, b.taxonomy.Roles())))
 	}
 	// In the order of ids: the order of the files has no effect.
@@ -199,11 +196,10 @@ func (r *record) item() eval.Item {
 // plan makes the arms: every labeller on each of its models, files, pipelines, and
 // the calibration arms if there are a judge and gold.
 func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
-	p := kit.Planner{Noun: "labeller", Models: s.Models, Skip: s.JudgeModel, Offline: "use lexicon, spans, outputs, exec, http or run", Resolve: f.Resolve,
-		Fault: func(key, format string, args ...any) { errs.Add(f.Errorf(key, format, args...)) }}
-	kit.CheckNames(&p, s.Labellers, func(e Labeller) string { return e.Name })
+	p := kit.NewPlanner(f, &s.Study, "labeller", "use lexicon, spans, outputs, exec, http or run", errs)
+	kit.CheckNames(p, s.Labellers, func(e Labeller) string { return e.Name })
 	for i := range s.Labellers {
-		b.entry(&p, i, &s.Labellers[i])
+		b.entry(p, i, &s.Labellers[i])
 	}
 	if b.judge == nil {
 		return
@@ -220,19 +216,11 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 }
 
 func (b *Bench) calibration(id string, local func(*record) []label.Span) {
-	a := &arm{local: local}
-	a.Role, a.Hash = eval.RoleCalibration, kit.Hash(id, "1").String()
-	b.add(id, a)
+	b.add(id, &arm{local: local, Arm: kit.Local(eval.RoleCalibration, id, "1")})
 }
 
 func (b *Bench) add(name string, a *arm) {
-	if a.ID == "" {
-		a.ID = name
-	}
-	a.Levels = []eval.Level{{Name: "labeller", Value: name}}
-	if a.Settings != nil {
-		a.Levels = append(a.Levels, eval.Level{Name: "model", Value: a.Settings.ID})
-	}
+	a.Place("labeller", name)
 	b.arms = append(b.arms, a)
 }
 
@@ -249,8 +237,7 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Labeller) {
 	prompt := e.Prompt
 	switch given[0] {
 	case "outputs", "exec", "http", "run":
-		p.NoModels(i, e.Name, e.Models)
-		if a, ok := p.Pipeline(i, e.Name, e.Outside); ok {
+		if a, ok := p.Pipeline(i, e.Name, e.Models, e.Outside); ok {
 			b.add(e.Name, &arm{Arm: a})
 		}
 		return
@@ -259,15 +246,11 @@ func (b *Bench) entry(p *kit.Planner, i int, e *Labeller) {
 		b.recordedArm(p, i, e)
 		return
 	case "path":
-		data, err := os.ReadFile(p.Resolve(e.Path))
-		if err == nil && !utf8.Valid(data) {
-			err = fmt.Errorf("%s is not UTF-8", p.Resolve(e.Path))
-		}
-		if err != nil {
-			p.Fault(p.Key(i)+".path", "reading the prompt: %v", err)
+		text, ok := p.Text(i, e.Path, "prompt")
+		if !ok {
 			return
 		}
-		prompt = strings.TrimPrefix(string(data), "\ufeff")
+		prompt = text
 	case "builtin":
 		switch e.Builtin {
 		case builtinLexicon:
@@ -312,9 +295,7 @@ func (b *Bench) lexiconArm(p *kit.Planner, i int, e *Labeller) {
 		p.Fault(key, "reading the lexicon: %v%s", err, remedy)
 		return
 	}
-	a := &arm{local: func(r *record) []label.Span { return l.label(r.Text) }}
-	a.Hash = kit.Hash(builtinLexicon, "1", string(data)).String()
-	b.add(e.Name, a)
+	b.add(e.Name, &arm{local: func(r *record) []label.Span { return l.label(r.Text) }, Arm: kit.Local(eval.RoleArm, builtinLexicon, "1", string(data))})
 }
 
 // recordedArm is an arm whose answers, and for a snapshot judgements, are in a

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -144,7 +146,7 @@ func exportDocs(b *Bench, k kit.Kept, dir, name, extension string) (string, erro
 		return "", err
 	}
 	var files []kit.File
-	for _, arm := range sortedKeys(byArm) {
+	for _, arm := range slices.Sorted(maps.Keys(byArm)) {
 		var docs []format.Doc
 		for _, t := range byArm[arm] {
 			r := b.record(t.Trial.Item)
@@ -180,7 +182,7 @@ func exportSnapshots(bench kit.Bench, k kit.Kept, dir string) (string, error) {
 		return "", err
 	}
 	var files []kit.File
-	for _, arm := range sortedKeys(byArm) {
+	for _, arm := range slices.Sorted(maps.Keys(byArm)) {
 		f := &snapshot.File{Header: snapshot.Header{Timestamp: k.Run().Created, SourceFile: k.Run().Study, JudgeModel: b.judgeOf(arm)}}
 		tally := b.reader.NewTally()
 		for i := range byArm[arm] {

@@ -3,7 +3,6 @@ package spans
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"iter"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -137,63 +136,44 @@ func plantedAt(r *record) int {
 	return int(uint64(kit.Hash(r.ID, r.Text)) % uint64(len(r.Spans)))
 }
 
-// Calibrate measures the judge on gold: it must find the planted error, and none
+// Measure measures the judge on gold: it must find the planted error, and none
 // in the same span of gold as it is.
-func (b *Bench) Calibrate(cases iter.Seq2[eval.Case, error]) (eval.Scorer, eval.Calibration, error) {
-	if b.judge == nil {
-		return b, eval.Calibration{Judge: cmp.Or(b.recordedJudge(), "none"), Effect: "the study has no judge model: recorded judgements, if any, count as they are"}, nil
-	}
-	right, known := make([]float64, len(b.items)), make([]float64, len(b.items))
-	missing := 0
-	for c, err := range cases {
-		if err != nil {
-			return nil, eval.Calibration{}, err
-		}
+func (b *Bench) Measure(cases iter.Seq2[eval.Case, error]) (eval.Measurement, error) {
+	return kit.Measure(cases, func(c eval.Case, t *eval.Judged) (kit.Counted, error) {
 		r := b.record(c.Item)
-		if r == nil {
-			continue
+		if r == nil || plantedAt(r) < 0 {
+			return kit.Counted{}, nil
 		}
-		at := plantedAt(r)
-		if at < 0 {
-			continue
+		j := b.judgement(r, t)
+		if j.missing != "" {
+			return kit.Counted{Missing: 1}, nil
 		}
-		for t := range c.Answered() {
-			j := b.judgement(r, t)
-			if j.missing != "" {
-				missing++
-				continue
-			}
-			i := b.byID[r.ID]
-			known[i]++
-			found := j.flags[at] != 0
-			if found == (c.Arm == calibrationPlanted) {
-				right[i]++
-			}
+		if found := j.flags[plantedAt(r)] != 0; found == (c.Arm == calibrationPlanted) {
+			return kit.Counted{Right: 1, Cases: 1}, nil
 		}
+		return kit.Counted{Cases: 1}, nil
+	})
+}
+
+// Calibrate returns a scorer that uses the judge's verdicts if it is better than chance.
+func (b *Bench) Calibrate(m eval.Measurement) (eval.Scorer, eval.Calibration) {
+	if b.judge == nil {
+		return b, eval.Calibration{Judge: cmp.Or(b.recordedJudge(), "none"), Effect: "the study has no judge model: recorded judgements, if any, count as they are"}
 	}
-	k := eval.Calibration{Judge: b.judge.ID}
-	var sumRight, sumKnown float64
-	for i := range known {
-		if known[i] > 0 {
-			k.Right, k.Cases = append(k.Right, right[i]), append(k.Cases, known[i])
-			sumRight, sumKnown = sumRight+right[i], sumKnown+known[i]
-		}
-	}
+	const noun = "gold spans, half of them with a planted wrong role"
+	k := eval.Calibration{Judge: b.judge.ID, Measurement: m}
+	right, known := m.Totals()
 	calibrated := *b
-	on := fmt.Sprintf("the judge was right on %g of %g gold spans, half of them with a planted wrong role", sumRight, sumKnown)
 	switch {
-	case sumKnown == 0:
-		k.Effect = "the judge could not be calibrated, because there is no gold: its verdicts count"
-	case sumRight/sumKnown > trustedAccuracy:
-		k.Effect = fmt.Sprintf("%s (%.1f %%): its verdicts count", on, 100*sumRight/sumKnown)
+	case known == 0:
+		k.Effect = kit.Unmeasured(m, noun, "there is no gold") + ": its verdicts count"
+	case right/known > trustedAccuracy:
+		k.Effect = kit.Accuracy(m, noun) + ": its verdicts count"
 	default:
 		calibrated.trusted, k.Failed = false, true
-		k.Effect = fmt.Sprintf("%s (%.1f %%), no better than chance: its verdicts are unscored", on, 100*sumRight/sumKnown)
+		k.Effect = kit.Accuracy(m, noun) + ", no better than chance: its verdicts are unscored"
 	}
-	if missing > 0 {
-		k.Effect += fmt.Sprintf("; without a verdict: %d more", missing)
-	}
-	return &calibrated, k, nil
+	return &calibrated, k
 }
 
 func (b *Bench) recordedJudge() string {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -130,7 +131,7 @@ func (b *Bench) addChecked(w *peopleLine, arms map[string]*arm) error {
 	case r == nil:
 		return fmt.Errorf("the study has no text %q", w.ID)
 	case arms[w.Arm] == nil:
-		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, sortedKeys(arms)))
+		return fmt.Errorf("the study has no arm %q%s", w.Arm, kit.DidYouMean(w.Arm, slices.Sorted(maps.Keys(arms))))
 	case w.Text != nil && *w.Text != r.Text:
 		return fmt.Errorf("the text differs from that of %q in the records: people checked another text", w.ID)
 	case w.Spans.Kind() != '[':
@@ -153,7 +154,7 @@ func (b *Bench) addChecked(w *peopleLine, arms map[string]*arm) error {
 }
 
 // read reads a result. All four lists are required: an empty list says that there
-// are no errors of this kind.
+// are not errors of this kind.
 func (k *checked) read(data jsontext.Value) error {
 	const lists = "missedElements, falsePositives, taxonomyErrors and granularityErrors"
 	if data.Kind() != '{' {

@@ -3,7 +3,6 @@ package spans
 import (
 	"encoding/json"
 	"fmt"
-	"math"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -77,10 +76,6 @@ func checkCase(data []byte) (kit.Result, error) {
 	if unscored != c.Unscored {
 		wrong("unscored because %q, want %q", unscored, c.Unscored)
 	}
-	for _, metric := range sortedKeys(c.Expected) {
-		if v, ok := got[metric]; !ok || math.Abs(v-c.Expected[metric]) > 1e-9 {
-			wrong("%s is %v, want %v", metric, v, c.Expected[metric])
-		}
-	}
+	r.Wrong = append(r.Wrong, kit.Differences(got, c.Expected)...)
 	return r, nil
 }

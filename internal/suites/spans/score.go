@@ -1,7 +1,6 @@
 package spans
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -13,18 +12,9 @@ import (
 	"github.com/scruple-eval/scruple/internal/text"
 )
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
 func firstLine(s string) string {
 	line, _, _ := strings.Cut(s, "\n")
 	return text.Shorten(line, 120)
-}
-
-func indicator(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // A match is a gold span, a predicted span, or both if they overlap.
@@ -73,7 +63,7 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 			a, err = b.readAnswer(t.Outcome.Data, r.Text)
 			readable = err == nil
 		}
-		dst = append(dst, eval.Score{Metric: metricReadable, Num: indicator(readable), Den: 1})
+		dst = append(dst, eval.Score{Metric: metricReadable, Num: kit.Indicator(readable), Den: 1})
 		if n := len(a.spans); n > 0 {
 			aligned := 0
 			for _, note := range a.notes {
@@ -107,7 +97,7 @@ func confidences(dst []eval.Score, a *answer, right func(int) bool) []eval.Score
 	var row eval.Row
 	for i, s := range a.spans {
 		if s.Stated() {
-			row = append(row, s.Confidence, indicator(right(i)))
+			row = append(row, s.Confidence, kit.Indicator(right(i)))
 		}
 	}
 	if len(row) == 0 {
@@ -175,7 +165,7 @@ func (b *Bench) scoreGold(dst []eval.Score, r *record, a *answer) []eval.Score {
 func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judged) []eval.Score {
 	j := b.judgement(r, t)
 	if len(j.parsed.Raw) > 0 {
-		dst = append(dst, eval.Score{Metric: metricParsed, Num: indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
+		dst = append(dst, eval.Score{Metric: metricParsed, Num: kit.Indicator(j.parsed.Step == verdict.Enhanced || j.parsed.Step == verdict.Repaired), Den: 1})
 	}
 	if !b.trusted && b.byArm[t.Trial.Arm].judge == "" {
 		return append(dst, eval.Score{Metric: metricTotal, Unscored: eval.JudgeFailed}, eval.Score{Metric: metricErrorRate, Unscored: eval.JudgeFailed})
@@ -192,8 +182,8 @@ func (b *Bench) scoreJudge(dst []eval.Score, r *record, a *answer, t *eval.Judge
 	if n := len(a.spans); n > 0 {
 		wrong, spurious := 0, 0
 		for _, f := range j.flags {
-			wrong += int(indicator(f != 0))
-			spurious += int(indicator(f&1 != 0))
+			wrong += int(kit.Indicator(f != 0))
+			spurious += int(kit.Indicator(f&1 != 0))
 		}
 		dst = append(dst, eval.Score{Metric: metricErrorRate, Num: float64(wrong), Den: float64(n)}, eval.Score{Metric: metricFalse, Num: float64(spurious), Den: float64(n)})
 		dst = confidences(dst, a, func(i int) bool { return j.flags[i] == 0 })

@@ -318,7 +318,8 @@ func TestCalibrate(t *testing.T) {
 				}
 			}
 		}
-		scorer, c, err := b.Calibrate(cases)
+		m, err := b.Measure(cases)
+		scorer, c := b.Calibrate(m)
 		if err != nil || !cmp.Equal(c.Right, test.right) || !cmp.Equal(c.Cases, []float64{2}) {
 			t.Errorf("%s: %+v, %v", name, c, err)
 		}

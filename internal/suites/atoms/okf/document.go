@@ -148,7 +148,7 @@ func (d *Document) parseFront() {
 		return
 	}
 	if manyKeys(clean) {
-		d.add(CodeYAML, Error, 1, "the front matter has more than %d lines with keys: move what is no property to the text", maxKeys)
+		d.add(CodeYAML, Error, 1, "the front matter has more than %d lines with keys: move everything that is not a property into the text", maxKeys)
 		return
 	}
 	if i := strings.IndexFunc(clean, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); i >= 0 {

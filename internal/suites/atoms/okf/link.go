@@ -19,7 +19,7 @@ import (
 // A Resolution is where a link leads.
 type Resolution struct {
 	Kind LinkKind
-	To   int // index of the atom; -1 if it is none
+	To   int // index of the atom; -1 if it names none
 }
 
 // LinkKind says what a link leads to.
@@ -287,7 +287,7 @@ func linksIn(body []byte) (list []placed) {
 				list = append(list, placed{firstText(n, at), d})
 			}
 		case *ast.Image:
-			return ast.WalkSkipChildren, nil // a picture is no atom
+			return ast.WalkSkipChildren, nil // a picture is not an atom
 		case *ast.AutoLink:
 			list = append(list, placed{at, string(n.URL(body))})
 		case *ast.FencedCodeBlock, *ast.CodeBlock, *ast.HTMLBlock:

@@ -190,7 +190,7 @@ func lastWords(label string, n int) string {
 	return strings.Join(words, "")
 }
 
-// decoys writes lines that look like fields and are none. Dates and amounts are
+// decoys writes lines that look like fields but are not. Dates and amounts are
 // close to those of fields.
 func (w *writer) decoys() {
 	if !w.decoyed {

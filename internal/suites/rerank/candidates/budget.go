@@ -10,8 +10,8 @@ import (
 // at every N: a budget that shrank with N would also show less of gold, and the
 // scaling curve would measure that.
 type Budget struct {
-	Reviews int // per item; 0 is no limit
-	Chars   int // of review text per item, in characters; 0 is no limit
+	Reviews int // per item; 0 for no limit
+	Chars   int // of review text per item, in characters; 0 for no limit
 }
 
 // Coverage counts the reviews before and after a budget.

@@ -409,7 +409,7 @@ func (f *File) Write(w io.Writer, s *Summary) error {
 func (s *Summary) over(was jsontext.Value) (jsontext.Value, error) {
 	keys := map[string]jsontext.Value{}
 	if len(was) > 0 {
-		_ = json.Unmarshal(was, &keys) // a summary that is no object is replaced
+		_ = json.Unmarshal(was, &keys) // a summary that is not an object is replaced
 	}
 	own, err := json.Marshal(s, json.Deterministic(true))
 	if err != nil {

@@ -14,11 +14,11 @@ type Quality struct {
 	cluster  []int
 	clusters map[string]int
 	judge    []uint8
-	human    []int16 // -1 for spans that nobody checked
+	human    []int16 // -1 for unchecked spans
 }
 
 // Add adds the spans of a text: their errors by the judge and by people, as bits in
-// the order of [verdict.Kinds]. Human is nil if nobody checked the text.
+// the order of [verdict.Kinds]. Human is nil if the text is unchecked.
 func (q *Quality) Add(id string, judge, human []uint8) {
 	if q.clusters == nil {
 		q.clusters = map[string]int{}

@@ -354,7 +354,7 @@ func byCount(counts map[string]int) func(a, b string) int {
 	}
 }
 
-// interval is Wilson's interval of the error rate; of no spans there is none.
+// interval is Wilson's interval of the error rate, empty without spans.
 func (b *Bucket) interval() string {
 	if b.Total == 0 {
 		return "–"

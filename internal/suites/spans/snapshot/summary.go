@@ -171,7 +171,7 @@ func (d *Reader) entry(r *brief) Entry {
 	return e
 }
 
-// EntryOf is the entry of a labelled text that is no result of a snapshot.
+// EntryOf is the entry of a labelled text that is not a result of a snapshot.
 func (d *Reader) EntryOf(id, text string, l Labelled) Entry {
 	e := Entry{ID: id, State: l.State, Why: l.Why, labels: l}
 	var flags []uint8

@@ -79,7 +79,7 @@ type wire struct {
 	Notes             *string                         `json:"notes"`
 }
 
-// enhanced reads a full result, or says why it is none.
+// enhanced reads a full result, or returns why it is not one.
 func (p *Parsed) enhanced(data []byte, t *label.Taxonomy) error {
 	var w wire
 	if err := json.Unmarshal(data, &w); err != nil {
@@ -281,7 +281,7 @@ func (p *Parsed) settle(t *label.Taxonomy, spans []label.Span) {
 }
 
 // about is the index of the span that an error is about: where index and text
-// disagree, that of the only span with the text; -1 if the index is no span.
+// disagree, that of the only span with the text; -1 if the index is invalid.
 func (p *Parsed) about(kind string, i, index int, of string, spans []label.Span) int {
 	if index >= 0 && index < len(spans) && spans[index].Text == of {
 		return index

@@ -165,7 +165,7 @@ func Countable(c Confusion, t *label.Taxonomy) bool {
 // failureNotes are how notes of a recorded judgement say that there was none.
 var failureNotes = []string{"judge failed", "judge error", "api error", "did not match expected", "no json", "timed out", "timeout", "rate limit", "429"}
 
-// Failure reports why a recorded judgement is none: all its scores are 0, which no
+// Failure reports why a recorded judgement is invalid: all its scores are 0, which no
 // judge can give, it has no errors, and its notes name a failure or are empty. A
 // zero with errors or with other notes is what a judge said.
 func (r *Result) Failure() (reason string, failed bool) {

@@ -1,0 +1,115 @@
+package annotate
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/workbook"
+)
+
+// columns are those before the columns of the questions.
+var columns = []string{"item", "arm", "other", "replicate", "unit", "shown_as_a", "by", "at"}
+
+// tableOf has a column for each question; passages are JSON.
+func tableOf(t study.Task, list []record) ([][]string, error) {
+	head := slices.Clone(columns)
+	for _, q := range t.Ask {
+		head = append(head, q.Name)
+	}
+	rows := [][]string{head}
+	for _, x := range list {
+		s := x.Subject
+		row := []string{s.Item, s.Arm, s.Other, fmt.Sprint(s.Replicate), s.Unit, x.ShownAsA, x.By, x.At}
+		for _, q := range t.Ask {
+			value := x.Answer.Text(q.Name)
+			if q.Type == "span" {
+				var own []outSpan
+				for _, s := range x.Spans {
+					if s.Question == q.Name {
+						own = append(own, s)
+					}
+				}
+				data, err := json.Marshal(own)
+				if err != nil {
+					return nil, err
+				}
+				value = strings.TrimPrefix(string(data), "null")
+			} else if q.Type != "choice" && q.Type != "text" {
+				value = string(x.Answer[q.Name])
+			}
+			row = append(row, value)
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+func (f File) fromTable(t study.Task) (list []record, err error) {
+	table, err := workbook.Parse(f.Name, "", f.Data)
+	if err != nil {
+		return nil, err
+	}
+	known := slices.Clone(columns)
+	for _, q := range t.Ask {
+		known = append(known, q.Name)
+	}
+	for i, name := range table.Header {
+		if !slices.Contains(known, name) {
+			return nil, fmt.Errorf("%s: unknown column %q: remove it, or name it as one of %s", f.Name, name, strings.Join(known, ", "))
+		}
+		if slices.Contains(table.Header[:i], name) {
+			return nil, fmt.Errorf("%s: duplicate column %q", f.Name, name)
+		}
+	}
+	for _, row := range table.Rows {
+		cell := func(name string) string {
+			if i := slices.Index(table.Header, name); i >= 0 {
+				return row.Cells[i]
+			}
+			return ""
+		}
+		x := record{Subject: Subject{Item: cell("item"), Arm: cell("arm"), Other: cell("other"), Unit: cell("unit")}, ShownAsA: cell("shown_as_a"), By: cell("by"), Answer: Answer{}}
+		if number := cell("replicate"); number != "" { // of an item
+			if x.Subject.Replicate, err = strconv.Atoi(number); err != nil {
+				return nil, fmt.Errorf("%s: replicate: %q is not a number", table.Place(row, slices.Index(table.Header, "replicate")), number)
+			}
+		}
+		for _, q := range t.Ask {
+			if err := x.fromCell(q, cell(q.Name)); err != nil {
+				return nil, fmt.Errorf("%s: %s: %w", table.Place(row, slices.Index(table.Header, q.Name)), q.Name, err)
+			}
+		}
+		list = append(list, x)
+	}
+	return list, nil
+}
+
+func (x *record) fromCell(q study.Question, cell string) error {
+	switch {
+	case cell == "":
+		return nil
+	case q.Type == "span":
+		var own []outSpan
+		if err := dataset.DecodeStrict([]byte(cell), &own); err != nil {
+			return err
+		}
+		x.Spans = append(x.Spans, own...)
+		return nil
+	case q.Type == "choice" || q.Type == "text":
+		data, err := json.Marshal(cell)
+		x.Answer[q.Name] = data
+		return err
+	}
+	if !jsontext.Value(cell).IsValid() {
+		return fmt.Errorf("%q is not JSON: want a number, or a list such as [\"a\",\"b\"]", cell)
+	}
+	x.Answer[q.Name] = jsontext.Value(cell)
+	return nil
+}

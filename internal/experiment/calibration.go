@@ -1,0 +1,195 @@
+package experiment
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/scruple-eval/scruple/internal/discipline"
+	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/plan"
+	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/study"
+)
+
+// calibrate returns the scorer for the accuracy of the judge, if scoring depends on it.
+func (r *Run) calibrate(ctx context.Context) (eval.Scorer, *eval.Calibration, error) {
+	bench, ok := r.Bench.(eval.Calibrator)
+	if !ok {
+		return r.Bench, nil, nil
+	}
+	m, missing, err := r.registeredJudge()
+	if err == nil && m == nil {
+		m, err = r.measure(ctx, r.db, r.Record)
+		if missing != "" {
+			m.On = "TEST (" + missing + ")"
+		} else if len(r.calibrationArms()) > 0 {
+			m.On = cmp.Or(m.On, strings.ToUpper(r.Study.Split))
+		}
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	scorer, calibration := bench.Calibrate(*m)
+	return scorer, &calibration, nil
+}
+
+// measure measures the judge on the calibration arms of a run.
+func (x *Experiment) measure(ctx context.Context, db *store.DB, r *store.Run) (*eval.Measurement, error) {
+	arms := x.calibrationArms()
+	m, err := x.Bench.(eval.Calibrator).Measure(func(yield func(eval.Case, error) bool) {
+		if len(arms) == 0 {
+			return
+		}
+		for c, err := range db.Cases(ctx, r) {
+			if (err != nil || arms[c.Arm]) && !yield(c, err) {
+				return
+			}
+		}
+	})
+	return &m, err
+}
+
+// registeredJudge returns the accuracy of the judge on DEV that the registration of a TEST
+// run has. A run that needs one and has none gets a reason instead.
+func (r *Run) registeredJudge() (m *eval.Measurement, missing string, err error) {
+	if !r.measuresOnDev() {
+		return nil, "", nil
+	}
+	book, err := r.book()
+	if err != nil {
+		return nil, "", err
+	}
+	t, _ := book.Test(r.Record.ID, created(r.Record))
+	g, _ := book.RegistrationOf(t)
+	m, missing = r.judgeOf(g)
+	return m, missing, nil
+}
+
+// measuresOnDev reports whether a DEV run should have measured the judge.
+func (x *Experiment) measuresOnDev() bool {
+	_, ok := x.Bench.(eval.Calibrator)
+	return ok && x.Study.Split == study.SplitTest && len(x.calibrationArms()) > 0
+}
+
+// judgeOf returns the accuracy of the judge that a registration has, or why there is none.
+func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *eval.Measurement, missing string) {
+	switch j := g.Data.Judge; {
+	case j == nil:
+		return nil, "no accuracy on DEV is registered"
+	case j.Settings != judgeSettings(x.treatment):
+		return nil, "the registered accuracy on DEV is of another judge or other settings"
+	default:
+		m := j.Measurement()
+		m.On = fmt.Sprintf("DEV (run %s, entry %d of the ledger)", j.Run, g.Seq)
+		return &m, ""
+	}
+}
+
+// judgeSettings is a hash of the settings of the judges in a treatment.
+func judgeSettings(treatment []eval.Part) string {
+	return eval.KeyOf(plan.JudgeParts(treatment))
+}
+
+// measuredOnDev returns the accuracy of the judge in the newest finished DEV run of the
+// study with the same judge and the same data, or why there is none. db may be nil.
+func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discipline.Measured, missing string, err error) {
+	if !x.measuresOnDev() {
+		return nil, "", nil
+	}
+	var runs []*store.Run
+	if db != nil {
+		if runs, err = db.Runs(ctx); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, r := range slices.Backward(runs) {
+		if r.Study != x.Study.Name || splitOf(r) != study.SplitDev {
+			continue
+		}
+		unfit, err := x.unfit(ctx, db, r)
+		if err != nil {
+			return nil, "", err
+		}
+		if unfit == "" {
+			m, err := x.measure(ctx, db, r)
+			if err != nil || len(m.Cases) > 0 {
+				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: judgeSettings(x.treatment), Run: r.ID, Created: created(r),
+					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
+			}
+			unfit = "has no case with a verdict of the judge"
+		}
+		missing = cmp.Or(missing, "DEV run "+r.ID+" "+unfit)
+	}
+	return nil, cmp.Or(missing, "there is no DEV run of the study"), nil
+}
+
+// unfit says why a DEV run does not measure the judge of the study, or "".
+func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
+	if judgeSettings(r.Treatment) != judgeSettings(x.treatment) {
+		return "has another judge or other settings of it", nil
+	}
+	p, err := db.Progress(ctx, r)
+	had, errItems := db.PlannedItems(ctx, r)
+	if err := errors.Join(err, errItems); err != nil {
+		return "", err
+	}
+	if x.pending(p) {
+		return "is not finished", nil
+	}
+	for _, it := range x.Bench.Items() {
+		if was, ok := had[it.ID]; ok && was.Input == it.Input && was.Gold == it.Gold {
+			delete(had, it.ID)
+		}
+	}
+	if len(had) > 0 {
+		return "has items that changed since", nil
+	}
+	return "", nil
+}
+
+// keepsJudge returns what a registration has of the judge already, if DEV measured nothing
+// else.
+func (x *Experiment) keepsJudge(was, now *discipline.Measured) *discipline.Measured {
+	if was != nil && was.Settings == judgeSettings(x.treatment) && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
+		return was
+	}
+	return now
+}
+
+// withArms is a bench with some settings of its arms changed.
+type withArms struct {
+	eval.Bench
+	arms []eval.Arm
+}
+
+func (b withArms) Arms() []eval.Arm { return b.arms }
+
+// planned is the bench whose calls are estimated.
+func (x *Experiment) planned() (eval.Bench, error) {
+	if !x.measuresOnDev() {
+		return x.Bench, nil
+	}
+	book, err := x.book()
+	g, _ := book.Registration(x.Study.Name)
+	m, _ := x.judgeOf(g)
+	return x.judging(m != nil), err
+}
+
+// judging is the bench for the judge. If its accuracy is registered, the calibration arms
+// are not judged: that costs calls which nothing would read.
+func (x *Experiment) judging(registered bool) eval.Bench {
+	if !registered {
+		return x.Bench
+	}
+	arms := slices.Clone(x.Bench.Arms())
+	for i := range arms {
+		if arms[i].Role == eval.RoleCalibration {
+			arms[i].Judges = nil
+		}
+	}
+	return withArms{x.Bench, arms}
+}
