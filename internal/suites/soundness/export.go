@@ -182,7 +182,7 @@ func (b *Bench) response(r *Row, clock func(int64) string) []string {
 	method, details := r.Method, ""
 	switch {
 	case r.Failed():
-		method, details = "", strings.TrimSpace(r.Outcome.Reason+": "+firstLine(r.Outcome.Detail))
+		method, details = "", strings.TrimSpace(r.Outcome.Reason+": "+text.FirstLine(r.Outcome.Detail))
 	case r.Excluded:
 		details = r.Reason
 	}
@@ -198,11 +198,6 @@ func (b *Bench) response(r *Row, clock func(int64) string) []string {
 		}
 	}
 	return cells
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 func boolean(b bool) string {
