@@ -71,6 +71,11 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 	if err != nil {
 		return fmt.Errorf("bundle %s: %w", r.ID, err)
 	}
+	if x.Study.Split == study.SplitDev {
+		if err := a.noteTest(ctx, db, x.Study.Name); err != nil {
+			return err
+		}
+	}
 	if a.json {
 		return printJSON(a.out, map[string]any{"file": output, "sha256": m.Sum(), "manifest": m})
 	}
@@ -81,6 +86,18 @@ func (a *app) bundle(ctx context.Context, arg, output string) error {
 	a.say("wrote %s: run %s%s, %s", output, m.Run, split, text.Plural(len(m.Files), "file", "files"))
 	a.say("SHA-256 of its manifest: %s", m.Sum())
 	return nil
+}
+
+// noteTest says that the study has a TEST run, which a bundle of its DEV run lacks.
+func (a *app) noteTest(ctx context.Context, db *store.DB, name string) error {
+	test, err := db.LastRun(ctx, name, study.SplitTest)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil
+	}
+	if err == nil {
+		a.warn("note: the bundle has the DEV run; TEST ran, too, as %s: `%s` packs that", test.ID, commandOf([]string{"bundle", test.ID, "--out", "test.zip"}, db.Path()))
+	}
+	return err
 }
 
 func (a *app) bundleEnv() bundle.Env {

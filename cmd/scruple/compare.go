@@ -87,12 +87,12 @@ func checkCompared(a *analyse.Analysis, metric string) error {
 
 // compareRuns compares the second run with the first.
 func (a *app) compareRuns(ctx context.Context, first, second, metric string) error {
-	older, err := a.side(ctx, first)
+	older, err := a.side(ctx, first, second)
 	if err != nil {
 		return err
 	}
 	defer older.DB.Close()
-	newer, err := a.side(ctx, second)
+	newer, err := a.side(ctx, second, first)
 	if err != nil {
 		return err
 	}
@@ -115,8 +115,19 @@ func (a *app) compareRuns(ctx context.Context, first, second, metric string) err
 	return a.showComparisons(result, metric)
 }
 
-// side opens a run that an argument names: a study file, RUN or RUN:ARM.
-func (a *app) side(ctx context.Context, arg string) (experiment.Side, error) {
+// side opens a run that an argument names: a study file, RUN or RUN:ARM. The store of a run
+// is the one in the current folder, or the one beside the study that it is compared with.
+func (a *app) side(ctx context.Context, arg, other string) (experiment.Side, error) {
+	s, err := a.sideIn(ctx, arg)
+	if errors.Is(err, store.ErrNotFound) && a.storePath == "" && !isStudyFile(arg) && isStudyFile(other) {
+		a.storePath = a.storeFor(other)
+		defer func() { a.storePath = "" }()
+		return a.sideIn(ctx, arg)
+	}
+	return s, err
+}
+
+func (a *app) sideIn(ctx context.Context, arg string) (experiment.Side, error) {
 	db, run, err := a.findShown(ctx, arg)
 	id, arm, named := strings.Cut(arg, ":")
 	if named && errors.Is(err, store.ErrNotFound) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/vbauerster/mpb/v8/decor"
 	"golang.org/x/term"
 
+	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -24,7 +26,7 @@ func (a *app) observer() (run.Observer, func()) {
 	case a.json:
 		return &jsonObserver{out: json.NewEncoder(a.out)}, func() {}
 	case isTerminal(a.err):
-		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}}
+		o := &barObserver{progress: mpb.New(mpb.WithOutput(a.err), mpb.WithWidth(40)), bars: map[string]*armBar{}, keys: refusals{}}
 		return o, o.close
 	}
 	return &plainObserver{w: a.err, every: 5 * time.Second}, func() {}
@@ -87,6 +89,19 @@ func costOrUnknown(cost float64, unpriced int) string {
 	return fmt.Sprintf("≥ $%.4f (%s of unknown cost)", cost, text.Plural(unpriced, "call", "calls"))
 }
 
+// refusals remembers why keys were refused: every call in flight has the same error.
+type refusals map[string]bool
+
+func (r refusals) repeated(e run.Event) bool {
+	if e.Kind != "failed" || e.Error != eval.ErrAuth {
+		return false
+	}
+	_, why, _ := strings.Cut(e.Note, ": ") // behind the trial
+	was := r[why]
+	r[why] = true
+	return was
+}
+
 // A plainObserver prints progress from time to time, and events. It prints the
 // first few events of each kind.
 type plainObserver struct {
@@ -94,6 +109,7 @@ type plainObserver struct {
 	every time.Duration
 	last  time.Time
 	seen  map[string]int
+	keys  refusals
 }
 
 // eventsShown is how many events of a kind are printed.
@@ -101,7 +117,10 @@ const eventsShown = 10
 
 func (o *plainObserver) Event(e run.Event) {
 	if o.seen == nil {
-		o.seen = map[string]int{}
+		o.seen, o.keys = map[string]int{}, refusals{}
+	}
+	if o.keys.repeated(e) {
+		return
 	}
 	switch o.seen[e.Kind]++; {
 	case o.seen[e.Kind] <= eventsShown:
@@ -150,6 +169,7 @@ func (o *jsonObserver) Progress(p run.Progress) {
 type barObserver struct {
 	progress *mpb.Progress
 	bars     map[string]*armBar
+	keys     refusals
 }
 
 // An armBar is the progress of an arm. Another goroutine draws it.
@@ -158,7 +178,11 @@ type armBar struct {
 	arm atomic.Pointer[run.ArmPlan]
 }
 
-func (o *barObserver) Event(e run.Event) { fmt.Fprintln(o.progress, describe(e)) }
+func (o *barObserver) Event(e run.Event) {
+	if !o.keys.repeated(e) {
+		fmt.Fprintln(o.progress, describe(e))
+	}
+}
 
 func (o *barObserver) Progress(p run.Progress) {
 	for _, a := range p.Arms {

@@ -17,8 +17,9 @@ import (
 func statusVerb(a *app) *cobra.Command {
 	return verb("status [STUDY|RUN]", "show the progress of a run, or of all runs of a store", `
 Shows trials done and failed, cost, sessions, the most frequent errors, and the
-history of the run. Errors that differ only in numbers and ids count as one. It changes nothing
-and works while the run is in progress.`, cobra.MaximumNArgs(1),
+history of the run. Errors that differ only in numbers and ids count as one. It changes
+nothing and works while the run is in progress. A run that is neither finished nor in
+progress is interrupted: it was stopped or killed, or a part or a limit ended it.`, cobra.MaximumNArgs(1),
 		func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return a.allRuns(c.Context())
@@ -42,7 +43,11 @@ func (a *app) status(ctx context.Context, arg string) error {
 	}
 	a.say("run      %s (%s), started %s", s.Run, s.Suite, s.CreatedAt)
 	a.say("study    %s", s.File)
-	a.say("state    %s: %d of %s done, %d failed", s.State, s.Done, text.Plural(s.Trials, "trial", "trials"), s.Failed)
+	idle := ""
+	if s.State == "interrupted" {
+		idle = "; no process is working on it"
+	}
+	a.say("state    %s: %d of %s done, %d failed%s", s.State, s.Done, text.Plural(s.Trials, "trial", "trials"), s.Failed, idle)
 	if s.ToJudge+s.JudgeFailed > 0 {
 		a.say("judging  %s pending, %d failed", text.Plural(s.ToJudge, "trial", "trials"), s.JudgeFailed)
 	}
@@ -70,7 +75,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}
 	switch s.State {
-	case "started":
+	case "started", "interrupted":
 		a.say("resume with `%s`", a.command("run", arg))
 	case "error":
 		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))
@@ -104,7 +109,7 @@ func (a *app) allRuns(ctx context.Context) error {
 		return printJSON(a.out, list)
 	}
 	for _, s := range list {
-		a.say("%-24s %-8s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
+		a.say("%-24s %-11s %d/%d done, %d failed, %s, %s  %s", s.Run, s.State, s.Done, s.Trials, s.Failed, text.Plural(s.Calls, "call", "calls"), costOrUnknown(s.CostUSD, s.Unpriced), s.CreatedAt)
 	}
 	if len(list) == 0 {
 		a.say("no runs yet")

@@ -30,6 +30,9 @@ func (x *Experiment) CompareRuns(ctx context.Context, older, newer Side) (*analy
 	if older.Run.Suite != x.Study.Suite {
 		return nil, fmt.Errorf("comparing %s with %s: they are of different suites (%s and %s)", newer.Run.ID, older.Run.ID, x.Study.Suite, older.Run.Suite)
 	}
+	if older.Run.ID == newer.Run.ID && older.DB.Path() == newer.DB.Path() {
+		return nil, fmt.Errorf("comparing run %s with itself: name two runs; with one, `scruple compare` shows the comparisons of its arms", newer.Run.ID)
+	}
 	was, err := scoredArms(ctx, older)
 	if err != nil {
 		return nil, err

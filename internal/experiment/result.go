@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/gate"
+	"github.com/scruple-eval/scruple/internal/plan"
 	"github.com/scruple-eval/scruple/internal/score"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -176,7 +177,8 @@ func (r *Run) remember(ctx context.Context, q *analyse.Question, sums store.Call
 
 // inherit adds what a run of the same study, from which answers were taken, makes of
 // the question. If its results had been shown, this run was planned with them: arms
-// that were late there, or that it does not have as they are now, came after results.
+// that were late there, or that it does not have as they are now, came after results, and
+// so did another judge.
 func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls []eval.ArmCalls) error {
 	from, err := r.db.Run(ctx, id)
 	if err != nil || !from.Analysed || from.Study != r.Record.Study {
@@ -197,6 +199,14 @@ func (r *Run) inherit(ctx context.Context, q *analyse.Question, id string, calls
 		anew := slices.ContainsFunc(calls, func(c eval.ArmCalls) bool { return c.Arm == arm && c.Stage == eval.StageRun && c.Reused == 0 })
 		if anew || !slices.Contains(had, arm) {
 			q.Late = append(q.Late, arm)
+		}
+	}
+	if slices.Equal(plan.JudgeParts(from.Treatment), plan.JudgeParts(r.Record.Treatment)) {
+		return nil
+	}
+	for _, arm := range r.Bench.Arms() {
+		if len(arm.Judges) > 0 {
+			q.Rejudged = append(q.Rejudged, arm.ID)
 		}
 	}
 	return nil

@@ -316,7 +316,12 @@ func describe(a store.Amendment, judge []string) (list []string) {
 		list = append(list, "replicates changed")
 	}
 	if len(list) > 0 {
-		list = append(list, fmt.Sprintf("%s new", text.Plural(a.New, "trial is", "trials are")))
+		fresh := a.New
+		if len(judge) > 0 {
+			fresh -= a.Again
+		}
+		list = append(list, fmt.Sprintf("%s new", text.Plural(fresh, "trial is", "trials are")))
+		add(a.New-fresh, "trial keeps its answer", "trials keep their answers", "and will be judged again")
 		add(a.Back, "trial came", "trials came", "back with answers")
 	}
 	return list

@@ -18,7 +18,7 @@ type Status struct {
 	Suite       string             `json:"suite"`
 	File        string             `json:"study_file"`
 	CreatedAt   string             `json:"created_at"`
-	State       string             `json:"state"` // started | success | error
+	State       string             `json:"state"` // started | interrupted | success | error
 	Trials      int                `json:"trials"`
 	Done        int                `json:"done"`
 	Failed      int                `json:"failed"`
@@ -56,7 +56,10 @@ func StatusOf(ctx context.Context, db *store.DB, r *store.Run) (Status, error) {
 	}
 	switch {
 	case s.Done < s.Trials || s.ToJudge > 0:
-		s.State = "started"
+		s.State = "interrupted"
+		if db.Writing(ctx) {
+			s.State = "started"
+		}
 	case s.Failed > 0 || s.JudgeFailed > 0:
 		s.State = "error"
 	default:

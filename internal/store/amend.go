@@ -26,8 +26,11 @@ type Amendment struct {
 	// Trials that are new or come back without an outcome, come back with one, and leave
 	// the plan.
 	New, Back, Left int
-	Done            int  // trials of the plan before that had an outcome
-	Seen            bool // results of the run had been shown
+	// Again counts the new trials of changed arms whose trial before had an outcome for the
+	// same input.
+	Again int
+	Done  int  // trials of the plan before that had an outcome
+	Seen  bool // results of the run had been shown
 }
 
 // Amend makes p the plan of a run. Trials whose question is the same keep their
@@ -223,6 +226,9 @@ func (x *amending) compare(a *Amendment, was map[string]eval.Item, items []eval.
 	a.ItemsChanged = x.count(`SELECT count(*) FROM temp.changed WHERE item IN (`+inPlan+`)`, x.run)
 	a.Changed = x.names(`SELECT DISTINCT t.arm FROM trials t JOIN temp.next n ON `+match+`
 		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed) ORDER BY 1`, x.run)
+	a.Again = x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` JOIN outcomes o ON o.trial = t.id
+		WHERE t.run = ? AND t.place >= 0 AND n.question <> t.question AND t.item NOT IN (SELECT item FROM temp.changed)
+		AND (t.item, t.arm, t.replicate) NOT IN (SELECT t.item, t.arm, t.replicate FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place < 0)`, x.run, x.run)
 	x.exec(`DROP TABLE temp.changed`)
 	a.Done = x.count(`SELECT count(*) FROM trials t JOIN outcomes o ON o.trial = t.id WHERE t.run = ? AND t.place >= 0`, x.run)
 	kept := x.count(`SELECT count(*) FROM trials t JOIN temp.next n ON `+match+` AND n.question = t.question WHERE t.run = ? AND t.place >= 0`, x.run)

@@ -166,7 +166,7 @@ func TestAmendments(t *testing.T) {
 	}{
 		{"an arm", items(3, 1), []eval.Arm{a, b}, store.Amendment{Added: []string{"b"}, New: 3, Done: 3, Seen: true}},
 		{"an item", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsAdded: 1, New: 2, Done: 3, Seen: true}},
-		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Done: 3, Seen: true}},
+		{"another prompt", items(4, 1), []eval.Arm{a2, b}, store.Amendment{Changed: []string{"a"}, New: 4, Left: 4, Again: 3, Done: 3, Seen: true}},
 		{"the first one again", items(4, 1), []eval.Arm{a, b}, store.Amendment{Changed: []string{"a"}, New: 1, Back: 3, Left: 4, Seen: true}},
 		{"another text", items(4, 2), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 2, Left: 2, Done: 3, Seen: true}},
 		{"the text again", items(4, 1), []eval.Arm{a, b}, store.Amendment{ItemsChanged: 1, New: 1, Back: 1, Left: 2, Done: 2, Seen: true}},

@@ -229,7 +229,7 @@ func open(ctx context.Context, path string, q url.Values) (*DB, error) {
 // store. The operating system releases it even if the process crashes.
 func acquire(ctx context.Context, path string) (*sql.DB, error) {
 	name := path + ".lock"
-	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(0)")
+	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: name}).EscapedPath()+"?_pragma=busy_timeout(200)")
 	if err != nil {
 		return nil, fault(path, "%w", err)
 	}
@@ -242,6 +242,25 @@ func acquire(ctx context.Context, path string) (*sql.DB, error) {
 		return nil, explain(path, err)
 	}
 	return lock, nil
+}
+
+// Writing reports whether a process has the store open for writing. It reads the lock for
+// a moment, for which a writer that begins waits.
+func (db *DB) Writing(ctx context.Context) bool {
+	if db.lock != nil {
+		return true
+	}
+	path := db.path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
+	lock, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path + ".lock"}).EscapedPath()+"?mode=ro&_pragma=busy_timeout(0)")
+	if err != nil {
+		return false
+	}
+	defer lock.Close()
+	var n int
+	return code(lock.QueryRowContext(ctx, `SELECT count(*) FROM sqlite_master`).Scan(&n)) == sqlite3.SQLITE_BUSY
 }
 
 // Path returns the file of the store.

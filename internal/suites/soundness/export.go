@@ -154,7 +154,8 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(responses), wantResponses, len(outcomes), wantOutcomes), nil
 }
 
-// table is a CSV file. Text of models is escaped, so that a spreadsheet reads no formula.
+// table is a CSV file. Text of models and people is escaped, so that a spreadsheet reads no
+// formula.
 func table(name string, columns []string, rows [][]string) kit.File {
 	return kit.File{Path: name, Write: func(w io.Writer) error {
 		buffer := bufio.NewWriter(w)
