@@ -2,7 +2,7 @@
 # make test      build, vet and run everything; installs chromium (Debian) where it is missing
 # make lint      staticcheck
 # make race      the concurrent packages under the race detector; installs gcc (Debian) where it is missing
-# make simulate  the simulations of coverage, power and verdicts that make test leaves out
+# make simulate  the simulations of coverage, power and verdicts that make test leaves out; verdicts of SEEDS studies
 # make validity  how often verdicts are wrong, by simulation of whole studies; REPS of each kind, CELLS by name
 # make cross     the program for every system that releases are made for
 # make bench     the benchmarks docs/performance.md speaks of
@@ -13,6 +13,7 @@ GO ?= go
 FUZZTIME ?= 30s
 REPS ?= 1000
 CELLS ?=
+SEEDS ?= 100
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 TARGETS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
@@ -50,7 +51,7 @@ race: gcc
 
 simulate:
 	SCRUPLE_SIMULATE=1 $(TEST) -timeout 15m ./stats/...
-	SCRUPLE_SIMULATE=1 $(TEST) -timeout 15m -run Phase1Verdicts -v ./cmd/scruple
+	SCRUPLE_SIMULATE=1 SCRUPLE_SEEDS='$(SEEDS)' $(TEST) -timeout 15m -run Phase1Verdicts -v ./cmd/scruple
 
 validity:
 	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'

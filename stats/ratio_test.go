@@ -96,6 +96,30 @@ func TestProportionOfEqualReplicates(t *testing.T) {
 	}
 }
 
+// The complement of a proportion has the complement of its interval: a precision and the
+// error rate of the same outcomes agree.
+func TestProportionOfSumsOfTheComplement(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var num, rest, den []float64
+		all := 0
+		for range rapid.IntRange(2, 12).Draw(t, "clusters") {
+			m := rapid.IntRange(1, 9).Draw(t, "outcomes")
+			k := rapid.IntRange(0, m).Draw(t, "hits")
+			num, rest, den, all = append(num, float64(k)), append(rest, float64(m-k)), append(den, float64(m)), all+m
+		}
+		a, errA := stats.ProportionOfSums(num, den, float64(all), 0.95)
+		b, errB := stats.ProportionOfSums(rest, den, float64(all), 0.95)
+		if errA != nil || errB != nil {
+			t.Fatal(errA, errB)
+		}
+		for _, d := range []float64{a.Value + b.Value - 1, a.CI.Low + b.CI.High - 1, a.CI.High + b.CI.Low - 1} {
+			if math.Abs(d) > 1e-9 {
+				t.Fatalf("%+v and %+v of %v in %v", a, b, num, den)
+			}
+		}
+	})
+}
+
 // Clusters that are all alike tell no more than one outcome each.
 func TestProportionOfSumsWithoutSpread(t *testing.T) {
 	twos := []float64{2, 2, 2, 2}

@@ -99,6 +99,7 @@ func TestAnnotationByKeyboard(t *testing.T) {
 
 // Options above the ninth have no digit: the list is narrowed by typing, and Enter chooses.
 func TestLongListsAreNarrowed(t *testing.T) {
+	t.Parallel()
 	_, study := contracts(t)
 	edit(t, study, "annotation:\n", `annotation:
   - name: long

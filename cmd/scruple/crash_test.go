@@ -80,6 +80,7 @@ func statsOf(t testing.TB, url string) (s serverStats) {
 // A run killed twenty times at random loses no answers, repeats no more calls than
 // were in flight, and ends with byte-identical scores.
 func TestKillNine(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills real processes")
 	}
@@ -244,6 +245,7 @@ func TestRetryFailed(t *testing.T) {
 // Methods that ask in loops and graphs are killed in the middle of trials: recorded
 // answers are kept, and the run ends like an uninterrupted one.
 func TestKillNineInALoop(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills real processes")
 	}

@@ -15,6 +15,7 @@ import (
 // A TEST run that was killed is the same run when it goes on; before it is finished,
 // nothing shows its results; and after it there is no second one.
 func TestKilledTestRun(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills real processes")
 	}

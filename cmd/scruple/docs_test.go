@@ -15,6 +15,7 @@ import (
 // The table of metrics in each suite's document is generated from the metrics;
 // -update rewrites it.
 func TestMetricsAreDocumented(t *testing.T) {
+	t.Parallel()
 	for _, entry := range suites.All() {
 		generated(t, entry.Name+".md", "metrics", metricsTable(entry.Metrics))
 	}
@@ -22,6 +23,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 
 // The list of methods in docs/statistics.md is generated from the procedures.
 func TestProceduresAreDocumented(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for _, p := range procedure.All() {
 		fmt.Fprintf(&b, "### `%s`\n\n%s. %s\n\nSource: %s.\n\n", p.Name, p.Title, p.Summary, p.Source)

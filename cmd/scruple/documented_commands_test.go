@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -242,6 +241,7 @@ func TestDocumentedCommandsAreFound(t *testing.T) {
 // Commands of the documents that need neither a model nor data of the reader run, each
 // document in a folder of its own, with the examples and a few tables beside.
 func TestDocumentedCommandsRun(t *testing.T) {
+	t.Parallel()
 	repo, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
 	var documents []string
@@ -262,18 +262,16 @@ func TestDocumentedCommandsRun(t *testing.T) {
 		for name, table := range tablesOfDocs {
 			must(t, os.WriteFile(filepath.Join(dir, name), []byte(table), 0o644))
 		}
-		t.Chdir(dir)
 		for _, m := range inMarkdown(string(text)) {
 			line := m.String()
-			if !m.runs() || done[line] {
+			if !m.runs(dir) || done[line] {
 				continue
 			}
 			done[line] = strings.Contains(line, "examples/") || !strings.Contains(line, "mine")
-			var out, errs bytes.Buffer
-			code := execute(t.Context(), append(m.words, shorter(line)...), strings.NewReader(""), &out, &errs, func(string) string { return "" })
+			code, _, errs := scrupleIn(t, dir, append(m.words, shorter(line)...)...)
 			// The verdict of a gate is not the document's business.
 			if code != exitOK && !(m.words[0] == "gate" && (code == exitFail || code == exitNotAllowed)) {
-				t.Errorf("%s: scruple %s: exit code %d\n%s", path, line, code, &errs)
+				t.Errorf("%s: scruple %s: exit code %d\n%s", path, line, code, errs)
 			}
 			ran++
 			t.Logf("%s: scruple %s", filepath.Base(path), line)
@@ -298,9 +296,9 @@ func shorter(line string) []string {
 	return nil
 }
 
-// runs reports whether a command can run here: it has no placeholder, and the files it
-// names exist. A mention in a sentence must name a file, or ask for help or a list.
-func (m mention) runs() bool {
+// runs reports whether a command can run in a folder: it has no placeholder, and the
+// files it names exist. A mention in a sentence must name a file, or ask for help or a list.
+func (m mention) runs(dir string) bool {
 	if slices.ContainsFunc(m.words, placeholder.MatchString) || slices.Contains(m.words, "--record") || m.check() != nil || (mention{m.words, true}).check() != nil {
 		return false
 	}
@@ -320,7 +318,7 @@ func (m mention) runs() bool {
 		if strings.HasPrefix(w, "-") || !strings.ContainsAny(w, "./") || strings.ContainsAny(w, "= ") {
 			continue
 		}
-		if _, err := os.Stat(w); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, w)); err == nil {
 			exists = true
 		} else if strings.Contains(filepath.Base(w), ".") {
 			return false

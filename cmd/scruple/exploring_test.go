@@ -17,6 +17,7 @@ var inferential = regexp.MustCompile(`(?i)(^|[^</\w])p[\s\x{a0}]*(adjusted)?[\s\
 // A DEV run prints no p-value and claims no result, whatever shows it, and so does a run
 // without a split that has items marked dev.
 func TestExploringHasNoTests(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	write := func(name, method, data string) string {
 		study := filepath.Join(dir, name+".yaml")

@@ -242,6 +242,7 @@ func TestDeadProviders(t *testing.T) {
 // A budget of 300 calls is not exceeded by more than the calls in flight, through
 // kills and faults: what waits for a retry is not forgotten.
 func TestBudgetThroughKills(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("starts and kills real processes")
 	}

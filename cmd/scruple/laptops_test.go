@@ -12,6 +12,7 @@ import (
 // The laptops example runs offline: numbers are compared as numbers, requests have
 // no groups and several right items, and nDCG is trec_eval's on the exported files.
 func TestLaptops(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.CopyFS(dir, os.DirFS(filepath.Join("..", "..", "examples", "rerank-laptops"))); err != nil {
 		t.Fatal(err)

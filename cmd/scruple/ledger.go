@@ -1,13 +1,16 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/annotate"
 	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/ledger"
 	"github.com/scruple-eval/scruple/internal/report"
@@ -27,7 +30,7 @@ if that is another.`, cobra.ArbitraryArgs,
 			return fmt.Errorf("ledger: name show, verify or blind")
 		})
 	show := verb("show STUDY|RUN", "print the entries of the ledger and its head", `
-Put the head in a place of its own, such as a registration: it shows later that
+A line says when, who and what; --json has all that an entry records. Put the head in a place of its own, such as a registration: it shows later that
 nothing was taken out.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
 			from, err := a.locate(c.Context(), args[0])
@@ -43,7 +46,7 @@ nothing was taken out.`, cobra.ExactArgs(1),
 				all = append(all, entries...)
 				a.say("%s: %s", path, text.Plural(len(entries), "entry", "entries"))
 				for _, e := range entries {
-					a.say("%4d  %s  %-16s %-12s %s", e.Seq, e.At, e.Kind, e.By, text.Shorten(report.PlainLine(string(e.Data)), longestEntry))
+					a.say("%4d  %s  %-16s %-12s %s", e.Seq, second(e.At), e.Kind, report.PlainLine(e.By), text.Shorten(report.PlainLine(entryText(e)), longestEntry))
 				}
 				if head := ledger.HeadOf(entries); head.Seq > 0 {
 					a.say("head: entry %d, SHA-256 %s", head.Seq, head.Hash)
@@ -118,8 +121,80 @@ Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.Exact
 	return c
 }
 
-// longestEntry is how many characters of the data of an entry are shown; --json has all.
+// longestEntry is how many characters of an entry are shown; --json has all.
 const longestEntry = 400
+
+// second is a time of the ledger without its fraction.
+func second(at string) string {
+	t, err := time.Parse(time.RFC3339, at)
+	if err != nil {
+		return report.PlainLine(at)
+	}
+	return t.UTC().Format(time.DateTime)
+}
+
+// entryText says what an entry records. Entries of other kinds, such as those of a newer
+// version, are shown as they are.
+func entryText(e ledger.Entry) string {
+	said := ""
+	switch e.Kind {
+	case discipline.RegistrationEntry:
+		said = described(e, func(r discipline.Registration) string {
+			judge := ""
+			if r.Judge != nil {
+				judge = "; judge " + r.Judge.String()
+			}
+			return fmt.Sprintf("study %s, %s, %s; SHA-256 %s%s", r.Study, text.Plural(r.Items, "item", "items"), r.Test, r.Digest, judge)
+		})
+	case discipline.TestEntry:
+		said = described(e, func(t discipline.TestRun) string {
+			return fmt.Sprintf("run %s of study %s, store %s; ran what has SHA-256 %s", t.Run, t.Study, t.Store, t.Digest)
+		})
+	case discipline.SeenEntry:
+		said = described(e, func(s discipline.Seen) string {
+			on := ""
+			if s.Split != "" {
+				on = " on " + strings.ToUpper(s.Split)
+			}
+			return fmt.Sprintf("run %s of study %s%s asks about %s not seen before, store %s", s.Run, s.Study, on, text.Plural(len(s.Inputs), "item", "items"), s.Store)
+		})
+	case discipline.UnblindingEntry:
+		said = described(e, func(u discipline.Unblinding) string {
+			return fmt.Sprintf("study %s: %s; it allowed: %s", u.Study, u.Reason, strings.Join(u.Changes, "; "))
+		})
+	case discipline.RevisionEntry:
+		said = described(e, func(v discipline.Revision) string {
+			behind := ""
+			if v.Run != "" {
+				behind = ", DEV run " + v.Run
+			}
+			if v.After != "" {
+				behind += ", after TEST run " + v.After + " began"
+			}
+			return fmt.Sprintf("study %s%s: %s → %s", v.Study, behind, v.Hypothesis, v.Change)
+		})
+	case discipline.BlindEntry:
+		said = described(e, func(b discipline.Blind) string {
+			var r analyse.BlindResult
+			if b.Decode(&r) != nil {
+				return ""
+			}
+			return fmt.Sprintf("study %s: %s", b.Study, r)
+		})
+	default:
+		said = annotate.Describe(e)
+	}
+	return cmp.Or(said, string(e.Data))
+}
+
+// described says what an entry records, "" if its data are others than expected.
+func described[T any](e ledger.Entry, say func(T) string) string {
+	var data T
+	if e.Decode(&data) != nil {
+		return ""
+	}
+	return say(data)
+}
 
 // ledgersOf lists the ledger beside the study, and that of the store if it is another.
 func ledgersOf(from source) []string {

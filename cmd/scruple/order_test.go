@@ -36,6 +36,7 @@ func shuffled(t *testing.T, path string, seed uint64) {
 // The order of the records of a data file has no effect on any result: not on
 // clusters and strata, nor on bootstraps, permutations and mixed models.
 func TestTheOrderOfADataFileHasNoEffect(t *testing.T) {
+	t.Parallel()
 	for suite, file := range map[string]string{"extraction": "data/contracts.jsonl", "qa": "questions.jsonl"} {
 		for _, method := range []string{"clustered", "permutation", "mixed_effects", "wilcoxon"} {
 			t.Run(suite+" "+method, func(t *testing.T) {

@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -14,13 +16,15 @@ import (
 )
 
 // TestPhase1Verdicts takes phase 1 from DEV over the registration to the gate on other
-// documents and answers for each of 100 seeds: with a true difference of 0.10 the gate
-// must pass in 95 or more, without one in 5 or fewer. make simulate runs it.
+// documents and answers for each seed: with a true difference of 0.10 the gate must pass in
+// 95 % or more, without one in 5 % or fewer. make simulate runs it with 100 seeds, CI with
+// fewer of the same.
 func TestPhase1Verdicts(t *testing.T) {
 	if os.Getenv("SCRUPLE_SIMULATE") == "" {
 		t.Skip("SCRUPLE_SIMULATE is not set")
 	}
-	const seeds = 100
+	seeds, err := strconv.Atoi(cmp.Or(os.Getenv("SCRUPLE_SEEDS"), "100"))
+	must(t, err)
 	const same = "{miss: 0.175, wrong: 0.09, invent: 0.08, fabricate: 0.03}"
 	for _, c := range []struct {
 		name        string
@@ -28,8 +32,8 @@ func TestPhase1Verdicts(t *testing.T) {
 		override    string
 		least, most int
 	}{
-		{"effect 0.10", 0.10, "", 95, seeds},
-		{"no effect", 0, "models[simulated].skill.arms.ctn=" + same, 0, 5},
+		{"effect 0.10", 0.10, "", (95*seeds + 99) / 100, seeds},
+		{"no effect", 0, "models[simulated].skill.arms.ctn=" + same, 0, 5 * seeds / 100},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			analyses, verdicts := make([]*analyse.Analysis, seeds), make([]*gate.Verdict, seeds)
@@ -58,10 +62,11 @@ func TestPhase1Verdicts(t *testing.T) {
 					passed++
 				}
 			}
-			mean := sum / seeds
-			sd := math.Sqrt((squares - seeds*mean*mean) / (seeds - 1))
+			n := float64(seeds)
+			mean := sum / n
+			sd := math.Sqrt((squares - n*mean*mean) / (n - 1))
 			t.Logf("%s: mean difference %.4f, SD %.4f; passed %d of %d; outcomes %v", c.name, mean, sd, passed, seeds, outcomes)
-			if margin := 3 * sd / 10; math.Abs(mean-c.effect) > margin {
+			if margin := 3 * sd / math.Sqrt(n); math.Abs(mean-c.effect) > margin {
 				t.Errorf("%s: the mean difference is %.4f, want %.2f ± %.4f", c.name, mean, c.effect, margin)
 			}
 			if passed < c.least || passed > c.most {

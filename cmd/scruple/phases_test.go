@@ -392,6 +392,7 @@ func TestPhase3Outcomes(t *testing.T) {
 
 // Every shipped phase has the outcomes of the plan by their letters, and an advice.
 func TestPhasesAreComplete(t *testing.T) {
+	t.Parallel()
 	for phase, want := range map[string]string{"phase1": "EABCD", "phase2": "FFFAABCDE", "phase3": "EFABCDn"} {
 		x, err := experiment.Load(filepath.Join("..", "..", "examples", "extraction", phase+".yaml"), []string{"split=test"}, experimentEnv())
 		must(t, err)

@@ -24,24 +24,23 @@ type preset struct {
 	wire    string // wire format
 	baseURL string // default; the study may override it
 	keyEnv  string // default; "" needs no key
-	doc     string
 }
 
 // presets are the HTTP providers.
 func presets() []preset {
 	return []preset{
-		{"anthropic", "anthropic", anthropic.BaseURL, "ANTHROPIC_API_KEY", "Anthropic's Messages API"},
-		{"openai", "openai", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Chat Completions API, or a compatible server at base_url"},
-		{"openai_responses", "openai_responses", openai.BaseURL, "OPENAI_API_KEY", "OpenAI's Responses API"},
-		{"google", "google", google.BaseURL, "GEMINI_API_KEY", "Google's Gemini API"},
-		{"gemini", "google", google.BaseURL, "GEMINI_API_KEY", "alias of google"},
-		{"deepseek", "openai", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "DeepSeek"},
-		{"moonshot", "openai", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY", "Moonshot AI (Kimi)"},
-		{"zai", "openai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY", "Z.AI (GLM)"},
-		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY", "OpenRouter, which routes to many providers"},
-		{"ollama", "openai", "http://127.0.0.1:11434/v1", "", "a local Ollama server"},
-		{"vllm", "openai", "http://127.0.0.1:8000/v1", "", "a local vLLM server"},
-		{"llamacpp", "openai", "http://127.0.0.1:8080/v1", "", "a local llama.cpp server"},
+		{"anthropic", "anthropic", anthropic.BaseURL, "ANTHROPIC_API_KEY"},             // Anthropic's Messages API
+		{"openai", "openai", openai.BaseURL, "OPENAI_API_KEY"},                         // OpenAI's Chat Completions API, or a compatible server at base_url
+		{"openai_responses", "openai_responses", openai.BaseURL, "OPENAI_API_KEY"},     // OpenAI's Responses API
+		{"google", "google", google.BaseURL, "GEMINI_API_KEY"},                         // Google's Gemini API
+		{"gemini", "google", google.BaseURL, "GEMINI_API_KEY"},                         // alias of google
+		{"deepseek", "openai", "https://api.deepseek.com", "DEEPSEEK_API_KEY"},         // DeepSeek
+		{"moonshot", "openai", "https://api.moonshot.ai/v1", "MOONSHOT_API_KEY"},       // Moonshot AI (Kimi)
+		{"zai", "openai", "https://api.z.ai/api/paas/v4", "ZAI_API_KEY"},               // Z.AI (GLM)
+		{"openrouter", "openai", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"}, // OpenRouter, which routes to many providers
+		{"ollama", "openai", "http://127.0.0.1:11434/v1", ""},                          // a local Ollama server
+		{"vllm", "openai", "http://127.0.0.1:8000/v1", ""},                             // a local vLLM server
+		{"llamacpp", "openai", "http://127.0.0.1:8080/v1", ""},                         // a local llama.cpp server
 	}
 }
 

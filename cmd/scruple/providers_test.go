@@ -25,6 +25,7 @@ func env(pairs ...string) func(string) string {
 
 // Every preset uses its own address, key and wire format.
 func TestPresets(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct{ wire, url, key string }{
 		"anthropic":        {"anthropic", "https://api.anthropic.com/v1/messages", "X-Api-Key"},
 		"openai":           {"openai", "https://api.openai.com/v1/chat/completions", "Authorization"},
@@ -63,9 +64,6 @@ func TestPresets(t *testing.T) {
 				t.Errorf("%s: %s is %q", p.name, header, got)
 			}
 		}
-		if p.doc == "" {
-			t.Errorf("%s has no doc", p.name)
-		}
 	}
 }
 
@@ -74,6 +72,7 @@ type transportFunc func(*http.Request) (*http.Response, error)
 func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestKeys(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		name  string
 		model study.Model
@@ -102,6 +101,7 @@ func TestKeys(t *testing.T) {
 }
 
 func TestProvidersThatCannotBeUsed(t *testing.T) {
+	t.Parallel()
 	tests := []struct {
 		model study.Model
 		want  string
@@ -124,6 +124,7 @@ func TestProvidersThatCannotBeUsed(t *testing.T) {
 }
 
 func TestSimulatedProvider(t *testing.T) {
+	t.Parallel()
 	for _, skill := range []*study.Skill{nil, {Miss: 0.1}} {
 		if c, wire, err := newClient(study.Model{ID: "a", Provider: "simulated", Skill: skill}, env(), nil); err != nil || wire != "simulated" || c == nil {
 			t.Errorf("skill %+v: format %q, %v", skill, wire, err)
@@ -133,6 +134,7 @@ func TestSimulatedProvider(t *testing.T) {
 
 // A recorded model answers in the format of its cassette without network access.
 func TestRecordedProvider(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "a.yaml")
 	body := `{"model":"claude-x","max_tokens":9,"messages":[{"role":"user","content":"q"}]}`
 	text := "version: 2\ninteractions:\n- request: {url: 'https://api.anthropic.com/v1/messages', method: POST, body: '" + body + "'}\n" +
@@ -156,6 +158,7 @@ func TestRecordedProvider(t *testing.T) {
 
 // Base URLs as in study files.
 func TestBaseURLs(t *testing.T) {
+	t.Parallel()
 	server := wiretest.NewServer(t)
 	server.Answer(500, "", nil)
 	for _, test := range []struct{ provider, suffix, want string }{

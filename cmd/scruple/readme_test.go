@@ -46,6 +46,7 @@ func TestReadmeSessions(t *testing.T) {
 // many documents as it says. With fewer, plan says so and the gate does not call it a
 // failure.
 func TestReadmeRules(t *testing.T) {
+	t.Parallel()
 	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 // TestRefusedStudies: whatever run refuses before its first call, validate and plan
 // refuse with the same words, and none leaves a store behind.
 func TestRefusedStudies(t *testing.T) {
+	t.Parallel()
 	const data = `{"id": "p", "question": "1 + 1", "answer": "2"}` + "\n" + `{"id": "q", "question": "2 + 2", "answer": "4"}` + "\n"
 	for _, test := range []struct {
 		name, study string
@@ -66,6 +67,7 @@ func TestRefusedStudies(t *testing.T) {
 // A key that is not set does not make a study invalid: validate and plan name it, run
 // refuses.
 func TestMissingKeyIsNamed(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	path := filepath.Join(dir, "study.yaml")
 	study := "name: s\nsuite: qa\nquestions: {path: q.jsonl, match: numeric}\nmodels: [{id: m, provider: anthropic, name: claude-x, max_tokens: 100}]\nprompts: [{name: a, prompt: '{{QUESTION}}'}]\n"

@@ -122,7 +122,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 	}
 	defer db.Close()
 	if tape != nil {
-		if err := record(ctx, db, tape, x, from, opt); err != nil {
+		if err := record(ctx, db, tape, from, opt); err != nil {
 			return err
 		}
 	}
@@ -154,7 +154,7 @@ func (a *app) run(ctx context.Context, arg string, opt runOptions) (err error) {
 
 // record starts a recording, or continues that of the run to be resumed. A
 // cassette that lacks answers of its run could not be replayed.
-func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, x *experiment.Experiment, from source, opt runOptions) error {
+func record(ctx context.Context, db *store.DB, tape *recorded.Recorder, from source, opt runOptions) error {
 	if opt.fresh {
 		return tape.Start(opt.record, false)
 	}

@@ -3,7 +3,9 @@ package main
 import (
 	"bytes"
 	"database/sql"
+	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,13 +15,20 @@ import (
 	"github.com/scruple-eval/scruple/internal/store"
 )
 
-// scrupleIn runs a command line in a folder.
+// scrupleIn runs a command line in a folder, in a process without keys.
 func scrupleIn(t *testing.T, dir string, args ...string) (code int, out, errOut string) {
 	t.Helper()
-	t.Chdir(dir)
+	program, err := exec.LookPath("scruple")
+	must(t, err)
 	var o, e bytes.Buffer
-	code = execute(t.Context(), args, strings.NewReader(""), &o, &e, func(string) string { return "" })
-	return code, o.String(), e.String()
+	c := exec.Command(program, args...)
+	c.Dir, c.Stdout, c.Stderr = dir, &o, &e
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}
+	var failed *exec.ExitError
+	if err := c.Run(); err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return c.ProcessState.ExitCode(), o.String(), e.String()
 }
 
 const sums = `name: sums
@@ -40,6 +49,7 @@ func sumsStudy(t *testing.T) (dir string) {
 
 // A killed run has answers but no analysis.
 func TestGateOfAKilledRunIsUndecided(t *testing.T) {
+	t.Parallel()
 	dir := sumsStudy(t)
 	if code, _, errOut := scrupleIn(t, dir, "run", "study.yaml"); code != exitOK {
 		t.Fatal(errOut)
@@ -88,6 +98,7 @@ func TestAStoreIsAFile(t *testing.T) {
 const escape = "\x1b]0;owned\x07\x1b[2J\u009b31m\r\u202e"
 
 func TestForeignTextCannotSteerTheTerminal(t *testing.T) {
+	t.Parallel()
 	event := run.Event{Kind: "retry", Trial: eval.Trial{Item: "q" + escape, Arm: "a"}, Note: "unavailable: " + escape + "down\nline"}
 	for _, kind := range []string{"retry", "failed", "stopping"} {
 		event.Kind = kind
@@ -110,6 +121,7 @@ func TestForeignTextCannotSteerTheTerminal(t *testing.T) {
 }
 
 func TestDoctorAndADamagedStore(t *testing.T) {
+	t.Parallel()
 	dir := sumsStudy(t)
 	path := filepath.Join(dir, ".scruple", "scruple.db")
 	if code, _, errOut := scrupleIn(t, dir, "doctor", "study.yaml"); code != exitUsage {

@@ -64,6 +64,7 @@ func sharedDir(name string) (string, error) {
 
 // TestScripts runs testdata/script/*.txtar: what a user types and sees.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	fakellm := findFake(t)
 	testscript.Run(t, testscript.Params{
 		Dir:           filepath.Join("testdata", "script"),

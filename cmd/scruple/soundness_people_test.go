@@ -250,6 +250,7 @@ func kappaIsTheOracle(t *testing.T, dir, study string) {
 // The whole study: two sessions of models, ambiguous runs decided, failures coded, a fifth
 // of them twice, and a deposit that scores to the same bytes.
 func TestPanelStudyIsCodedDecidedAndDeposited(t *testing.T) {
+	t.Parallel()
 	dir, study := panelStudy(t)
 	ok(t, "lock", study, "--sign", "Anna Example", "--declare", "Judgements established. They will not be revised based on model outputs.")
 	ok(t, "run", study, "--max-calls", "440")

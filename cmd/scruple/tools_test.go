@@ -91,6 +91,7 @@ func withCall(t *testing.T, format, tool, arguments string) string {
 // TestToolAnswersBesideText: a model with structured: tool that writes a sentence
 // before its call is scored on the call, in every format.
 func TestToolAnswersBesideText(t *testing.T) {
+	t.Parallel()
 	const answer = `{"extractions":[{"field":"total_amount","value":"12.50","evidence":{"quote":"Total 12.50","page":1},"status":"ok","confidence":"high","candidates":[]}]}`
 	answers := map[string]string{}
 	formats := []string{"anthropic", "openai", "openai_responses", "google"}

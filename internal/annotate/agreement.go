@@ -395,7 +395,7 @@ func (g *Agreement) Standing() string {
 func (g *Agreement) addLabel(label string, a, b func(int) bool) error {
 	table := [][]int{{0, 0}, {0, 0}}
 	for i := range g.N {
-		table[place01(a(i))][place01(b(i))]++
+		table[yesFirst(a(i))][yesFirst(b(i))]++
 	}
 	both, either := table[0][0], 2*table[0][0]+table[0][1]+table[1][0]
 	if either == 0 {
@@ -406,7 +406,8 @@ func (g *Agreement) addLabel(label string, a, b func(int) bool) error {
 	return err
 }
 
-func place01(yes bool) int {
+// yesFirst is the place of an answer in a table of yes and no.
+func yesFirst(yes bool) int {
 	if yes {
 		return 0
 	}

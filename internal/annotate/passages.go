@@ -81,7 +81,7 @@ func (g *Agreement) passages(t study.Task, source Source, q *study.Question, p p
 			for _, c := range page.Text {
 				if !unicode.IsSpace(c) {
 					m := marked{page: page.Number, at: at}
-					tables[i][place01(plainA[m])][place01(plainB[m])]++
+					tables[i][yesFirst(plainA[m])][yesFirst(plainB[m])]++
 				}
 				at++
 			}

@@ -2,6 +2,7 @@ package annotate
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
@@ -50,6 +51,25 @@ type drawn struct {
 	Task     string `json:"task"`
 	Queue    string `json:"queue"` // SHA-256 of the file
 	Subjects int    `json:"subjects"`
+}
+
+// Describe says what an entry of the ledger records, "" for entries of other packages.
+func Describe(e ledger.Entry) string {
+	var d drawn
+	var h head
+	var s starter
+	var l Lock
+	switch {
+	case e.Kind == drawEntry && e.Decode(&d) == nil:
+		return fmt.Sprintf("task %s of study %s: %s drawn; queue has SHA-256 %s", d.Task, d.Study, text.Plural(d.Subjects, "subject", "subjects"), d.Queue)
+	case e.Kind == personEntry && e.Decode(&s) == nil:
+		return fmt.Sprintf("task %s of study %s: %s began", s.Task, s.Study, s.Person)
+	case e.Kind == headEntry && e.Decode(&h) == nil:
+		return fmt.Sprintf("task %s of study %s: the file of %s has %s, the last with SHA-256 %s", h.Task, h.Study, h.Person, text.Plural(h.Seq, "line", "lines"), h.Hash)
+	case e.Kind == LockEntry && e.Decode(&l) == nil:
+		return fmt.Sprintf("task %s of study %s: %s locked by %s in %s, SHA-256 %s", l.Task, l.Study, text.Plural(l.Subjects, "subject", "subjects"), l.Name, cmp.Or(l.Path, l.File), l.SHA256)
+	}
+	return ""
 }
 
 // taskHash covers what changes the meaning of answers.

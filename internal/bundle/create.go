@@ -175,7 +175,7 @@ func addReport(ctx context.Context, dir string, m *Manifest, env Env) error {
 		return fmt.Errorf("scoring run %s with the packed files alone: %w", m.Run, err)
 	}
 	defer again.Close()
-	if err := again.compareKept(ctx); err != nil {
+	if err := again.compareKept(); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(filepath.Join(dir, reportDir), 0o700); err != nil {
@@ -199,7 +199,7 @@ func writeOutput(file string, o Output) error {
 
 // compareKept returns an error if the results stored with the run are not those that
 // its answers give.
-func (a *reproduction) compareKept(ctx context.Context) error {
+func (a *reproduction) compareKept() error {
 	var forms [2][]byte
 	for i, r := range []experiment.Result{a.kept, a.result} {
 		var err error

@@ -74,7 +74,7 @@ func Verify(ctx context.Context, file string, env Env) (*Verification, error) {
 	} else if len(files) > 0 {
 		v.checked("%s of people, as the %s of the ledger recorded them", text.Plural(len(files), "file", "files"), text.Plural(entries, "entry", "entries"))
 	}
-	if err := again.compareKept(ctx); err != nil {
+	if err := again.compareKept(); err != nil {
 		v.found(m.store(), err)
 	}
 	if err := v.checkOutcomes(ctx, again.run); err != nil {

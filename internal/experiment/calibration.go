@@ -80,7 +80,7 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 	switch j := g.Data.Judge; {
 	case j == nil:
 		return nil, "no accuracy on DEV is registered"
-	case j.Settings != judgeSettings(x.treatment):
+	case j.Settings != x.judgeSettings(x.treatment):
 		return nil, "the registered accuracy on DEV is of another judge or other settings"
 	default:
 		m := j.Measurement()
@@ -89,9 +89,16 @@ func (x *Experiment) judgeOf(g discipline.Entry[discipline.Registration]) (m *ev
 	}
 }
 
-// judgeSettings is a hash of the settings of the judges in a treatment.
-func judgeSettings(treatment []eval.Part) string {
-	return eval.KeyOf(plan.JudgeParts(treatment))
+// judgeSettings is a hash of the settings of the judges and of the calibration arms in a
+// treatment.
+func (x *Experiment) judgeSettings(treatment []eval.Part) string {
+	parts := plan.JudgeParts(treatment)
+	for _, p := range treatment {
+		if id, isArm := strings.CutPrefix(p.Name, "arm "); isArm && x.calibrationArms()[id] {
+			parts = append(parts, p)
+		}
+	}
+	return eval.KeyOf(parts)
 }
 
 // measuredOnDev returns the accuracy of the judge in the newest finished DEV run of the
@@ -117,7 +124,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 		if unfit == "" {
 			m, err := x.measure(ctx, db, r)
 			if err != nil || len(m.Cases) > 0 {
-				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: judgeSettings(x.treatment), Run: r.ID, Created: created(r),
+				return &discipline.Measured{Judge: x.Study.JudgeModel, Settings: x.judgeSettings(x.treatment), Run: r.ID, Created: created(r),
 					Tallies: discipline.TalliesOf(*m), Missing: m.Missing}, "", err
 			}
 			unfit = "has no case with a verdict of the judge"
@@ -129,7 +136,7 @@ func (x *Experiment) measuredOnDev(ctx context.Context, db *store.DB) (j *discip
 
 // unfit says why a DEV run does not measure the judge of the study, or "".
 func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (string, error) {
-	if judgeSettings(r.Treatment) != judgeSettings(x.treatment) {
+	if x.judgeSettings(r.Treatment) != x.judgeSettings(x.treatment) {
 		return "has another judge or other settings of it", nil
 	}
 	p, err := db.Progress(ctx, r)
@@ -154,7 +161,7 @@ func (x *Experiment) unfit(ctx context.Context, db *store.DB, r *store.Run) (str
 // keepsJudge returns what a registration has of the judge already, if DEV measured nothing
 // else.
 func (x *Experiment) keepsJudge(was, now *discipline.Measured) *discipline.Measured {
-	if was != nil && was.Settings == judgeSettings(x.treatment) && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
+	if was != nil && was.Settings == x.judgeSettings(x.treatment) && (now == nil || slices.Equal(was.Tallies, now.Tallies)) {
 		return was
 	}
 	return now

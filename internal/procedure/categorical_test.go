@@ -44,7 +44,7 @@ func TestTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table, err := ReadTable(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
+			table, err := tableInput(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestRefusedTables(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		table, err := ReadTable(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
+		table, err := tableInput(strings.NewReader(c.table), "t.csv", p.Columns, strings.Split(c.cols, ","))
 		if err == nil {
 			_, err = p.Run(nil, table)
 		}

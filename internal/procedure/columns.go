@@ -171,17 +171,8 @@ func asciiMinus(s string) string {
 
 const commaRemedy = "write it with a decimal point and without separators of thousands"
 
-// ReadTable reads the columns a procedure needs from CSV with a header, as the
-// input of a case. cols assigns them: "role=column", or column names in the
-// order of the roles.
-func ReadTable(r io.Reader, file string, roles []Role, cols []string) (jsontext.Value, error) {
-	columns, err := readTable(r, file, roles, cols)
-	if err != nil {
-		return nil, err
-	}
-	return asInput(columns, roles)
-}
-
+// readTable reads the columns a procedure needs from CSV with a header. cols assigns
+// them: "role=column", or column names in the order of the roles.
 func readTable(r io.Reader, file string, roles []Role, cols []string) ([]column, error) {
 	content, err := plainText(r)
 	if err != nil {

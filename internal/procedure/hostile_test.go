@@ -207,12 +207,12 @@ func TestReadTableMistakes(t *testing.T) {
 		{"a,b\n1,2\n", "a=a,a=b", "two columns for"},
 		{"a,b\n\xff,2\n", "a", "x.csv:2: column \"a\" is not valid UTF-8"},
 	} {
-		_, err := ReadTable(strings.NewReader(c.text), "x.csv", roles, strings.Split(c.cols, ","))
+		_, err := tableInput(strings.NewReader(c.text), "x.csv", roles, strings.Split(c.cols, ","))
 		if err == nil || !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q with %s: got %v, want %q", c.text, c.cols, err, c.reason)
 		}
 	}
-	if _, err := ReadTable(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"}); err == nil || !strings.Contains(err.Error(), `x.csv:6: column "a" is "x", expected a number`) {
+	if _, err := tableInput(strings.NewReader("a\n1\n\n\"2\n\"\nx\nInf\n"), "x.csv", roles[:1], []string{"a"}); err == nil || !strings.Contains(err.Error(), `x.csv:6: column "a" is "x", expected a number`) {
 		t.Errorf("got %v", err)
 	}
 }

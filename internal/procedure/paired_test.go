@@ -29,7 +29,7 @@ func TestPairedTablesAreCases(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			table, err := ReadTable(strings.NewReader(scores), "t.csv", p.Columns, strings.Split(c.cols, ","))
+			table, err := tableInput(strings.NewReader(scores), "t.csv", p.Columns, strings.Split(c.cols, ","))
 			if err != nil {
 				t.Fatal(err)
 			}

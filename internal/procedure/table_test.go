@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io"
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"golang.org/x/text/encoding/unicode"
 )
 
@@ -98,7 +100,7 @@ func TestTableRemedies(t *testing.T) {
 		{"lmm_random_intercepts", "score,doc", "score;doc\n0,5;x\n1;x\n2;y\n3;y\n", "decimal point"},
 	} {
 		p := find(t, c.method)
-		_, err := ReadTable(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
+		_, err := tableInput(strings.NewReader(c.text), "t.csv", p.Columns, strings.Split(c.cols, ","))
 		if (err != nil) != (c.reason != "") || err != nil && !strings.Contains(err.Error(), c.reason) {
 			t.Errorf("%q: got %v, want %q", c.text, err, c.reason)
 		}
@@ -267,4 +269,13 @@ func TestLevels(t *testing.T) {
 func jsonText(v any) string {
 	b, _ := json.Marshal(v)
 	return string(b)
+}
+
+// tableInput is the input of a case that a table gives.
+func tableInput(r io.Reader, file string, roles []Role, cols []string) (jsontext.Value, error) {
+	columns, err := readTable(r, file, roles, cols)
+	if err != nil {
+		return nil, err
+	}
+	return asInput(columns, roles)
 }

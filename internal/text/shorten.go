@@ -1,6 +1,7 @@
 package text
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -19,4 +20,10 @@ func Shorten(s string, most int) string {
 		}
 	}
 	return s[:end] + "…"
+}
+
+// FirstLine is a text up to its first line feed.
+func FirstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }

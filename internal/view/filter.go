@@ -12,6 +12,8 @@ import (
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
 	"github.com/expr-lang/expr/vm"
+
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A filter is a condition on trials in the language of rules. The names are the columns
@@ -263,7 +265,7 @@ func sortRows(rows []int32, c *column, descending bool) {
 // describe is the number of rows in words.
 func describe(n, of int) string {
 	if n == of {
-		return plural(n, "trial", "trials")
+		return text.Plural(n, "trial", "trials")
 	}
-	return fmt.Sprintf("%d of %s", n, plural(of, "trial", "trials"))
+	return fmt.Sprintf("%d of %s", n, text.Plural(of, "trial", "trials"))
 }

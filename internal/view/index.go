@@ -12,6 +12,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // An index holds the trials of a run in memory, by columns, to filter and sort them.
@@ -251,7 +252,7 @@ const mostIndexed = 2_000_000
 type building struct{ trials int }
 
 func (b building) Error() string {
-	return fmt.Sprintf("The list of %s is prepared for filters. This page loads again by itself.", plural(b.trials, "trial", "trials"))
+	return fmt.Sprintf("The list of %s is prepared for filters. This page loads again by itself.", text.Plural(b.trials, "trial", "trials"))
 }
 
 // indexSoon is index, but does not wait for that of a large run.

@@ -36,7 +36,6 @@ import (
 	"github.com/scruple-eval/scruple/internal/keys"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
-	"github.com/scruple-eval/scruple/internal/text"
 )
 
 //go:embed view.css
@@ -486,6 +485,3 @@ func higherIsBetter(a *analyse.Analysis, metric string) bool {
 	m, ok := a.Metric(metric)
 	return !ok || m.HigherIsBetter
 }
-
-// plural counts things.
-func plural(n int, one, many string) string { return text.Plural(n, one, many) }

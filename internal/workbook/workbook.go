@@ -17,7 +17,6 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -80,17 +79,8 @@ func (t *Table) where() string {
 	return fmt.Sprintf("%s, sheet %s, row 1", t.File, t.Sheet)
 }
 
-// Read reads a table. Sheet "" is the only sheet of a workbook, or the one called Main.
-// The error lists all findings.
-func Read(path, sheet string) (*Table, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("reading a table: %w", err)
-	}
-	return Parse(path, sheet, data)
-}
-
-// Parse reads a table from the content of a file.
+// Parse reads a table from the content of a file. Sheet "" is the only sheet of a
+// workbook, or the one called Main. The error lists all findings.
 func Parse(path, sheet string, data []byte) (*Table, error) {
 	switch {
 	case bytes.HasPrefix(data, []byte("PK\x03\x04")):

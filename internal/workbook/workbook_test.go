@@ -2,8 +2,6 @@ package workbook
 
 import (
 	"bytes"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -110,19 +108,6 @@ func TestTablesThatAreRefused(t *testing.T) {
 				}
 			}
 		})
-	}
-	if _, err := Read(filepath.Join(t.TempDir(), "absent.csv"), ""); !os.IsNotExist(unwrapped(err)) {
-		t.Errorf("an absent file: %v", err)
-	}
-}
-
-func unwrapped(err error) error {
-	for {
-		u, ok := err.(interface{ Unwrap() error })
-		if !ok || os.IsNotExist(err) {
-			return err
-		}
-		err = u.Unwrap()
 	}
 }
 

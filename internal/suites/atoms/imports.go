@@ -239,11 +239,7 @@ func fromDocRED(file string, o kit.ImportOptions) ([]byte, fmt.Stringer, error) 
 
 // uniqueID makes an id of a title.
 func uniqueID(ids map[string]int, title string, line int) string {
-	id := cmp.Or(okf.Slug(title), fmt.Sprintf("line-%d", line))
-	if ids[id]++; ids[id] > 1 {
-		id = fmt.Sprintf("%s-%d", id, ids[id])
-	}
-	return id
+	return kit.UniqueID(ids, cmp.Or(okf.Slug(title), fmt.Sprintf("line-%d", line)), "-")
 }
 
 // re3d is a document of re3d.

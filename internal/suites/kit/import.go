@@ -1,6 +1,9 @@
 package kit
 
-import "fmt"
+import (
+	"fmt"
+	"strconv"
+)
 
 // An Import converts a published data set into data of the suite: scruple
 // import NAME FILE.
@@ -20,4 +23,16 @@ type ImportOptions struct {
 	Schema  string // of the documents
 	Limit   int    // most documents
 	MaxText int    // most bytes of text of a document
+}
+
+// UniqueID returns an id that no earlier call with the same taken returned: the id itself,
+// or the id with a number behind mark.
+func UniqueID(taken map[string]int, id, mark string) string {
+	unique := id
+	for taken[unique] > 0 {
+		taken[id]++
+		unique = id + mark + strconv.Itoa(taken[id])
+	}
+	taken[unique]++
+	return unique
 }

@@ -154,7 +154,8 @@ func (b *Bench) export(k kit.Kept, dir string) (string, error) {
 	return fmt.Sprintf("%d files to %s: %d of %d responses, %d of %d fragment outcomes", len(paths), dir, len(responses), wantResponses, len(outcomes), wantOutcomes), nil
 }
 
-// table is a CSV file. Text of models is escaped, so that a spreadsheet reads no formula.
+// table is a CSV file. Text of models and people is escaped, so that a spreadsheet reads no
+// formula.
 func table(name string, columns []string, rows [][]string) kit.File {
 	return kit.File{Path: name, Write: func(w io.Writer) error {
 		buffer := bufio.NewWriter(w)
@@ -181,7 +182,7 @@ func (b *Bench) response(r *Row, clock func(int64) string) []string {
 	method, details := r.Method, ""
 	switch {
 	case r.Failed():
-		method, details = "", strings.TrimSpace(r.Outcome.Reason+": "+firstLine(r.Outcome.Detail))
+		method, details = "", strings.TrimSpace(r.Outcome.Reason+": "+text.FirstLine(r.Outcome.Detail))
 	case r.Excluded:
 		details = r.Reason
 	}
@@ -197,11 +198,6 @@ func (b *Bench) response(r *Row, clock func(int64) string) []string {
 		}
 	}
 	return cells
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 func boolean(b bool) string {

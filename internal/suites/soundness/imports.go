@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -93,7 +92,7 @@ func convert(file string, read func(c *conversion, line int, data []byte) error,
 
 func (c *conversion) full() bool { return c.options.Limit > 0 && c.Fragments == c.options.Limit }
 
-// add adds a judgement. A repeated id gets the number of its occurrence.
+// add adds a judgement. A repeated id gets a number.
 func (c *conversion) add(p published) error {
 	switch {
 	case c.full():
@@ -105,9 +104,7 @@ func (c *conversion) add(p published) error {
 		c.Skipped["longer than --max-text"]++
 		return nil
 	}
-	if c.seen[p.ID]++; c.seen[p.ID] > 1 {
-		p.ID += "#" + strconv.Itoa(c.seen[p.ID])
-	}
+	p.ID = kit.UniqueID(c.seen, p.ID, "#")
 	c.Fragments++
 	c.Labels[p.Label]++
 	e := json.NewEncoder(&c.out)

@@ -3,7 +3,6 @@ package soundness
 import (
 	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -243,7 +242,7 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 			header = append(header, c.name)
 		}
 	}
-	rows := [][]string{header}
+	var rows [][]string
 	for _, s := range settled {
 		var domains []string
 		if err := decode(s.Answer["domains"], &domains); err != nil {
@@ -275,10 +274,11 @@ func (b *Bench) GoldFile(day string, settled []eval.ItemGold) (name string, data
 		}
 		rows = append(rows, row)
 	}
-	slices.SortFunc(rows[1:], func(x, y []string) int { return strings.Compare(x[0], y[0]) })
+	slices.SortFunc(rows, func(x, y []string) int { return strings.Compare(x[0], y[0]) })
 	var buf bytes.Buffer
-	err = csv.NewWriter(&buf).WriteAll(rows)
-	return "gold_standard_locked_" + day + ".csv", buf.Bytes(), err
+	file := table("gold_standard_locked_"+day+".csv", header, rows)
+	err = file.Write(&buf)
+	return file.Path, buf.Bytes(), err
 }
 
 // salient returns the numbers of the domains that decided. The file must be one that the

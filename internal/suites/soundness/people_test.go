@@ -6,6 +6,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -353,6 +354,35 @@ func TestGoldFile(t *testing.T) {
 		g := again.fragment("F_003").Gold
 		if !g.Boundary || g.Notes != "evidence and warrant pull apart, \"strongly\"" || !slices.Equal(g.Salient, []int{2, 3}) {
 			t.Errorf("%+v", g)
+		}
+	}
+}
+
+// What people write is no formula in the file of gold, and the study reads it as it was.
+func TestGoldFileHasNoFormulas(t *testing.T) {
+	path := starter(t)
+	b := opened(t, path)
+	texts := []string{"=HYPERLINK(\"http://x\")", "+ evidence", "-1", "@expert", "'=quoted", "'plain", "plain"}
+	var settled []eval.ItemGold
+	for i := range b.fragments {
+		rationale, _ := json.Marshal(texts[i%len(texts)])
+		settled = append(settled, eval.ItemGold{Item: b.fragments[i].ID, Session: 1, At: "2026-03-04T23:00:00Z", Answer: map[string]json.RawMessage{
+			"label": json.RawMessage(`"not_sound"`), "rationale": rationale, "domains": json.RawMessage(`["Evidence base"]`), "boundary": json.RawMessage(`"no"`), "boundary_notes": json.RawMessage(`""`)}})
+	}
+	name, data, err := b.GoldFile("2026-03-05", settled)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if regexp.MustCompile(`(?m)(^|,)"?[=+@-]`).Match(data) {
+		t.Errorf("a cell is a formula:\n%s", data)
+	}
+	if err := os.WriteFile(filepath.Join(filepath.Dir(path), "data", name), data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := opened(t, path, "gold.path=data/"+name)
+	for i := range b.fragments {
+		if got := again.fragment(b.fragments[i].ID).Gold.Rationale; got != texts[i%len(texts)] {
+			t.Errorf("%q is read as %q", texts[i%len(texts)], got)
 		}
 	}
 }

@@ -211,6 +211,7 @@ func (b *Bench) plan(f *study.File, s *Study, errs *study.Errors) {
 	for _, a := range b.arms {
 		if len(a.Judges) == 0 {
 			a.Judges = []string{b.judge.ID}
+			a.Hash = kit.Hash(a.Hash, verdict.PromptVersion).String()
 		}
 	}
 }

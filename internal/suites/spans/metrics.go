@@ -43,10 +43,16 @@ func metrics() []eval.Metric {
 	ratio := func(name, title, doc, formula, source string, kind eval.Kind) eval.Metric {
 		return eval.Metric{Name: name, Title: title, Doc: doc, Formula: formula, Source: source, Min: 0, Max: 1, HigherIsBetter: true, Kind: kind, Pooling: eval.RatioOfSums}
 	}
+	// A span is right or not, so these have the intervals of proportions, as the error rate.
+	proportion := func(name, title, doc, formula string) eval.Metric {
+		m := ratio(name, title, doc, formula, muc, eval.Scoring)
+		m.Binary = true
+		return m
+	}
 	list := []eval.Metric{
 		ratio(metricF1, "F1", "Micro F1 of spans with the same borders and role as gold.", "2·correct / (predicted + gold)", muc, eval.Scoring),
-		ratio(metricPrecision, "Precision", "Share of the predicted spans that are gold, with borders and role.", "correct / predicted", muc, eval.Scoring),
-		ratio(metricRecall, "Recall", "Share of the gold spans that were found, with borders and role.", "correct / gold", muc, eval.Scoring),
+		proportion(metricPrecision, "Precision", "Share of the predicted spans that are gold, with borders and role.", "correct / predicted"),
+		proportion(metricRecall, "Recall", "Share of the gold spans that were found, with borders and role.", "correct / gold"),
 		ratio(metricExact, "F1 of borders", "Micro F1 of spans with the borders of gold, whatever their role.", "2·correct / (predicted + gold)", muc, eval.Scoring),
 		ratio(metricPartial, "F1, partial", "Micro F1 of spans that overlap gold, whatever their role: one point for the same borders, half a point for others.", "2·(correct + partial/2) / (predicted + gold)", muc, eval.Scoring),
 		ratio(metricType, "F1 of roles", "Micro F1 of spans that overlap gold and have its role.", "2·correct / (predicted + gold)", muc, eval.Scoring),

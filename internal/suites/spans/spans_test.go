@@ -15,6 +15,7 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
+	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
 	"github.com/scruple-eval/scruple/internal/suites/spans/snapshot"
 	"github.com/scruple-eval/scruple/internal/suites/spans/verdict"
@@ -483,6 +484,20 @@ func TestPromptVersion(t *testing.T) {
 	const version, prompts = "1", "5b8ac9a90788d710"
 	if got := eval.HashOf([]byte(b.byArm["labeller"].system + string(b.answerSchema()))).String(); got != prompts || PromptVersion != version {
 		t.Errorf("version %s with prompts %s, want %s with %s: raise PromptVersion when prompts change", PromptVersion, got, version, prompts)
+	}
+}
+
+// The version of the judge's prompt is part of what judged arms are: judgements by another
+// prompt do not count for them.
+func TestJudgePromptVersionIsOfTheArm(t *testing.T) {
+	judged := small(t)
+	plain, err := open(t, map[string]string{"study.yaml": strings.Replace(minimal, "judge_model: j\n", "", 1), "r.jsonl": twoTexts})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const id = "lexicon"
+	if got, want := judged.byArm[id].Hash, kit.Hash(plain.byArm[id].Hash, verdict.PromptVersion).String(); got != want {
+		t.Errorf("%s: hash %s, want %s", id, got, want)
 	}
 }
 

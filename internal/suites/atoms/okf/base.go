@@ -61,7 +61,7 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 			continue
 		}
 		if d.Text(o.Key(ontology.KeyType)) == "" && !d.damaged() {
-			d.add(CodeNoType, Error, 1, "no %s: name the type of the atom", o.Key(ontology.KeyType))
+			d.add(CodeNoType, 1, "no %s: name the type of the atom", o.Key(ontology.KeyType))
 		}
 		b.of = append(b.of, len(b.Documents)-1)
 		b.Atoms = append(b.Atoms, b.atom(d))

@@ -70,7 +70,7 @@ func Parse(path string, raw []byte) *Document {
 		d.newline = "\r\n"
 	}
 	if bad := invalidUTF8(raw); bad >= 0 {
-		d.add(CodeUTF8, Error, 1+bytes.Count(raw[:bad], []byte("\n")), "byte 0x%02x is not UTF-8: save the file as UTF-8", raw[bad])
+		d.add(CodeUTF8, 1+bytes.Count(raw[:bad], []byte("\n")), "byte 0x%02x is not UTF-8: save the file as UTF-8", raw[bad])
 	}
 	start := 0
 	if bytes.HasPrefix(raw, []byte(byteOrderMark)) {
@@ -79,7 +79,7 @@ func Parse(path string, raw []byte) *Document {
 	first, next := line(raw, start)
 	if first != "---" {
 		d.front = [2]int{start, start}
-		d.add(CodeNoFront, Error, 1, "no front matter: begin the file with --- and a type")
+		d.add(CodeNoFront, 1, "no front matter: begin the file with --- and a type")
 		return d
 	}
 	end := -1
@@ -93,12 +93,12 @@ func Parse(path string, raw []byte) *Document {
 	}
 	if end < 0 {
 		d.front = [2]int{next, next}
-		d.add(CodeNoFront, Error, 1, "the front matter has no end: close it with a line ---")
+		d.add(CodeNoFront, 1, "the front matter has no end: close it with a line ---")
 		return d
 	}
 	d.front = [2]int{next, end}
 	if end-next > maxFront {
-		d.add(CodeYAML, Error, 1, "the front matter has %d bytes, the limit is %d", end-next, maxFront)
+		d.add(CodeYAML, 1, "the front matter has %d bytes, the limit is %d", end-next, maxFront)
 		return d
 	}
 	if utf8.Valid(raw[next:end]) {
@@ -133,8 +133,9 @@ func invalidUTF8(raw []byte) int {
 	return -1
 }
 
-func (d *Document) add(code Code, s Severity, line int, format string, args ...any) {
-	d.Findings = append(d.Findings, Finding{Code: code, Severity: s, File: d.Path, Line: line, Text: fmt.Sprintf(format, args...)})
+// add adds an error.
+func (d *Document) add(code Code, line int, format string, args ...any) {
+	d.Findings = append(d.Findings, Finding{Code: code, Severity: Error, File: d.Path, Line: line, Text: fmt.Sprintf(format, args...)})
 }
 
 // parseFront parses the front matter. The parser gets lines that end in \n; the
@@ -144,20 +145,20 @@ func (d *Document) parseFront() {
 	offset := 1 // lines before the front matter
 	clean := strings.ReplaceAll(strings.ReplaceAll(front, "\r\n", "\n"), "\r", " ")
 	if strings.Contains(clean, strings.Repeat("\n", maxBlank)) { // quadratic in the scanner
-		d.add(CodeYAML, Error, 1, "the front matter has more than %d empty lines in a row: remove some", maxBlank)
+		d.add(CodeYAML, 1, "the front matter has more than %d empty lines in a row: remove some", maxBlank)
 		return
 	}
 	if manyKeys(clean) {
-		d.add(CodeYAML, Error, 1, "the front matter has more than %d lines with keys: move everything that is not a property into the text", maxKeys)
+		d.add(CodeYAML, 1, "the front matter has more than %d lines with keys: move everything that is not a property into the text", maxKeys)
 		return
 	}
 	if i := strings.IndexFunc(clean, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f }); i >= 0 {
-		d.add(CodeYAML, Error, offset+1+strings.Count(clean[:i], "\n"), "control character %U is not valid in YAML: remove it", clean[i])
+		d.add(CodeYAML, offset+1+strings.Count(clean[:i], "\n"), "control character %U is not valid in YAML: remove it", clean[i])
 		return
 	}
 	m, at, err := mapping(clean)
 	if err != nil {
-		d.add(CodeYAML, Error, offset+at, "the front matter is not YAML: %v", err)
+		d.add(CodeYAML, offset+at, "the front matter is not YAML: %v", err)
 		return
 	}
 	r := reader{offset: offset, budget: maxValues, anchors: map[string]Value{}}
@@ -174,14 +175,14 @@ func (d *Document) parseFront() {
 			d.Fields[n-1].lines[1] = f.lines[0]
 		}
 		if first, ok := seen[f.Key]; ok {
-			d.add(CodeDuplicateKey, Error, f.Line, "duplicate key %q: first on line %d; keep one", f.Key, first)
+			d.add(CodeDuplicateKey, f.Line, "duplicate key %q: first on line %d; keep one", f.Key, first)
 		} else {
 			seen[f.Key] = f.Line
 		}
 		d.Fields = append(d.Fields, f)
 	}
 	if r.budget <= 0 {
-		d.add(CodeYAML, Error, 1, "the front matter has more than %d values or is nested deeper than %d", maxValues, maxNesting)
+		d.add(CodeYAML, 1, "the front matter has more than %d values or is nested deeper than %d", maxValues, maxNesting)
 		d.Fields = nil
 	}
 }

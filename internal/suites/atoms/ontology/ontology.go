@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 
 	yaml "github.com/goccy/go-yaml"
 
@@ -101,14 +100,9 @@ func Parse(data []byte) (o *Ontology, err error) {
 	}
 	o = new(Ontology)
 	if err := yaml.UnmarshalWithOptions(data, o, yaml.Strict()); err != nil {
-		return nil, fmt.Errorf("parsing the ontology: %s", firstLine(err.Error()))
+		return nil, fmt.Errorf("parsing the ontology: %s", text.FirstLine(err.Error()))
 	}
 	return o, o.Check()
-}
-
-func firstLine(s string) string {
-	line, _, _ := strings.Cut(s, "\n")
-	return line
 }
 
 // defaultIDs matches lower-case words joined by dashes.

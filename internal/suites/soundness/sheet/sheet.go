@@ -1,7 +1,8 @@
 // Package sheet reads tables that people keep in spreadsheets, from CSV and JSON
 // Lines, with the place of every cell, so that each error names file, line and column.
-// It changes no value: a byte order mark and CRLF line ends are accepted, since
-// spreadsheets write them, and everything else is kept as it is written.
+// A byte order mark and CRLF line ends are accepted, since spreadsheets write them. Cells
+// of CSV that are escaped against formulas get their text back ([text.UnescapeFormula]);
+// everything else is kept as it is written.
 //
 // The package must not know what the columns mean.
 package sheet
@@ -19,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // A Sheet is a file of records.
@@ -102,6 +104,7 @@ func ParseCSV(path string, data []byte) (*Sheet, error) {
 		}
 		record := Record{Line: fields[0].Line, cells: map[string]Cell{}}
 		for j, f := range fields {
+			f.Text = text.UnescapeFormula(f.Text)
 			record.cells[s.Header[j]] = Cell{f, true}
 		}
 		s.Records = append(s.Records, record)

@@ -27,6 +27,23 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// TestFormulas: a cell of CSV that is escaped against formulas has its text; others and
+// JSON are kept as they are.
+func TestFormulas(t *testing.T) {
+	s, err := ParseCSV("x.csv", []byte("a,b,c\n'=1+1,''-x,'tis\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for column, want := range map[string]string{"a": "=1+1", "b": "'-x", "c": "'tis"} {
+		if got := s.Records[0].Cell(column).Text; got != want {
+			t.Errorf("%s: %q, want %q", column, got, want)
+		}
+	}
+	if err := s.addJSON(1, []byte(`{"a": "'=1+1"}`)); err != nil || s.Records[1].Cell("a").Text != "'=1+1" {
+		t.Errorf("%v, %q", err, s.Records[1].Cell("a").Text)
+	}
+}
+
 // TestJSON: scalars and lists as cells of text.
 func TestJSON(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.jsonl")

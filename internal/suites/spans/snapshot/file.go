@@ -14,7 +14,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"runtime"
 	"slices"
@@ -535,27 +534,6 @@ func (d *Reader) recorded(r *brief, ruler *label.Ruler) label.Sections {
 		return nil
 	}
 	return found
-}
-
-// decodeOver decodes a summary over its defaults. Null and what is missing leave
-// them.
-func decodeOver(raw jsontext.Value, s *Summary) error {
-	keys := map[string]jsontext.Value{}
-	if len(raw) == 0 || raw.Kind() == 'n' {
-		return nil
-	}
-	if err := json.Unmarshal(raw, &keys); err != nil {
-		return fmt.Errorf("reading a summary: %w", err)
-	}
-	maps.DeleteFunc(keys, func(_ string, v jsontext.Value) bool { return v.Kind() == 'n' })
-	kept, err := json.Marshal(keys)
-	if err != nil {
-		return fmt.Errorf("reading a summary: %w", err)
-	}
-	if err := json.Unmarshal(kept, s); err != nil {
-		return fmt.Errorf("reading a summary: %w", err)
-	}
-	return nil
 }
 
 // Metadata is what the original tool records of a text: its length, sections and

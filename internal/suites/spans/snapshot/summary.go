@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/measure"
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
@@ -571,11 +569,4 @@ func (d *Reader) Summarise(f *File) *Summary {
 		t.Add(d.Entry(&f.Results[i]))
 	}
 	return t.Summary(1)
-}
-
-// Defaults reads the summary that a snapshot was written with. Fields that an old
-// one lacks have defaults.
-func (d *Reader) Defaults(raw jsontext.Value) (*Summary, error) {
-	s := d.NewTally().Summary(1)
-	return s, decodeOver(raw, s)
 }

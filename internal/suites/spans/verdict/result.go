@@ -188,19 +188,19 @@ func (r *Result) Failure() (reason string, failed bool) {
 // lineBreaks keeps a span on one line.
 var lineBreaks = strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ")
 
-// FormatSpans lists spans for the judge: [i] 'text' (role, 0.95). A confidence that
-// was not stated is 1.00.
+// FormatSpans lists spans for the judge: [i] 'text' (role, 0.95), or [i] 'text' (role)
+// without a stated confidence.
 func FormatSpans(spans []label.Span) string {
 	var b strings.Builder
 	for i, s := range spans {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
-		confidence := 1.0
+		fmt.Fprintf(&b, "[%d] '%s' (%s", i, lineBreaks.Replace(s.Text), lineBreaks.Replace(s.Role))
 		if s.Stated() {
-			confidence = s.Confidence
+			b.WriteString(", " + fixed2(s.Confidence))
 		}
-		fmt.Fprintf(&b, "[%d] '%s' (%s, %s)", i, lineBreaks.Replace(s.Text), lineBreaks.Replace(s.Role), fixed2(confidence))
+		b.WriteByte(')')
 	}
 	return b.String()
 }
