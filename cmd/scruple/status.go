@@ -75,7 +75,7 @@ func (a *app) status(ctx context.Context, arg string) error {
 		a.say("%s  %s: %s", e.At.Format(time.RFC3339), e.What, e.Note)
 	}
 	switch s.State {
-	case "started", "interrupted":
+	case "interrupted":
 		a.say("resume with `%s`", a.command("run", arg))
 	case "error":
 		a.say("retry failed trials with `%s`", a.command("run", arg, "--retry-failed"))

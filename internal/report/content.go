@@ -226,7 +226,7 @@ func (b *builder) banner() []string {
 		if r := b.a.Run; r.OnDev() {
 			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
 		} else {
-			lines = append(lines, "DEV: "+count(r.Dev)+" of "+plural(r.Items, "item is", "items are")+" marked dev, for changing prompts on them, and the run has no split: no test is made. --split test leaves them out.")
+			lines = append(lines, "DEV: "+withoutTests(r)+".")
 		}
 	}
 	if len(arms)+len(judges) > 0 || b.v != nil && b.v.Simulated {
@@ -246,6 +246,15 @@ func (b *builder) banner() []string {
 		lines = append(lines, text+" All numbers, p-values included, are interim: run the same command to resume.")
 	}
 	return lines
+}
+
+// withoutTests says why a run without a split has no tests.
+func withoutTests(r analyse.Run) string {
+	text := count(r.Dev) + " of " + plural(r.Items, "item is", "items are") + " marked dev, for changing prompts on them, and the run has no split: no test is made"
+	if r.Dev < r.Items {
+		text += "; --split test leaves them out"
+	}
+	return text
 }
 
 // simulated is the notice that answers of arms or verdicts of judges are simulated;

@@ -323,6 +323,9 @@ func (b *builder) warnings() []string {
 	if d := b.a.Discipline; d != nil {
 		list = append(unblinded(d.Reasons()), list...)
 	}
+	if r := b.a.Run; r.Exploratory() && !r.OnDev() {
+		list = append(list, withoutTests(r))
+	}
 	list = append(list, lastChange(b.a.Warnings)...)
 	if b.v != nil {
 		list = append(list, byEstimateAlone(b.v)...)
