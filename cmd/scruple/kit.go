@@ -107,7 +107,9 @@ func (a *app) openKit(dir string) (*experiment.Experiment, *blind.Kit, error) {
 			return nil, nil, err
 		}
 	}
-	x, err := experiment.Load(filepath.Join(dir, blind.StudyFile), a.overrides, experimentEnv())
+	env := experimentEnv()
+	env.Kit = true
+	x, err := experiment.Load(filepath.Join(dir, blind.StudyFile), a.overrides, env)
 	if err != nil {
 		return nil, nil, err
 	}

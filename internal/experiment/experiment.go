@@ -45,6 +45,9 @@ type Env struct {
 	Version string // of the program, recorded with runs and analyses
 	// ForPeople loads studies whose gold people have still to make, if the suite can.
 	ForPeople bool
+	// Kit loads the study of a blind kit. An outsider cannot change its prompts, so items
+	// marked as DEV are tested as others are.
+	Kit bool
 }
 
 // An Experiment is a valid study with its data and plan.

@@ -109,7 +109,7 @@ func (r *Run) score(ctx context.Context, scorer eval.Scorer) (*analyse.Collector
 func (x *Experiment) question() analyse.Question {
 	s := x.Study
 	dev := 0
-	if s.Split == "" {
+	if s.Split == "" && !x.env.Kit {
 		dev = devItems(x.Items())
 	}
 	return analyse.Question{
