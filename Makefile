@@ -35,8 +35,8 @@ build:
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags='-s -w' -o scruple ./cmd/scruple
 
 test: chromium vet
-	$(TEST) -timeout 15m ./...
-	@for m in $(MODULES); do $(GO) -C $$m test -timeout 10m ./... || exit 1; done
+	$(TEST) -timeout 40m ./...
+	@for m in $(MODULES); do $(GO) -C $$m test -timeout 40m ./... || exit 1; done
 
 vet:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go')); if [ -n "$$unformatted" ]; then echo "gofmt would change: $$unformatted"; exit 1; fi
@@ -46,12 +46,12 @@ lint:
 	$(GO) run $(STATICCHECK) ./...
 
 race: gcc
-	CGO_ENABLED=1 $(TEST) -race -timeout 10m $(CONCURRENT)
-	CGO_ENABLED=1 $(TEST) -race -timeout 10m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
+	CGO_ENABLED=1 $(TEST) -race -timeout 40m $(CONCURRENT)
+	CGO_ENABLED=1 $(TEST) -race -timeout 40m -run 'TestConformance/concurrent|TestANoTLayersRunAtOnce|TestWorkersDoNotMatter|TestExchangeTest|TestBootstrapClusters|TestResults' $(SUITES)
 
 simulate:
-	SCRUPLE_SIMULATE=1 $(TEST) -timeout 15m ./stats/...
-	SCRUPLE_SIMULATE=1 SCRUPLE_SEEDS='$(SEEDS)' $(TEST) -timeout 15m -run Phase1Verdicts -v ./cmd/scruple
+	SCRUPLE_SIMULATE=1 $(TEST) -timeout 40m ./stats/...
+	SCRUPLE_SIMULATE=1 SCRUPLE_SEEDS='$(SEEDS)' $(TEST) -timeout 40m -run Phase1Verdicts -v ./cmd/scruple
 
 validity:
 	$(GO) run ./tools/validity -reps '$(REPS)' -cells '$(CELLS)'

@@ -132,7 +132,11 @@ func (b *builder) sentence(c analyse.Comparison) answer {
 	case notTested:
 		a.Text = "Descriptive only: " + c.A + minusBetween + c.B + on + " is " + evidence + "; no test was made"
 		if b.a.Run.Exploratory() {
-			a.Text = map[bool]string{true: "On", false: "With items of"}[b.a.Run.OnDev()] + " DEV, " + c.A + minusBetween + c.B + on + " is " + evidence
+			split := "With items of DEV, "
+			if b.a.Run.OnDev() {
+				split = "On DEV, "
+			}
+			a.Text = split + c.A + minusBetween + c.B + on + " is " + evidence
 		}
 	case noEvidence:
 		a.Text = "No evidence of a difference between " + c.A + " and " + c.B + on + ": " + evidence

@@ -106,7 +106,10 @@ func readScreen(answer string) (string, bool) {
 		if json.Unmarshal(o.JSON, &fields) == nil {
 			var yes bool
 			if value, ok := fields[coherent]; ok && json.Unmarshal(value, &yes) == nil && string(value) != "null" {
-				return map[bool]string{true: coherent, false: incoherent}[yes], true
+				if yes {
+					return coherent, true
+				}
+				return incoherent, true
 			}
 			answer, _ = stringOf(fields, []string{"coherence", "verdict", "answer", "judgment", "label"})
 		}

@@ -195,6 +195,10 @@ func (f *Fragment) item(labels []Label) eval.Item {
 		add("expert", labels[f.Gold.Label].Name)
 		add("boundary", strconv.FormatBool(f.Gold.Boundary))
 	}
-	add("length", map[bool]string{true: "one paragraph", false: "several paragraphs"}[f.Paragraphs <= 1])
+	length := "one paragraph"
+	if f.Paragraphs > 1 {
+		length = "several paragraphs"
+	}
+	add("length", length)
 	return it
 }

@@ -221,7 +221,10 @@ func scoredCells(r *Row) []string {
 	if !excluded && r.HasGold {
 		outcome = r.outcome()
 		if r.Coherence == coherent {
-			accuracy = map[bool]string{true: "correct", false: "incorrect"}[r.Correct]
+			accuracy = "incorrect"
+			if r.Correct {
+				accuracy = "correct"
+			}
 		}
 	}
 	screen := r.Screen

@@ -241,12 +241,15 @@ func tests(list []tested) *eval.Table {
 		t.Rows = append(t.Rows, []string{question, kind, x.Name, x.Statistic, p, x.Effect, size})
 	}
 	for _, h := range list {
-		for i, x := range h.Planned {
-			row(h.question, map[bool]string{true: "planned", false: "also"}[i == 0], x)
+		rows := func(first string, tests []eval.Test) {
+			kind := first
+			for _, x := range tests {
+				row(h.question, kind, x)
+				kind = "also"
+			}
 		}
-		for i, x := range h.Respecting {
-			row(h.question, map[bool]string{true: "respects repetition", false: "also"}[i == 0], x)
-		}
+		rows("planned", h.Planned)
+		rows("respects repetition", h.Respecting)
 		switch {
 		case len(h.Planned) == 0 || len(h.Respecting) == 0: // nothing to compare
 		case !h.Planned[0].P.Defined():
@@ -462,7 +465,10 @@ func (b *Bench) summary(p eval.Panel, list []tested, counts []*counted) *eval.Ta
 		}
 		line := fmt.Sprintf("No test: %s.", first.Undefined)
 		if first.P.Defined() {
-			says := map[bool]string{true: "A difference", false: "No evidence of a difference"}[float64(first.P) < b.alpha]
+			says := "No evidence of a difference"
+			if float64(first.P) < b.alpha {
+				says = "A difference"
+			}
 			line = fmt.Sprintf("%s by the %s (p %s).", says, kind, strings.TrimPrefix(equals(first.P), "= "))
 			if h.Disagree != "" {
 				line += " " + h.Disagree

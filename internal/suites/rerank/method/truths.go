@@ -195,7 +195,10 @@ func (r *truthReader) keyed(said map[string]any) {
 		switch v := said[key].(type) {
 		case nil:
 		case bool:
-			r.truths[i] = map[bool]evidence.Truth{true: evidence.True, false: evidence.False}[v]
+			r.truths[i] = evidence.False
+			if v {
+				r.truths[i] = evidence.True
+			}
 		default:
 			switch strings.ToLower(fmt.Sprint(v)) {
 			case "yes", "true", "1":

@@ -205,7 +205,10 @@ func (c *Comparison) render(p *painter) string {
 	p.confusions("Resolved confusions", c.ResolvedConfusions, good)
 	if len(c.Prompts) > 0 {
 		p.heading("Changed prompts")
-		p.line("%d changed, %d unchanged, the largest losses first.%s", len(c.Prompts), c.Unchanged, map[bool]string{true: "\n", false: ""}[p.markdown])
+		p.line("%d changed, %d unchanged, the largest losses first.", len(c.Prompts), c.Unchanged)
+		if p.markdown {
+			p.line("")
+		}
 		rows = nil
 		for _, k := range c.Prompts[:min(mostChanges, len(c.Prompts))] {
 			tone, delta := p.change(k.Delta)
@@ -222,9 +225,14 @@ func (c *Comparison) render(p *painter) string {
 }
 
 func (p *painter) more(n int) {
-	if n > mostChanges {
-		p.line("%s%d more; all are in the JSON (--json).", map[bool]string{true: "\n", false: "  "}[p.markdown], n-mostChanges)
+	if n <= mostChanges {
+		return
 	}
+	before := "  "
+	if p.markdown {
+		before = "\n"
+	}
+	p.line("%s%d more; all are in the JSON (--json).", before, n-mostChanges)
 }
 
 func (p *painter) confusions(title string, list []Count, tone string) {
