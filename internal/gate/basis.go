@@ -115,10 +115,6 @@ type call struct {
 // estimates alone.
 func (r rule) explain(a *analyse.Analysis, c *Condition) {
 	v := viewOf(a)
-	exact := map[string]bool{} // asked for one value, which no interval is
-	for _, t := range c.Terms() {
-		exact[t.Name] = strings.Contains(t.Threshold, "== ") || strings.Contains(t.Threshold, "!= ")
-	}
 	for _, x := range r.calls {
 		for i := range c.Values {
 			u := &c.Values[i]
@@ -126,11 +122,17 @@ func (r rule) explain(a *analyse.Analysis, c *Condition) {
 				continue
 			}
 			u.Basis = x.basis(v, x.args)
-			if c.State == Pass && c.Kind != "diagnosis" && u.Value != nil && !x.evidence && !exact[u.Name] {
+			if c.State == Pass && c.Kind != "diagnosis" && u.Value != nil && !x.evidence && !r.exact(u.Name) {
 				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)
 			}
 		}
 	}
+}
+
+// exact reports whether a rule asks for one value of a result, which no interval is.
+func (r rule) exact(result string) bool {
+	t := r.terms[result]
+	return t != nil && (strings.Contains(t.Threshold, "== ") || strings.Contains(t.Threshold, "!= "))
 }
 
 // byEstimateAlone warns of an estimate by which a rule holds while it would not hold by an

@@ -182,7 +182,7 @@ func (r rule) readsScores(arm, metric string) bool {
 // is undecided.
 func (r rule) evaluate(v view) (state State, values []Used, reason string) {
 	seen := map[string]bool{}
-	result, err := expr.Run(r.program, environment(func(f function, args []string) float64 {
+	result, err := expr.Run(r.program, environment(r.uses, func(f function, args []string) float64 {
 		x, note := f.read(v, args)
 		name := resultName(f, args)
 		if y, ok := v.instead[name]; ok {

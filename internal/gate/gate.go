@@ -152,8 +152,20 @@ func ofTest(f function) function {
 	return evidence(f)
 }
 
+// evidence marks a p-value or the end of an interval. Of a comparison without its
+// planned test it is undefined: nothing else decides in the test's place.
 func evidence(f function) function {
 	f.evidence = true
+	if f.arms == 2 && !f.apart {
+		read := f.read
+		f.read = func(v view, args []string) (analyse.Number, string) {
+			x, note := read(v, args)
+			if c, _ := v.comparison(args[0], args[1], args[2]); c.Untested {
+				x = analyse.Undefined()
+			}
+			return x, note
+		}
+	}
 	return f
 }
 
@@ -314,10 +326,10 @@ func Help() string {
 	return b.String()
 }
 
-// environment returns the functions for expressions; use evaluates them.
-func environment(use func(f function, args []string) float64) map[string]any {
+// environment returns functions for expressions; use evaluates them.
+func environment(list []function, use func(f function, args []string) float64) map[string]any {
 	env := map[string]any{}
-	for _, f := range functions {
+	for _, f := range list {
 		env[f.name] = func(args ...string) float64 { return use(f, args) } // the checker counts them
 		if f.within != nil {
 			env[f.name] = func(x, y, z string, margin float64) bool {

@@ -200,6 +200,32 @@ func TestTwoReadings(t *testing.T) {
 	}
 }
 
+// TestWithoutThePlannedTest: intervals of a comparison that the planned test cannot
+// make decide nothing. Its difference is as good as another.
+func TestWithoutThePlannedTest(t *testing.T) {
+	a := analysis(0.1, 0.01, 0.8)
+	a.Comparisons[0].Low, a.Comparisons[0].High, a.Comparisons[0].EquivLow, a.Comparisons[0].EquivHigh = 0.01, 0.2, 0.02, 0.19
+	a.Comparisons[0].Warnings = []string{"no test: McNemar's test needs scores that are 0 or 1"}
+	for that, want := range map[string]gate.State{
+		"diff_low('ctn','plain','composite') > 0":   gate.Undecided,
+		"diff_high('plain','ctn','composite') < 0":  gate.Undecided,
+		"diff_low('ctn','plain','composite') > 0.1": gate.Undecided,
+		"within('ctn', 'plain', 'composite', 0.3)":  gate.Undecided,
+		"diff('ctn','plain','composite') > 0":       gate.Pass,
+		"pairs('ctn','plain','composite') >= 1":     gate.Pass,
+	} {
+		a.Comparisons[0].Untested = true
+		v := compile(t, rule(that)).Decide(a)
+		if v.State != want || want == gate.Undecided && !strings.Contains(v.Conditions[0].Reason, "McNemar") {
+			t.Errorf("%s: %s, want %s (%v)", that, v.State, want, v.Conditions[0].Reason)
+		}
+		a.Comparisons[0].Untested = false
+		if v := compile(t, rule(that)).Decide(a); v.State == gate.Undecided {
+			t.Errorf("%s: undecided with the planned test: %v", that, v.Reasons)
+		}
+	}
+}
+
 // TestTooFewItemsToDecide: a rule that no scores could have met with these items is
 // undecided, unless the data contradict it.
 func TestTooFewItemsToDecide(t *testing.T) {

@@ -36,19 +36,21 @@ type rule struct {
 // reads is what a rule names.
 type reads struct {
 	arms      []string
-	estimates [][2]string // an arm and a metric
-	pairs     [][3]string // two arms and a metric
-	across    []string    // the metrics of comparisons across a factor
-	either    bool        // it can hold in more than one way: or, not, any, a choice
-	effect    bool        // it reads the interval of d
-	trials    bool        // it reads shares of trials: failed, malformed, refused
-	apart     bool        // it reads results that do not follow from the scores of its arms alone
-	measured  [][2]string // the estimates that it reads more of than their number of items
-	tested    [][3]string // the comparisons, likewise
-	evidence  bool        // it reads a p-value or the end of an interval
-	others    []string    // functions it reads that are apart
-	scores    bool        // it reads a function whose value comes from the scores of the run
-	calls     []call      // the results that it names, with the ends of intervals for a margin
+	estimates [][2]string      // an arm and a metric
+	pairs     [][3]string      // two arms and a metric
+	across    []string         // the metrics of comparisons across a factor
+	either    bool             // it can hold in more than one way: or, not, any, a choice
+	effect    bool             // it reads the interval of d
+	trials    bool             // it reads shares of trials: failed, malformed, refused
+	apart     bool             // it reads results that do not follow from the scores of its arms alone
+	measured  [][2]string      // the estimates that it reads more of than their number of items
+	tested    [][3]string      // the comparisons, likewise
+	evidence  bool             // it reads a p-value or the end of an interval
+	others    []string         // functions it reads that are apart
+	scores    bool             // it reads a function whose value comes from the scores of the run
+	calls     []call           // the results that it names, with the ends of intervals for a margin
+	uses      []function       // the functions that it calls
+	terms     map[string]*Term // of each result that it names
 }
 
 type class struct {
@@ -189,7 +191,8 @@ func compile(condition string, names Names) (*vm.Program, reads, error) {
 	if check.err != nil {
 		return nil, reads{}, check.err
 	}
-	program, err := expr.Compile(condition, expr.Env(environment(nil)), expr.AsBool())
+	check.terms = termsOf(tree)
+	program, err := expr.Compile(condition, expr.Env(environment(functions, nil)), expr.AsBool())
 	if err != nil {
 		return nil, reads{}, noCondition(condition, err)
 	}
@@ -258,6 +261,7 @@ func (c *checker) Visit(node *ast.Node) {
 		return
 	}
 	f := functions[i]
+	c.uses = append(c.uses, f)
 	names := call.Arguments
 	if f.within != nil {
 		if len(names) == 0 || !isNumber(names[len(names)-1]) {

@@ -19,20 +19,26 @@ type Term struct {
 
 // Terms returns the results that a condition read, with their thresholds.
 func (c Condition) Terms() []Term {
-	t := terms{found: map[string]*Term{}}
+	var of map[string]*Term
 	if tree, err := parser.Parse(asciiMinus(c.That)); err == nil {
-		ast.Walk(&tree.Node, &t)
+		of = termsOf(tree)
 	}
 	var list []Term
 	for _, u := range c.Values {
 		term := Term{}
-		if found := t.found[u.Name]; found != nil {
+		if found := of[u.Name]; found != nil {
 			term = *found
 		}
 		term.Used = u
 		list = append(list, term)
 	}
 	return list
+}
+
+func termsOf(tree *parser.Tree) map[string]*Term {
+	t := terms{found: map[string]*Term{}}
+	ast.Walk(&tree.Node, &t)
+	return t.found
 }
 
 // terms collects the terms of an expression by the name of their result.
