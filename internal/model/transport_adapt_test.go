@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/model/wiretest"
 )
 
@@ -120,16 +122,25 @@ func TestLearnsOneParameterAfterAnother(t *testing.T) {
 		}
 		_, _ = io.WriteString(w, formats[1].answer)
 	})
-	client := open(t, 1, server.URL)
-	r, err := client.Complete(t.Context(), full())
+	again := 0
+	counted := model.WithResend(t.Context(), func() error {
+		again++
+		return nil
+	})
+	r, err := open(t, 1, server.URL).Complete(counted, full())
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"temperature dropped", "top_p dropped", "stop dropped"}; !slices.Equal(r.Adapted, want) {
 		t.Errorf("adapted %q, want %q", r.Adapted, want)
 	}
-	if n := len(server.Requests()); n != 4 {
-		t.Errorf("sent %d requests, want 4", n)
+	if n := len(server.Requests()); n != 4 || again != 3 {
+		t.Errorf("sent %d requests, want 4; %d of them after the first were counted, want 3", n, again)
+	}
+	spent := errors.New("the budget is exhausted")
+	_, err = open(t, 1, server.URL).Complete(model.WithResend(t.Context(), func() error { return spent }), full())
+	if n := len(server.Requests()); n != 1 || err != spent {
+		t.Errorf("sent %d requests, want 1; %v, want %v", n, err, spent)
 	}
 }
 

@@ -51,7 +51,7 @@ func NewCaller(w Wire, e Endpoint, header http.Header) *Caller {
 // (temperature, top_p, the name of the token limit, a system prompt, stop, seed, a
 // schema), the request is sent again without it, once per parameter. The client
 // remembers it, so later requests are sent once, and every answer lists the
-// changes in Adapted.
+// changes in Adapted. See [WithResend].
 func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, error) {
 	refused := c.learnt.add(r.Name, 0)
 	for {
@@ -64,7 +64,27 @@ func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 			return response, err
 		}
 		refused |= c.learnt.add(r.Name, more)
+		if err := Resend(ctx); err != nil {
+			return eval.Response{}, err
+		}
 	}
+}
+
+type resendKey struct{}
+
+// WithResend returns a context in which a client calls again before it sends a request once
+// more, so that whoever counts requests counts that one too. An error of again is returned
+// instead.
+func WithResend(ctx context.Context, again func() error) context.Context {
+	return context.WithValue(ctx, resendKey{}, again)
+}
+
+// Resend is called by a client before it sends a request once more.
+func Resend(ctx context.Context) error {
+	if again, ok := ctx.Value(resendKey{}).(func() error); ok {
+		return again()
+	}
+	return nil
 }
 
 // once sends the request. It returns the server's complaint where that may be

@@ -256,17 +256,28 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if e.stopped() {
 		return nil, ErrStopped
 	}
-	if err := e.budget.reserve(); err != nil {
-		e.Stop(err)
-		return nil, ErrStopped
+	begin := func() error {
+		if err := e.budget.reserve(); err != nil {
+			e.Stop(err)
+			return ErrStopped
+		}
+		call.Attempts++
+		call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: orZero(costOf(m, estimate))})
+		return e.journal.Attempt(call, e.budget.limited())
 	}
-	call.Attempts++
-	call.Sent = append(call.Sent, eval.Attempt{At: time.Now().UnixMicro(), Tokens: estimate.TotalInput() + estimate.TotalOutput(), CostUSD: orZero(costOf(m, estimate))})
-	sent := &call.Sent[len(call.Sent)-1]
-	if err := e.journal.Attempt(call, e.budget.limited()); err != nil {
+	if err := begin(); err != nil {
 		return nil, err
 	}
-	response, latency, err := e.complete(ctx, m, r)
+	var halt error // why the request is not sent without the parameter that was refused
+	response, latency, err := e.complete(model.WithResend(ctx, func() error {
+		if halt = e.ended(call, eval.ErrBadRequest); halt == nil {
+			halt = begin()
+		}
+		return halt
+	}), m, r)
+	if halt != nil {
+		return nil, halt
+	}
 	call.LatencyMS = latency
 	if err == nil {
 		ended = took
@@ -274,7 +285,7 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 		if m.Cost != nil {
 			countMissing(&response, estimate)
 		}
-		sent.Ended = true
+		call.Sent[len(call.Sent)-1].Ended = true
 		call.Response, call.CostUSD = response, costOf(m, response.Usage)
 		e.lines[m.Group].heard()
 		e.paces[r.Model].used(response.Usage)
@@ -289,8 +300,14 @@ func (a *asker) attempt(ctx context.Context, m *Model, r *eval.Request, call *ev
 	if failure.Kind == eval.ErrRateLimited || failure.Kind == eval.ErrOverloaded {
 		ended = tooMuch
 	}
-	sent.Ended, sent.Err = true, failure.Kind
-	return failure, e.journal.Attempt(call, false)
+	return failure, e.ended(call, failure.Kind)
+}
+
+// ended records that the last request of a call failed.
+func (e *Engine) ended(call *eval.Call, kind eval.ErrorKind) error {
+	last := &call.Sent[len(call.Sent)-1]
+	last.Ended, last.Err = true, kind
+	return e.journal.Attempt(call, false)
 }
 
 // lost returns the error of a call that nobody received. The call is not recorded:
@@ -324,7 +341,9 @@ func (a *asker) admit(ctx context.Context, g *gate, p *pace) (generation int, ok
 			return generation, true
 		}
 	}
-	stopping := a.engine.stopping
+	stopping, waiting := a.engine.stopping, a.engine.waiting
+	waiting.add(1)
+	defer waiting.release(1)
 	a.seat.park(func() bool {
 		if p.wait(ctx, stopping) {
 			generation, ok = g.enter(ctx, stopping)

@@ -10,39 +10,48 @@ import (
 // does not bound memory.
 const mostHeld = 32 << 20
 
-// A load is the memory that trials in progress hold.
+// A load is something of which trials in progress have a limited amount: the memory
+// that they hold, or their calls that wait for a place.
 type load struct {
+	most  int
 	mu    sync.Mutex
-	bytes int
+	n     int
 	freed chan struct{} // a signal for the one that waits
 }
 
-// fits adds bytes if they fit; a trial alone always does.
-func (l *load) fits(bytes int) bool {
+func newLoad(most int) *load { return &load{most: most, freed: make(chan struct{}, 1)} }
+
+// fits adds n if it fits; alone it always does.
+func (l *load) fits(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.bytes > 0 && l.bytes+bytes > mostHeld {
+	if l.n > 0 && l.n+n > l.most {
 		return false
 	}
-	l.bytes += bytes
+	l.n += n
 	return true
 }
 
-func (l *load) release(bytes int) {
+// add adds n, also what does not fit.
+func (l *load) add(n int) {
 	l.mu.Lock()
-	l.bytes -= bytes
+	l.n += n
 	l.mu.Unlock()
+}
+
+func (l *load) release(n int) {
+	l.add(-n)
 	select {
 	case l.freed <- struct{}{}:
 	default:
 	}
 }
 
-// hold waits until a trial of that size fits, unless the run stops first.
-func (e *Engine) hold(ctx context.Context, bytes int) bool {
-	for !e.held.fits(bytes) {
+// wait waits until n more fits and adds it, unless the run stops first.
+func (e *Engine) wait(ctx context.Context, l *load, n int) bool {
+	for !l.fits(n) {
 		select {
-		case <-e.held.freed:
+		case <-l.freed:
 		case <-e.stopping:
 			return false
 		case <-ctx.Done():

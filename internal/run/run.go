@@ -130,7 +130,8 @@ type Engine struct {
 	calls    chan struct{} // places for calls, until they are durable
 	started  chan struct{} // places for trials that are not waiting
 	open     chan struct{} // places for trials begun, waiting ones included
-	held     load          // by trials begun
+	held     *load         // bytes, by trials begun
+	waiting  *load         // calls, for a place at a provider
 	budget   *ledger
 	watch    *watch
 
@@ -151,7 +152,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		calls:    make(chan struct{}, s.Concurrency),
 		started:  make(chan struct{}, s.Concurrency+8),
 		open:     make(chan struct{}, 8*s.Concurrency+64),
-		held:     load{freed: make(chan struct{}, 1)},
+		held:     newLoad(mostHeld),
 		budget:   &ledger{budget: s.Budget, spent: spent, begun: spent.Calls, most: s.Session},
 		watch:    &watch{observer: o},
 		stopping: make(chan struct{})}
@@ -166,6 +167,7 @@ func New(s Settings, j Journal, models map[string]*Model, spent Spent, o Observe
 		e.lines[m.Group] = &line{}
 		e.paces[id] = newPace(m.RequestsPerMinute, m.TokensPerMinute)
 	}
+	e.waiting = newLoad(s.Concurrency * max(1, len(e.gates)))
 	return e
 }
 
@@ -266,7 +268,6 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 	e.healthMu.Lock()
 	e.health = healths(planned)
 	e.healthMu.Unlock()
-	var wg sync.WaitGroup
 	var mu sync.Mutex
 	var first error
 	fail := func(err error) {
@@ -277,14 +278,7 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 			e.Stop(errors.New("an error ended the run"))
 		}
 	}
-	type cell struct {
-		tasks []Task
-		bytes int
-	}
-	var pending sync.WaitGroup // cells begun
-	work := func(c cell) {
-		defer pending.Done()
-		defer func() { <-e.started; <-e.open; e.held.release(c.bytes) }()
+	workers := newCrew(func(c cell) {
 		place := &seat{places: e.started}
 		for i, t := range c.tasks {
 			if i > 0 && !place.park(func() bool { return e.sleep(ctx, e.settings.Delay) }) {
@@ -295,36 +289,13 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 				return
 			}
 		}
-	}
-	// Workers are reused, because a new goroutine grows its stack again for each answer.
-	begun, workers := make(chan cell), 0
+	}, func(c cell) { e.end(c.bytes) })
 	start := func(group []Task) bool {
-		bytes := weight(group[0].Trial)
-		if !e.hold(ctx, bytes) {
+		c := cell{group, weight(group[0].Trial)}
+		if !e.begin(ctx, c.bytes) {
 			return false
 		}
-		if !e.begin(ctx) {
-			e.held.release(bytes)
-			return false
-		}
-		next := cell{group, bytes}
-		pending.Add(1)
-		select {
-		case begun <- next:
-			return true
-		default:
-		}
-		if workers == cap(e.open) {
-			begun <- next // a worker has given up its place and is about to receive
-			return true
-		}
-		workers++
-		wg.Go(func() {
-			work(next)
-			for c := range begun {
-				work(c)
-			}
-		})
+		workers.begin(c)
 		return true
 	}
 	var ended error
@@ -339,13 +310,12 @@ func (e *Engine) each(ctx context.Context, stage eval.Stage, planned []ArmPlan, 
 				break
 			}
 		}
-	} else if err := e.byItem(cells(tasks, inTurn), start, pending.Wait); errors.Is(err, ErrSessionEnd) {
+	} else if err := e.byItem(cells(tasks, inTurn), start, workers.wait); errors.Is(err, ErrSessionEnd) {
 		ended = err
 	} else if err != nil {
 		fail(err)
 	}
-	close(begun)
-	wg.Wait()
+	workers.end()
 	switch {
 	case first != nil:
 		return first
@@ -455,16 +425,28 @@ func cells(tasks iter.Seq2[Task, error], sequential bool) iter.Seq2[[]Task, erro
 	}
 }
 
-// begin acquires the places for a trial, unless the run stops first.
-func (e *Engine) begin(ctx context.Context) bool {
+// begin acquires what a trial of that size takes, unless the run stops first.
+func (e *Engine) begin(ctx context.Context, bytes int) bool {
+	if !e.wait(ctx, e.waiting, 0) || !e.wait(ctx, e.held, bytes) {
+		return false
+	}
 	if !e.take(ctx, e.open) {
+		e.held.release(bytes)
 		return false
 	}
 	if !e.take(ctx, e.started) {
 		<-e.open
+		e.held.release(bytes)
 		return false
 	}
 	return true
+}
+
+// end releases what begin acquired.
+func (e *Engine) end(bytes int) {
+	<-e.started
+	<-e.open
+	e.held.release(bytes)
 }
 
 func (e *Engine) take(ctx context.Context, places chan struct{}) bool {

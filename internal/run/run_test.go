@@ -420,6 +420,29 @@ func TestBudgetsStopCleanlyAndCountEarlierSessions(t *testing.T) {
 	}
 }
 
+// A request that a client sends again without a refused parameter counts like the others, so
+// that a session never sends more than it may.
+func TestRequestsSentAgainCount(t *testing.T) {
+	again := &client{complete: func(ctx context.Context, n int, r *eval.Request) (eval.Response, error) {
+		if err := model.Resend(ctx); err != nil {
+			return eval.Response{}, err
+		}
+		return eval.Response{Text: "ok"}, nil
+	}}
+	j := newMemory()
+	perform(t, run.Settings{Concurrency: 1}, j, models(again), steps{n: 1}, trials(3, false))
+	for _, c := range j.calls {
+		if len(c.Sent) != 2 || c.Attempts != 2 || c.Sent[0].Err != eval.ErrBadRequest || c.Sent[1].Err != "" || !c.Sent[0].Ended || !c.Sent[1].Ended {
+			t.Errorf("%v: %d attempts, %+v", c.Trial, c.Attempts, c.Sent)
+		}
+	}
+	j = newMemory()
+	err := run.New(run.Settings{Concurrency: 1, Budget: run.Budget{Calls: 3}}, j, models(again), run.Spent{}, nil).Perform(t.Context(), steps{n: 1}, nil, trials(3, false))
+	if !errors.Is(err, run.ErrStopped) || len(j.calls) != 1 || len(j.outcomes) != 1 {
+		t.Errorf("%v: %d calls, %d outcomes; want a stop within the second of three", err, len(j.calls), len(j.outcomes))
+	}
+}
+
 func TestStopLetsCallsUnderWayEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newMemory()
@@ -595,4 +618,24 @@ func TestTrialsInProgressAreBoundedByWhatTheyHold(t *testing.T) {
 			}
 		})
 	}
+}
+
+// No more trials are begun than keep the provider busy: what waits for a place there
+// holds its prompts and its stack.
+func TestTrialsThatWaitForAProviderAreBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var inside, peak atomic.Int64
+		ask := steps{n: 1}
+		b := performer{f: func(ctx context.Context, trial eval.Trial, asker eval.Asker) (eval.Outcome, error) {
+			peak.Store(max(peak.Load(), inside.Add(1)))
+			defer inside.Add(-1)
+			return ask.Perform(ctx, trial, asker)
+		}}
+		j := newMemory()
+		perform(t, quick, j, models(delayed(time.Second)), b, trials(200, false))
+		// In flight, waiting for a place, and begun before the last of these waited.
+		if limit := int64(3*quick.Concurrency + 8); len(j.outcomes) != 200 || peak.Load() > limit {
+			t.Errorf("%d trials at a time, want at most %d; %d of 200 done", peak.Load(), limit, len(j.outcomes))
+		}
+	})
 }
