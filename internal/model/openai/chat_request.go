@@ -30,6 +30,7 @@ type chatRequest struct {
 	ResponseFormat      *chatFormat    `json:"response_format,omitempty"`
 	Tools               []chatTool     `json:"tools,omitempty"`
 	ToolChoice          *chatChoice    `json:"tool_choice,omitempty"`
+	PromptCacheKey      string         `json:"prompt_cache_key,omitempty"`
 }
 
 type chatReasoning struct {
@@ -72,7 +73,7 @@ type chatChoice struct {
 func (w chatWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	a := adapt(r, refused)
 	s := a.Sampling()
-	out := chatRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop}
+	out := chatRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, Seed: s.Seed, Stop: s.Stop, PromptCacheKey: cacheKey(w.host, r)}
 	system, turns := a.Turns()
 	if system != "" {
 		turns = append([]model.Turn{{Role: "system", Content: system}}, turns...)

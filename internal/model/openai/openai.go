@@ -11,6 +11,7 @@ package openai
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -33,11 +34,11 @@ func NewChat(e model.Endpoint) (*model.Caller, error) {
 // NewResponses returns a client that speaks the Responses API. Otherwise it is
 // as NewChat.
 func NewResponses(e model.Endpoint) (*model.Caller, error) {
-	address, _, err := locate(e, "/responses")
+	address, host, err := locate(e, "/responses")
 	if err != nil {
 		return nil, err
 	}
-	return model.NewCaller(responsesWire{address}, e, authorization(e)), nil
+	return model.NewCaller(responsesWire{address, host}, e, authorization(e)), nil
 }
 
 // locate is the address of a path below the endpoint, and its host in lower
@@ -52,6 +53,15 @@ func locate(e model.Endpoint, path string) (address, host string, err error) {
 		return "", "", err
 	}
 	return base + path, strings.ToLower(u.Hostname()), nil
+}
+
+// cacheKey keeps OpenAI, which caches prompts unasked, from answering a replicate with the
+// cache of another. Other services may reject the key.
+func cacheKey(host string, r *eval.Request) string {
+	if host != "api.openai.com" || r.Replicate < 2 {
+		return ""
+	}
+	return "replicate-" + strconv.Itoa(r.Replicate)
 }
 
 func authorization(e model.Endpoint) http.Header {

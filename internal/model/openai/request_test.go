@@ -25,6 +25,37 @@ func (e elsewhere) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// A replicate never shares OpenAI's cache of prompts with another. Nobody else is sent a key.
+func TestReplicatesHaveCacheKeys(t *testing.T) {
+	server := wiretest.NewServer(t)
+	for answer, connect := range map[string]func(model.Endpoint) (*model.Caller, error){
+		`{"choices":[{"message":{},"finish_reason":"stop"}]}`: openai.NewChat,
+		`{"status":"completed","output":[]}`:                  openai.NewResponses,
+	} {
+		for _, test := range []struct {
+			base      string
+			replicate int
+			want      string
+		}{
+			{"https://api.openai.com/v1", 1, ""}, {"https://api.openai.com/v1", 2, `"prompt_cache_key":"replicate-2"`},
+			{"https://api.openai.com/v1", 3, `"prompt_cache_key":"replicate-3"`}, {"https://openrouter.ai/api/v1", 2, ""},
+		} {
+			server.Answer(200, answer, nil)
+			client, err := connect(model.Endpoint{BaseURL: test.base, HTTP: &http.Client{Transport: elsewhere{server.URL}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := client.Complete(t.Context(), &eval.Request{Name: "some-model", Replicate: test.replicate}); err != nil {
+				t.Fatal(err)
+			}
+			body := server.Requests()[0].Body
+			if strings.Contains(body, "prompt_cache_key") != (test.want != "") || !strings.Contains(body, test.want) {
+				t.Errorf("%s, replicate %d: sent %s, want %s", test.base, test.replicate, body, test.want)
+			}
+		}
+	}
+}
+
 // The few things in which services differ on the way out are decided by host.
 func TestRequestsByHost(t *testing.T) {
 	server := wiretest.NewServer(t)

@@ -9,7 +9,7 @@ import (
 )
 
 // responsesWire is the Responses format.
-type responsesWire struct{ url string }
+type responsesWire struct{ url, host string }
 
 type responsesRequest struct {
 	Model           string              `json:"model"`
@@ -23,6 +23,7 @@ type responsesRequest struct {
 	Tools           []responsesTool     `json:"tools,omitempty"`
 	ToolChoice      *responsesChoice    `json:"tool_choice,omitempty"`
 	Store           bool                `json:"store"` // a study's items are not left with the provider
+	PromptCacheKey  string              `json:"prompt_cache_key,omitempty"`
 }
 
 type responsesReasoning struct {
@@ -54,10 +55,10 @@ type responsesChoice struct {
 }
 
 // Encode implements [model.Wire].
-func (responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
+func (w responsesWire) Encode(r *eval.Request, refused model.Refused) ([]byte, []string, error) {
 	a := adapt(r, refused|model.Seed|model.StopWords) // the format has neither
 	s := a.Sampling()
-	out := responsesRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP}
+	out := responsesRequest{Model: r.Name, Temperature: s.Temperature, TopP: s.TopP, PromptCacheKey: cacheKey(w.host, r)}
 	out.Instructions, out.Input = a.Turns()
 	if r.MaxTokens > 0 && !a.Drops(model.MaxTokens, "max_output_tokens") {
 		out.MaxOutputTokens = a.limit()
