@@ -16,8 +16,8 @@ type Field struct {
 }
 
 // CSV reads the records of a CSV file, whose lengths may differ. It accepts what
-// spreadsheets write, a byte order mark and CRLF line ends, and changes no value. With an
-// error it returns the records before it. path is for errors.
+// spreadsheets write: a byte order mark, CRLF line ends, and semicolons or tabs for commas.
+// It changes no value. With an error it returns the records before it. path is for errors.
 func CSV(path string, data []byte) (records [][]Field, err error) {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	lines := bytes.Split(data, []byte("\n"))
@@ -26,6 +26,7 @@ func CSV(path string, data []byte) (records [][]Field, err error) {
 	}
 	r := csv.NewReader(bytes.NewReader(data))
 	r.FieldsPerRecord = -1
+	r.Comma = separator(data)
 	for {
 		texts, err := r.Read()
 		var bad *csv.ParseError
@@ -43,4 +44,17 @@ func CSV(path string, data []byte) (records [][]Field, err error) {
 		}
 		records = append(records, record)
 	}
+}
+
+// separator returns the comma, or the semicolon or tab that divides a first record in
+// which commas divide nothing. Spreadsheets write it where numbers have a decimal comma.
+func separator(data []byte) rune {
+	for _, comma := range []rune{',', ';', '\t'} {
+		r := csv.NewReader(bytes.NewReader(data))
+		r.Comma = comma
+		if header, err := r.Read(); err == nil && len(header) > 1 {
+			return comma
+		}
+	}
+	return ','
 }

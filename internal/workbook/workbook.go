@@ -152,9 +152,6 @@ func (t *Table) head(r Row) error {
 			errs = append(errs, fmt.Errorf("%s: duplicate column %q", t.Place(r, i), h))
 		}
 	}
-	if t.Sheet == "" && len(r.Cells) == 1 && strings.ContainsAny(r.Cells[0], ";\t") {
-		errs = append(errs, fmt.Errorf("%s: the columns are separated by semicolons or tabs: save the file as CSV with commas", t.Place(r, 0)))
-	}
 	return errors.Join(errs...)
 }
 

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"syscall"
 	"time"
 )
 
@@ -98,6 +99,15 @@ func isolated(data []byte, limit time.Duration) (string, error) {
 		return "", fmt.Errorf("starting the process that reads PDFs: %w", err)
 	case ended.ExitCode() == refused:
 		return "", errors.New(string(out))
+	case interrupted(ended):
+		return "", errors.New("reading it was interrupted")
 	}
 	return "", damaged(fmt.Errorf("reading it needs more than %d GB of memory", maxMemory>>30))
+}
+
+// interrupted reports whether a person ended the process, such as with Ctrl-C, which
+// ends all processes of a terminal.
+func interrupted(e *exec.ExitError) bool {
+	status, ok := e.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && (status.Signal() == syscall.SIGINT || status.Signal() == syscall.SIGTERM)
 }

@@ -3,8 +3,10 @@ package pdf
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -240,6 +242,19 @@ func TestIsolated(t *testing.T) {
 	}
 	if _, err := Text(empty); err == nil || err.Error() != empty+": "+errNoText.Error() {
 		t.Errorf("got %v, want %v", err, errNoText)
+	}
+}
+
+// A Ctrl-C, which ends the reading process too, says nothing about the file.
+func TestInterrupted(t *testing.T) {
+	for signal, want := range map[string]bool{"INT": true, "TERM": true, "KILL": false} {
+		var ended *exec.ExitError
+		if err := exec.Command("sh", "-c", "kill -"+signal+" $$").Run(); !errors.As(err, &ended) {
+			t.Skipf("no shell that ends itself: %v", err)
+		}
+		if got := interrupted(ended); got != want {
+			t.Errorf("%s: got %v, want %v", signal, got, want)
+		}
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/suites/extraction/synthetic"
 	"github.com/scruple-eval/scruple/internal/text"
@@ -50,37 +51,35 @@ func (v verification) counts() (confirmed, checked int) {
 }
 
 // readChecklist reads a checklist by document. The error lists all errors.
-func readChecklist(file string, r io.Reader) (map[string]verification, error) {
-	c := csv.NewReader(r)
-	c.FieldsPerRecord = len(checklistHeader)
-	header, err := c.Read()
-	if err != nil && !errors.Is(err, csv.ErrFieldCount) {
-		return nil, fmt.Errorf("%s: reading the checklist: %w", file, err)
+func readChecklist(file string, data []byte) (map[string]verification, error) {
+	records, err := dataset.CSV(file, data)
+	if err != nil {
+		return nil, err
 	}
-	if len(header) > 0 {
-		header[0] = strings.TrimPrefix(header[0], "\ufeff") // of spreadsheets
+	if len(records) == 0 {
+		return nil, fmt.Errorf("%s is empty: want the columns %s", file, strings.Join(checklistHeader, ","))
+	}
+	var header []string
+	for _, f := range records[0] {
+		header = append(header, f.Text)
 	}
 	if !slices.Equal(header, checklistHeader) {
 		return nil, fmt.Errorf("%s:1: the columns are %q, want %q", file, strings.Join(header, ","), strings.Join(checklistHeader, ","))
 	}
 	rows := map[string]verification{}
 	var errs []error
-	for {
-		record, err := c.Read()
-		if err == io.EOF {
-			return rows, errors.Join(errs...)
+	for _, record := range records[1:] {
+		id, line := record[0].Text, record[0].Line
+		if len(record) != len(header) {
+			errs = append(errs, fmt.Errorf("%s:%d: the record has %d fields, the header %d", file, line, len(record), len(header)))
+			continue
 		}
-		if err != nil {
-			return nil, errors.Join(append(errs, fmt.Errorf("%s: reading the checklist: %w", file, err))...)
-		}
-		line, _ := c.FieldPos(0)
-		id := record[0]
 		if _, dup := rows[id]; dup {
 			errs = append(errs, fmt.Errorf("%s:%d: duplicate document %q", file, line, id))
 		}
 		var v verification
 		for i, point := range checklistPoints {
-			switch cell := strings.ToLower(strings.TrimSpace(record[len(checklistDocument)+i])); cell {
+			switch cell := strings.ToLower(strings.TrimSpace(record[len(checklistDocument)+i].Text)); cell {
 			case "":
 			case "y", "yes":
 				v[i] = 'y'
@@ -92,6 +91,7 @@ func readChecklist(file string, r io.Reader) (map[string]verification, error) {
 		}
 		rows[id] = v
 	}
+	return rows, errors.Join(errs...)
 }
 
 // openChecklist reads the study's checklist, if it has one.
@@ -100,12 +100,11 @@ func (s *Study) openChecklist(resolve func(string) string) (map[string]verificat
 		return nil, nil
 	}
 	file := resolve(s.Documents.Verification)
-	f, err := os.Open(file)
+	data, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("reading the checklist: %w", err)
 	}
-	defer f.Close()
-	return readChecklist(file, f)
+	return readChecklist(file, data)
 }
 
 // verifiedTable has the agreement on each point of the checklist; nil without one.

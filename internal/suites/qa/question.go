@@ -1,20 +1,16 @@
 package qa
 
 import (
-	"bytes"
 	"cmp"
-	"encoding/csv"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -134,52 +130,41 @@ func readCSV(path string) (*table, error) {
 	if err != nil {
 		return nil, err
 	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	if !utf8.Valid(data) {
-		return nil, fmt.Errorf("%s is not UTF-8: save it as CSV UTF-8", path)
+	records, err := dataset.CSV(path, data)
+	if err != nil {
+		return nil, err
 	}
-	r := csv.NewReader(bytes.NewReader(data))
-	header, err := r.Read()
-	if errors.Is(err, io.EOF) {
+	if len(records) == 0 {
 		return nil, fmt.Errorf("%s is empty: want a header with the names of the columns, then one question per record", path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("%s: reading the header: %w", path, err)
+	t := &table{path: path}
+	for _, f := range records[0] {
+		name := strings.TrimSpace(f.Text)
+		if slices.Contains(t.header, name) {
+			return nil, fmt.Errorf("%s:%d: duplicate column %q", path, f.Line, name)
+		}
+		t.header = append(t.header, name)
 	}
-	for i := range header {
-		header[i] = strings.TrimSpace(header[i])
-		if slices.Contains(header[:i], header[i]) {
-			return nil, fmt.Errorf("%s:1: duplicate column %q", path, header[i])
+	for _, fields := range records[1:] {
+		line := fields[0].Line
+		if len(fields) != len(t.header) {
+			return nil, fmt.Errorf("%s:%d: the record has %d fields, the header %d: put fields that contain the separator in quotes", path, line, len(fields), len(t.header))
 		}
-	}
-	t := &table{path: path, header: header}
-	for {
-		fields, err := r.Read()
-		if errors.Is(err, io.EOF) {
-			return t, nil
-		}
-		if errors.Is(err, csv.ErrFieldCount) {
-			line, _ := r.FieldPos(0)
-			return nil, fmt.Errorf("%s:%d: the record has %d fields, the header %d: put fields that contain a comma in quotes", path, line, len(fields), len(header))
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		line, _ := r.FieldPos(0)
 		row := cells{}
-		for i, cell := range fields {
-			if cell == "" {
+		for i, f := range fields {
+			if f.Text == "" {
 				continue
 			}
-			row[header[i]] = []string{cell}
-			if cell[0] == '[' { // a list, as in JSON Lines
-				if list, err := scalars(json.RawMessage(cell)); err == nil {
-					row[header[i]] = list
+			row[t.header[i]] = []string{f.Text}
+			if f.Text[0] == '[' { // a list, as in JSON Lines
+				if list, err := scalars(json.RawMessage(f.Text)); err == nil {
+					row[t.header[i]] = list
 				}
 			}
 		}
 		t.lines, t.records = append(t.lines, line), append(t.records, row)
 	}
+	return t, nil
 }
 
 // rename changes column names to those of the suite. It returns the ignored
