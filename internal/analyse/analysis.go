@@ -276,9 +276,12 @@ type Comparison struct {
 	Ties      int    `json:"ties"`
 	Losses    int    `json:"losses"`
 	Method    string `json:"method"`
-	// Planned is what the planned test says by itself, if it ignores clusters or that
-	// scores are 0 or 1. A rule must hold by both readings.
+	// Planned is what the planned test says by itself, if it ignores clusters, that
+	// scores are 0 or 1, or that arms vary unequally. A rule must hold by both readings.
 	Planned *Reading `json:"planned,omitempty"`
+	// Untested reports that the planned test cannot be made with these scores. The
+	// interval describes them and decides nothing.
+	Untested bool `json:"untested,omitempty"`
 	// Beside is a second method that the study asks for. It decides nothing.
 	Beside *Reading `json:"beside,omitempty"`
 	// Reach is the most that these items can show, where that has a limit.

@@ -55,6 +55,9 @@ func (r results) sameRate(arm string, metrics []string) float64 {
 		if hits != math.Trunc(hits) || all != math.Trunc(all) || all < hits || all > math.MaxInt32 {
 			return math.NaN() // not counts
 		}
+		if n := float64(e.Items); all > n { // outcomes of an item, such as replicates, are not independent
+			hits, all = math.Round(hits*n/all), n
+		}
 		table[0], table[1] = append(table[0], int(hits)), append(table[1], int(all-hits))
 	}
 	if len(table[0]) < 2 {

@@ -39,11 +39,29 @@ type reading struct {
 	diff, t, df, p Number
 	interval       func(level float64) stats.Interval
 	warnings       []string
+	untested       bool // the planned test cannot be made
 }
 
 // byT is the reading of a t-test.
 func byT(method string, d stats.RatioDiff) reading {
-	return reading{method, Number(d.Diff), Number(d.T), Number(d.DF), Number(d.P), d.Interval, nil}
+	return reading{method: method, diff: Number(d.Diff), t: Number(d.T), df: Number(d.DF), p: Number(d.P), interval: d.Interval}
+}
+
+// noMoreThan claims only what both readings do. A mixed model of several arms has one
+// residual variance: an arm of constant scores makes it too small for two others.
+func (f reading) noMoreThan(other reading) reading {
+	if !other.p.Defined() {
+		return f
+	}
+	own := f.interval
+	if other.p > f.p {
+		f.t, f.df, f.p = other.t, other.df, other.p
+	}
+	f.interval = func(level float64) stats.Interval {
+		ci, wide := own(level), other.interval(level)
+		return stats.Interval{Low: min(ci.Low, wide.Low), High: max(ci.High, wide.High), Level: level}
+	}
+	return f
 }
 
 // test compares two arms by the planned method. Its reading decides if it respects
@@ -73,7 +91,7 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 		return err
 	}
 	planned, alone := deciding, false
-	if m.clustered() && t.ignoresClusters() && r.Stratum == nil {
+	if m.clustered() && t.q.Study.IgnoresClusters() && r.Stratum == nil {
 		alone = true
 		items := m.unclustered()
 		byItem, err := stats.RatioDifference(items.numA, items.denA, items.numB, items.denB, t.level)
@@ -83,6 +101,11 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 		if planned, err = t.method(r, items, byItem); err != nil {
 			return err
 		}
+	}
+	if model := t.fits[k.metric]; model != nil && len(model.pairs) > 1 && r.Stratum == nil && !failed && !m.binary() {
+		alone = true
+		deciding = deciding.noMoreThan(byT("", robust))
+		deciding.method += ", no narrower than the t of the two arms"
 	}
 	if m.binary() && t.q.Study.Method != "mcnemar" && !failed {
 		alone = true
@@ -111,9 +134,9 @@ func (t tester) test(r *Comparison, m matched, k contest, metric *eval.Metric) e
 	return t.reach(r, m, metric)
 }
 
-// ignoresClusters reports whether the planned method by itself has items as units.
-func (t tester) ignoresClusters() bool {
-	switch t.q.Study.Method {
+// IgnoresClusters reports whether the planned method by itself has items as units.
+func (s Study) IgnoresClusters() bool {
+	switch s.Method {
 	case "permutation", "clustered", "mixed_effects":
 		return false
 	}
@@ -284,7 +307,7 @@ func (t tester) effect(r *Comparison, m matched, robust stats.RatioDiff) error {
 // read fills in the results of the reading that decides.
 func (t tester) read(r *Comparison, f reading) {
 	*r = r.By(t.reading(f))
-	r.T, r.DF = f.t, f.df
+	r.T, r.DF, r.Untested = f.t, f.df, f.untested
 	r.warn(f.warnings...)
 }
 
@@ -483,6 +506,7 @@ func (t tester) bootstrap(r *Comparison, m matched, d stats.RatioDiff) (reading,
 func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error) {
 	f := reading{method: "McNemar's test", diff: ttest.diff, t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
 	if !m.binary() {
+		f.untested = true
 		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric)}
 		return f, nil
 	}

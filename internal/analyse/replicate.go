@@ -39,6 +39,10 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = fmt.Sprintf("no interval of the change: those of run %s are narrower, with alpha %v instead of %v: score its study with `-o statistics.alpha=%[3]v`", earlier.Run.ID, earlier.Study.Alpha, a.Study.Alpha)
 		}
+		if c.Untested || was.Untested {
+			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
+			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
+		}
 		a.Replications = append(a.Replications, r)
 	}
 }

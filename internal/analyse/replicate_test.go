@@ -48,6 +48,15 @@ func TestReplicate(t *testing.T) {
 			t.Errorf("alpha %v after %v: %+v", 0.05, tt.alpha, r)
 		}
 	}
+	// Nothing decides in the place of a test that cannot be made.
+	for _, untested := range [][2]bool{{true, false}, {false, true}} {
+		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+		now.Comparisons[0].Untested, earlier.Comparisons[0].Untested = untested[0], untested[1]
+		now.Replicate(earlier)
+		if r, _ := now.Replication("x", "y", "m"); r.EquivLow.Defined() || r.EquivHigh.Defined() || r.Warning == "" || !r.Change.Defined() {
+			t.Errorf("untested %v: %+v", untested, r)
+		}
+	}
 	if _, ok := a.Replication("x", "z", "m"); ok {
 		t.Error("a comparison that neither run has")
 	}

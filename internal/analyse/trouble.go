@@ -32,8 +32,12 @@ type Trouble struct {
 
 // Brief returns the warning without the example.
 func (t Trouble) Brief() string {
+	verb := "are"
+	if t.N == 1 {
+		verb = "is"
+	}
 	s := fmt.Sprintf("%s: %d of %s (%.0f %%) %s %s", t.Arm, t.N, text.Plural(t.Answers, "answer", "answers"),
-		100*float64(t.N)/float64(t.Answers), map[bool]string{true: "is", false: "are"}[t.N == 1], t.Kind)
+		100*float64(t.N)/float64(t.Answers), verb, t.Kind)
 	if len(t.Reasons) > 0 {
 		var parts []string
 		for _, r := range t.Reasons {

@@ -240,8 +240,9 @@ type Results interface {
 	Difference(a, b, metric string) (Measured, bool)
 	// SameRate tests, for each of the arms, whether a rate is the same over
 	// several metrics on different items: p-values of Fisher's exact test of hits
-	// and misses, with Holm's correction for the number of tested arms. NaN if there
-	// is nothing to compare or the test is too large.
+	// and misses, with Holm's correction for the number of tested arms. An item with
+	// several outcomes, such as replicates, counts once, by its share of hits; hits are
+	// then rounded. NaN if there is nothing to compare or the test is too large.
 	SameRate(arms, metrics []string) []float64
 	// Corrected estimates the mean human label of claims from a judge's labels of them,
 	// corrected by the judge's error on other claims with human labels. Clusters group

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
+	"github.com/scruple-eval/scruple/internal/discipline"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -189,7 +190,30 @@ func (c *contrast) analyse(ctx context.Context) (*analyse.Analysis, error) {
 		return nil, err
 	}
 	a.Warnings = append(c.warnings, a.Warnings...)
+	if a.Discipline, err = c.unblindings(); err != nil {
+		return nil, err
+	}
 	return a, c.sameBasis(ctx, a)
+}
+
+// unblindings are those that the ledgers have of the studies of both runs.
+func (c *contrast) unblindings() (*analyse.Discipline, error) {
+	d, done := &analyse.Discipline{}, map[string]bool{}
+	for _, r := range []*store.Run{c.older.Run, c.newer.Run} {
+		path := discipline.Path(r.StudyPath)
+		if done[path+" "+r.Study] {
+			continue
+		}
+		done[path+" "+r.Study] = true
+		book, err := discipline.Read(path)
+		if err != nil {
+			return nil, &NotAllowedError{err}
+		}
+		if own := disciplineOf(book, r); own != nil {
+			d.Unblindings = append(d.Unblindings, own.Unblindings...)
+		}
+	}
+	return d, nil
 }
 
 // collect adds the scores of some arms under other names, a case at a time.

@@ -1,6 +1,7 @@
 package experiment
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -435,7 +436,7 @@ func (x *Experiment) plannedTest() string {
 		}
 	}
 	const few = 6
-	of := strings.Join(pairs, ", ")
+	of := cmp.Or(strings.Join(pairs, ", "), "no comparison")
 	if len(pairs) > few {
 		of = text.Plural(len(pairs), "primary comparison", "primary comparisons")
 	}

@@ -133,7 +133,7 @@ func (x *Experiment) Warnings() []string {
 				strings.TrimPrefix(p.Model, eval.PipelinePrefix)))
 		}
 	}
-	return append(slices.Clip(list), x.alternatives()...)
+	return slices.Concat(list, x.alternatives(), x.untested())
 }
 
 // Facts returns counts of the data, or nil if the suite has none.

@@ -13,6 +13,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/run"
+	"github.com/scruple-eval/scruple/internal/store"
 	"github.com/scruple-eval/scruple/internal/study"
 	"github.com/scruple-eval/scruple/internal/suites/kit"
 	"github.com/scruple-eval/scruple/stats"
@@ -176,6 +177,7 @@ func TestFixtureSuite(t *testing.T) {
 	}
 
 	// Two people rate every item in two rounds, and agree better in the second.
+	var people []store.PersonVerdict
 	for round := 1; round <= 2; round++ {
 		for i, it := range x.Bench.Items() {
 			for k, by := range []string{"anna", "ben"} {
@@ -184,11 +186,12 @@ func TestFixtureSuite(t *testing.T) {
 					label = "hard"
 				}
 				v := eval.Verdict{Step: "difficulty", Source: eval.ByHuman, By: by, Round: round, Data: []byte(label), At: "2026-11-22T08:00:00Z"}
-				if err := db.AddVerdict(ctx, r.Record, eval.Trial{Item: it.ID}, v); err != nil {
-					t.Fatal(err)
-				}
+				people = append(people, store.PersonVerdict{Trial: eval.Trial{Item: it.ID}, Verdict: v})
 			}
 		}
+	}
+	if _, err := r.AddVerdicts(ctx, people); err != nil {
+		t.Fatal(err)
 	}
 	result, err := r.Rescore(ctx, 0)
 	if err != nil {

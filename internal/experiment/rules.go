@@ -152,6 +152,23 @@ func (x *Experiment) chances(name string, r gate.Rule) []string {
 	return list
 }
 
+// untested warns of rules that ask for evidence which the planned test cannot give.
+func (x *Experiment) untested() []string {
+	var list []string
+	if x.Study.Statistics.Method != "mcnemar" {
+		return nil
+	}
+	for _, r := range x.rules.All() {
+		for _, p := range r.Tested {
+			i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == p[2] })
+			if r.Evidence && i >= 0 && x.Suite.Metrics[i].Pooling == eval.MeanOfItems && !x.Suite.Metrics[i].Binary {
+				list = append(list, fmt.Sprintf("%s (%q) reads evidence about %s, which is not 0 or 1: McNemar's test cannot be made, so the rule stays undecided: set another statistics.method", r.At, r.Name, p[2]))
+			}
+		}
+	}
+	return list
+}
+
 // primary reports whether a comparison is in the corrected family.
 func (x *Experiment) primary(pair [3]string) bool {
 	for _, p := range x.Pairs {

@@ -165,3 +165,19 @@ func TestReasonsForWhatIsUndefined(t *testing.T) {
 		}
 	}
 }
+
+// TestPlannedReading: only a test over items ignores their clusters. A mixed model with a
+// second reading of scores of 0 and 1 does not.
+func TestPlannedReading(t *testing.T) {
+	c := comparisonOf(func(c *analyse.Comparison) {
+		c.Pairs, c.Clusters = 30, 10
+		c.Planned = &analyse.Reading{Low: c.Low, High: c.High, P: c.P, Method: "its method"}
+	})
+	for method, want := range map[string]bool{"": true, "paired_ttest": true, "wilcoxon": true, "mcnemar": true, "permutation": false, "clustered": false, "mixed_effects": false} {
+		b := builder{a: &analyse.Analysis{Study: analyse.Study{Method: method, Alpha: 0.05}}}
+		got := strings.Join(b.remarks(c), "\n")
+		if strings.Contains(got, "it ignores that the 30 items are in 10 clusters") != want {
+			t.Errorf("%s: %q", method, got)
+		}
+	}
+}

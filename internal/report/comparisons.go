@@ -188,13 +188,14 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 	if p := c.Planned; p != nil && p.Low.Defined() {
 		disagree := excludes0(c) != excludes0(c.AsPlanned())
 		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + pSentence(p.P, b.a.Study.Alpha)
-		if c.Clusters < c.Pairs {
+		ignores := c.Clusters < c.Pairs && b.a.Study.IgnoresClusters()
+		if ignores {
 			text += "; it ignores that the " + plural(c.Pairs, "item is", "items are") + " in " + plural(c.Clusters, "cluster", "clusters")
 		}
 		if disagree {
 			text += "; the two disagree, so rules that depend on it may be undecided"
 		}
-		if disagree || c.Clusters < c.Pairs {
+		if disagree || ignores {
 			list = append(list, text)
 		}
 	}

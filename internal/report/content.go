@@ -208,6 +208,17 @@ func (b *builder) suite() string {
 	return b.a.Study.Suite
 }
 
+// notices are what the ledger says against results.
+func (b *builder) notices() (lines []string) {
+	if d := b.a.Discipline; d != nil {
+		lines = unblinded(d.Reasons())
+		if d.Problem != "" {
+			lines = append(lines, "LEDGER: "+d.Problem+".")
+		}
+	}
+	return lines
+}
+
 func (b *builder) banner() []string {
 	var lines, arms []string
 	for _, arm := range b.a.Arms {
@@ -216,12 +227,7 @@ func (b *builder) banner() []string {
 		}
 	}
 	judges := b.a.SimulatedJudges
-	if d := b.a.Discipline; d != nil {
-		lines = append(lines, unblinded(d.Reasons())...)
-		if d.Problem != "" {
-			lines = append(lines, "LEDGER: "+d.Problem+".")
-		}
-	}
+	lines = append(lines, b.notices()...)
 	if b.a.Run.Exploratory() {
 		if r := b.a.Run; r.OnDev() {
 			lines = append(lines, "DEV: results of the split on which prompts are changed. They describe; they decide nothing.")
@@ -269,8 +275,12 @@ func simulated(arms, judges []string) string {
 	case len(judges) == 0:
 		what = append(what, "some answers")
 	}
-	if len(judges) > 0 {
-		what = append(what, "the verdicts of the "+map[bool]string{true: "judge ", false: "judges "}[len(judges) == 1]+listed(judges))
+	switch len(judges) {
+	case 0:
+	case 1:
+		what = append(what, "the verdicts of the judge "+judges[0])
+	default:
+		what = append(what, "the verdicts of the judges "+listed(judges))
 	}
 	return "SIMULATED: " + listed(what) + " come from a simulation. They show how the study works, not what a model can do."
 }

@@ -63,6 +63,9 @@ func Comparisons(w io.Writer, a *analyse.Analysis, opt TerminalOptions) error {
 	b := builder{a: a, ci: confidence(a.Study.Alpha)}
 	opt.Verbose = true // show all comparisons
 	s := newScreen(opt)
+	for _, line := range b.notices() {
+		s.text(loud, "", "*** "+line+" ***")
+	}
 	s.section(b.comparisons())
 	return s.writeTo(w, "comparisons")
 }
