@@ -82,12 +82,15 @@ func (s *synthesis) overlap(list []challenge) *eval.Table {
 			both++
 		}
 	}
-	jaccard := "–"
-	if len(list) > 0 {
-		jaccard = strconv.FormatFloat(float64(both)/float64(len(list)), 'f', 3, 64)
+	row := []string{strconv.Itoa(first), strconv.Itoa(second), strconv.Itoa(both), strconv.Itoa(len(list)), "–"}
+	switch {
+	case len(s.coded) == 0 && len(s.failures) > 0:
+		row = []string{strconv.Itoa(first), "not coded", "–", "–", "–"}
+	case len(list) > 0:
+		row[4] = strconv.FormatFloat(float64(both)/float64(len(list)), 'f', 3, 64)
 	}
 	return &eval.Table{Name: tableOverlap, Title: "Overlap of the criteria", Columns: []string{"criterion 1", "criterion 2", "both", "either", "Jaccard"},
-		Rows: [][]string{{strconv.Itoa(first), strconv.Itoa(second), strconv.Itoa(both), strconv.Itoa(len(list)), jaccard}},
+		Rows: [][]string{row},
 		Note: "Much overlap: the cases are hard for models in general. Little: disagreement of the panel and recurring weaknesses are different things."}
 }
 

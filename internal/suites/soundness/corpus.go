@@ -147,6 +147,7 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 	}
 	count := make([]int, len(l.labels))
 	shows := map[string]bool{} // label and characteristic
+	levels := map[string]bool{}
 	for i := range s.Records {
 		r := &s.Records[i]
 		id := r.Cell(columnID)
@@ -157,6 +158,7 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 			}
 			shows[key] = true
 		}
+		levels[r.Cell(columnComplexity).Text] = true
 		if inCorpus[id.Text] || reserved != nil && reserved.has(id.Text) {
 			l.finding("error", s, id, "%s: %q is in the range of the corpus: a worked example must not be judged too", columnID, id.Text)
 		}
@@ -170,6 +172,10 @@ func (l *loader) worked(t, corpus Table, fragments []Fragment) (list []Example) 
 		}
 		count[e.Label]++
 		list = append(list, e)
+	}
+	if len(s.Records) > 1 && len(levels) == 1 && !levels[""] {
+		c := s.Records[0].Cell(columnComplexity)
+		l.finding("warning", s, c, "%s: every example is %s: examples should range from simple to moderate", columnComplexity, c.Text)
 	}
 	for label, n := range count {
 		if t.PerLabel > 0 && n != t.PerLabel {

@@ -194,6 +194,10 @@ func TestStudyErrors(t *testing.T) {
 	if all := strings.Join(opened(t, alike).Warnings(), "\n"); !strings.Contains(all, `primary_characteristic: another example with this label shows "weak warrants" too`) {
 		t.Errorf("examples that show the same: %s", all)
 	}
+	write(t, alike, examplesFile, func(s string) string { return strings.ReplaceAll(s, ",moderate,", ",straightforward,") })
+	if all := strings.Join(opened(t, alike).Warnings(), "\n"); !strings.Contains(all, "complexity_level: every example is straightforward") {
+		t.Errorf("examples of one complexity: %s", all)
+	}
 	b = opened(t, path, "models[1].max_tokens=100")
 	if all := strings.Join(b.Warnings(), "\n"); !strings.Contains(all, "models differ in their parameters: able has temperature 0, max_tokens 500, weak has temperature 0, max_tokens 100") {
 		t.Errorf("other parameters: %s", all)

@@ -194,6 +194,10 @@ func TestSynthesisOfNothing(t *testing.T) {
 	if by[tableCodes] != nil || by[tablePairs] != nil || len(by[tableChallenge].Rows) != 0 || by[tableOverlap].Rows[0][4] != "–" {
 		t.Errorf("%+v", by)
 	}
+	by = tables(t, b, panel(b, func(f *Fragment, _ *arm) bool { return f.ID == "F_001" }, nil))
+	if want := []string{"0", "not coded", "–", "–", "–"}; !slices.Equal(by[tableOverlap].Rows[0], want) {
+		t.Errorf("overlap without codes: %q, want %q", by[tableOverlap].Rows[0], want)
+	}
 }
 
 func TestQueues(t *testing.T) {

@@ -160,10 +160,11 @@ func (r *reader) parse(answer string, cut bool) reply {
 	if q, ok := r.object(answer); ok {
 		p = q.reply()
 		switch {
+		case p.label != wording.None && !q.conflict:
+		case r.declines(&p, q.value+" "+p.rationale):
+			p.label = wording.None
 		case q.conflict:
 			p.label, p.reason = wording.None, reasonUnresolved
-		case p.label != wording.None:
-		case r.declines(&p, q.value+" "+p.rationale):
 		case cut:
 			p.reason = reasonCut
 		default:
@@ -174,11 +175,11 @@ func (r *reader) parse(answer string, cut bool) reply {
 	read := r.labels.Text(answer)
 	p.label, p.rationale = read.Label, strings.TrimSpace(answer)
 	switch {
-	case read.Conflict:
-		p.reason = reasonUnresolved
 	case p.label != wording.None:
 		p.rationale = rationaleOf(answer, read)
-	case r.declines(&p, answer):
+	case r.declines(&p, answer): // it may name both labels that it cannot choose from
+	case read.Conflict:
+		p.reason = reasonUnresolved
 	case cut:
 		p.reason = reasonCut
 	default:
@@ -222,14 +223,15 @@ type labelled struct {
 	value     string // as the object has it
 	conflict  bool
 	rationale string
-	from, to  int // its place in the answer, 0 if it was repaired
+	example   bool // it may be one: it gives way to another object
+	from, to  int  // its place in the answer, 0 if it was repaired
 }
 
 func (l labelled) reply() reply { return reply{label: l.label, rationale: l.rationale, method: byJSON} }
 
 // object reads the object that an answer gives as its label. Several objects must agree,
-// or the last must be announced as final; examples and forms to fill in do not count. A
-// rationale may stand outside of the object.
+// or the last must be announced as final; forms to fill in do not count, nor examples
+// beside another object. A rationale may stand outside of the object.
 func (r *reader) object(answer string) (labelled, bool) {
 	var all []labelled
 	var outside strings.Builder
@@ -241,14 +243,14 @@ func (r *reader) object(answer string) (labelled, bool) {
 		}
 		o.from, o.to = at[0], at[1]
 		outside.WriteString(answer[end:o.from] + "\n")
-		example, final := r.labels.Announces(answer[end:o.from])
+		says := r.labels.Announces(answer[end:o.from])
 		end = o.to
+		o.example = says == wording.Example
 		switch {
-		case example && (o.label != wording.None || o.conflict): // the answer is another one
-			o.conflict = true
+		case says == wording.Rejected && (o.label != wording.None || o.conflict): // the answer is another one
 			all = append(all, labelled{label: wording.None, conflict: true})
 			continue
-		case final:
+		case says == wording.Final:
 			for i := range all { // it replaces those before
 				all[i] = labelled{label: wording.None, conflict: all[i].conflict}
 			}
@@ -263,6 +265,9 @@ func (r *reader) object(answer string) (labelled, bool) {
 		return r.labelled(repaired.JSON)
 	}
 	outside.WriteString(answer[end:])
+	if slices.ContainsFunc(all, func(o labelled) bool { return o.label != wording.None && !o.example }) {
+		all = slices.DeleteFunc(all, func(o labelled) bool { return o.example })
+	}
 	chosen := all[len(all)-1]
 	for i := len(all) - 1; i >= 0; i-- { // forms and examples give way to an answer
 		if chosen.label == wording.None && all[i].label != wording.None {

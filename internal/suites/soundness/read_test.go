@@ -67,3 +67,22 @@ func TestEveryFailureHasAType(t *testing.T) {
 		}
 	}
 }
+
+// TestRefusalIsReadAgain: a phrase that was taken for a refusal can be removed from the list,
+// and the stored answer then has its label. A safety stop of the provider stays one.
+func TestRefusalIsReadAgain(t *testing.T) {
+	b := opened(t, starter(t))
+	answer := `{"classification": "sound or not sound?", "rationale": "I cannot determine which. ` + praise + `"}`
+	o := b.outcome(eval.Response{Text: answer, Stop: eval.StopEnd}, "")
+	if o.Kind != eval.Refused || o.Reason != reasonRefusal {
+		t.Fatalf("the answer is %s, %s", o.Kind, o.Reason)
+	}
+	b.reader.refusal = wording.NewMatcher(nil)
+	if a := b.assess(&Fragment{Gold: &Gold{}}, &eval.Judged{Outcome: o}); a.Reason != reasonUnresolved {
+		t.Errorf("without phrases of refusals the reason is %q, want %q", a.Reason, reasonUnresolved)
+	}
+	o = b.outcome(eval.Response{Text: answer, Stop: eval.StopRefused}, "")
+	if a := b.assess(&Fragment{Gold: &Gold{}}, &eval.Judged{Outcome: o}); a.Reason != reasonSafety {
+		t.Errorf("the provider's safety stop has the reason %q, want %q", a.Reason, reasonSafety)
+	}
+}

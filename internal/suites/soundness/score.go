@@ -45,10 +45,11 @@ type Assessment struct {
 	Failure   string // the type of failure, "" for a pass, and if nothing is to be compared
 }
 
-// reply reads the answer of an outcome.
+// reply reads the answer of an outcome. A safety stop may be the provider's, who gives no
+// answer.
 func (b *Bench) reply(o *eval.Outcome) reply {
-	if o.Kind == eval.Refused {
-		return reply{label: wording.None, rationale: string(o.Data), method: byText, reason: o.Reason}
+	if o.Kind == eval.Refused && o.Reason != reasonRefusal {
+		return reply{label: wording.None, rationale: string(o.Data), method: byText, reason: cmp.Or(o.Reason, reasonSafety)}
 	}
 	return b.reader.read(string(o.Data), truncated(o))
 }
@@ -66,9 +67,6 @@ func truncated(o *eval.Outcome) bool {
 // phrases need no other answers.
 func (b *Bench) assess(f *Fragment, t *eval.Judged) Assessment {
 	p := b.reply(&t.Outcome)
-	if p.reason == "" && t.Outcome.Kind == eval.Refused {
-		p.reason = reasonSafety
-	}
 	a := Assessment{Label: p.label, Rationale: p.rationale, Method: p.method, Reason: p.reason, Excluded: excludes(p.reason), Screen: notChecked, HasGold: f.Gold != nil}
 	if p.label != wording.None {
 		a.Correct = f.Gold != nil && f.Gold.Label == p.label

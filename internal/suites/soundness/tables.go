@@ -32,6 +32,7 @@ const (
 	columnClass          = "classification"
 	columnWhy            = "rationale"
 	columnCharacteristic = "primary_characteristic"
+	columnComplexity     = "complexity_level"
 	columnCluster        = "cluster" // of imported data
 	columnGroup          = "group"   // of imported data
 )
@@ -72,7 +73,7 @@ var (
 	}
 	examplesSchema = []column{
 		{columnCalibration, asText, false, true}, {columnID, asText, false, false}, {columnText, asText, false, true}, {columnClass, asLabel, false, true},
-		{columnWhy, asSentences, false, true}, {"selection_rationale", asText, false, false}, {"complexity_level", asText, false, false}, {columnCharacteristic, asText, false, false},
+		{columnWhy, asSentences, false, true}, {"selection_rationale", asText, false, false}, {columnComplexity, asText, false, false}, {columnCharacteristic, asText, false, false},
 	}
 )
 

@@ -1,6 +1,9 @@
 package wording
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // None is the label of a text that names none.
 const None = -1
@@ -22,6 +25,7 @@ type Labels struct {
 	concluding *trie
 	correcting *trie
 	examples   *trie
+	rejected   *trie
 	fillers    map[string]bool
 }
 
@@ -33,7 +37,8 @@ type Format struct {
 	Correcting []string `json:"correcting,omitempty" jsonschema:"description=Words by which a text takes its label back\\, such as on reflection"`
 	Uncertain  []string `json:"uncertain,omitempty" jsonschema:"description=Words that leave open what the rest of a clause says of the label\\, such as too and the evidence is"`
 	After      []string `json:"after,omitempty" jsonschema:"description=Words right after a label that leave it open\\, such as evidence: it is about something else"`
-	Examples   []string `json:"examples,omitempty" jsonschema:"description=Words before an object in JSON that is an example\\, such as for example"`
+	Examples   []string `json:"examples,omitempty" jsonschema:"description=Words shortly before an object in JSON that may be an example\\, such as format: it gives way to another object"`
+	Rejected   []string `json:"rejected,omitempty" jsonschema:"description=Words right before an object in JSON that is not the answer\\, such as for example and instead of"`
 	Fillers    []string `json:"fillers" jsonschema:"description=Words without meaning beside a label\\, such as the and is"`
 }
 
@@ -42,7 +47,7 @@ type Format struct {
 // a negation: "I would not say that it is sound".
 func NewLabels(n Negation, f Format, first, second []string) *Labels {
 	n.Uncertain = append(slices.Clone(n.Uncertain), f.Uncertain...)
-	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), fillers: setOf(f.Fillers)}
+	l := &Labels{finder: newFinder(n, first, second), markers: newTrie(), concluding: trieOf(f.Concluding), correcting: trieOf(f.Correcting), examples: trieOf(f.Examples), rejected: trieOf(f.Rejected), fillers: setOf(f.Fillers)}
 	for class, phrases := range [][]string{first, second} {
 		for _, p := range phrases {
 			l.finder.phrases.add(oneWord(p), class)
@@ -223,7 +228,7 @@ func (l *Labels) statement(words []word, from, to int, mentions []mention) (labe
 				return None, notStated // the marker is about something else
 			}
 		}
-		if inside[0].unsure {
+		if inside[0].unsure || l.differs(words, inside) {
 			return None, statedBoth
 		}
 		kind = statedOnce
@@ -238,6 +243,22 @@ func (l *Labels) statement(words []word, from, to int, mentions []mention) (labe
 		kind = statedFinally
 	}
 	return label, kind
+}
+
+// differs reports whether the clause of the first mention gives the other label too: "sound
+// in one part and unsound in another".
+func (l *Labels) differs(words []word, inside []mention) bool {
+	for _, m := range inside[1:] {
+		for i := inside[0].to; i < m.from; i++ {
+			if class, n := l.finder.operators.longest(words[i:]); words[i-1].ends || n > 0 && class == breaksReach {
+				return false
+			}
+		}
+		if !words[m.from-1].ends && !m.unsure && m.label() != inside[0].label() {
+			return true
+		}
+	}
+	return false
 }
 
 // corrected reports whether a text takes back the label that it states: behind the
@@ -269,25 +290,44 @@ func (l *Labels) TakesBack(s string, label int) bool {
 	return stated && r.Label != label || l.corrected(words, mentions, Reading{Label: label})
 }
 
-// announcing is the number of words before an answer that say what it is.
+// An Announcement is what the text before an object says of it.
+type Announcement int
+
+// The announcements.
+const (
+	Plain    Announcement = iota
+	Example               // it may be an example, or have the format of one
+	Rejected              // it is not the answer
+	Final                 // it is the final answer
+)
+
+// announcing is the number of words before an object that say what it is.
 const announcing = 6
 
-// Announces reports whether the end of a text says that an example follows, or the final
-// answer.
-func (l *Labels) Announces(s string) (example, final bool) {
+// Announces reads what the end of a text says of the object that follows.
+func (l *Labels) Announces(s string) Announcement {
+	if i := strings.LastIndex(s, "```"); i >= 0 && !strings.ContainsAny(strings.TrimSpace(s[i:]), " \n") {
+		s = s[:i] // the object is in a block of code
+	}
 	words := split(s)
 	words = words[max(0, len(words)-announcing):]
+	says := Plain
 	for i := range words {
-		_, n := l.examples.longest(words[i:])
-		example = example || n > 0
+		_, n := l.rejected.longest(words[i:])
+		if last := i + n - 1; n > 0 && i+n == len(words) && !(words[last].ends && strings.ContainsAny(s[words[last].end:], ".!?")) {
+			return Rejected
+		}
 		class, n := l.markers.longest(words[i:])
-		final = final || n > 0 && class == 1
-		_, n = l.concluding.longest(words[i:])
-		final = final || n > 0
-		_, n = l.correcting.longest(words[i:])
-		final = final || n > 0
+		_, concludes := l.concluding.longest(words[i:])
+		_, corrects := l.correcting.longest(words[i:])
+		if n > 0 && class == 1 || concludes > 0 || corrects > 0 {
+			says = Final
+		}
+		if _, n := l.examples.longest(words[i:]); n > 0 && says == Plain {
+			says = Example
+		}
 	}
-	return example, final && !example
+	return says
 }
 
 // concluded reads the last sentence that begins with a concluding word and gives one

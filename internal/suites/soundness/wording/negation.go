@@ -126,7 +126,7 @@ func (f *finder) phrase(words []word) (class, length int, opposite bool) {
 			return t.class, 2, false
 		}
 	}
-	if length == 0 && len(words) > 1 && f.prefixes[words[0].text] && !words[0].ends {
+	if length == 0 && len(words) > 1 && f.prefixes[words[0].text] && !words[0].ends && !f.negating(words[0]) {
 		if class, n := f.phrases.longest(words[1:]); n > 0 {
 			return class, n + 1, true
 		}

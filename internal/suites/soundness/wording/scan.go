@@ -346,12 +346,14 @@ func (s *scan) lists(i int) bool {
 		case n > 0 && class == negatesAgain && items > 0: // "neither a, b, nor c is given"
 			return true
 		}
-		joined := false
+		joined, either, named := false, false, false
 		for k := i; k < end; k++ {
 			if s.verbs[s.words[k].text] {
-				return false
+				return either && named // "no gaps, flaws or leaps were found"
 			}
-			joined = joined || s.joins[s.words[k].text]
+			_, n, _ := s.phrase(s.words[k:end])
+			named = named || n > 0
+			joined, either = joined || s.joins[s.words[k].text], either || s.either[s.words[k].text]
 		}
 		if joined {
 			return true
