@@ -245,13 +245,17 @@ func (b *Bench) result(t *eval.Judged) (snapshot.Result, snapshot.Labelled) {
 // withStep is a judgement with how it was parsed and, if it is not all of the
 // answer, the raw answer.
 func withStep(j *judgement) []byte {
+	j.parsed.Result.Step = j.parsed.Step
 	data := j.parsed.Result.Encode()
-	extra := map[string]any{"parseStep": j.parsed.Step}
+	extra := map[string]any{}
 	if len(j.parsed.Notes) > 0 {
 		extra["parseNotes"] = j.parsed.Notes
 	}
 	if j.parsed.Step != "enhanced" {
 		extra["raw"] = j.parsed.Raw
+	}
+	if len(extra) == 0 {
+		return data
 	}
 	more, err := json.Marshal(extra)
 	if err != nil {

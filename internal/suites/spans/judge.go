@@ -203,7 +203,7 @@ func (b *Bench) judgement(r *record, t *eval.Judged) judgement {
 			continue
 		}
 		if v.Err != "" {
-			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true}
+			return judgement{missing: "no judgement: " + firstLine(v.Err), failed: true, parsed: verdict.Parsed{Result: verdict.Empty(), Step: verdict.None}}
 		}
 		return b.read(r, t, v.Data, v.Source == eval.ByPipeline)
 	}

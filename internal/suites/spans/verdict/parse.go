@@ -191,7 +191,7 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 		r.TotalScore = total
 	}
 	leastSevere := t.Severities[len(t.Severities)-1]
-	for _, e := range list[Missed](keys["missedElements"], func(s string) Missed {
+	for _, e := range list(p, keys, "missedElements", func(s string) Missed {
 		return Missed{Text: s, ExpectedRole: "unknown", Category: "unknown"}
 	}) {
 		if !slices.Contains(t.Severities, e.Severity) {
@@ -202,16 +202,18 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 	byText := func(s string) FalsePositive {
 		return FalsePositive{SpanIndex: -1, Text: s, AssignedRole: "unknown"}
 	}
-	for _, e := range append(list(keys["falsePositives"], byText), list(keys["incorrectExtractions"], byText)...) {
+	for _, e := range append(list(p, keys, "falsePositives", byText), list(p, keys, "incorrectExtractions", byText)...) {
 		if !slices.Contains(t.Reasons, e.Reason) {
 			e.Reason = label.Other
 		}
 		r.FalsePositives = append(r.FalsePositives, e)
 	}
-	r.TaxonomyErrors = append(r.TaxonomyErrors, list[Confusion](keys["taxonomyErrors"], nil)...)
-	for _, e := range list[Granularity](keys["granularityErrors"], nil) {
+	r.TaxonomyErrors = append(r.TaxonomyErrors, list[Confusion](p, keys, "taxonomyErrors", nil)...)
+	for i, e := range list[Granularity](p, keys, "granularityErrors", nil) {
 		if slices.Contains(t.Granularity, e.Issue) {
 			r.GranularityErrors = append(r.GranularityErrors, e)
+		} else {
+			p.note("granularityErrors[%d] dropped: unknown issue %q", i, e.Issue)
 		}
 	}
 	var categories map[string]json.RawMessage
@@ -228,25 +230,25 @@ func (p *Parsed) basic(data []byte, t *label.Taxonomy) bool {
 	return true
 }
 
-// list decodes the elements of a list that can be decoded; a text is an element
-// where ofText is given.
-func list[E any](data json.RawMessage, ofText func(string) E) []E {
+// list decodes the elements of a list that can be decoded, and notes the others; a text
+// is an element where ofText is given.
+func list[E any](p *Parsed, keys map[string]json.RawMessage, kind string, ofText func(string) E) []E {
 	var raw []json.RawMessage
-	if json.Unmarshal(data, &raw) != nil {
-		return nil
+	if data, ok := keys[kind]; ok && json.Unmarshal(data, &raw) != nil {
+		p.note("%s dropped: not a list", kind)
 	}
 	var all []E
-	for _, one := range raw {
+	for i, one := range raw {
 		var s string
 		var e E
 		switch {
 		case string(one) == "null":
-		case json.Unmarshal(one, &s) == nil:
-			if ofText != nil {
-				all = append(all, ofText(s))
-			}
+		case ofText != nil && json.Unmarshal(one, &s) == nil:
+			all = append(all, ofText(s))
 		case json.Unmarshal(one, &e) == nil:
 			all = append(all, e)
+		default:
+			p.note("%s[%d] dropped: it does not have the form of an error", kind, i)
 		}
 	}
 	return all
@@ -332,6 +334,9 @@ func Taken(r *Result, t *label.Taxonomy, spans []label.Span) Parsed {
 		r.CategoryScores = map[string]*CategoryScore{}
 	}
 	p := Parsed{Step: Enhanced}
+	if r.Step == Repaired || r.Step == Basic {
+		p.Step = r.Step
+	}
 	for name, s := range r.CategoryScores {
 		if s != nil && (s.Coverage == 0 || s.Precision == 0) {
 			r.CategoryScores[name] = nil // absent: see categories

@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/suites/spans/label"
@@ -77,19 +78,55 @@ type Granularity struct {
 	Suggestion string `json:"suggestion"`
 }
 
-// UnmarshalJSON also reads the key reason, which real judges use for the issue.
+// UnmarshalJSON reads an index that is missing or malformed as unknown.
+func (f *FalsePositive) UnmarshalJSON(data []byte) error {
+	type plain FalsePositive
+	w := struct {
+		plain
+		SpanIndex index `json:"spanIndex"`
+	}{SpanIndex: -1}
+	err := json.Unmarshal(data, &w)
+	*f = FalsePositive(w.plain)
+	f.SpanIndex = int(w.SpanIndex)
+	return err
+}
+
+// UnmarshalJSON reads an index that is missing or malformed as unknown.
+func (c *Confusion) UnmarshalJSON(data []byte) error {
+	type plain Confusion
+	w := struct {
+		plain
+		SpanIndex index `json:"spanIndex"`
+	}{SpanIndex: -1}
+	err := json.Unmarshal(data, &w)
+	*c = Confusion(w.plain)
+	c.SpanIndex = int(w.SpanIndex)
+	return err
+}
+
+// UnmarshalJSON does the same, and reads the key reason, which real judges use for the issue.
 func (g *Granularity) UnmarshalJSON(data []byte) error {
-	var w struct {
-		SpanIndex  int    `json:"spanIndex"`
-		Text       string `json:"text"`
-		Issue      string `json:"issue"`
-		Reason     string `json:"reason"`
-		Suggestion string `json:"suggestion"`
+	type plain Granularity
+	w := struct {
+		plain
+		SpanIndex index  `json:"spanIndex"`
+		Reason    string `json:"reason"`
+	}{SpanIndex: -1}
+	err := json.Unmarshal(data, &w)
+	*g = Granularity(w.plain)
+	g.SpanIndex, g.Issue = int(w.SpanIndex), cmp.Or(w.Issue, w.Reason)
+	return err
+}
+
+// An index is that of a span: a whole number, which some judges write as 2.0 or "2".
+// Anything else is -1, unknown: as 0 the error would count for the first span.
+type index int
+
+func (i *index) UnmarshalJSON(data []byte) error {
+	n, err := strconv.ParseFloat(strings.Trim(string(data), `"`), 64)
+	if *i = -1; err == nil && n == math.Trunc(n) && math.Abs(n) < 1e9 {
+		*i = index(n)
 	}
-	if err := json.Unmarshal(data, &w); err != nil {
-		return err
-	}
-	*g = Granularity{w.SpanIndex, w.Text, cmp.Or(w.Issue, w.Reason), w.Suggestion}
 	return nil
 }
 
@@ -113,6 +150,8 @@ type Result struct {
 	GranularityErrors []Granularity             `json:"granularityErrors"`
 	CategoryScores    map[string]*CategoryScore `json:"categoryScores"` // nil for a category that the text does not have
 	Notes             string                    `json:"notes"`
+	// Step is how a recorded judgement was read, if it was not valid as written. No judge sets it.
+	Step Step `json:"parseStep,omitempty" jsonschema:"-"`
 }
 
 // Empty is the result without scores and errors.

@@ -220,6 +220,15 @@ func TestParseSteps(t *testing.T) {
 		"one of two":                     {entry(2, "boy", "style"), verdict.Enhanced, 21, 2, ""},
 		"out of range":                   {entry(9, "girl", "style"), verdict.Enhanced, 21, -1, "out of range"},
 		"negative":                       {entry(-1, "girl", "style"), verdict.Enhanced, 21, -1, ""},
+		"no index, text of no span":      {strings.Replace(entry(0, "girl", "style"), `"spanIndex": 0, `, "", 1), verdict.Enhanced, 21, -1, ""},
+		"no index, text of one span":     {strings.Replace(entry(7, "pan", "style"), `"spanIndex": 7, `, "", 1), verdict.Enhanced, 21, 0, ""},
+		"null index":                     {strings.Replace(entry(0, "girl", "style"), `"spanIndex": 0`, `"spanIndex": null`, 1), verdict.Enhanced, 21, -1, ""},
+		"index in quotes":                {strings.Replace(entry(2, "boy", "style"), `"spanIndex": 2`, `"spanIndex": "2"`, 1), verdict.Enhanced, 21, 2, ""},
+		"index with a fraction of zero":  {strings.Replace(entry(2, "boy", "style"), `"spanIndex": 2`, `"spanIndex": 2.0`, 1), verdict.Enhanced, 21, 2, ""},
+		"index that is a word":           {strings.Replace(entry(0, "girl", "style"), `"spanIndex": 0`, `"spanIndex": "first"`, 1), verdict.Enhanced, 21, -1, ""},
+		"an error that is no object":     {strings.Replace(entry(0, "pan", "style"), `"granularityErrors": []`, `"granularityErrors": ["too long"]`, 1), verdict.Basic, 21, 0, "granularityErrors[0] dropped"},
+		"unknown issue":                  {strings.Replace(entry(0, "pan", "style"), `"granularityErrors": []`, `"granularityErrors": [{"spanIndex": 0, "issue": "odd"}]`, 1), verdict.Basic, 21, 0, `granularityErrors[0] dropped: unknown issue "odd"`},
+		"errors that are no list":        {strings.Replace(entry(0, "pan", "style"), `"missedElements": []`, `"missedElements": {}`, 1), verdict.Basic, 21, 0, "missedElements dropped: not a list"},
 		"equal roles":                    {entry(0, "pan", "camera.movement"), verdict.Enhanced, 21, 0, "are both"},
 		"unknown role":                   {entry(0, "pan", "mood"), verdict.Enhanced, 21, 0, `no role "mood"`},
 		"total is not the sum":           {strings.Replace(entry(0, "pan", "style"), "21", "25", 1), verdict.Enhanced, 21, 0, "the judge's total is 25, the sum of its scores 21"},
@@ -247,6 +256,24 @@ func TestParseSteps(t *testing.T) {
 			}
 		}
 		checkValid(t, p, len(spans))
+	}
+}
+
+// An error of any kind without an index is never one of the first span.
+func TestMissingIndex(t *testing.T) {
+	spans := []label.Span{{Text: "pan", Role: "camera.movement"}}
+	for _, raw := range []string{
+		`{"falsePositives": [{"text": "girl", "reason": "other"}], "taxonomyErrors": [{"text": "girl", "expectedRole": "style"}], "granularityErrors": [{"text": "girl", "issue": "too_fine"}],
+			"missedElements": [], "categoryScores": {}, "scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 5}}`,
+		`{"incorrectExtractions": [{"text": "girl"}], "taxonomyErrors": [{"text": "girl"}], "granularityErrors": [{"text": "girl", "reason": "too_fine"}],
+			"scores": {"coverage": 4, "precision": 4, "granularity": 4, "taxonomy": 4, "technicalSpecs": 5}}`,
+	} {
+		for name, p := range map[string]verdict.Parsed{"parsed": verdict.Parse(raw, known, spans), "recorded": verdict.Recorded([]byte(raw), known, spans)} {
+			r := p.Result
+			if len(r.FalsePositives) != 1 || len(r.TaxonomyErrors) != 1 || len(r.GranularityErrors) != 1 || r.Flags(1)[0] != 0 {
+				t.Errorf("%s: %+v, want three errors of an unknown span", name, r)
+			}
+		}
 	}
 }
 
