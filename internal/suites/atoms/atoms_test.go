@@ -692,3 +692,32 @@ type asker struct{}
 func (asker) Ask(_ context.Context, step string, r eval.Request) (eval.Response, error) {
 	return foreseen(eval.StageRun, step, r)
 }
+
+type correction struct{ eval.Results }
+
+func (correction) Corrected([]eval.Labelled, []eval.LabelledTwice) (eval.Measured, bool) {
+	return eval.Measured{Value: 0.75, Low: 0.5, High: 1}, true
+}
+
+// TestCorrectedRates: the error of the judge is known for the support of claims by sources.
+// What covers a gold claim is another question, and no question at all if nothing was emitted.
+func TestCorrectedRates(t *testing.T) {
+	b := &Bench{arms: []*arm{{Arm: kit.Arm{Arm: eval.Arm{ID: "a"}}}}, quality: &quality{Judge: rules}}
+	said := []eval.Labelled{{Judge: 1}, {Judge: 1}, {Judge: 0}, {Judge: 0}}
+	covered := []eval.Labelled{{Judge: 1}, {Judge: 0}, {Judge: 0}, {Judge: 0}}
+	var got []string
+	for _, row := range b.claimTable(correction{}, map[string]*tally{"a": {said: said, covered: covered}}).Rows {
+		got = append(got, strings.Join(row[1:], " "))
+	}
+	want := []string{
+		"faithfulness 8 0.38 0.50 [0.38, 0.62]", // (4·0.75 + 1) / 8
+		"grounded 4 0.50 0.75 [0.50, 1.00]", "fabrication 4 0.50 0.25 [0.00, 0.50]",
+		"covered 4 0.25 –", "omission 4 0.75 –",
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got)\n%s", d)
+	}
+	if rows := b.claimTable(correction{}, map[string]*tally{"a": {covered: covered}}).Rows; rows[0][4] != "–" {
+		t.Errorf("nothing was emitted, and faithfulness is corrected: %q", rows)
+	}
+}

@@ -322,44 +322,55 @@ func (b *Bench) problemTable(tallies map[string]*tally) eval.Table {
 	return t
 }
 
-// claimTable shows the rates of claims as the judge says, and corrected by its error.
+// claimTable shows the rates of claims as the judge says, and corrected by its error. The
+// error is of the question whether a source supports a claim, so coverage is not corrected.
 func (b *Bench) claimTable(r eval.Results, tallies map[string]*tally) eval.Table {
 	t := eval.Table{Name: "claims", Title: "Claims, and the judge's error", Columns: []string{"arm", "rate", "claims", "judge " + b.judgeName() + " says", "corrected"}}
 	if b.quality == nil {
 		t.Note = "The judge was not measured on claims with human labels, so nothing is corrected: see judge_quality."
 	} else {
-		t.Note = "Corrected: what people say where the judge says yes and where it says no, on claims with human labels, weighted by what it says here (prediction-powered). It assumes that people agree with each verdict as often as on the labelled claims. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
+		t.Note = "Corrected: what people say where the judge says yes and where it says no, on claims with human labels, weighted by what it says here (prediction-powered). It assumes that people agree with each verdict as often as on the labelled claims. These measure whether a source supports a claim, so coverage and omission are not corrected, and in faithfulness only the emitted claims are. Judge " + b.quality.Judge + ": " + b.quality.describe() + "."
 	}
 	b.inOrder(tallies, func(id string, n *tally) {
-		for _, rate := range []struct {
-			name string
-			list []eval.Labelled
-			loss bool
-		}{{metricFaithfulness, append(slices.Clone(n.said), n.covered...), false}, {metricGrounded, n.said, false}, {metricFabrication, n.said, true}, {metricCovered, n.covered, false}, {metricOmission, n.covered, true}} {
-			if len(rate.list) == 0 {
-				continue
+		var grounded eval.Measured
+		known := false
+		if b.quality != nil && len(n.said) > 0 {
+			grounded, known = r.Corrected(n.said, b.quality.known())
+		}
+		add := func(name string, list []eval.Labelled, loss bool, correct func(grounded eval.Number) eval.Number) {
+			if len(list) == 0 {
+				return
 			}
-			sum := 0.0
-			for _, l := range rate.list {
-				sum += l.Judge
-			}
-			says := sum / float64(len(rate.list))
-			corrected := "–"
-			if b.quality != nil {
-				if m, ok := r.Corrected(rate.list, b.quality.known()); ok {
-					if rate.loss {
-						m.Value, m.Low, m.High = 1-m.Value, 1-m.High, 1-m.Low
-					}
-					corrected = shown(m)
+			says, corrected := sum(list)/float64(len(list)), "–"
+			if known && correct != nil {
+				m := eval.Measured{Value: correct(grounded.Value), Low: correct(grounded.Low), High: correct(grounded.High)}
+				if loss {
+					m.Low, m.High = m.High, m.Low
 				}
+				corrected = shown(m)
 			}
-			if rate.loss {
+			if loss {
 				says = 1 - says
 			}
-			t.Rows = append(t.Rows, []string{id, rate.name, fmt.Sprint(len(rate.list)), fmt.Sprintf("%.2f", says), corrected})
+			t.Rows = append(t.Rows, []string{id, name, fmt.Sprint(len(list)), fmt.Sprintf("%.2f", says), corrected})
 		}
+		add(metricFaithfulness, append(slices.Clone(n.said), n.covered...), false, func(x eval.Number) eval.Number {
+			return (x*eval.Number(len(n.said)) + eval.Number(sum(n.covered))) / eval.Number(len(n.said)+len(n.covered))
+		})
+		add(metricGrounded, n.said, false, func(x eval.Number) eval.Number { return x })
+		add(metricFabrication, n.said, true, func(x eval.Number) eval.Number { return 1 - x })
+		add(metricCovered, n.covered, false, nil)
+		add(metricOmission, n.covered, true, nil)
 	})
 	return t
+}
+
+// sum counts the claims that hold by the judge.
+func sum(list []eval.Labelled) (n float64) {
+	for _, l := range list {
+		n += l.Judge
+	}
+	return n
 }
 
 func (b *Bench) costTable(r eval.Results, tallies map[string]*tally) eval.Table {

@@ -42,6 +42,7 @@ func Suite() kit.Suite {
 		Cases:       shippedCases,
 		Check:       checkCase,
 		CheckFolder: checkFolder,
+		Shortcuts:   []kit.Shortcut{{Flag: "allow-gaps", Key: "corpus.allow_gaps", Switch: true, Doc: "only warn about types and edges that no gold atom has"}},
 
 		Imports: imports(),
 		Exports: exports(),

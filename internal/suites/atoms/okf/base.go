@@ -58,6 +58,7 @@ func Load(files []File, findings []Finding, o *ontology.Ontology) *Base {
 		d := Parse(f.Path, f.Data)
 		b.Documents = append(b.Documents, d)
 		if slices.Contains(reserved, strings.ToLower(path.Base(f.Path))) {
+			d.Findings = slices.DeleteFunc(d.Findings, func(f Finding) bool { return f.Code == CodeNoFront }) // it needs none
 			continue
 		}
 		if d.Text(o.Key(ontology.KeyType)) == "" && !d.damaged() {

@@ -10,14 +10,16 @@ import (
 // bullet matches the mark of a list item.
 var bullet = regexp.MustCompile(`^\s*(?:[-*+•]|\d{1,3}[.)])\s+`)
 
-// SplitClaims splits a rationale into claims by rule: each bullet or paragraph of
-// its own line, and each sentence of it. The same rule is for gold and answers.
+// SplitClaims splits a rationale into claims by rule: each bullet or line, and each
+// sentence of it. A line that does not begin with a capital letter goes on with the one
+// before, and so does every line of a bullet. The same rule is for gold and answers.
 func SplitClaims(rationale string) []string {
 	var list []string
 	var block []string
+	item := false
 	flush := func() {
 		list = append(list, Sentences(strings.Join(block, " "))...)
-		block = nil
+		block, item = nil, false
 	}
 	for l := range strings.Lines(rationale) {
 		switch mark := bullet.FindString(l); {
@@ -25,9 +27,14 @@ func SplitClaims(rationale string) []string {
 			flush()
 		case mark != "":
 			flush()
+			item = true
 			block = append(block, strings.TrimSpace(l[len(mark):]))
 		default:
-			block = append(block, strings.TrimSpace(l))
+			l = strings.TrimSpace(l)
+			if first, _ := utf8.DecodeRuneInString(l); !item && unicode.IsUpper(first) {
+				flush()
+			}
+			block = append(block, l)
 		}
 	}
 	flush()

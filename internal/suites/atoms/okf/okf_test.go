@@ -303,6 +303,11 @@ func TestRates(t *testing.T) {
 	if n != 4 || conformant != 2 || valid != 1 {
 		t.Errorf("%d files, %d conformant, %d valid, want 4, 2, 1: index.md is reserved and the link counts", n, conformant, valid)
 	}
+	for _, f := range b.Findings() {
+		if f.File == "index.md" {
+			t.Errorf("%s: an index needs no front matter", f)
+		}
+	}
 }
 
 // TestSet: lists, comments, flow style, line ends and missing line ends.
@@ -392,17 +397,18 @@ func BenchmarkBodyLinks(b *testing.B) {
 
 func TestSplitClaims(t *testing.T) {
 	for text, want := range map[string][]string{
-		"One. Two! Three?":                    {"One.", "Two!", "Three?"},
-		"- a b\n  c\n- d\n\nE. F":             {"a b c", "d", "E. F"},
-		"1. First\n2) Second":                 {"First", "Second"},
-		"It costs 3.50, e.g. for two. Fine.":  {"It costs 3.50, e.g. for two.", "Fine."},
-		"He said \"Stop.\" Then he left.":     {"He said \"Stop.\"", "Then he left."},
-		"He said “Stop.” Then he left.":       {"He said “Stop.”", "Then he left."},
-		"He said ‘Stop!’) Then he left.":      {"He said ‘Stop!’)", "Then he left."},
-		"Stop.” he said.":                     {"Stop.” he said."},
-		"Version 1.2 of x.y is used by v. co": {"Version 1.2 of x.y is used by v. co"},
-		"":                                    nil,
-		"...":                                 nil,
+		"One. Two! Three?":                         {"One.", "Two!", "Three?"},
+		"- a b\n  c\n- d\n\nE. F":                  {"a b c", "d", "E. F"},
+		"- a\n  B\n\nCheap to run\nEasy to\nlearn": {"a B", "Cheap to run", "Easy to learn"},
+		"1. First\n2) Second":                      {"First", "Second"},
+		"It costs 3.50, e.g. for two. Fine.":       {"It costs 3.50, e.g. for two.", "Fine."},
+		"He said \"Stop.\" Then he left.":          {"He said \"Stop.\"", "Then he left."},
+		"He said “Stop.” Then he left.":            {"He said “Stop.”", "Then he left."},
+		"He said ‘Stop!’) Then he left.":           {"He said ‘Stop!’)", "Then he left."},
+		"Stop.” he said.":                          {"Stop.” he said."},
+		"Version 1.2 of x.y is used by v. co":      {"Version 1.2 of x.y is used by v. co"},
+		"":                                         nil,
+		"...":                                      nil,
 	} {
 		if d := cmp.Diff(want, okf.SplitClaims(text)); d != "" {
 			t.Errorf("%q (-want +got)\n%s", text, d)
