@@ -51,15 +51,15 @@ func stripping(paths []string) *strip {
 func (s *strip) findings(files Files) []Finding {
 	var list []Finding
 	for _, path := range slices.Sorted(maps.Keys(s.count)) {
-		f := Finding{File: files.Items}
+		f, none := Finding{File: files.Items}, `no item has it; paths in reviews begin with "reviews."`
 		if path == "reviews" || strings.HasPrefix(path, ofReviews) {
-			f.File = files.Reviews
+			f.File, none = files.Reviews, "no review has it"
 		}
 		switch {
 		case slices.Contains(required, path):
 			f.Text = fmt.Sprintf("cannot strip %q: it is required", path)
 		case s.count[path] == 0:
-			f.Text = fmt.Sprintf("cannot strip %q: no record has it", path)
+			f.Text = fmt.Sprintf("cannot strip %q: %s", path, none)
 		default:
 			continue
 		}
