@@ -352,7 +352,11 @@ func (g *Agreement) labels(a, b []string) (err error) {
 		}
 	}
 	if cohen.Undefined != "" {
-		g.Notes = append(g.Notes, "kappa is undefined: "+cohen.Undefined+"; read the percentage"+map[bool]string{true: " and AC1"}[ac1.Undefined == ""])
+		note := "kappa is undefined: " + cohen.Undefined + "; read the percentage"
+		if ac1.Undefined == "" {
+			note += " and AC1"
+		}
+		g.Notes = append(g.Notes, note)
 	}
 	if g.Target != nil && !math.IsNaN(cohen.Kappa) {
 		g.Notes = append(g.Notes, g.Standing())
@@ -664,7 +668,11 @@ func (g *Agreement) String() string {
 			for j := range g.Labels {
 				fmt.Fprintf(&b, " %6d", g.Table[i][j])
 			}
-			fmt.Fprintf(&b, "   %s\n", map[bool]string{true: "rows: " + g.A + "; columns in the same order"}[i == 0])
+			legend := ""
+			if i == 0 {
+				legend = "rows: " + g.A + "; columns in the same order"
+			}
+			fmt.Fprintf(&b, "   %s\n", legend)
 		}
 	}
 	for _, n := range g.Notes {

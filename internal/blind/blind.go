@@ -250,6 +250,12 @@ func fixedOf(keys map[string]json.RawMessage) (map[string]string, error) {
 	return hashes, nil
 }
 
+// IsPrompt reports whether a file that a study reads is a prompt. A prompt in the folder
+// of kernels comes before the shipped one with its name.
+func IsPrompt(file string) bool {
+	return strings.HasPrefix(filepath.ToSlash(file), "kernels/") || strings.HasSuffix(file, ".txt")
+}
+
 // A Kit is a kit on the outsider's machine.
 type Kit struct {
 	dir     string
@@ -307,6 +313,14 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 		}
 		if hashOf(data) != want {
 			return nil, forbid("%s is not that of the kit: restore it from the kit, or the result would not count", filepath.Join(dir, name))
+		}
+	}
+	for _, name := range f.Used() {
+		if name = filepath.ToSlash(name); !IsPrompt(name) || k.kit.Files[name] != "" || strings.HasPrefix(name, documents+"/") {
+			continue
+		}
+		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
+			return nil, forbid("%s is not of the kit, and would be a prompt: remove it, or the result would not count", f.Place(name))
 		}
 	}
 	if k.data, err = hashData(dir); err != nil {

@@ -355,20 +355,6 @@ func verdictRow(run *Run, item string, trial int64, v *eval.Verdict) []any {
 	return []any{run.N, item, trial, v.Unit, v.Step, string(v.Source), v.By, max(1, v.Round), v.At, v.Data, v.Err}
 }
 
-// AddVerdict appends a verdict from outside the run, such as a person's. A trial
-// without an arm means the item itself.
-func (db *DB) AddVerdict(ctx context.Context, run *Run, t eval.Trial, v eval.Verdict) error {
-	id := int64(0)
-	if t.Arm != "" {
-		var err error
-		if id, err = run.id(t); err != nil {
-			return err
-		}
-	}
-	_, err := db.sql.ExecContext(ctx, insertVerdict, verdictRow(run, t.Item, id, &v)...)
-	return explain(db.path, err)
-}
-
 func (j *Journal) attemptRow(args []any, a attempt) ([]any, error) {
 	return append(args, a.trial, j.session, a.N, string(a.stage), a.step, a.At, a.Ended, string(a.Err), a.Tokens, a.CostUSD), nil
 }

@@ -344,12 +344,8 @@ func TestVerdicts(t *testing.T) {
 		t.Fatal(err)
 	}
 	itself := eval.Trial{Item: trial.Item}
-	for _, v := range []eval.Verdict{human("anna", 1, "no"), human("ben", 1, "no"), human("anna", 1, "yes"), human("anna", 2, "no")} {
-		if err := db.AddVerdict(t.Context(), r, trial, v); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := db.AddVerdict(t.Context(), r, itself, human("ben", 1, "hard")); err != nil {
+	if _, err := db.AddPeople(t.Context(), r, []store.PersonVerdict{{trial, human("anna", 1, "no")}, {trial, human("ben", 1, "no")},
+		{trial, human("anna", 1, "yes")}, {trial, human("anna", 2, "no")}, {itself, human("ben", 1, "hard")}}); err != nil {
 		t.Fatal(err)
 	}
 	rule.Round = 1

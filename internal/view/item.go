@@ -70,8 +70,9 @@ type itemTrial struct {
 	Name, Href string
 	Score      string // of the whole trial
 	Raw        string
-	units      map[string]eval.ExhibitRow
-	scores     map[string]eval.Score // by unit
+	Missing    string // why nothing is shown
+	rows       []eval.ExhibitRow
+	scores     []eval.Score // of units
 }
 
 // An itemCell is what a trial says of a unit.
@@ -136,64 +137,80 @@ func (v *Viewer) itemPage(r *request) error {
 	if s.page < data.Pages {
 		data.Next = turn(s.page + 1)
 	}
-	var names, golds []string // of units, in the order of the first trial that has them
 	for _, row := range rows[(s.page-1)*trialsPerItem : min(len(rows), s.page*trialsPerItem)] {
-		t := itemTrial{Row: row, Name: row.Trial.Arm, Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)}), units: map[string]eval.ExhibitRow{}, scores: map[string]eval.Score{}}
-		if r.run.Replicates > 1 {
-			t.Name += " #" + strconv.Itoa(row.Trial.Replicate)
+		t, x, err := v.itemTrial(r, row, metric)
+		if err != nil {
+			return err
 		}
-		x, err := v.exhibit(r, row.Trial)
-		if err != nil && row.Kind != "" {
-			data.Missing = err.Error()
+		if t.Missing != "" {
+			data.Missing = t.Missing
 		}
 		if data.Lead == "" {
 			data.Lead, data.Facts = x.Lead, x.Facts
 		}
-		t.Raw = x.Raw
-		add := func(unit, gold string) {
-			if !slices.Contains(names, unit) {
-				names, golds = append(names, unit), append(golds, gold)
-			}
-		}
-		for _, u := range x.Rows {
-			t.units[u.Unit] = u
-			add(u.Unit, u.Gold)
-		}
-		scores, err := v.DB.ScoresOf(r.Context(), row.ID)
-		if err != nil {
-			return err
-		}
-		num, den := 0.0, 0.0
-		for _, sc := range scores {
-			if sc.Metric != metric || sc.Unscored != "" || sc.Row != nil {
-				continue
-			}
-			num, den = num+sc.Num, den+sc.Den
-			if sc.Unit != "" {
-				t.scores[sc.Unit] = sc
-				add(sc.Unit, "")
-			}
-		}
-		if den > 0 {
-			t.Score = number(num / den)
-		}
 		data.Trials = append(data.Trials, t)
 	}
-	for i, name := range names {
-		u := itemUnit{Unit: name, Gold: golds[i]}
-		for _, t := range data.Trials {
-			c := itemCell{Answer: t.units[name].Answer, Quote: t.units[name].Quote}
-			if sc, ok := t.scores[name]; ok {
-				c.Score = scoreText(sc)
-				if sc.Num == sc.Den && higher || sc.Num == 0 && !higher {
-					c.Tone = "good"
-				} else if sc.Num == 0 && higher || sc.Num == sc.Den && !higher {
-					c.Tone = "bad"
-				}
-			}
-			u.Cells = append(u.Cells, c)
-		}
-		data.Units = append(data.Units, u)
-	}
+	data.Units = unitsOf(data.Trials, higher)
 	return v.render(r, "item", data.Item, data)
+}
+
+// itemTrial is a trial as a column, and its exhibit.
+func (v *Viewer) itemTrial(r *request, row store.Row, metric string) (itemTrial, eval.Exhibit, error) {
+	t := itemTrial{Row: row, Name: row.Trial.Arm, Href: r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})}
+	if r.run.Replicates > 1 {
+		t.Name += " #" + strconv.Itoa(row.Trial.Replicate)
+	}
+	x, err := v.exhibit(r, row.Trial)
+	if err != nil && row.Kind != "" {
+		t.Missing = err.Error()
+	}
+	t.Raw, t.rows = x.Raw, x.Rows
+	scores, err := v.DB.ScoresOf(r.Context(), row.ID)
+	if err != nil {
+		return t, x, err
+	}
+	num, den := 0.0, 0.0
+	for _, sc := range scores {
+		if sc.Metric != metric || sc.Unscored != "" || sc.Row != nil {
+			continue
+		}
+		num, den = num+sc.Num, den+sc.Den
+		if sc.Unit != "" {
+			t.scores = append(t.scores, sc)
+		}
+	}
+	if den > 0 {
+		t.Score = number(num / den)
+	}
+	return t, x, nil
+}
+
+// unitsOf are the rows of the page, in the order of the first trial that has each.
+func unitsOf(trials []itemTrial, higher bool) []itemUnit {
+	var units []itemUnit
+	add := func(column int, unit, gold string) *itemCell {
+		i := slices.IndexFunc(units, func(u itemUnit) bool { return u.Unit == unit })
+		if i < 0 {
+			i = len(units)
+			units = append(units, itemUnit{Unit: unit, Gold: gold, Cells: make([]itemCell, len(trials))})
+		}
+		return &units[i].Cells[column]
+	}
+	for column, t := range trials {
+		for _, row := range t.rows {
+			c := add(column, row.Unit, row.Gold)
+			c.Answer, c.Quote = row.Answer, row.Quote
+		}
+		for _, sc := range t.scores {
+			c := add(column, sc.Unit, "")
+			c.Score = scoreText(sc)
+			switch worst, best := sc.Num == 0, sc.Num == sc.Den; {
+			case best && higher, worst && !higher:
+				c.Tone = "good"
+			case worst && higher, best && !higher:
+				c.Tone = "bad"
+			}
+		}
+	}
+	return units
 }

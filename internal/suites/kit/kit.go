@@ -122,10 +122,11 @@ func Opener[S any, B Bench](open func(*study.File, *S) (B, error)) func(*study.F
 
 // A Shortcut is a flag that overrides one key of a study.
 type Shortcut struct {
-	Flag string
-	Key  string // as for -o
-	List bool   // the value is a comma-separated list
-	Doc  string
+	Flag   string
+	Key    string // as for -o
+	List   bool   // the value is a comma-separated list
+	Switch bool   // the value is true or false
+	Doc    string
 }
 
 // Assignment is the shortcut as a value for -o.
