@@ -30,7 +30,7 @@ run's study. Two files compare results of other tools, the second with the first
 			}
 		}
 		if files.given() {
-			return errors.New("compare: --study, --markdown and --fail-on-regression are for two files of results")
+			return errors.New("compare: --study, --markdown and --fail-on-regression are for two files of results: for runs of suite spans, `scruple export RUN --format snapshot --out DIR` writes them")
 		}
 		if len(args) == 2 {
 			return a.compareRuns(c.Context(), args[0], args[1], metric)

@@ -82,7 +82,7 @@ func (a *app) buildKit(path, output string, withProgram bool) error {
 	}
 	for _, rel := range x.File.Used() {
 		info, err := os.Stat(x.File.Place(rel))
-		if err == nil && info.Mode().IsRegular() && (data[rel] || strings.HasPrefix(filepath.ToSlash(rel), "kernels/") || strings.HasSuffix(rel, ".txt")) {
+		if err == nil && info.Mode().IsRegular() && (data[rel] || blind.IsPrompt(rel)) {
 			files = append(files, rel)
 		}
 	}
@@ -215,11 +215,22 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	if a.json {
 		return printJSON(a.out, written)
 	}
-	overall := slices.DeleteFunc(slices.Clone(result.Analysis.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
-	for i, c := range written.Comparisons {
+	a.sayBlind(written.Comparisons, result.Analysis, simulated)
+	a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
+	return nil
+}
+
+// sayBlind prints the comparisons of a kit, which are those of an analysis over all documents.
+func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, simulated []string) {
+	overall := slices.DeleteFunc(slices.Clone(all.Comparisons), func(c analyse.Comparison) bool { return c.Stratum != nil })
+	for i, c := range list {
 		of := fmt.Sprintf("%s − %s, %s", c.A, c.B, c.Metric)
-		if m, ok := result.Analysis.Metric(c.Metric); ok && !m.NoDirection {
-			of += map[bool]string{true: " (higher is better)", false: " (lower is better)"}[m.HigherIsBetter]
+		if m, ok := all.Metric(c.Metric); ok && !m.NoDirection {
+			better := "lower"
+			if m.HigherIsBetter {
+				better = "higher"
+			}
+			of += " (" + better + " is better)"
 		}
 		if overall[i].Primary {
 			of += ", primary"
@@ -243,8 +254,6 @@ func (a *app) runKit(ctx context.Context, dir, recipient string) (err error) {
 	if len(simulated) > 0 {
 		a.say("SIMULATED: the answers of %s, or the verdicts on them, were derived from gold and say nothing about real models; the result says so", strings.Join(simulated, ", "))
 	}
-	a.say("wrote %s: look at it, and send it", filepath.Join(dir, blind.ResultFile))
-	return nil
 }
 
 // blindResult returns the comparisons over all documents, and the arms whose answers, or

@@ -29,9 +29,18 @@ if that is another.`, cobra.ArbitraryArgs,
 			}
 			return fmt.Errorf("ledger: name show, verify or blind")
 		})
-	show := verb("show STUDY|RUN", "print the entries of the ledger and its head", `
-A line says when, who and what; --json has all that an entry records. Put the head in a place of its own, such as a registration: it shows later that
-nothing was taken out.`, cobra.ExactArgs(1),
+	c.AddCommand(ledgerBlindVerb(a))
+	for _, sub := range []*cobra.Command{ledgerShowVerb(a), ledgerVerifyVerb(a)} {
+		a.takeStudy(sub)
+		c.AddCommand(sub)
+	}
+	return c
+}
+
+func ledgerShowVerb(a *app) *cobra.Command {
+	return verb("show STUDY|RUN", "print the entries of the ledger and its head", `
+A line says when, who and what; --json has all that an entry records. Put the head in a
+place of its own, such as a registration: it shows later that nothing was taken out.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
 			from, err := a.locate(c.Context(), args[0])
 			if err != nil {
@@ -57,7 +66,10 @@ nothing was taken out.`, cobra.ExactArgs(1),
 			}
 			return nil
 		})
-	verify := verb("verify STUDY|RUN", "check the ledger and the files that it records", `
+}
+
+func ledgerVerifyVerb(a *app) *cobra.Command {
+	return verb("verify STUDY|RUN", "check the ledger and the files that it records", `
 Reports an edited, missing or moved line with its number, and a changed queue,
 answer or gold file.`, cobra.ExactArgs(1),
 		func(c *cobra.Command, args []string) error {
@@ -90,7 +102,10 @@ answer or gold file.`, cobra.ExactArgs(1),
 			a.say("the ledger has %s and is intact (%s); %s checked", text.Plural(n, "entry", "entries"), strings.Join(paths, ", "), text.Plural(len(files), "file of annotation was", "files of annotation were"))
 			return nil
 		})
-	blind := verb("blind STUDY FILE", "record the result of a blind validation", `
+}
+
+func ledgerBlindVerb(a *app) *cobra.Command {
+	c := verb("blind STUDY FILE", "record the result of a blind validation", `
 FILE is an outsider's result on private data, in the format `+analyse.BlindFormat+`.
 Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.ExactArgs(2),
 		func(c *cobra.Command, args []string) error {
@@ -112,12 +127,7 @@ Rules of the study read it as blind_runs, blind_min and blind_max.`, cobra.Exact
 			}
 			return nil
 		})
-	a.studyFlags(blind)
-	c.AddCommand(blind)
-	for _, sub := range []*cobra.Command{show, verify} {
-		a.takeStudy(sub)
-		c.AddCommand(sub)
-	}
+	a.studyFlags(c)
 	return c
 }
 

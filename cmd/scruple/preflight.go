@@ -30,7 +30,11 @@ first call. Put your own cases into the folder preflight beside the study.`, cob
 			}
 		}
 		for _, r := range results {
-			a.say("%-6s %s", map[bool]string{true: "ok", false: "WRONG"}[r.OK()], r.Name)
+			state := "ok"
+			if !r.OK() {
+				state = "WRONG"
+			}
+			a.say("%-6s %s", state, r.Name)
 			for _, w := range r.Wrong {
 				a.say("         %s", w)
 			}

@@ -108,10 +108,13 @@ processed, excluded ones with reasons, fragments toward the target, and the next
 With REPORT, the next one, it records either --eligible, the number of its eligible
 fragments, of which one is drawn at random, or --exclude, the reason why none is taken.
 The records are in SAMPLE.tracking.jsonl, each line with the hash of the one before.`, cobra.RangeArgs(1, 2),
-		func(_ *cobra.Command, args []string) error {
+		func(c *cobra.Command, args []string) error {
 			t, err := sampling.OpenTracking(args[0], target)
 			if err != nil {
 				return err
+			}
+			if c.Flags().Changed("target") && t.Target != target {
+				return fmt.Errorf("--target %d: the target is %d, recorded with the first report in %s", target, t.Target, t.Path)
 			}
 			if len(args) == 2 {
 				p.Report = args[1]

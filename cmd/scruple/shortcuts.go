@@ -32,7 +32,12 @@ func (a *app) studyFlags(c *cobra.Command) {
 	for _, e := range suites.All() {
 		for _, s := range e.Shortcuts {
 			if c.Flags().Lookup(s.Flag) == nil {
-				c.Flags().String(s.Flag, "", fmt.Sprintf("%s: %s (-o %s)", e.Name, s.Doc, s.Key))
+				doc := fmt.Sprintf("%s: %s (-o %s)", e.Name, s.Doc, s.Key)
+				if s.Switch {
+					c.Flags().Bool(s.Flag, false, doc)
+				} else {
+					c.Flags().String(s.Flag, "", doc)
+				}
 				c.Flags().Lookup(s.Flag).Hidden = true
 			}
 		}
