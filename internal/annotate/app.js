@@ -230,6 +230,8 @@ function start() {
 
 	form.addEventListener('submit', e => { e.preventDefault(); submit(kind, read(), $('#reason')?.value ?? ''); });
 	form.addEventListener('input', e => { if (!e.target.closest('#skip, .narrow-options')) changed(); });
+	// An Enter that is held or pressed again after it chose an option must not submit.
+	form.addEventListener('keypress', e => { if (e.key === 'Enter' && e.target.matches('input')) e.preventDefault(); });
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
 
