@@ -238,11 +238,12 @@ func is[T any](r *reader, expression string) T {
 	return v
 }
 
-// until waits until a condition holds in the page, through loads of other pages.
+// until waits until a condition holds in a page that is loaded, whose scripts ran, through
+// loads of other pages.
 func (r *reader) until(condition string) {
 	r.t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		if ok, err := chromedp.Run(r.ctx, chromedp.Evaluate[bool]("Boolean("+condition+")")); err == nil && ok {
+		if ok, err := chromedp.Run(r.ctx, chromedp.Evaluate[bool]("document.readyState === 'complete' && Boolean("+condition+")")); err == nil && ok {
 			return
 		}
 	}
@@ -296,7 +297,7 @@ func (r *reader) focused() string {
 // and returns what had it on the way.
 func (r *reader) tab(to string) (passed []string) {
 	r.t.Helper()
-	r.until("document.readyState === 'complete'") // scripts ran
+	r.until("true")
 	r.named()
 	for range 60 {
 		r.keys(kb.Tab)

@@ -54,7 +54,7 @@ func (p *reader) next() {
 	p.t.Helper()
 	before := is[string](p, "location.href")
 	p.submit()
-	p.until(fmt.Sprintf("location.href !== %q && document.querySelector('h1') && document.readyState === 'complete'", before)) // scripts ran
+	p.until(fmt.Sprintf("location.href !== %q", before))
 }
 
 // The expert's work in a browser: twenty fragments by keyboard alone, with a reload in
