@@ -105,17 +105,18 @@ func nextBoundary(lo, n, bins int) int {
 	return min(n, k*n/bins)
 }
 
-// binOf is the bin [k/bins, (k+1)/bins) of a confidence, the last one closed.
-// The product may be rounded past a boundary, as that of 0.29 and 100 is.
+// binOf is the bin (k/bins, (k+1)/bins] of a confidence, the first one closed, as in Guo
+// et al. and scikit-learn's calibration_curve. The product may be rounded past a boundary,
+// as that of 0.29 and 100 is.
 func binOf(c float64, bins int) int {
-	k := int(c * float64(bins))
+	k := int(math.Ceil(c*float64(bins))) - 1
 	switch {
-	case float64(k+1)/float64(bins) <= c:
+	case float64(k+1)/float64(bins) < c:
 		k++
-	case float64(k)/float64(bins) > c:
+	case float64(k)/float64(bins) >= c:
 		k--
 	}
-	return min(k, bins-1)
+	return max(k, 0)
 }
 
 func truth(b bool) float64 {

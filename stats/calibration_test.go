@@ -143,8 +143,8 @@ func TestROCAtTheEdge(t *testing.T) {
 	}
 }
 
-// TestBinsAreWhereTheySay: every confidence k/bins opens bin k, also where
-// confidence times bins is rounded below k.
+// TestBinsAreWhereTheySay: every confidence k/bins closes a bin, also where confidence
+// times bins is rounded past k, and 0 is in the first.
 func TestBinsAreWhereTheySay(t *testing.T) {
 	for _, bins := range []int{3, 5, 7, 10, 49, 100, 1000} {
 		confidence, outcome := make([]float64, bins+1), make([]bool, bins+1)
@@ -155,8 +155,8 @@ func TestBinsAreWhereTheySay(t *testing.T) {
 		if err != nil || len(c.Bins) != bins {
 			t.Fatalf("%d bins: %d, %v", bins, len(c.Bins), err)
 		}
-		for k, b := range c.Bins[:bins-1] {
-			if b.N != 1 || b.Low != confidence[k] {
+		for k, b := range c.Bins {
+			if b.N != 1 && k > 0 || b.High != confidence[k+1] {
 				t.Fatalf("%d bins: bin %d is %+v", bins, k, b)
 			}
 		}

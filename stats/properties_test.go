@@ -354,7 +354,7 @@ func TestROCByPairs(t *testing.T) {
 	})
 }
 
-// TestCalibration on a hand-made curve: two bins of 0.2 and 0.9.
+// TestCalibration on a hand-made curve: a confidence on a boundary is of the lower bin.
 func TestCalibration(t *testing.T) {
 	confidence := []float64{0.2, 0.2, 0.2, 0.2, 0.9, 0.9, 0.9, 0.9, 1, 0}
 	outcome := []bool{true, false, false, false, true, true, true, false, true, false}
@@ -362,8 +362,8 @@ func TestCalibration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Bins [0, 0.2): 0 of 1; [0.2, 0.4): 1 of 4 at 0.2; [0.8, 1]: 4 of 5 at 0.92.
-	if want := (4*0.05 + 5*math.Abs(0.92-0.8)) / 10; len(c.Bins) != 3 || !alike(c.ECE, want) || !alike(c.MCE, 0.12) {
+	// Bins [0, 0.2]: 1 of 5 at 0.16; (0.8, 1]: 4 of 5 at 0.92.
+	if want := (5*0.04 + 5*0.12) / 10; len(c.Bins) != 2 || !alike(c.ECE, want) || !alike(c.MCE, 0.12) {
 		t.Errorf("ECE %v, want %v; %+v", c.ECE, want, c.Bins)
 	}
 	if brier := (0.64 + 3*0.04 + 3*0.01 + 0.81) / 10; !alike(c.Brier, brier) {

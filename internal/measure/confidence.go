@@ -55,7 +55,7 @@ type Reliability struct {
 	Accuracy   float64 // share of right cases
 }
 
-// ReliabilityCurve sorts cases into equally wide bins of [0, 1], the last one
+// ReliabilityCurve sorts cases into equally wide bins (low, high] of [0, 1], the first one
 // closed. Empty bins are left out.
 func ReliabilityCurve(counts []Stated, bins int) []Reliability {
 	var curve []Reliability
@@ -65,11 +65,11 @@ func ReliabilityCurve(counts []Stated, bins int) []Reliability {
 		if n == 0 {
 			continue
 		}
-		k := min(max(int(c.Confidence*float64(bins)), 0), bins-1)
+		k := min(max(int(math.Ceil(c.Confidence*float64(bins)))-1, 0), bins-1)
 		switch { // the product may be rounded past a border, as that of 0.29 and 100 is
-		case k+1 < bins && float64(k+1)/float64(bins) <= c.Confidence:
+		case k+1 < bins && float64(k+1)/float64(bins) < c.Confidence:
 			k++
-		case k > 0 && float64(k)/float64(bins) > c.Confidence:
+		case k > 0 && float64(k)/float64(bins) >= c.Confidence:
 			k--
 		}
 		if k != last {
