@@ -57,7 +57,32 @@ func (l *loader) fragments(t Table) (list []Fragment, s *sheet.Sheet) {
 		}
 		list = append(list, f)
 	}
+	l.oneReport(list, s)
 	return list, s
+}
+
+// oneReport makes fragments of one report a cluster, unless the corpus says which depend on
+// each other. The design draws one fragment of a report.
+func (l *loader) oneReport(list []Fragment, s *sheet.Sheet) {
+	if s.Has(columnCluster) {
+		return
+	}
+	of := map[string][]int{}
+	for i, f := range list {
+		if f.Report != "" {
+			of[f.Report] = append(of[f.Report], i)
+		}
+	}
+	for i, f := range list {
+		same := of[f.Report]
+		if len(same) < 2 {
+			continue
+		}
+		list[i].Cluster = "report " + f.Report
+		if i != same[0] {
+			l.finding("warning", s, s.Records[i].Cell(columnReport), "%s: %s has more than one fragment: they count as one cluster", columnReport, f.Report)
+		}
+	}
 }
 
 // practice reads the fragments for practice and checks that none is in the corpus.

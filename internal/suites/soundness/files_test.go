@@ -97,6 +97,23 @@ func TestAllFindings(t *testing.T) {
 	}
 }
 
+// TestFragmentsOfAReport: fragments of one report depend on each other.
+func TestFragmentsOfAReport(t *testing.T) {
+	path := starter(t)
+	write(t, path, corpusFile, func(s string) string { return strings.Replace(s, "F_002,542,", "F_002,271,", 1) })
+	b := opened(t, path)
+	clusters := map[string]int{}
+	for _, it := range b.Items() {
+		clusters[it.ClusterID()]++
+	}
+	if clusters["report 271"] != 2 || len(clusters) != 7 {
+		t.Errorf("clusters %v, want two fragments of report 271 and six by themselves", clusters)
+	}
+	if all := strings.Join(b.Warnings(), "\n"); strings.Count(all, "271 has more than one fragment") != 1 || !strings.Contains(all, "fragment_corpus.csv:3:7: report_id") {
+		t.Errorf("warnings: %s", all)
+	}
+}
+
 // TestSeverities: what is out of range is an error, a warning or nothing, as the study
 // says.
 func TestSeverities(t *testing.T) {
