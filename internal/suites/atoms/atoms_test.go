@@ -175,6 +175,9 @@ func TestWriterBugs(t *testing.T) {
 		}, metricAtomRecall},
 	} {
 		got := whole(test.edit)
+		if got[macroOf(test.metric)] != got[test.metric] || perfect[macroOf(test.metric)] != perfect[test.metric] {
+			t.Errorf("%s: the macro average of one case is %v, its pooled value %v", test.metric, got[macroOf(test.metric)], got[test.metric])
+		}
 		if !(got[test.metric] < perfect[test.metric]) {
 			t.Errorf("a writer that %s: %s is %v, of a good writer %v", name, test.metric, got[test.metric], perfect[test.metric])
 		}
@@ -653,6 +656,29 @@ func TestJudgeEstimators(t *testing.T) {
 	}
 	if b := balancedAccuracy(rows(5, 7, 0, 0)); b != 0.5 {
 		t.Errorf("a judge that always agrees has %v", b)
+	}
+}
+
+// Every ratio of sums has a macro average, which takes a case's units together and leaves
+// out what has no score.
+func TestMacroAverages(t *testing.T) {
+	byName := map[string]eval.Metric{}
+	for _, m := range metrics() {
+		byName[m.Name] = m
+	}
+	judges := []string{metricJudgeError, metricSensitivity, metricSpecificity, metricStands}
+	for _, m := range metrics() {
+		macro, has := byName[macroOf(m.Name)]
+		if want := m.Pooling == eval.RatioOfSums && !slices.Contains(judges, m.Name); has != want || has && (macro.Pooling != eval.MeanOfItems || macro.HigherIsBetter != m.HigherIsBetter) {
+			t.Errorf("%s: macro average %t, want %t: %+v", m.Name, has, want, macro)
+		}
+	}
+	got := scoreMacro(nil, []eval.Score{
+		{Metric: metricGrounded, Unit: "a", Num: 1, Den: 1}, {Metric: metricGrounded, Unit: "b", Den: 1}, {Metric: metricGrounded, Unit: "c", Unscored: eval.JudgeFailed},
+		{Metric: metricEdgeF1, Unit: "uses", Num: 2, Den: 3}, {Metric: metricEdgeF1, Unit: "owns", Num: 0, Den: 1}, {Metric: metricCovered, Unit: "d", Unscored: eval.JudgeFailed}})
+	want := []eval.Score{{Metric: "edge_f1_macro", Num: 2, Den: 4}, {Metric: "grounded_macro", Num: 1, Den: 2}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 

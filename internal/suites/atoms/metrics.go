@@ -1,36 +1,34 @@
 package atoms
 
 import (
+	"fmt"
 	"math"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
 
 // The metrics of extractors.
 const (
-	metricAtomF1            = "atom_f1"
-	metricAtomPrecision     = "atom_precision"
-	metricAtomRecall        = "atom_recall"
-	metricTypes             = "type_accuracy"
-	metricEdgeF1            = "edge_f1"
-	metricEdgePrecision     = "edge_precision"
-	metricEdgeRecall        = "edge_recall"
-	metricEvidence          = "evidence_f1"
-	metricValidity          = "validity"
-	metricConformance       = "okf_conformance"
-	metricErrors            = "graph_errors"
-	metricErrorsAfter       = "graph_errors_repaired"
-	metricWarnings          = "graph_warnings"
-	metricFaithfulness      = "faithfulness"
-	metricGrounded          = "grounded"
-	metricCovered           = "covered"
-	metricFabrication       = "fabrication"
-	metricOmission          = "omission"
-	metricAtomMacro         = "atom_f1_macro"
-	metricEdgeMacro         = "edge_f1_macro"
-	metricFaithfulnessMacro = "faithfulness_macro"
-	metricValidityMacro     = "validity_macro"
-	metricEmitted           = "atoms"
+	metricAtomF1        = "atom_f1"
+	metricAtomPrecision = "atom_precision"
+	metricAtomRecall    = "atom_recall"
+	metricTypes         = "type_accuracy"
+	metricEdgeF1        = "edge_f1"
+	metricEdgePrecision = "edge_precision"
+	metricEdgeRecall    = "edge_recall"
+	metricEvidence      = "evidence_f1"
+	metricValidity      = "validity"
+	metricConformance   = "okf_conformance"
+	metricErrors        = "graph_errors"
+	metricErrorsAfter   = "graph_errors_repaired"
+	metricWarnings      = "graph_warnings"
+	metricFaithfulness  = "faithfulness"
+	metricGrounded      = "grounded"
+	metricCovered       = "covered"
+	metricFabrication   = "fabrication"
+	metricOmission      = "omission"
+	metricEmitted       = "atoms"
 )
 
 // The metrics of judges.
@@ -54,7 +52,6 @@ func metrics() []eval.Metric {
 	}
 	analysis := func(m eval.Metric) eval.Metric { m.Kind = eval.Analysis; return m }
 	lower := func(m eval.Metric) eval.Metric { m.HigherIsBetter = false; return m }
-	macro := func(m eval.Metric) eval.Metric { m.Pooling = eval.MeanOfItems; return analysis(m) }
 	count := func(m eval.Metric) eval.Metric {
 		m.Max, m.Pooling = math.Inf(1), eval.MeanOfItems
 		return m
@@ -65,7 +62,7 @@ func metrics() []eval.Metric {
 		return m
 	}
 	const seed, k3 = "DEC-0009", "specification of the suite, K3"
-	return []eval.Metric{
+	list := []eval.Metric{
 		pooled(metricAtomF1, "Atom F1", "Micro F1 of atoms, matched by id, then by type and normalised title.", "2·matched / (emitted + gold)", seed),
 		pooled(metricAtomPrecision, "Atom precision", "Share of the emitted atoms that match gold.", "matched / emitted", seed),
 		pooled(metricAtomRecall, "Atom recall", "Share of the gold atoms that were found.", "matched / gold", seed),
@@ -84,10 +81,13 @@ func metrics() []eval.Metric {
 		share(metricCovered, "Covered", "Share of the gold claims that an emitted claim of the same atom states.", "covered / gold claims", seed),
 		lower(share(metricFabrication, "Fabrication", "Share of the emitted claims without support in a source.", "1 − grounded", seed)),
 		lower(share(metricOmission, "Omission", "Share of the gold claims that no emitted claim states.", "1 − covered", seed)),
-		macro(pooled(metricAtomMacro, "Atom F1, macro", "Mean over cases of the F1 of atoms.", "mean of 2·matched / (emitted + gold)", seed)),
-		macro(pooled(metricEdgeMacro, "Edge F1, macro", "Mean over cases of the F1 of edges.", "mean of 2·right / (emitted + gold)", seed)),
-		macro(pooled(metricFaithfulnessMacro, "Faithfulness, macro", "Mean over cases with claims.", "mean of faithfulness", seed)),
-		macro(pooled(metricValidityMacro, "Validity, macro", "Mean over cases of the validity.", "mean of validity", seed)),
+	}
+	for _, m := range list {
+		if slices.Contains(pooledMetrics, m.Name) {
+			list = append(list, macro(m))
+		}
+	}
+	return append(list,
 		count(analysis(pooled(metricEmitted, "Atoms", "Atoms emitted for a case.", "emitted / cases", k3))),
 
 		estimator(metricBalanced, "Balanced accuracy", "Mean of the judge's shares of right verdicts on grounded and on ungrounded claims.", "(sensitivity + specificity) / 2", "Brodersen et al. 2010", 0, balancedAccuracy),
@@ -96,7 +96,22 @@ func metrics() []eval.Metric {
 		analysis(share(metricSensitivity, "Judge's sensitivity", "Share of the grounded claims that the judge finds grounded.", "found grounded / grounded", k3)),
 		analysis(share(metricSpecificity, "Judge's specificity", "Share of the ungrounded claims that the judge finds ungrounded.", "found ungrounded / ungrounded", k3)),
 		analysis(share(metricStands, "Evidence stands", "Share of the verdicts for a claim whose evidence stands in the source.", "evidence found / verdicts for a claim", k3)),
-	}
+	)
+}
+
+// pooledMetrics are the metrics whose value is a ratio of sums over all cases. Each has a
+// macro average beside it.
+var pooledMetrics = []string{metricAtomF1, metricAtomPrecision, metricAtomRecall, metricTypes, metricEdgeF1, metricEdgePrecision, metricEdgeRecall, metricEvidence,
+	metricValidity, metricConformance, metricFaithfulness, metricGrounded, metricCovered, metricFabrication, metricOmission}
+
+func macroOf(metric string) string { return metric + "_macro" }
+
+// macro is the macro average of a pooled metric: the mean of the cases' own ratios.
+func macro(m eval.Metric) eval.Metric {
+	m.Doc = fmt.Sprintf("Mean over cases of %s; cases without one are left out.", m.Name)
+	m.Name, m.Title, m.Formula = macroOf(m.Name), m.Title+", macro", "mean of "+m.Formula
+	m.Kind, m.Pooling, m.Binary = eval.Analysis, eval.MeanOfItems, false
+	return m
 }
 
 // agreement counts rows of judge and human labels.

@@ -15,10 +15,26 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	}
 	return kit.ScoreTrials(dst, c, func(dst []eval.Score, t *eval.Judged) []eval.Score {
 		pred, before := b.written(t)
+		first := len(dst)
 		dst = scoreGraph(dst, s.gold, pred)
 		dst = scoreFiles(dst, pred, before)
-		return b.scoreClaims(dst, s, pred, t)
+		dst = b.scoreClaims(dst, s, pred, t)
+		return scoreMacro(dst, dst[first:])
 	})
+}
+
+// scoreMacro scores a trial by the ratio of its own sums, for macro averages.
+func scoreMacro(dst, scores []eval.Score) []eval.Score {
+	for _, metric := range pooledMetrics {
+		num, den := 0.0, 0.0
+		for _, s := range scores {
+			if s.Metric == metric && s.Unscored == "" {
+				num, den = num+s.Num, den+s.Den
+			}
+		}
+		dst = ratio(dst, macroOf(metric), "", num, den)
+	}
+	return dst
 }
 
 // written parses the files of a trial; there are none if the answer was malformed or
@@ -57,8 +73,6 @@ func scoreGraph(dst []eval.Score, gold, pred *okf.Base) []eval.Score {
 		dst = ratio(dst, metricEdgePrecision, n.Name, float64(n.True), float64(n.Predicted))
 		dst = ratio(dst, metricEdgeRecall, n.Name, float64(n.True), float64(n.Gold))
 	}
-	dst = f1(dst, metricAtomMacro, "", graph.Sum(c.Atoms))
-	dst = f1(dst, metricEdgeMacro, "", graph.Sum(c.Edges))
 	dst = ratio(dst, metricTypes, "", float64(c.Typed), float64(c.Matched))
 	if c.Evidence.Gold > 0 {
 		dst = f1(dst, metricEvidence, "", c.Evidence)
@@ -74,7 +88,6 @@ func scoreFiles(dst []eval.Score, pred, before *okf.Base) []eval.Score {
 		files, conformant, valid = 1, 0, 0
 	}
 	dst = ratio(dst, metricValidity, "", float64(valid), float64(files))
-	dst = ratio(dst, metricValidityMacro, "", float64(valid), float64(files))
 	dst = ratio(dst, metricConformance, "", float64(conformant), float64(files))
 	errors, warnings := severities(graph.Integrity(before))
 	after := errors
@@ -102,7 +115,6 @@ func severities(list []okf.Finding) (errors, warnings int) {
 // scoreClaims scores each claim: emitted ones are grounded or fabricated, gold ones
 // covered or omitted.
 func (b *Bench) scoreClaims(dst []eval.Score, c *sample, pred *okf.Base, t *eval.Judged) []eval.Score {
-	var holding, all float64
 	for _, p := range c.points(pred) {
 		share, loss := metricGrounded, metricFabrication
 		if p.fromGold {
@@ -114,8 +126,7 @@ func (b *Bench) scoreClaims(dst []eval.Score, c *sample, pred *okf.Base, t *eval
 			continue
 		}
 		holds := kit.Indicator(j.holds)
-		holding, all = holding+holds, all+1
 		dst = append(dst, eval.Score{Metric: metricFaithfulness, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: share, Unit: p.unit, Num: holds, Den: 1}, eval.Score{Metric: loss, Unit: p.unit, Num: 1 - holds, Den: 1})
 	}
-	return ratio(dst, metricFaithfulnessMacro, "", holding, all)
+	return dst
 }

@@ -34,7 +34,7 @@ func Suite() kit.Suite {
 			Doc:       "Is extracted knowledge right, linked, valid and grounded in its sources?",
 			Metrics:   metrics(),
 			Primary:   []string{metricAtomF1, metricEdgeF1, metricValidity, metricErrors, metricFaithfulness},
-			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, metricAtomMacro, metricEdgeMacro, metricFaithfulnessMacro},
+			Secondary: []string{metricAtomPrecision, metricAtomRecall, metricTypes, metricConformance, metricWarnings, metricFabrication, metricOmission, macroOf(metricAtomF1), macroOf(metricEdgeF1), macroOf(metricFaithfulness)},
 		},
 		Study:       func() study.Any { return new(Study) },
 		Open:        kit.Opener(Open),

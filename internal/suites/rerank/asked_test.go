@@ -297,7 +297,7 @@ func TestScoresByPosition(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]eval.Score{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, false) {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, &request.Request{Gold: id}, hitsAt(5), false) {
 			got[s.Metric] = s
 		}
 		for _, third := range thirds {

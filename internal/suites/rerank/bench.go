@@ -26,6 +26,7 @@ type Bench struct {
 	study *Study
 	seed  uint64
 	k     int
+	hits  []int // cut-offs of Hits@K
 	sizes []int
 
 	catalog   *catalog.Catalog

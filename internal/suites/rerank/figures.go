@@ -142,7 +142,7 @@ func (b *Bench) cutOffs(r eval.Results) eval.Figure {
 		Note: fmt.Sprintf("Clean data. Methods were asked for %s; a shorter list has no further hits.", text.Plural(b.k, "position", "positions")),
 		Series: b.clean(func(a *arm) []eval.Point {
 			var points []eval.Point
-			for _, k := range hitsAt {
+			for _, k := range b.hits {
 				if a.size == n && k <= max(b.k, 1) {
 					points = append(points, point(r, a.ID, hits(k), float64(k))...)
 				}

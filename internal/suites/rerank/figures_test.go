@@ -136,13 +136,22 @@ func TestAttackSuccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := -1.0
-		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}, false) {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: c.kind, Data: data}, &request.Request{Gold: "a"}, hitsAt(5), false) {
 			if s.Metric == metricPromoted {
 				got = s.Num / s.Den
 			}
 		}
 		if got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// Hits are scored for every K up to the k of the study, for 1 to 5, and for 10.
+func TestHitsAt(t *testing.T) {
+	for k, want := range map[int][]int{1: {1, 2, 3, 4, 5, 10}, 5: {1, 2, 3, 4, 5, 10}, 7: {1, 2, 3, 4, 5, 6, 7, 10}, 10: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, 50: {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}} {
+		if got := hitsAt(k); !slices.Equal(got, want) {
+			t.Errorf("k = %d: %v, want %v", k, got, want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package rerank
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 )
@@ -17,8 +18,19 @@ const (
 	metricApplied  = "attack_applied"
 )
 
-// hitsAt are the cut-offs of Hits@K.
-var hitsAt = []int{1, 2, 3, 4, 5, 10}
+// mostHits is the last cut-off of Hits@K.
+const mostHits = 10
+
+// hitsAt are the cut-offs of Hits@K that are scored if methods return k positions: 1 to 5,
+// those up to k, and the last one.
+func hitsAt(k int) (list []int) {
+	for at := range mostHits - 1 {
+		if at < max(5, k) {
+			list = append(list, at+1)
+		}
+	}
+	return append(list, mostHits)
+}
 
 // recallAt are the cut-offs of Recall@K.
 var recallAt = []int{5, 10}
@@ -43,9 +55,12 @@ const source = "methodology of constraint-satisfying reranking"
 
 func metrics() []eval.Metric {
 	var list []eval.Metric
-	for _, k := range hitsAt {
-		list = append(list, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k),
-			Doc:     fmt.Sprintf("Whether the right candidate, or one of several, is %s in the returned list. A trial without a prediction is a miss.", among(k)),
+	for _, k := range hitsAt(mostHits) {
+		doc := fmt.Sprintf("Whether the right candidate, or one of several, is %s in the returned list. A trial without a prediction is a miss.", among(k))
+		if !slices.Contains(hitsAt(1), k) {
+			doc += fmt.Sprintf(" Only in studies with candidates.k of %d or more.", k)
+		}
+		list = append(list, eval.Metric{Name: hits(k), Title: fmt.Sprintf("Hits@%d", k), Doc: doc,
 			Formula: fmt.Sprintf("rank ≤ %d", k), Source: source + "; trec_eval success_" + fmt.Sprint(k), Max: 1, HigherIsBetter: true, Kind: eval.Scoring, Pooling: eval.MeanOfItems, Binary: true})
 	}
 	ranked := func(name, title, doc, formula, from string) eval.Metric {

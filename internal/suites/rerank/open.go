@@ -29,6 +29,7 @@ func Open(f *study.File, s *Study) (*Bench, error) {
 	if b.k == 0 {
 		b.k = 5
 	}
+	b.hits = hitsAt(b.k)
 	p := newPlanner(s, f.Resolve, fault)
 	b.arms, b.sizes = p.plan(), p.sizes
 	d, err := readData(f, s.Data)

@@ -24,13 +24,13 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 		if err != nil {
 			r = new(request.Request)
 		}
-		return appendScores(dst, t.Outcome, r, b.several)
+		return appendScores(dst, t.Outcome, r, b.hits, b.several)
 	})
 }
 
-// appendScores scores a trial. Recall is scored in studies with several right
+// appendScores scores a trial, its hits at cut-offs. Recall is scored in studies with several right
 // items; with one it equals Hits.
-func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, several bool) []eval.Score {
+func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs []int, several bool) []eval.Score {
 	rec, _ := read(&o)
 	unscored := ""
 	if rec.untouched() {
@@ -54,7 +54,7 @@ func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, several 
 		}
 		dst = append(dst, eval.Score{Metric: metric, Num: num, Den: 1})
 	}
-	for _, k := range hitsAt {
+	for _, k := range cutOffs {
 		one(hits(k), measure.Hit(rank, k))
 	}
 	one(metricMRR, measure.ReciprocalRank(rank, 0))

@@ -134,7 +134,7 @@ func TestGradedScores(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := map[string]float64{}
-		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, r, true) {
+		for _, s := range appendScores(nil, eval.Outcome{Kind: eval.OK, Data: data}, r, hitsAt(5), true) {
 			got[s.Metric] = s.Num / s.Den
 		}
 		for metric, want := range tt.want {
