@@ -167,6 +167,27 @@ func (d McNemarDesign) Power(n float64) (float64, error) {
 	return dist.Normal{Mean: 0, SD: 1}.CDF(z), nil
 }
 
+// Detectable is the smallest |P10 − P01| that n items show with a power, by the same
+// approximation, while P10 + P01 stays as it is.
+func (d McNemarDesign) Detectable(n, power float64) (float64, error) {
+	if err := d.check(); err != nil {
+		return 0, err
+	}
+	if err := checkPower(power, d.Alpha); err != nil {
+		return 0, err
+	}
+	if !(n > 0) || math.IsInf(n, 0) {
+		return 0, fmt.Errorf("stats: the number of items must be above 0, got %v", n)
+	}
+	sum, za, zb := d.P10+d.P01, zQuantile(d.Alpha/2), zQuantile(1-power)
+	// Connor's equation for the size, solved for the difference.
+	diff := math.Sqrt(sum) * (za*math.Sqrt(n) + zb*math.Sqrt(n+zb*zb-za*za)) / (n + zb*zb)
+	if !(diff <= sum*(1+1e-12)) {
+		return 0, fmt.Errorf("stats: %v items cannot detect any difference with a power of %v while %v of them are discordant", n, power, sum)
+	}
+	return math.Min(diff, sum), nil
+}
+
 // maxEnumerated bounds the items of an enumeration, which takes their square.
 const maxEnumerated = 20000
 

@@ -111,11 +111,11 @@ func multinomial(n, b, c int) float64 {
 }
 
 // TestMcNemarSizeHasItsPower, grows with the power wanted and does not care
-// which arm is called the first.
+// which arm is called the first; its items detect that difference and none smaller.
 func TestMcNemarSizeHasItsPower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		d := stats.McNemarDesign{P10: rapid.Float64Range(0.11, 0.5).Draw(t, "p10"), P01: rapid.Float64Range(0, 0.1).Draw(t, "p01"), Alpha: 0.05}
-		power := rapid.Float64Range(0.5, 0.99).Draw(t, "power")
+		power := rapid.Float64Range(0.1, 0.99).Draw(t, "power")
 		n, err := d.Size(power)
 		if err != nil {
 			t.Fatal(err)
@@ -125,6 +125,11 @@ func TestMcNemarSizeHasItsPower(t *testing.T) {
 		turned, _ := stats.McNemarDesign{P10: d.P01, P01: d.P10, Alpha: d.Alpha}.Size(power)
 		if math.Abs(got-power) > 1e-9 || more <= n || !alike(turned, n) {
 			t.Fatalf("%+v: %v items, power %v, want %v; %v for more, %v turned round", d, n, got, power, more, turned)
+		}
+		half := (d.P10 + d.P01) / 2
+		smallest, err := stats.McNemarDesign{P10: half, P01: half, Alpha: d.Alpha}.Detectable(n, power)
+		if want := d.P10 - d.P01; err != nil || math.Abs(smallest-want) > 1e-9 {
+			t.Fatalf("%+v: %v items detect %v, %v, want %v", d, n, smallest, err, want)
 		}
 	})
 }
@@ -204,6 +209,8 @@ func TestPowerRefuses(t *testing.T) {
 		"power 1":              second(stats.PairedSize(0.5, 1, 0.05, stats.TwoSided)),
 		"power of alpha":       second(stats.PairedEffect(10, 0.05, 0.05, stats.TwoSided)),
 		"effect in one pair":   second(stats.PairedEffect(1, 0.8, 0.05, stats.TwoSided)),
+		"too few items":        second(mcnemar(0.1, 0.05).Detectable(20, 0.8)),
+		"detected by no items": second(mcnemar(0.1, 0.05).Detectable(0, 0.8)),
 		"more than all":        second(mcnemar(0.6, 0.5).Size(0.8)),
 		"nothing discordant":   second(mcnemar(0, 0).Power(10)),
 		"no difference":        second(mcnemar(0.1, 0.1).Size(0.8)),

@@ -65,6 +65,8 @@ func TestPairedOptions(t *testing.T) {
 		{"three pairs", `{"method": "correlation", "input": {"a": [1, 2, 4], "b": [1, 3, 2]}}`, `"warnings":["no interval for the correlation of 3 pairs`},
 		{"one power", `{"method": "power_paired_t", "input": {"solve": "power", "n": 20, "dz": 0.5}}`, `"value":0.5645044`},
 		{"binomial quantile", `{"method": "distribution_tails", "input": {"quantiles": [{"dist": "binomial", "params": [1000, 0.25], "p": 0.975}]}}`, `"quantile":277`},
+		{"what items detect", `{"method": "power_mcnemar", "input": {"p10": 0.15, "p01": 0.05, "n": 155}}`, `"smallest_detectable_difference":0.09`},
+		{"too few to detect", `{"method": "power_mcnemar", "input": {"p10": 0.15, "p01": 0.05, "n": 20}}`, `"smallest_detectable_difference":null`},
 		{"items without n", `{"method": "power_mcnemar", "input": {"p10": 0.15, "p01": 0.05}}`, `"n_required_ceiling":155}`},
 		{"clusters", `{"method": "power_clustered", "input": {"clusters": 30, "size": 5, "sd": 1, "icc": 0.25, "difference": 0.3}}`, `"design_effect":2,`},
 		{"notes on conventions", `{"method": "p_adjust", "params": {"source": "R p.adjust"}, "input": {"p": [0.5]}}`, `"holm":[0.5]`},

@@ -16,7 +16,7 @@ func power() []Procedure {
 		method:  byCase(none{}, pairedDesign.answer),
 	}, {
 		Name: "power_mcnemar", Title: "Power of McNemar's test",
-		Summary: "Number of items for a power, and power with n items, from the probabilities that an item passes with only one arm; normal approximation and exact enumeration.",
+		Summary: "Number of items for a power, and power and smallest detectable difference with n items (null if there is none), from the probabilities that an item passes with only one arm; normal approximation and exact enumeration.",
 		Source:  "Connor (1987)",
 		Params:  []Param{{"p10, p01, alpha, power, n", "", "for each of input.cases"}},
 		method:  byCase(none{}, mcnemarDesign.answer),
@@ -130,7 +130,11 @@ func (q mcnemarDesign) answer(none) (Ordered, error) {
 		return nil, err
 	}
 	exact, err := d.ExactPower(*q.N)
-	return append(r, Entry{"power_at_n", p}, Entry{"power_at_n_exact_test", exact}), err
+	detectable, undetectable := d.Detectable(float64(*q.N), power)
+	if undetectable != nil {
+		detectable = math.NaN()
+	}
+	return append(r, Entry{"power_at_n", p}, Entry{"power_at_n_exact_test", exact}, Entry{"smallest_detectable_difference", detectable}), err
 }
 
 type clusteredDesign struct {
