@@ -383,8 +383,8 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `scruple run --retry-failed`",
-			100*share, of, 100*a.Run.MaxFailed))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `%s`",
+			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
 	}
 	if v.State != Pass {
 		r.diagnose(a, &v)
