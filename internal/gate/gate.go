@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -387,9 +388,23 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
 	}
 	if v.State != Pass {
+		v.limitAdvice(r.outcomes)
 		r.diagnose(a, &v)
 	}
 	return v
+}
+
+// limitAdvice says that the advice of an outcome that is a pass is not that of the gate,
+// which is none.
+func (v *Verdict) limitAdvice(outcomes []class) {
+	i := slices.IndexFunc(outcomes, func(c class) bool { return c.name == v.Outcome })
+	switch {
+	case i < 0 || outcomes[i].state != Pass || v.Advice == "":
+	case v.State == Fail:
+		v.Advice = "A required rule does not hold, so the advice of this outcome does not apply: " + v.Advice
+	default:
+		v.Advice = "Provisional, as the gate is undecided: " + v.Advice
+	}
 }
 
 // diagnose finds the first diagnosis that applies. One that cannot be decided does not
