@@ -410,8 +410,12 @@ func (v *Verdict) limitAdvice(outcomes []class) {
 // diagnose finds the first diagnosis that applies. One that cannot be decided does not
 // end the search, since it decides nothing.
 func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
+	var undecided []string
 	for _, d := range r.diagnoses {
 		c := d.apply("diagnosis", a)
+		if c.State == Undecided {
+			undecided = append(undecided, d.name)
+		}
 		d.explain(a, &c)
 		if d.program == nil && v.Diagnosis != "" {
 			c.State = Fail // otherwise
@@ -419,6 +423,9 @@ func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 		v.Conditions = append(v.Conditions, c)
 		if c.State == Pass && v.Diagnosis == "" {
 			v.Diagnosis, v.DiagnosisAdvice = d.name, d.advice
+			if d.program == nil && len(undecided) > 0 {
+				v.DiagnosisAdvice = strings.TrimSpace(v.DiagnosisAdvice + " Not decided: " + strings.Join(undecided, ", ") + ".")
+			}
 		}
 	}
 }

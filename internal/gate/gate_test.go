@@ -424,6 +424,11 @@ func TestDiagnoses(t *testing.T) {
 	if v := rules.Decide(analysis(0.1, 0.01, 0.5)); v.State != gate.Pass || v.Diagnosis != "" || len(v.Conditions) != 1 {
 		t.Errorf("a run that passes: %+v", v)
 	}
+	rules = compile(t, study.Decide{Require: []study.Condition{{Name: "better", That: "p('ctn','plain','composite') < 0.05"}},
+		Diagnose: []study.Diagnosis{{Name: "blind", When: "blind_max('ctn','plain','composite') < 0"}, {Name: "none", Advice: "Look."}}})
+	if v := rules.Decide(analysis(0.1, 0.5, 0.5)); v.Diagnosis != "none" || v.DiagnosisAdvice != "Look. Not decided: blind." {
+		t.Errorf("none of those that can be decided: %q, %q", v.Diagnosis, v.DiagnosisAdvice)
+	}
 }
 
 // TestAJudgeThatFailedDecidesNothing: a rule does not decide by what is left of a metric
