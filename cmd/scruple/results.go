@@ -164,5 +164,11 @@ func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error
 		return experiment.Result{}, err
 	}
 	defer db.Close()
+	for _, o := range a.overrides {
+		key, _, _ := strings.Cut(o, "=")
+		if key != "split" && key != "name" && !slices.Contains(r.Overrides, o) {
+			a.warn("warning: -o %s has no effect on stored results: `scruple score` applies it", report.PlainLine(o))
+		}
+	}
 	return experiment.Kept(ctx, db, r)
 }
