@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/scruple-eval/scruple/internal/eval"
+	"github.com/scruple-eval/scruple/internal/experiment"
 	"github.com/scruple-eval/scruple/internal/model"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -29,6 +30,9 @@ func openRunAnswers(ctx context.Context, path, from string) (*runAnswers, error)
 	}
 	r, err := db.Run(ctx, id)
 	var kept *store.Answers
+	if err == nil {
+		err = experiment.CheckShown(ctx, db, r) // other gold or items would show what it hides
+	}
 	if err == nil {
 		kept, err = db.Answers(ctx, r, arm)
 	}

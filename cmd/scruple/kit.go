@@ -248,7 +248,7 @@ func (a *app) sayBlind(list []analyse.BlindComparison, all *analyse.Analysis, si
 		case !c.Low.Defined():
 			a.say("%s: %.3f (%s%s)", of, float64(c.Diff), documents, p)
 		default:
-			a.say("%s: %.3f (%.0f %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
+			a.say("%s: %.3f (%.4g %% CI %.3f to %.3f, %s%s)", of, float64(c.Diff), 100*float64(overall[i].Level), float64(c.Low), float64(c.High), documents, p)
 		}
 	}
 	if len(simulated) > 0 {

@@ -67,6 +67,10 @@ func TestEveryVerbRefusesChangedGold(t *testing.T) {
 					args = append(args, "--table", "outcomes")
 				case c.Name() == "bundle":
 					args = append(args, "--out", "study.zip")
+				case c.Name() == "unblind":
+					args = append(args, "--reason", "why")
+				case c.Name() == "revise":
+					args = append(args, "--hypothesis", "this", "--change", "that")
 				case c.Name() == "view":
 					args = append(args, "--check")
 				}

@@ -393,6 +393,7 @@ func TestPhase3Outcomes(t *testing.T) {
 // Every shipped phase has the outcomes of the plan by their letters, and an advice.
 func TestPhasesAreComplete(t *testing.T) {
 	t.Parallel()
+	tasks := map[string]string{} // their answers are in one folder
 	for phase, want := range map[string]string{"phase1": "EABCD", "phase2": "FFFAABCDE", "phase3": "EFABCDn"} {
 		x, err := experiment.Load(filepath.Join("..", "..", "examples", "extraction", phase+".yaml"), []string{"split=test"}, experimentEnv())
 		must(t, err)
@@ -411,6 +412,12 @@ func TestPhasesAreComplete(t *testing.T) {
 		}
 		if x.Study.Split == "" || x.Study.Split != study.SplitTest {
 			t.Errorf("%s has no split", phase)
+		}
+		for _, task := range x.Study.Annotation {
+			if other := tasks[task.Name]; other != "" {
+				t.Errorf("%s and %s have a task %s", phase, other, task.Name)
+			}
+			tasks[task.Name] = phase
 		}
 		must(t, x.Close())
 	}

@@ -31,6 +31,7 @@ place of its own, such as a registry: whoever can write the ledger can make it a
 				if err := x.CheckScorer(); err != nil {
 					return err
 				}
+				a.warnOf(x)
 				r, err := x.Preregister(c.Context(), db, a.user(), unblind)
 				if err != nil {
 					return err

@@ -34,8 +34,11 @@ func (a *app) conclude(ctx context.Context, db *store.DB, r *experiment.Run, arg
 	if err := a.addPeoplesVerdicts(ctx, db, r); err != nil {
 		return experiment.Result{}, err
 	}
-	if left, err := r.Blinded(ctx); left > 0 || err != nil {
+	left, err := r.Blinded(ctx)
+	if left > 0 {
 		a.say("TEST: %s pending; results are shown when all are done: run the same command", text.Plural(left, "trial is", "trials are"))
+	}
+	if left > 0 || err != nil {
 		return experiment.Result{}, err
 	}
 	result, err := r.Rescore(ctx, samplesPerArm(len(r.Bench.Arms())))
@@ -161,5 +164,11 @@ func (a *app) keptFor(ctx context.Context, arg string) (experiment.Result, error
 		return experiment.Result{}, err
 	}
 	defer db.Close()
+	for _, o := range a.overrides {
+		key, _, _ := strings.Cut(o, "=")
+		if key != "split" && key != "name" && !slices.Contains(r.Overrides, o) {
+			a.warn("warning: -o %s has no effect on stored results: `scruple score` applies it", report.PlainLine(o))
+		}
+	}
 	return experiment.Kept(ctx, db, r)
 }

@@ -63,7 +63,7 @@ func takesStudy(c *cobra.Command) bool {
 	return strings.Contains(c.Use, "STUDY|RUN")
 }
 
-func hasDefault(c *cobra.Command) bool { return strings.Contains(c.Use, " STUDY|") }
+func hasDefault(c *cobra.Command) bool { return strings.Contains(c.Use, " STUDY") }
 
 // takeStudy gives a verb on a study its flags and its default.
 func (a *app) takeStudy(c *cobra.Command) {

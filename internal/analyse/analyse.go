@@ -523,7 +523,7 @@ func warnings(a *Analysis) []string {
 	w = append(w, troubleWarnings(a.Troubles)...)
 	for _, arm := range a.Arms {
 		if arm.Failed > 0 {
-			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `scruple run --retry-failed`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials")))
+			w = append(w, fmt.Sprintf("%s: %d of %s failed and are left out; retry with `%s`", arm.ID, arm.Failed, text.Plural(arm.Planned, "trial", "trials"), a.Run.Retry()))
 		}
 		if arm.Estimated > 0 {
 			w = append(w, fmt.Sprintf("%s: the provider did not count the tokens of %s; tokens and costs are estimated, on the high side", arm.ID, text.Plural(arm.Estimated, "answer", "answers")))
@@ -546,7 +546,7 @@ func warnings(a *Analysis) []string {
 		first = append(first, unfinished+"; run the same command to resume")
 	}
 	if a.Run.JudgeFails > 0 {
-		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `scruple run --retry-failed`", text.Plural(a.Run.JudgeFails, "trial", "trials")))
+		first = append(first, fmt.Sprintf("judging failed for %s, and the scores that depend on it are left out; retry with `%s`", text.Plural(a.Run.JudgeFails, "trial", "trials"), a.Run.Retry()))
 	}
 	for _, e := range a.Estimates {
 		if e.Stratum == nil && e.Unscored > 0 {

@@ -287,3 +287,20 @@ func TestCutPrompts(t *testing.T) {
 		t.Errorf("%+v", a.CutPrompts)
 	}
 }
+
+// The same scores, added up in another order, are a tie.
+func TestRoundingIsNoWin(t *testing.T) {
+	c := analyse.NewCollector(&suite, items[:2], []eval.Arm{{ID: "x"}, {ID: "y"}}, asListed(items[:2]))
+	for _, it := range items[:2] {
+		c.Add(scored(it.ID, "x", eval.OK, score("f", "value", 0.1, 1), score("g", "value", 0.2, 1), score("h", "value", 0.3, 1)))
+		c.Add(scored(it.ID, "y", eval.OK, score("f", "value", 0.3, 1), score("g", "value", 0.2, 1), score("h", "value", 0.1, 1)))
+	}
+	a, err := c.Analyse(analyse.Question{Study: analyse.Study{Alpha: 0.05, Method: "paired_ttest"}, Run: analyse.Run{Items: 2, Replicates: 1, Planned: 4},
+		Primary: []string{"value"}, Comparisons: []analyse.Pair{{A: "x", B: "y"}}}, analyse.Sources{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if k, ok := a.Comparison("x", "y", "value"); !ok || k.Ties != 2 {
+		t.Errorf("%d wins, %d ties, %d losses", k.Wins, k.Ties, k.Losses)
+	}
+}

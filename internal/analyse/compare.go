@@ -131,6 +131,10 @@ func compared(arms []Arm, contests []contest, metric int) []string {
 	return list
 }
 
+// noise bounds the rounding error of the score of an item, which sums the scores of its
+// units: equal scores that were added up in another order are a tie.
+const noise = 1e-12
+
 // compare compares one pair on one metric.
 func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error) {
 	metric := c.suite.Metrics[k.metric]
@@ -146,8 +150,12 @@ func (c *Collector) compare(k contest, s selection, t tester) (Comparison, error
 		switch {
 		case x.den > 0 && y.den > 0:
 			both = append(both, i)
-			xs, ys, clusters = append(xs, x.num/x.den), append(ys, y.num/y.den), append(clusters, c.clusters.of[i])
-			r.count(x.num/x.den, y.num/y.den, metric.HigherIsBetter)
+			a, b := x.num/x.den, y.num/y.den
+			if math.Abs(a-b) < noise {
+				b = a
+			}
+			xs, ys, clusters = append(xs, a), append(ys, b), append(clusters, c.clusters.of[i])
+			r.count(a, b, metric.HigherIsBetter)
 		case x.den > 0 || y.den > 0:
 			r.Unpaired++
 		}

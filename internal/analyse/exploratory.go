@@ -18,6 +18,16 @@ func (r Run) Exploratory() bool { return r.Split == study.SplitDev || r.Split ==
 // split that has items of DEV decides what needs no test.
 func (r Run) OnDev() bool { return r.Split == study.SplitDev }
 
+// Retry is the command that asks failed trials again. Those of TEST, whose results are
+// shown, need a reason.
+func (r Run) Retry() string {
+	const command = "scruple run --retry-failed"
+	if r.Split == study.SplitTest {
+		return command + ` --unblind "…"`
+	}
+	return command
+}
+
 // Descriptive is the method of the comparisons of an exploratory run.
 const Descriptive = "descriptive: DEV is for exploring, so no test is made"
 

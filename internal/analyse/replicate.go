@@ -3,6 +3,7 @@ package analyse
 import (
 	"fmt"
 	"math"
+	"strings"
 
 	"github.com/scruple-eval/scruple/internal/text"
 )
@@ -20,7 +21,8 @@ type Replication struct {
 	// if one of the differences has a simultaneous interval or the earlier study a smaller α.
 	EquivLow  Number `json:"equivalence_low"`
 	EquivHigh Number `json:"equivalence_high"`
-	Warning   string `json:"warning,omitempty"` // why there is no interval
+	Warning   string `json:"warning,omitempty"`   // why there is no interval, or no change
+	Unblinded string `json:"unblinded,omitempty"` // why TEST of the earlier run was looked at again
 }
 
 // Replicate compares the differences over all items with those of an earlier run. The
@@ -42,6 +44,13 @@ func (a *Analysis) Replicate(earlier *Analysis) {
 		if c.Untested || was.Untested {
 			r.EquivLow, r.EquivHigh = Undefined(), Undefined()
 			r.Warning = "no interval of the change: the planned test cannot be made in both runs"
+		}
+		if earlier.Run.Exploratory() {
+			r.Change = Undefined()
+			r.Warning = fmt.Sprintf("no change: run %s has items of DEV, whose results decide nothing: name a TEST run in replicates", earlier.Run.ID)
+		}
+		if reasons := earlier.Discipline.Reasons(); len(reasons) > 0 {
+			r.Unblinded = fmt.Sprintf("TEST of run %s was looked at again: %s", earlier.Run.ID, strings.Join(reasons, "; "))
 		}
 		a.Replications = append(a.Replications, r)
 	}

@@ -2,6 +2,7 @@ package analyse_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -47,6 +48,21 @@ func TestReplicate(t *testing.T) {
 		if r.EquivLow.Defined() != tt.want || r.EquivHigh.Defined() != tt.want || (r.Warning == "") != tt.want || !r.Change.Defined() {
 			t.Errorf("alpha %v after %v: %+v", 0.05, tt.alpha, r)
 		}
+	}
+	// DEV decides nothing, nor does its difference, and an unblinding stays visible.
+	for _, dev := range []analyse.Run{{ID: "one-1", Split: "dev"}, {ID: "one-1", Dev: 1}} {
+		now, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+		earlier.Run = dev
+		now.Replicate(earlier)
+		if r, _ := now.Replication("x", "y", "m"); r.Change.Defined() || !strings.Contains(r.Warning, "DEV") || r.Unblinded != "" {
+			t.Errorf("of DEV: %+v", r)
+		}
+	}
+	again, earlier := of("two-1", "x", "y", 0.08, 0.02), of("one-1", "x", "y", 0.10, 0.015)
+	earlier.Discipline = &analyse.Discipline{Unblindings: []analyse.Unblinding{{Date: "2026-01-02", By: "eve", Reason: "once more"}}}
+	again.Replicate(earlier)
+	if r, _ := again.Replication("x", "y", "m"); !r.Change.Defined() || !strings.Contains(r.Unblinded, "once more") {
+		t.Errorf("of an unblinded run: %+v", r)
 	}
 	// Nothing decides in the place of a test that cannot be made.
 	for _, untested := range [][2]bool{{true, false}, {false, true}} {

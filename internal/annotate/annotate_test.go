@@ -293,6 +293,25 @@ func TestQueueOfAnotherStudy(t *testing.T) {
 	}
 }
 
+// elsewhere has the items of another split.
+type elsewhere struct{ corpus }
+
+func (elsewhere) Items() []eval.Item { return []eval.Item{{ID: "x00"}, {ID: "x01"}} }
+
+// A task that was drawn on one split is not answered for the other.
+func TestQueueOfAnotherSplit(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	for _, source := range []Source{corpus{6}, corpus{5}} { // an item may leave the study
+		if _, err := p.queue(label.Full(), source); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := p.queue(label.Full(), elsewhere{}); err == nil || !strings.Contains(err.Error(), "task t was drawn from other items, such as i00: give the --split") {
+		t.Error(err)
+	}
+}
+
 // Any selection of the visible text is the same passage of the text.
 func TestAnySelection(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

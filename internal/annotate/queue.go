@@ -247,8 +247,11 @@ func entriesOf[T any](p Place, kind string, keep func(T) bool) ([]T, error) {
 // queue reads the queue of a task, and draws it first if it has none.
 func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 	q, err := p.readQueue(t)
-	if err != nil || q != nil {
-		return q, err
+	if err != nil {
+		return nil, err
+	}
+	if q != nil {
+		return q, q.checkItems(source)
 	}
 	if q, err = draw(t, p.Seed, source); err != nil {
 		return nil, err
@@ -271,6 +274,18 @@ func (p Place) queue(t study.Task, source Source) (*Queue, error) {
 		return nil, err
 	}
 	return q, p.add("", drawEntry, drawn{p.Study, t.Name, hashOf(data), len(q.Subjects)})
+}
+
+// checkItems refuses a queue of which the study has no item: those of the other split.
+func (q *Queue) checkItems(source Source) error {
+	has := map[string]bool{}
+	for _, it := range source.Items() {
+		has[it.ID] = true
+	}
+	if len(q.Subjects) == 0 || slices.ContainsFunc(q.Subjects, func(s Subject) bool { return has[s.Item] }) {
+		return nil
+	}
+	return fmt.Errorf("task %s was drawn from other items, such as %s: give the --split on which it was drawn, or copy the task under another name for this one", q.Task, q.Subjects[0].Item)
 }
 
 // readQueue returns nil if the task was not drawn. It refuses a file that is not the

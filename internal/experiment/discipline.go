@@ -208,7 +208,7 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 		switch failed := p.Failed.Count() + p.Unjudged.Count(); {
 		case a.Part.RetryFailed && failed > 0:
 			reason := fmt.Sprintf("the results of %s were shown, and %s would be asked again", last.ID, text.Plural(failed, "failed trial", "failed trials"))
-			if err := x.permit(desk, now, []string{reason}, a.Unblind); err != nil {
+			if err := x.permit(desk, alone(now), []string{reason}, a.Unblind); err != nil {
 				return nil, err
 			}
 		case strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0:
@@ -218,7 +218,19 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 			return nil, nil
 		}
 	}
-	return x.Attach(ctx, db, last)
+	run, err := x.Attach(ctx, db, last)
+	if err != nil || strings.TrimSpace(a.Unblind) == "" {
+		return run, err
+	}
+	if e := run.tooManyFailed(p); e != nil && !last.Analysed && !x.pending(p) && !a.Part.RetryFailed {
+		reason := fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)
+		if err := x.permit(desk, alone(now), []string{reason}, a.Unblind); err != nil {
+			return nil, err
+		}
+		run.shown = true
+	}
+	run.shown = run.shown || last.Analysed
+	return run, nil
 }
 
 func (x *Experiment) lastTest(ctx context.Context, db *store.DB, id string) (*store.Run, error) {
@@ -300,6 +312,12 @@ func seenIn(ctx context.Context, db *store.DB, book discipline.Book, now discipl
 		}
 	}
 	return seen, nil
+}
+
+// alone is the registration of an unblinding of the present run, which allows no other.
+func alone(now discipline.Registration) discipline.Registration {
+	now.Digest = ""
+	return now
 }
 
 // permit records an unblinding, or refuses without a reason.
@@ -682,20 +700,55 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 }
 
 // Blinded returns the number of pending trials of an unfinished TEST run, whose results
-// are not computed, else 0.
+// are not computed, else 0. It returns a [TooManyFailedError] if a TEST run is finished
+// but for more failed trials than the study allows: nobody has seen results, so they may be
+// asked again.
 func (r *Run) Blinded(ctx context.Context) (int, error) {
-	if r.Study.Split != study.SplitTest || r.Record.Analysed {
+	if r.Study.Split != study.SplitTest || r.Record.Analysed || r.shown {
 		return 0, nil
 	}
 	p, err := r.db.Progress(ctx, r.Record)
-	if err != nil || !r.pending(p) {
+	if err != nil {
 		return 0, err
 	}
-	pending := p.Trials - p.Done.Count()
-	if r.HasJudge() {
-		pending += p.ToJudge()
+	if r.pending(p) {
+		pending := p.Trials - p.Done.Count()
+		if r.HasJudge() {
+			pending += p.ToJudge()
+		}
+		return pending, nil
 	}
-	return pending, nil
+	if e := r.tooManyFailed(p); e != nil {
+		return 0, e
+	}
+	return 0, nil
+}
+
+// tooManyFailed is [analyse.Analysis.WorstFailures] of a run that is not analysed, nil
+// if the study allows them.
+func (r *Run) tooManyFailed(p *store.Progress) *TooManyFailedError {
+	e := &TooManyFailedError{Allowed: *r.Study.Execution.MaxFailed, Study: r.File.Path + " --split test", Hidden: true}
+	worse := func(failed, of int, what string) {
+		if share := float64(failed) / float64(max(of, 1)); share > max(e.Share, e.Allowed) {
+			e.Share, e.Of = share, what
+		}
+	}
+	if r.HasJudge() {
+		worse(p.Unjudged.Count(), p.Done.Count(), "trials could not be judged")
+	}
+	failed := map[string]int{}
+	for seq := range p.Trials {
+		if p.Failed.Has(seq) {
+			failed[r.Plan.Trial(seq).Arm]++
+		}
+	}
+	for _, arm := range r.ArmIDs() {
+		worse(failed[arm], len(r.Items())*r.Plan.Replicates(), "trials of "+arm+" failed")
+	}
+	if e.Of == "" {
+		return nil
+	}
+	return e
 }
 
 // disciplineOf is what the ledger says of a run, for its report; nil for a run

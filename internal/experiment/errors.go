@@ -26,12 +26,18 @@ type TooManyFailedError struct {
 	Share   float64 // of trials or judgements
 	Of      string  // what the share counts
 	Allowed float64
-	Study   string // the study's file
+	Study   string // the study's file, and its split if that is TEST
+	Retry   string // the command that asks again
+	Hidden  bool   // of a TEST run, whose results are not shown therefore
 }
 
 func (e *TooManyFailedError) Error() string {
-	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; retry with `scruple run --retry-failed %[4]s`",
-		100*e.Share, e.Of, 100*e.Allowed, e.Study)
+	if e.Hidden {
+		return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: the results of TEST are not shown, so that these can be asked again: `scruple run --retry-failed %s`. "+
+			"--unblind \"…\" shows the results without them; the reason is recorded for good", 100*e.Share, e.Of, 100*e.Allowed, e.Study)
+	}
+	return fmt.Sprintf("%.1f %% of %s, the study allows %.1f %%: `scruple report %[4]s` gives the reasons; retry with `%[5]s %[4]s`",
+		100*e.Share, e.Of, 100*e.Allowed, e.Study, e.Retry)
 }
 
 // CheckCases returns a [NotAllowedError] that lists the pre-flight cases the

@@ -442,5 +442,9 @@ func (r *Run) CheckFailures(result Result) error {
 	if share <= result.Analysis.Run.MaxFailed {
 		return nil
 	}
-	return &TooManyFailedError{share, of, result.Analysis.Run.MaxFailed, r.File.Path}
+	e := &TooManyFailedError{Share: share, Of: of, Allowed: result.Analysis.Run.MaxFailed, Study: r.File.Path, Retry: result.Analysis.Run.Retry()}
+	if r.Study.Split == study.SplitTest {
+		e.Study += " --split test"
+	}
+	return e
 }

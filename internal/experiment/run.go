@@ -29,6 +29,7 @@ type Run struct {
 	// Agreements are those of people, for rules.
 	Agreements []analyse.Agreement
 	db         *store.DB
+	shown      bool // results of TEST, in spite of failed trials
 }
 
 // LastRun finds the newest run of the study in a file.

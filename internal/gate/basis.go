@@ -121,7 +121,9 @@ func (r rule) explain(a *analyse.Analysis, c *Condition) {
 			if u.Name != resultName(x.function, x.args) || x.basis == nil {
 				continue
 			}
-			u.Basis = x.basis(v, x.args)
+			if u.Basis = x.basis(v, x.args); u.Value == nil && u.Interval != nil && u.Interval.Of == "" {
+				u.Interval = nil // of nothing
+			}
 			if c.State == Pass && c.Kind != "diagnosis" && u.Value != nil && !x.evidence && !r.exact(u.Name) {
 				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)
 			}

@@ -46,6 +46,18 @@ func decide(t *testing.T, that string, a *analyse.Analysis) gate.Condition {
 	return rules.Decide(a).Conditions[0]
 }
 
+// A result that does not exist has no interval.
+func TestUndefinedValuesHaveNoInterval(t *testing.T) {
+	a := basisAnalysis()
+	a.Replications, a.Blind = nil, nil
+	for _, that := range []string{"change('ctn','plain','composite') > 0", "change_low('ctn','plain','composite') > 0", "blind_min('ctn','plain','composite') > 0"} {
+		c := decide(t, that, a)
+		if u := c.Values[0]; c.State != gate.Undecided || u.Value != nil || u.Interval != nil {
+			t.Errorf("%s: %v, %+v, interval %v", that, c.State, u, u.Interval)
+		}
+	}
+}
+
 // Every value that a rule reads has the number of observations behind it and the
 // interval that the analysis has.
 func TestValuesHaveIntervalAndN(t *testing.T) {

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/scruple-eval/scruple/internal/analyse"
@@ -383,20 +384,38 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	}
 	if share, of := a.WorstFailures(); share > a.Run.MaxFailed {
 		v.State, v.Broken = Undecided, true
-		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `scruple run --retry-failed`",
-			100*share, of, 100*a.Run.MaxFailed))
+		v.Reasons = append(v.Reasons, fmt.Sprintf("%.1f %% of %s, the limit is %.1f %%: retry them with `%s`",
+			100*share, of, 100*a.Run.MaxFailed, a.Run.Retry()))
 	}
 	if v.State != Pass {
+		v.limitAdvice(r.outcomes)
 		r.diagnose(a, &v)
 	}
 	return v
 }
 
+// limitAdvice says that the advice of an outcome that is a pass is not that of the gate,
+// which is none.
+func (v *Verdict) limitAdvice(outcomes []class) {
+	i := slices.IndexFunc(outcomes, func(c class) bool { return c.name == v.Outcome })
+	switch {
+	case i < 0 || outcomes[i].state != Pass || v.Advice == "":
+	case v.State == Fail:
+		v.Advice = "A required rule does not hold, so the advice of this outcome does not apply: " + v.Advice
+	default:
+		v.Advice = "Provisional, as the gate is undecided: " + v.Advice
+	}
+}
+
 // diagnose finds the first diagnosis that applies. One that cannot be decided does not
 // end the search, since it decides nothing.
 func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
+	var undecided []string
 	for _, d := range r.diagnoses {
 		c := d.apply("diagnosis", a)
+		if c.State == Undecided {
+			undecided = append(undecided, d.name)
+		}
 		d.explain(a, &c)
 		if d.program == nil && v.Diagnosis != "" {
 			c.State = Fail // otherwise
@@ -404,6 +423,9 @@ func (r *Rules) diagnose(a *analyse.Analysis, v *Verdict) {
 		v.Conditions = append(v.Conditions, c)
 		if c.State == Pass && v.Diagnosis == "" {
 			v.Diagnosis, v.DiagnosisAdvice = d.name, d.advice
+			if d.program == nil && len(undecided) > 0 {
+				v.DiagnosisAdvice = strings.TrimSpace(v.DiagnosisAdvice + " Not decided: " + strings.Join(undecided, ", ") + ".")
+			}
 		}
 	}
 }

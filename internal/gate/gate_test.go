@@ -73,6 +73,24 @@ func TestTheFirstOutcomeThatAppliesDecides(t *testing.T) {
 	}
 }
 
+// The advice of an outcome that is a pass is not that of a gate that is none.
+func TestAdviceOfAGateThatDoesNotPass(t *testing.T) {
+	for that, want := range map[string]string{
+		"n('ctn','composite') > 0":                 "proceed",
+		"n('ctn','composite') < 0":                 "A required rule does not hold, so the advice of this outcome does not apply: proceed",
+		"blind_min('ctn','plain','composite') > 0": "Provisional, as the gate is undecided: proceed",
+	} {
+		d := rule(that)
+		d.Outcomes = []study.Class{{Name: "A", When: "diff('ctn','plain','composite') > 0", Verdict: "pass", Advice: "proceed"}, {Name: "B", Verdict: "fail", Advice: "stop"}}
+		if v := compile(t, d).Decide(analysis(0.1, 0.01, 0.8)); v.Outcome != "A" || v.Advice != want {
+			t.Errorf("%s: %s, outcome %q, advice %q", that, v.State, v.Outcome, v.Advice)
+		}
+		if v := compile(t, d).Decide(analysis(-0.1, 0.01, -0.8)); v.Outcome != "B" || v.Advice != "stop" {
+			t.Errorf("%s: %s, outcome %q, advice %q", that, v.State, v.Outcome, v.Advice)
+		}
+	}
+}
+
 func TestRequirements(t *testing.T) {
 	for that, want := range map[string]gate.State{
 		"diff_low('ctn','plain','composite') > 0.05":                                         gate.Pass,
@@ -405,6 +423,11 @@ func TestDiagnoses(t *testing.T) {
 	}
 	if v := rules.Decide(analysis(0.1, 0.01, 0.5)); v.State != gate.Pass || v.Diagnosis != "" || len(v.Conditions) != 1 {
 		t.Errorf("a run that passes: %+v", v)
+	}
+	rules = compile(t, study.Decide{Require: []study.Condition{{Name: "better", That: "p('ctn','plain','composite') < 0.05"}},
+		Diagnose: []study.Diagnosis{{Name: "blind", When: "blind_max('ctn','plain','composite') < 0"}, {Name: "none", Advice: "Look."}}})
+	if v := rules.Decide(analysis(0.1, 0.5, 0.5)); v.Diagnosis != "none" || v.DiagnosisAdvice != "Look. Not decided: blind." {
+		t.Errorf("none of those that can be decided: %q, %q", v.Diagnosis, v.DiagnosisAdvice)
 	}
 }
 

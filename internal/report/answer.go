@@ -173,11 +173,8 @@ func (b *builder) evidence(c analyse.Comparison, m analyse.Metric) string {
 	if !b.a.Run.Exploratory() {
 		parts = append([]string{b.ciOf(c) + " " + scaleOf(m).interval(c.Low, c.High, true)}, parts...)
 	}
-	switch {
-	case c.PAdjusted.Defined() && b.corrected():
-		parts = append(parts, pSentence(c.PAdjusted, b.a.Study.Alpha)+" after "+b.correction()+" correction")
-	case c.P.Defined():
-		parts = append(parts, pSentence(c.P, b.a.Study.Alpha))
+	if c.P.Defined() {
+		parts = append(parts, b.pOf(c, c.P, c.PAdjusted))
 	}
 	if c.D.Defined() && !b.brief {
 		d := "d =" + nbsp + plainNumber(c.D, 2)

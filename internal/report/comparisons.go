@@ -183,11 +183,11 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 		list = append(list, t.Brief())
 	}
 	if p := c.Beside; p != nil && p.Low.Defined() {
-		list = append(list, "beside it, "+p.Method+" gives "+scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true)+", "+pSentence(p.P, b.a.Study.Alpha))
+		list = append(list, "beside it, "+p.Method+" gives "+scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true)+", "+b.pOf(c, p.P, p.PAdjusted))
 	}
 	if p := c.Planned; p != nil && p.Low.Defined() {
 		disagree := excludes0(c) != excludes0(c.AsPlanned())
-		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + pSentence(p.P, b.a.Study.Alpha)
+		text := "the planned test by itself (" + p.Method + ") gives " + scaleOf(b.metric(c.Metric)).interval(p.Low, p.High, true) + ", " + b.pOf(c, p.P, p.PAdjusted)
 		ignores := c.Clusters < c.Pairs && b.a.Study.IgnoresClusters()
 		if ignores {
 			text += "; it ignores that the " + plural(c.Pairs, "item is", "items are") + " in " + plural(c.Clusters, "cluster", "clusters")
@@ -200,6 +200,18 @@ func (b *builder) remarks(c analyse.Comparison) []string {
 		}
 	}
 	return list
+}
+
+// pOf shows a p-value of a reading of a comparison: the corrected one where there is one,
+// and else says that it is not, since the interval beside it is.
+func (b *builder) pOf(c analyse.Comparison, p, adjusted analyse.Number) string {
+	switch {
+	case !b.corrected() || !c.PAdjusted.Defined():
+		return pSentence(p, b.a.Study.Alpha)
+	case adjusted.Defined():
+		return pSentence(adjusted, b.a.Study.Alpha) + " after " + b.correction() + " correction"
+	}
+	return pSentence(p, b.a.Study.Alpha) + " before correction"
 }
 
 // excludes0 returns the sign of a difference whose interval excludes 0, else 0.

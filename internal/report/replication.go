@@ -26,10 +26,16 @@ func (b *builder) replications() *table {
 	for _, r := range b.a.Replications {
 		m := b.metric(r.Metric)
 		s := scaleOf(m)
+		var why []string
+		for _, text := range []string{r.Warning, r.Unblinded} {
+			if text != "" {
+				why = append(why, text)
+			}
+		}
 		t.Rows = append(t.Rows, []cell{{Text: r.A + minusBetween + r.B, Tags: b.simulatedTag(r.A, r.B)}, {Text: m.Title + arrow(m)},
-			{Text: s.value(r.Earlier, true)}, {Text: s.value(r.Here, true)}, {Text: s.value(r.Change, true)}, {Text: s.interval(r.EquivLow, r.EquivHigh, true)}})
+			{Text: s.value(r.Earlier, true)}, {Text: s.value(r.Here, true)}, {Text: s.value(r.Change, true)}, {Text: s.interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(why)}})
 	}
-	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m."}
+	t.Legend = []string{"Differences on the items of the earlier run and of this one, which are different items. If the interval of the change lies within ±m, two one-sided tests show that the difference changed by less than m. Its level is " + plainNumber(analyse.Number(100*(1-2*b.a.Study.Alpha)), 0) + nbsp + "% or more."}
 	return t
 }
 

@@ -62,6 +62,10 @@ func TestReadChecklist(t *testing.T) {
 	if err != nil || got["a"] != (verification{'y', 'n', 0, 'y', 'n'}) || got["b"] != (verification{}) {
 		t.Errorf("%v, %v", got, err)
 	}
+	got, err = readChecklist("v.csv", []byte("item,arm,by,values_correct,quotes_verbatim,missing_absent,ambiguous_valid,pages_correct\na,,anna,yes,yes,no,yes,yes\n"))
+	if err != nil || got["a"] != (verification{'y', 'y', 'n', 'y', 'y'}) {
+		t.Errorf("an export of answers: %v, %v", got, err)
+	}
 	for content, want := range map[string]string{
 		"":                                       "v.csv is empty: want the columns document_id,type",
 		"a,b\n":                                  "v.csv:1: the columns are",

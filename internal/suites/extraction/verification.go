@@ -50,7 +50,8 @@ func (v verification) counts() (confirmed, checked int) {
 	return confirmed, checked
 }
 
-// readChecklist reads a checklist by document. The error lists all errors.
+// readChecklist reads a checklist by document, or what people answered to its points as a
+// task, exported as CSV. The error lists all errors.
 func readChecklist(file string, data []byte) (map[string]verification, error) {
 	records, err := dataset.CSV(file, data)
 	if err != nil {
@@ -63,23 +64,29 @@ func readChecklist(file string, data []byte) (map[string]verification, error) {
 	for _, f := range records[0] {
 		header = append(header, f.Text)
 	}
-	if !slices.Equal(header, checklistHeader) {
+	document := max(slices.Index(header, checklistDocument[0]), slices.Index(header, "item"))
+	at := make([]int, len(checklistPoints)) // the answers that people export have other columns, too
+	for i, point := range checklistPoints {
+		at[i] = slices.Index(header, point)
+	}
+	if document < 0 || slices.Contains(at, -1) {
 		return nil, fmt.Errorf("%s:1: the columns are %q, want %q", file, strings.Join(header, ","), strings.Join(checklistHeader, ","))
 	}
 	rows := map[string]verification{}
 	var errs []error
 	for _, record := range records[1:] {
-		id, line := record[0].Text, record[0].Line
+		line := record[0].Line
 		if len(record) != len(header) {
 			errs = append(errs, fmt.Errorf("%s:%d: the record has %d fields, the header %d", file, line, len(record), len(header)))
 			continue
 		}
+		id := record[document].Text
 		if _, dup := rows[id]; dup {
 			errs = append(errs, fmt.Errorf("%s:%d: duplicate document %q", file, line, id))
 		}
 		var v verification
 		for i, point := range checklistPoints {
-			switch cell := strings.ToLower(strings.TrimSpace(record[len(checklistDocument)+i].Text)); cell {
+			switch cell := strings.ToLower(strings.TrimSpace(record[at[i]].Text)); cell {
 			case "":
 			case "y", "yes":
 				v[i] = 'y'
