@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -366,7 +367,7 @@ func TestPassagesInABrowser(t *testing.T) {
 		for (const c of text) at.push(at.at(-1) + c.length);
 		let n = 0;
 		for (let i = 0; i < at.length - 1; i += 3) {
-			for (const j of [i + 1, Math.min(i + 5, at.length - 1), at.length - 1]) {
+			for (const j of new Set([i + 1, Math.min(i + 5, at.length - 1), at.length - 1])) {
 				getSelection().setBaseAndExtent(node, at[j], node, at[i]);
 				document.querySelector('.mark').click();
 				n++;
@@ -406,4 +407,105 @@ func TestPassagesInABrowser(t *testing.T) {
 			}
 		}
 	}
+}
+
+// hold presses a key and holds it: the browser repeats it.
+func (r *reader) hold(key string, modifiers int64) {
+	r.t.Helper()
+	for i := range 4 {
+		k, again := *kb.Encode([]rune(key)[0])[0], i > 0
+		k.Modifiers, k.AutoRepeat = modifiers, &again
+		_, err := chromedp.Call(r.ctx, input.DispatchKeyEvent, k)
+		must(r.t, err)
+	}
+}
+
+// oddTask adds a task about whole documents to the example.
+func oddTask(t *testing.T, study, name, ask string) {
+	t.Helper()
+	edit(t, study, "annotation:\n", "annotation:\n  - name: "+name+"\n    of: item\n    show: [pages]\n    draw: 3\n    ask:\n"+ask)
+}
+
+// A key that is held, or that ends a word of an input method, does no more than once what
+// it is for.
+func TestHeldKeysOfAnnotation(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "held", `      - {name: parts, type: several, options: [one, two, three, four, five, six, seven, eight, nine, ten, eleven], optional: true}
+      - {name: marks, type: span, options: [good, bad], optional: true}
+      - {name: why, type: text, optional: true}
+`)
+	urls, end := startServer(t, "annotate", study, "--task", "held", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/held/")
+	p.heading()
+	chosen := func() string {
+		return is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()")
+	}
+	marked := func() int { return is[int](p, "document.querySelectorAll('.spans li').length") }
+	p.hold("1", 0)
+	if got := chosen(); got != "one" {
+		t.Errorf("a held 1 chooses %q", got)
+	}
+	p.press("f")
+	is[bool](p, `(() => {
+		const box = document.activeElement;
+		box.value = 'ele';
+		box.dispatchEvent(new InputEvent('input', {bubbles: true}));
+		box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true, cancelable: true}));
+		return true;
+	})()`)
+	p.keys(kb.Escape)
+	p.press("2") // is not in the list, which has "one" and "eleven"
+	if got := chosen(); got != "one" {
+		t.Errorf("the end of a word, and the key of an option that is not shown, choose %q", got)
+	}
+	p.press("t")
+	p.keys(kb.ArrowRight)
+	p.hold(kb.Enter, 0)
+	if n := marked(); n != 1 {
+		t.Errorf("a held Enter marks %d passages", n)
+	}
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')") // without its label
+	p.keys(kb.ArrowRight)
+	p.keys(kb.Enter)
+	p.keys(kb.ArrowRight)
+	p.keys(kb.Enter)
+	p.hold("x", 0)
+	if n := marked(); n != 2 {
+		t.Errorf("of three passages a held x leaves %d", n)
+	}
+	p.keys("xx")
+	before := is[string](p, "location.href")
+	p.hold(kb.Enter, 2) // Ctrl
+	p.until(fmt.Sprintf("location.href !== %q && document.activeElement.id === 'heading'", before))
+	is[bool](p, "window.stayed = true")
+	k, again := *kb.Encode([]rune(kb.Enter)[0])[0], true
+	k.Modifiers, k.AutoRepeat = 2, &again
+	_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, k)
+	must(t, err)
+
+	p.press("1")
+	p.press("s")
+	p.keys("it is too long")
+	p.submit()
+	p.until("!window.stayed && document.querySelector('#heading')?.textContent.includes(': 3 of 3')")
+	p.content("held keys")
+	end()
+	kinds := kindsOf(t, filepath.Join(dir, "annotations", "held", "anna.jsonl"))
+	if kinds["submit"] != 1 || kinds["skip"] != 1 {
+		t.Errorf("the file has %v, want an answer and a skip", kinds)
+	}
+}
+
+// kindsOf counts the events of a person's file by their kind.
+func kindsOf(t *testing.T, file string) map[string]int {
+	t.Helper()
+	entries, err := ledger.Read(file)
+	must(t, err)
+	kinds := map[string]int{}
+	for _, e := range entries {
+		kinds[e.Kind]++
+	}
+	return kinds
 }

@@ -162,7 +162,9 @@ function start() {
 		const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
 		const points = s => [...s].length, start = points(text.slice(0, from)), part = text.slice(from, until);
 		const s = {page: Number(page.dataset.page), start, end: start + points(part), text: part};
-		spans[q.dataset.name] = [...(spans[q.dataset.name] ?? []), s];
+		const own = spans[q.dataset.name] ??= [];
+		if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
+		own.push(s);
 		list(q);
 		changed();
 		status(`Marked: ${part.slice(0, 80)}`);
@@ -243,7 +245,7 @@ function start() {
 		box.hidden = false;
 		input.addEventListener('input', narrow);
 		input.addEventListener('keydown', e => {
-			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey) return;
+			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || composing(e)) return;
 			e.preventDefault();
 			const first = input.value.trim() && labels.find(l => words(l).includes(input.value.trim().toLowerCase()));
 			if (!first) return;
@@ -269,7 +271,7 @@ function start() {
 	}
 	for (const page of all('.page[tabindex]')) page.addEventListener('keydown', e => {
 		const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10, PageDown: 100, PageUp: -100, Home: -1e9, End: 1e9}[e.key];
-		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); mark(); return; }
+		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); if (!e.repeat) mark(); return; }
 		if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
 		e.preventDefault();
 		const last = words(page).length - 1;
@@ -282,7 +284,7 @@ function start() {
 	let found = {page: 0, at: -1};
 	$('#find')?.addEventListener('input', () => { found = {page: 0, at: -1}; });
 	$('#find')?.addEventListener('keydown', e => {
-		if (e.key !== 'Enter') return;
+		if (e.key !== 'Enter' || composing(e)) return;
 		e.preventDefault();
 		const pages = all('.page'), what = e.target.value.toLowerCase();
 		if (!what) return;
@@ -311,7 +313,7 @@ function start() {
 			return go(fits(document.activeElement.closest('.question')) ?? questions.map(fits).find(Boolean));
 		}}] : []),
 		{name: 'find', key: '/', text: 'find in the text; Enter selects the next place', act: () => go($('#find'))},
-		{name: 'remove', key: 'x', text: 'remove the last marked passage', act: () => {
+		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => {
 			const q = questions.findLast(q => spans[q.dataset.name]?.length);
 			if (!q) return false;
 			spans[q.dataset.name].pop();
@@ -323,21 +325,25 @@ function start() {
 			$('#skip').open = true;
 			go($('#why'));
 		}},
-		{name: 'back', key: 'Backspace', text: 'previous answer', act: () => {
+		{name: 'back', key: 'Backspace', once: true, text: 'previous answer', act: () => {
 			if (!$('#back')) return false;
 			location.href = $('#back').href;
 		}},
-		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, act: () => {
+		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, once: true, act: () => {
 			const q = focused('choice', 'several'), i = q && inputs(q)[n - 1];
-			if (!i) return false;
+			if (!i || i.closest('[hidden]')) return false; // an option that the list does not show
 			i.focus();
 			i.click();
 		}})),
 	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and open the next subject'], ['Esc', 'leave a text']]);
 	addEventListener('keydown', e => {
 		if ($('#help').open) return;
-		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); form.requestSubmit(); }
-		if (e.key === 'Escape' && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
+		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+			e.preventDefault();
+			if (e.repeat) return; // held, it would submit the next subject too
+			if (e.target.closest('#skip')) $('#skipnow').click(); else form.requestSubmit();
+		}
+		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
 	});
 
 	addEventListener('beforeunload', e => { if (sending) e.preventDefault(); });
