@@ -509,3 +509,129 @@ func kindsOf(t *testing.T, file string) map[string]int {
 	}
 	return kinds
 }
+
+// What is typed is stored or said to be lost: by whoever leaves at once, comes back, or
+// writes on while the server does not answer.
+func TestNothingTypedIsLost(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "typed", `      - {name: kind, type: choice, options: [a, b]}
+      - {name: sort, type: choice, options: [c, d], when: kind=a}
+      - {name: size, type: number, max: 5, when: sort=c}
+      - {name: why, type: text}
+`)
+	urls, end := startServer(t, "annotate", study, "--task", "typed", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	page := func(n int) {
+		t.Helper()
+		p.until(fmt.Sprintf("document.querySelector('#heading')?.textContent.includes(': %d of 3')", n))
+		p.heading()
+	}
+	leaves := func() bool {
+		return is[bool](p, "dispatchEvent(new Event('beforeunload', {cancelable: true}))")
+	}
+	open := urls["anna"] + "t/typed/"
+	p.open(open)
+	page(1)
+
+	// A draft of the last words, and a page that comes back from the browser's memory.
+	p.press("1")
+	p.press("w")
+	p.keys("at once")
+	p.open(urls["anna"])
+	p.open(open)
+	p.until("document.querySelector('[name=why]')?.value === 'at once'")
+	is[bool](p, "window.stayed = true")
+	is[bool](p, "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+	p.until("!window.stayed")
+	page(1)
+
+	// Questions that do not apply stop nothing.
+	is[bool](p, `(() => {
+		document.querySelector('[value=c]').click();
+		const size = document.querySelector('[name=size]');
+		size.value = 9;
+		size.dispatchEvent(new InputEvent('input', {bubbles: true}));
+		document.querySelector('[value=b]').click();
+		return true;
+	})()`)
+	if !is[bool](p, "document.querySelector('[data-name=sort]').hidden && document.querySelector('[data-name=size]').hidden") {
+		t.Error("a question about an answer that does not apply is asked")
+	}
+	// The computer slept for an hour, and an input wakes it.
+	is[bool](p, "(() => { const now = performance.now.bind(performance); performance.now = () => now() + 3.6e6; return true; })()")
+	p.press("2")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	p.submit()
+	page(2)
+
+	// A page whose answer is on its way cannot be changed.
+	is[bool](p, "(() => { const ask = window.fetch; window.fetch = () => Promise.reject(new Error('gone')); window.back = () => { window.fetch = ask; }; return true; })()")
+	p.press("2")
+	p.press("w")
+	p.keys("first")
+	p.submit()
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	p.keys(" and more")
+	p.press("1")
+	if got := is[string](p, "document.querySelector('[name=kind]:checked').value + document.querySelector('[name=why]').value"); got != "bfirst" {
+		t.Errorf("a page whose answer is on its way became %q", got)
+	}
+	if leaves() {
+		t.Error("the page can be left before its answer is stored")
+	}
+	is[bool](p, "(back(), dispatchEvent(new Event('online')))")
+	page(3)
+
+	// A change of an answer has no draft.
+	p.keys(kb.Backspace)
+	p.until("document.querySelector('#reason')")
+	p.heading()
+	if !leaves() {
+		t.Error("a page without a change cannot be left")
+	}
+	p.press("w")
+	p.keys("!")
+	if leaves() {
+		t.Error("a page with a change can be left without a word")
+	}
+	p.submit() // without a reason
+	p.until("document.querySelector('#problem').textContent.includes('reason')")
+	if got := p.focused(); got != "textbox why" {
+		t.Errorf("after a refusal the focus is on %q", got)
+	}
+	p.tab("textbox Reason for the change")
+	p.keys("a typing error")
+	p.submit()
+	page(3)
+
+	// An answer that an earlier page kept, and that is refused now.
+	is[bool](p, `(() => {
+		const {task, key, person} = document.querySelector('#answer').dataset;
+		localStorage.setItem('scruple/' + person + '/' + task, JSON.stringify([{id: '00000000-0000-0000-0000-000000000001', task, key, kind: 'submit', shown: 'another text', answer: {}, reason: '', active_ms: 0, wall_ms: 0}]));
+		return true;
+	})()`)
+	p.open(open)
+	p.until("document.querySelector('#problem').textContent.includes('could not be sent before was refused')")
+	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	page(3)
+	if got := is[string](p, "document.querySelector('#problem').textContent"); got != "" {
+		t.Errorf("the refusal is shown again: %q", got)
+	}
+	end()
+	file := filepath.Join(dir, "annotations", "typed", "anna.jsonl")
+	if kinds := kindsOf(t, file); kinds["submit"] != 2 || kinds["revise"] != 1 {
+		t.Errorf("the file has %v, want two answers and a change", kinds)
+	}
+	entries, err := ledger.Read(file)
+	must(t, err)
+	for _, e := range entries {
+		var data struct {
+			Active int64 `json:"active_ms"`
+		}
+		must(t, json.Unmarshal(e.Data, &data))
+		if data.Active > 600_000 {
+			t.Errorf("%d ms of an hour asleep count as active", data.Active)
+		}
+	}
+}

@@ -6,11 +6,12 @@ const form = $('#answer');
 const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, '0')).join('');
 const status = (text, unsaved) => { const s = $('#status'); s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
 
-async function post(to, event) {
-	const response = await fetch(to, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
-	let said = {};
-	try { said = await response.json(); } catch { said = {error: 'the server answered ' + response.status}; }
-	return {ok: response.ok, said};
+async function post(to, event, keepalive = false) {
+	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
+	const text = await response.text();
+	try { return {ok: response.ok, said: JSON.parse(text)}; } catch { /* not from the pages' handler */ }
+	if (response.status === 404) throw new Error('another start of the server has another address');
+	return {ok: false, said: {error: 'not saved: ' + (text.trim() || 'the server answered ' + response.status)}};
 }
 
 $('#continue')?.addEventListener('click', async () => {
@@ -36,7 +37,7 @@ const touch = () => { lastInput = performance.now(); };
 for (const e of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'scroll']) addEventListener(e, touch, {passive: true, capture: true});
 setInterval(() => {
 	const now = performance.now();
-	if (!document.hidden && now - lastInput < 60000) active += now - lastTick;
+	if (!document.hidden && now - lastInput < 60000) active += Math.min(now - lastTick, 1000); // the computer may have slept
 	lastTick = now;
 }, 500);
 
@@ -74,11 +75,11 @@ function start() {
 	const {task, key, shown, kind, event: to, person} = form.dataset;
 	const box = `scruple/${person}/${task}`; // answers that are not confirmed yet
 	const questions = all('.question');
-	const choiceOf = name => $(`.question[data-name="${name}"] input:checked`)?.value ?? '';
+	const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`)?.value ?? '';
 	const inputs = q => all('input:not([type=search])', q);
 	const pageText = p => p.firstChild?.nodeValue ?? '';
 	const spans = {}; // by question
-	let draftTimer = 0, draftID = '', sending = false, submitID = '';
+	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false;
 
 	function read() {
 		const answer = {};
@@ -117,6 +118,8 @@ function start() {
 				if (count.dataset.sentences) sentences(count, $('textarea', q).value);
 			}
 		}
+		// A number that is hidden and invalid would stop the form without a word.
+		for (const f of all('fieldset', form)) f.disabled = f.hidden || sending;
 	}
 
 	function list(q) {
@@ -154,6 +157,7 @@ function start() {
 
 	// mark adds the selected passage to the question in focus or the first one open.
 	function mark(q = focused('span')) {
+		if (sending) return;
 		const sel = getSelection(), page = sel.anchorNode?.parentElement;
 		if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
 			status('Select a passage on one page first.', true);
@@ -178,39 +182,41 @@ function start() {
 
 	function changed() {
 		ask();
+		unsaved = true;
 		if (kind !== 'submit') return;
 		status('Not saved yet', true);
 		clearTimeout(draftTimer);
 		draftTimer = setTimeout(draft, 600);
 	}
 
-	async function draft() {
+	async function draft(leaving) {
+		draftTimer = 0;
 		if (sending) return;
 		const answer = read(), id = draftID = newID();
 		try {
-			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer});
+			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
 			if (id !== draftID || sending) return;
 			if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
 		} catch {
 			if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
 		}
 	}
+	// Whoever leaves the page at once does not lose the last words.
+	for (const e of ['beforeunload', 'pagehide']) addEventListener(e, () => { if (draftTimer) { clearTimeout(draftTimer); draft(true); } });
 
 	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
 	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
 
 	// send sends an answer until the server confirms or refuses it.
 	async function send(event) {
-		sending = true;
 		keep([...stored().filter(e => e.key !== event.key), event]);
 		for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
 			try {
 				const {ok, said} = await post(to, event);
 				keep(stored().filter(e => e.id !== event.id));
-				sending = false;
 				return {ok, said};
 			} catch {
-				status('NOT SAVED: the server does not answer. Keep this page open; it tries again.', true);
+				status('NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.', true);
 				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
 			}
 		}
@@ -219,13 +225,18 @@ function start() {
 	async function submit(kind, answer, reason) {
 		if (sending) return;
 		clearTimeout(draftTimer);
-		submitID ||= newID();
-		const now = performance.now();
-		const event = {id: submitID, task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
+		draftTimer = 0;
+		const now = performance.now(), place = document.activeElement;
+		const event = {id: newID(), task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
 		status('Saving');
+		sending = true;
+		ask(); // nothing can be changed that would not be sent
 		const {ok, said} = await send(event);
+		sent = ok;
 		if (ok) { location.href = './'; return; }
-		submitID = '';
+		sending = false;
+		changed();
+		place.focus();
 		status('NOT SAVED', true);
 		$('#problem').textContent = said.error;
 	}
@@ -315,7 +326,7 @@ function start() {
 		{name: 'find', key: '/', text: 'find in the text; Enter selects the next place', act: () => go($('#find'))},
 		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => {
 			const q = questions.findLast(q => spans[q.dataset.name]?.length);
-			if (!q) return false;
+			if (!q || sending) return false;
 			spans[q.dataset.name].pop();
 			list(q);
 			changed();
@@ -346,11 +357,20 @@ function start() {
 		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
 	});
 
-	addEventListener('beforeunload', e => { if (sending) e.preventDefault(); });
+	// Drafts keep a first answer; a change or a decision has none.
+	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && kind !== 'submit')) e.preventDefault(); });
+	addEventListener('pageshow', e => { if (e.persisted) location.reload(); }); // the answer was sent since
 
+	for (const page of all('.page')) page.normalize(); // Safari divides long texts
 	if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
 	ask();
 	$('#heading').focus();
 	// Answers that an earlier page could not send.
-	for (const e of stored()) send(e).then(({ok}) => { if (ok && e.key === key) location.href = './'; });
+	for (const e of stored()) {
+		post(to, e).then(({ok, said}) => {
+			keep(stored().filter(o => o.id !== e.id));
+			if (!ok) $('#problem').textContent = 'An answer that could not be sent before was refused: ' + said.error;
+			else if (e.key === key) location.href = './';
+		}, () => { /* the next page tries again */ });
+	}
 }
