@@ -87,6 +87,13 @@ func TestAgreementOnLabels(t *testing.T) {
 	if !strings.Contains(same.String(), "kappa is undefined") || same.AC1.Value != 1 {
 		t.Error(same.String())
 	}
+	// Full agreement on two labels: the standard error is 0, which five subjects cannot show.
+	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{"y", "n", "y", "n", "y"}, []any{"y", "n", "y", "n", "y"})
+	full := agree(t, task, &q, p)
+	full.Target = new(0.8)
+	if full.Cohen.Value != 1 || !math.IsNaN(full.Cohen.CI.Low) || strings.Contains(full.Standing(), "whole interval") {
+		t.Errorf("of full agreement: %s", full.String())
+	}
 	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
 		t.Errorf("%s, %v", data, err)
 	}
