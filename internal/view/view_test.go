@@ -30,6 +30,7 @@ func TestTerms(t *testing.T) {
 		{`arm == 'it\'s && so' && y`, []string{`arm == 'it\'s && so'`, "y"}},
 		{`a && b || c`, []string{`a && b || c`}},
 		{`a && b or c`, []string{`a && b or c`}},
+		{`arm == "this or that" && (a or b) && c`, []string{`arm == "this or that"`, `(a or b)`, "c"}},
 		{`a ? b : c && d`, []string{`a ? b : c && d`}},
 	} {
 		if got := terms(c.q); !slices.Equal(got, c.want) {
@@ -38,6 +39,14 @@ func TestTerms(t *testing.T) {
 	}
 	if got := with(`a || b`, "c"); got != `(a || b) && c` {
 		t.Errorf("with: %s", got)
+	}
+	for _, q := range []string{"a\tor b", "(a)or(b)", "a and b or c", "let x = a; x or b"} {
+		if got := with(q, "c"); got != "("+q+") && c" {
+			t.Errorf("with: %s", got)
+		}
+	}
+	if a, b := identifier("год"), identifier("тип"); a == b || identifier("1. größe, m²") != "_1__größe__m_" {
+		t.Errorf("names %s, %s and %s", a, b, identifier("1. größe, m²"))
 	}
 	if got := with(`a && b`, "b"); got != `a && b` {
 		t.Errorf("a condition twice: %s", got)
@@ -178,6 +187,25 @@ func TestPair(t *testing.T) {
 		if m.Wins != wins || m.Losses != losses || m.Ties != 1 || m.Without != 1 || m.list[0].item != first {
 			t.Errorf("higher %v: %+v", higher, m)
 		}
+	}
+}
+
+// A unit of one side alone is shown, and changed.
+func TestUnitsOfOneSide(t *testing.T) {
+	row := func(unit, answer string) eval.ExhibitRow { return eval.ExhibitRow{Unit: unit, Answer: answer} }
+	got := sameUnits([]eval.ExhibitRow{row("x", "1"), row("y", "2"), row("y", "3")}, []eval.ExhibitRow{row("y", "4"), row("z", "5"), row("y", "6")})
+	want := [][2]string{{"1", ""}, {"2", "4"}, {"3", "6"}, {"", "5"}}
+	for i, p := range got {
+		if i >= len(want) || p[0].Answer != want[i][0] || p[1].Answer != want[i][1] {
+			t.Errorf("row %d is %+v", i, p)
+		}
+	}
+	score := func(unit string, num float64) eval.Score {
+		return eval.Score{Unit: unit, Metric: "m", Num: num, Den: 1}
+	}
+	scores := sameScores([]eval.Score{score("", 1), score("x", 1), {Unit: "x", Metric: "other", Num: 9, Den: 1}}, []eval.Score{score("y", 0), score("x", 0)}, "m")
+	if want := [][3]string{{"1", "0", "x"}, {"–", "0", "y"}}; !slices.Equal(scores, want) || len(got) != 4 {
+		t.Errorf("%q", scores)
 	}
 }
 
