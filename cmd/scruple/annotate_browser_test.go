@@ -81,6 +81,7 @@ func TestAnnotationByKeyboard(t *testing.T) {
 			for _, page := range []string{"", "t/fields/", "t/claims/"} {
 				p.open(urls["anna"] + page)
 				p.fits(page)
+				p.contrast(scheme + " " + page)
 				p.shot(fmt.Sprintf("annotate-%s-%d-%s.png", scheme, width, strings.Trim(strings.ReplaceAll(page, "/", "-"), "-")))
 			}
 		}
@@ -268,6 +269,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 			for _, page := range []string{"", "reliability", "lock/kinds"} {
 				owner.open(urls["Owner"] + page)
 				owner.fits(page)
+				owner.contrast(scheme + " " + page)
 				owner.shot(fmt.Sprintf("owner-%s-%d-%s.png", scheme, width, strings.ReplaceAll(page, "/", "-")))
 			}
 		}
@@ -618,6 +620,9 @@ func TestNothingTypedIsLost(t *testing.T) {
 	if got := is[string](p, "document.querySelector('#problem').textContent"); got != "" {
 		t.Errorf("the refusal is shown again: %q", got)
 	}
+	p.open(open + "notes")
+	p.until("document.querySelector('#notes textarea')")
+	p.named()
 	end()
 	file := filepath.Join(dir, "annotations", "typed", "anna.jsonl")
 	if kinds := kindsOf(t, file); kinds["submit"] != 2 || kinds["revise"] != 1 {
