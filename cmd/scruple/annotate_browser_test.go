@@ -333,7 +333,7 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 	offline(true)
 	p.keys("2")
 	p.submit()
-	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('#problem').textContent.includes('tries again')")
 	file := filepath.Join(dir, "annotations", "fields", "anna.jsonl")
 	if n := len(submissions(t, file)); n != 0 {
 		t.Fatalf("%d answers are stored", n)

@@ -216,7 +216,8 @@ function start() {
 				keep(stored().filter(e => e.id !== event.id));
 				return {ok, said};
 			} catch {
-				status('NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.', true);
+				status('NOT SAVED', true); // the header may be out of sight
+				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.';
 				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
 			}
 		}
@@ -229,6 +230,7 @@ function start() {
 		const now = performance.now(), place = document.activeElement;
 		const event = {id: newID(), task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
 		status('Saving');
+		$('#problem').textContent = '';
 		sending = true;
 		ask(); // nothing can be changed that would not be sent
 		const {ok, said} = await send(event);
