@@ -230,7 +230,8 @@ func (v *Viewer) comparePage(r *request) error {
 		list = slices.DeleteFunc(slices.Clone(list), func(m match) bool { return m.worse == 0 })
 	}
 	data.Pages = max(1, (len(list)+comparedPerPage-1)/comparedPerPage)
-	first := min((s.page-1)*comparedPerPage, len(list))
+	first := s.turn(len(list), comparedPerPage)
+	data.Page = s.page
 	if s.page > 1 {
 		data.Prev = link("page", strconv.Itoa(s.page-1))
 	}

@@ -232,13 +232,30 @@ func TestExport(t *testing.T) {
 func TestWrongAddresses(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))
 	for path, want := range map[string]int{
-		"/nothing": 404, "/r/other": 404, "/r/..%2F..%2Fetc": 404, "/r/big-1/t/x": 400, "/r/big-1/t/99": 404, "/r/big-1/samples?page=0": 400, "/r/big-1/samples?page=x": 400,
+		"/nothing": 404, "/r/other": 404, "/r/..%2F..%2Fetc": 404, "/r/big-1/t/x": 400, "/r/big-1/t/99": 404, "/r/big-1/t/1/calls?page=2": 400, "/r/big-1/samples?page=0": 400, "/r/big-1/samples?page=x": 400,
 		"/r/big-1/export?format=exe": 400, "/r/big-1/export?format=csv&q=nope": 400, "/c?r=none": 404, "/c/item?r=big-1&s=big-1&x=1&y=z": 400, "/r/big-1/samples?page=999999": 200, "/c?r=big-1&a=none": 200,
 	} {
 		w := httptest.NewRecorder()
 		v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != want {
 			t.Errorf("%s: status %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+// An address of a list that became shorter shows its last page.
+func TestPagesBehindTheLast(t *testing.T) {
+	v := newViewer(t, bigStore(t, 60)) // 240 trials
+	for path, want := range map[string]string{
+		"/r/big-1/samples?page=9":                                     "page 3 of 3",
+		"/r/big-1/samples?page=9&q=arm+!%3D+%22ctn@a%22":              "page 2 of 2",
+		"/c?r=big-1&a=ctn@a&s=big-1&b=idiomatic@a&all=1&page=9":       "page 2 of 2",
+		"/r/big-1/samples?page=9&q=item+%3D%3D+%22doc-000001%22":      "4 of 240 trials",
+		"/r/big-1/samples?page=2&q=arm+%3D%3D+%22nobody%22&sort=item": "0 of 240 trials",
+	} {
+		page := get(t, v, path)
+		if empty := !strings.Contains(page, "<tr data-row>"); !strings.Contains(page, want) || empty != strings.HasPrefix(want, "0 ") {
+			t.Errorf("%s: want rows and %s", path, want)
 		}
 	}
 }
