@@ -303,7 +303,9 @@ function start() {
 		if (!what) return;
 		for (let n = 0; n <= pages.length; n++) {
 			const i = (found.page + n) % pages.length;
-			const text = pageText(pages[i]).toLowerCase(), k = text.indexOf(what, n === 0 ? found.at + 1 : 0);
+			// Lower case of a few characters is longer: then offsets would be wrong.
+			const text = pageText(pages[i]), low = text.toLowerCase();
+			const k = (low.length === text.length ? low : text).indexOf(what, n === 0 ? found.at + 1 : 0);
 			if (k < 0) continue;
 			found = {page: i, at: k};
 			const w = words(pages[i]), first = w.findIndex(x => x[1] > k), lastWord = w.findIndex(x => x[1] >= k + what.trimEnd().length);

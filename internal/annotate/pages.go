@@ -194,10 +194,10 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 		p.SkipPermitted = false // it was skipped
 	case given != nil:
 		p.Kind, p.SkipPermitted, p.ReasonWanted = eventRevise, false, "Reason for the change"
-		own = given.Final.Answer
+		own = given.Final
 	}
-	if own != nil {
-		data, err := json.Marshal(own)
+	if own != nil && own.Shown == ev.Shown { // of another text, its passages are elsewhere
+		data, err := json.Marshal(own.Answer)
 		if err != nil {
 			fail(w, depth, err)
 			return
