@@ -156,7 +156,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
     ask:
       - {name: kind, type: choice, text: What is it?, options: [contract, exhibit, other]}
       - {name: parts, type: several, text: Which parts has it?, options: [prices, dates, names], key: d, optional: true}
-      - {name: why, type: text, text: Why?, min: 3, max: 100}
+      - {name: why, type: text, text: Why?, min: 3, max: 100, sentences: [1, 4]}
 `)
 	urls, end := startServer(t, "annotate", study, "--task", "kinds", "--as", "anna", "--as", "ben")
 	answerAll(t, urls["ben"], "kinds", func(f form) map[string]any {
@@ -206,6 +206,14 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 		p.keys("it says so")
 		if got := is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
 			t.Fatalf("page %d has %q", i+1, got)
+		}
+		if i == 0 {
+			if got := is[string](p, "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"); got != "10 characters, at least 3, at most 100 · 1 sentence" {
+				t.Errorf("the text is described as %q", got)
+			}
+			if is[int](p, "[...document.querySelectorAll('#answer [role=status], #answer [aria-live]')].length") != 0 {
+				t.Error("a count is read at every key")
+			}
 		}
 		if got := p.focused(); got != "textbox Why?" {
 			t.Errorf("w leads to %q", got)

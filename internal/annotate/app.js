@@ -4,7 +4,8 @@ const $ = (s, in_ = document) => in_.querySelector(s);
 const all = (s, in_ = document) => [...in_.querySelectorAll(s)];
 const form = $('#answer');
 const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, '0')).join('');
-const status = (text, unsaved) => { const s = $('#status'); s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
+// status says something once: a screen reader would read it again at every key.
+const status = (text, unsaved) => { const s = $('#status'); if (s.textContent !== text) s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
 
 async function post(to, event, keepalive = false) {
 	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
