@@ -593,10 +593,26 @@ func TestNothingTypedIsLost(t *testing.T) {
 	is[bool](p, "(back(), dispatchEvent(new Event('online')))")
 	page(3)
 
+	// The wheel changes no number.
+	p.press("1")
+	is[bool](p, "document.querySelector('[value=c]').click(), document.querySelector('[name=size]').focus(), true")
+	p.keys("3")
+	at := is[struct{ X, Y float64 }](p, "(({x, y}) => ({X: x + 9, Y: y + 9}))(document.querySelector('[name=size]').getBoundingClientRect())")
+	is[bool](p, "window.turned = false, addEventListener('wheel', () => setTimeout(() => { window.turned = true; }, 100)), true")
+	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseWheel", X: at.X, Y: at.Y, DeltaX: 1, DeltaY: 120})
+	must(t, err)
+	p.until("window.turned")
+	if got := is[string](p, "document.querySelector('[name=size]').value"); got != "3" {
+		t.Errorf("the wheel changes 3 to %s", got)
+	}
+	is[bool](p, "document.querySelector('#heading').focus(), true")
+
 	// A change of an answer has no draft.
 	p.keys(kb.Backspace)
 	p.until("document.querySelector('#reason')")
-	p.heading()
+	if h := p.heading(); h != "typed: change your answer" {
+		t.Errorf("the page of an answer is %q", h)
+	}
 	if !leaves() {
 		t.Error("a page without a change cannot be left")
 	}

@@ -251,6 +251,9 @@ function start() {
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
 
+	// The wheel scrolls the page, and never changes the number that has the focus.
+	for (const i of all('input[type=number]', form)) i.addEventListener('wheel', () => i.blur(), {passive: true});
+
 	// A long list of options shows those that contain the typed text.
 	for (const box of all('.narrow-options')) {
 		const q = box.closest('.question'), input = $('input', box), labels = all('.options label', q);
