@@ -198,7 +198,7 @@ func TestAgreementOnGold(t *testing.T) {
 func TestPositionEffect(t *testing.T) {
 	clock := time.Unix(1e9, 0)
 	p := at(t, &clock)
-	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
+	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}, Again: study.Again{Count: 5, Gap: 1}}.Full()
 	q, err := p.queue(task, corpus{60})
 	if err != nil {
 		t.Fatal(err)
@@ -209,7 +209,8 @@ func TestPositionEffect(t *testing.T) {
 	}
 	defer d.log.Close()
 	wins := map[string]int{}
-	for i := range 60 {
+	for i := range 65 { // five pairs a second time
+		clock = clock.Add(time.Second)
 		k, place, _, _ := d.next()
 		said := "A"
 		if i < 10 {
