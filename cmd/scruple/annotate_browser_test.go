@@ -580,8 +580,12 @@ func TestNothingTypedIsLost(t *testing.T) {
 	p.press("2")
 	p.press("w")
 	p.keys("first")
-	p.submit()
 	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	if leaves() {
+		t.Error("a page without a stored draft can be left without a word")
+	}
+	p.submit()
+	p.until("document.querySelector('#problem').textContent.startsWith('NOT SAVED')")
 	p.keys(" and more")
 	p.press("1")
 	if got := is[string](p, "document.querySelector('[name=kind]:checked').value + document.querySelector('[name=why]').value"); got != "bfirst" {
