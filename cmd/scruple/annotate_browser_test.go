@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -666,5 +667,36 @@ func TestNothingTypedIsLost(t *testing.T) {
 		if data.Active > 600_000 {
 			t.Errorf("%d ms of an hour asleep count as active", data.Active)
 		}
+	}
+}
+
+// The server was started anew while an answer waited: the page with the new address sends
+// it, and the old page keeps it until then.
+func TestAnswersSurviveANewAddress(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "moved", "      - {name: kind, type: choice, options: [a, b]}\n")
+	urls, end := startServer(t, "annotate", study, "--task", "moved", "--as", "anna")
+	at, err := neturl.Parse(urls["anna"])
+	must(t, err)
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/moved/")
+	p.heading()
+	p.press("2")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	end()
+	p.submit()
+	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port())
+	is[bool](p, "dispatchEvent(new Event('online'))") // it tries the old address
+	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	tab, cancel := chromedp.NewContext(p.ctx)
+	defer cancel()
+	q := &reader{t: t, ctx: tab}
+	q.open(urls["anna"] + "t/moved/")
+	q.until("document.querySelector('#heading')?.textContent.includes(': 2 of 3')")
+	end()
+	if ids := submissions(t, filepath.Join(dir, "annotations", "moved", "anna.jsonl")); len(ids) != 1 {
+		t.Errorf("%d answers are stored, want 1", len(ids))
 	}
 }
