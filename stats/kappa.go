@@ -130,6 +130,15 @@ func CohenKappa(table [][]int, weights Weights, level float64) (Kappa, error) {
 	return r, nil
 }
 
+// Interval is CI, and undefined where the standard error is 0: with full agreement, or one
+// rater who always gives the same label, any number of units would make kappa certain.
+func (k Kappa) Interval() Interval {
+	if !(k.SE > 0) {
+		return undefinedInterval(k.CI.Level)
+	}
+	return k.CI
+}
+
 // root0 returns the square root of a variance of numbers around 1, treating
 // rounding noise as 0.
 func root0(v float64) float64 {

@@ -3,11 +3,13 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	neturl "net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -80,6 +82,7 @@ func TestAnnotationByKeyboard(t *testing.T) {
 			for _, page := range []string{"", "t/fields/", "t/claims/"} {
 				p.open(urls["anna"] + page)
 				p.fits(page)
+				p.contrast(scheme + " " + page)
 				p.shot(fmt.Sprintf("annotate-%s-%d-%s.png", scheme, width, strings.Trim(strings.ReplaceAll(page, "/", "-"), "-")))
 			}
 		}
@@ -154,7 +157,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
     ask:
       - {name: kind, type: choice, text: What is it?, options: [contract, exhibit, other]}
       - {name: parts, type: several, text: Which parts has it?, options: [prices, dates, names], key: d, optional: true}
-      - {name: why, type: text, text: Why?, min: 3, max: 100}
+      - {name: why, type: text, text: Why?, min: 3, max: 100, sentences: [1, 4]}
 `)
 	urls, end := startServer(t, "annotate", study, "--task", "kinds", "--as", "anna", "--as", "ben")
 	answerAll(t, urls["ben"], "kinds", func(f form) map[string]any {
@@ -204,6 +207,14 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 		p.keys("it says so")
 		if got := is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()"); got != "contract,dates" {
 			t.Fatalf("page %d has %q", i+1, got)
+		}
+		if i == 0 {
+			if got := is[string](p, "document.getElementById(document.activeElement.getAttribute('aria-describedby')).textContent"); got != "10 characters, at least 3, at most 100 · 1 sentence" {
+				t.Errorf("the text is described as %q", got)
+			}
+			if is[int](p, "[...document.querySelectorAll('#answer [role=status], #answer [aria-live]')].length") != 0 {
+				t.Error("a count is read at every key")
+			}
 		}
 		if got := p.focused(); got != "textbox Why?" {
 			t.Errorf("w leads to %q", got)
@@ -267,6 +278,7 @@ func TestATaskByKeyboardAlone(t *testing.T) {
 			for _, page := range []string{"", "reliability", "lock/kinds"} {
 				owner.open(urls["Owner"] + page)
 				owner.fits(page)
+				owner.contrast(scheme + " " + page)
 				owner.shot(fmt.Sprintf("owner-%s-%d-%s.png", scheme, width, strings.ReplaceAll(page, "/", "-")))
 			}
 		}
@@ -330,7 +342,7 @@ func TestAnnotationWithoutANetwork(t *testing.T) {
 	offline(true)
 	p.keys("2")
 	p.submit()
-	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED') && document.querySelector('#problem').textContent.includes('tries again')")
 	file := filepath.Join(dir, "annotations", "fields", "anna.jsonl")
 	if n := len(submissions(t, file)); n != 0 {
 		t.Fatalf("%d answers are stored", n)
@@ -366,7 +378,7 @@ func TestPassagesInABrowser(t *testing.T) {
 		for (const c of text) at.push(at.at(-1) + c.length);
 		let n = 0;
 		for (let i = 0; i < at.length - 1; i += 3) {
-			for (const j of [i + 1, Math.min(i + 5, at.length - 1), at.length - 1]) {
+			for (const j of new Set([i + 1, Math.min(i + 5, at.length - 1), at.length - 1])) {
 				getSelection().setBaseAndExtent(node, at[j], node, at[i]);
 				document.querySelector('.mark').click();
 				n++;
@@ -405,5 +417,286 @@ func TestPassagesInABrowser(t *testing.T) {
 				t.Errorf("%d to %d is %q, want %q", s.Start, s.End, s.Text, want)
 			}
 		}
+	}
+}
+
+// hold presses a key and holds it: the browser repeats it.
+func (r *reader) hold(key string, modifiers int64) {
+	r.t.Helper()
+	for i := range 4 {
+		k, again := *kb.Encode([]rune(key)[0])[0], i > 0
+		k.Modifiers, k.AutoRepeat = modifiers, &again
+		_, err := chromedp.Call(r.ctx, input.DispatchKeyEvent, k)
+		must(r.t, err)
+	}
+}
+
+// oddTask adds a task about whole documents to the example.
+func oddTask(t *testing.T, study, name, ask string) {
+	t.Helper()
+	edit(t, study, "annotation:\n", "annotation:\n  - name: "+name+"\n    of: item\n    show: [pages]\n    draw: 3\n    ask:\n"+ask)
+}
+
+// A key that is held, or that ends a word of an input method, does no more than once what
+// it is for.
+func TestHeldKeysOfAnnotation(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "held", `      - {name: parts, type: several, options: [one, two, three, four, five, six, seven, eight, nine, ten, eleven], optional: true}
+      - {name: marks, type: span, options: [good, bad], optional: true}
+      - {name: why, type: text, optional: true}
+`)
+	urls, end := startServer(t, "annotate", study, "--task", "held", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/held/")
+	p.heading()
+	chosen := func() string {
+		return is[string](p, "[...document.querySelectorAll('#answer input:checked')].map(i => i.value).join()")
+	}
+	marked := func() int { return is[int](p, "document.querySelectorAll('.spans li').length") }
+	p.hold("1", 0)
+	if got := chosen(); got != "one" {
+		t.Errorf("a held 1 chooses %q", got)
+	}
+	p.press("f")
+	is[bool](p, `(() => {
+		const box = document.activeElement;
+		box.value = 'ele';
+		box.dispatchEvent(new InputEvent('input', {bubbles: true}));
+		box.dispatchEvent(new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true, cancelable: true}));
+		return true;
+	})()`)
+	p.keys(kb.Escape)
+	p.press("2") // is not in the list, which has "one" and "eleven"
+	if got := chosen(); got != "one" {
+		t.Errorf("the end of a word, and the key of an option that is not shown, choose %q", got)
+	}
+	p.press("t")
+	p.keys(kb.ArrowRight)
+	p.hold(kb.Enter, 0)
+	if n := marked(); n != 1 {
+		t.Errorf("a held Enter marks %d passages", n)
+	}
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')") // without its label
+	p.keys(kb.ArrowRight)
+	p.keys(kb.Enter)
+	p.keys(kb.ArrowRight)
+	p.keys(kb.Enter)
+	p.hold("x", 0)
+	if n := marked(); n != 2 {
+		t.Errorf("of three passages a held x leaves %d", n)
+	}
+	p.keys("xx")
+	before := is[string](p, "location.href")
+	p.hold(kb.Enter, 2) // Ctrl
+	p.until(fmt.Sprintf("location.href !== %q && document.activeElement.id === 'heading'", before))
+	is[bool](p, "window.stayed = true")
+	k, again := *kb.Encode([]rune(kb.Enter)[0])[0], true
+	k.Modifiers, k.AutoRepeat = 2, &again
+	_, err := chromedp.Call(p.ctx, input.DispatchKeyEvent, k)
+	must(t, err)
+
+	p.press("1")
+	p.press("s")
+	p.keys("it is too long")
+	p.submit()
+	p.until("!window.stayed && document.querySelector('#heading')?.textContent.includes(': 3 of 3')")
+	p.content("held keys")
+	end()
+	kinds := kindsOf(t, filepath.Join(dir, "annotations", "held", "anna.jsonl"))
+	if kinds["submit"] != 1 || kinds["skip"] != 1 {
+		t.Errorf("the file has %v, want an answer and a skip", kinds)
+	}
+}
+
+// kindsOf counts the events of a person's file by their kind.
+func kindsOf(t *testing.T, file string) map[string]int {
+	t.Helper()
+	entries, err := ledger.Read(file)
+	must(t, err)
+	kinds := map[string]int{}
+	for _, e := range entries {
+		kinds[e.Kind]++
+	}
+	return kinds
+}
+
+// What is typed is stored or said to be lost: by whoever leaves at once, comes back, or
+// writes on while the server does not answer.
+func TestNothingTypedIsLost(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "typed", `      - {name: kind, type: choice, options: [a, b]}
+      - {name: sort, type: choice, options: [c, d], when: kind=a}
+      - {name: size, type: number, max: 5, when: sort=c}
+      - {name: why, type: text}
+`)
+	urls, end := startServer(t, "annotate", study, "--task", "typed", "--as", "anna")
+	p := newReader(t, urls["anna"])
+	page := func(n int) {
+		t.Helper()
+		p.until(fmt.Sprintf("document.querySelector('#heading')?.textContent.includes(': %d of 3')", n))
+		p.heading()
+	}
+	leaves := func() bool {
+		return is[bool](p, "dispatchEvent(new Event('beforeunload', {cancelable: true}))")
+	}
+	open := urls["anna"] + "t/typed/"
+	p.open(open)
+	page(1)
+
+	// A draft of the last words, and a page that comes back from the browser's memory.
+	p.press("1")
+	p.press("w")
+	p.keys("at once")
+	p.open(urls["anna"])
+	p.open(open)
+	p.until("document.querySelector('[name=why]')?.value === 'at once'")
+	is[bool](p, "window.stayed = true")
+	is[bool](p, "dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
+	p.until("!window.stayed")
+	page(1)
+
+	// Questions that do not apply stop nothing.
+	is[bool](p, `(() => {
+		document.querySelector('[value=c]').click();
+		const size = document.querySelector('[name=size]');
+		size.value = 9;
+		size.dispatchEvent(new InputEvent('input', {bubbles: true}));
+		document.querySelector('[value=b]').click();
+		return true;
+	})()`)
+	if !is[bool](p, "document.querySelector('[data-name=sort]').hidden && document.querySelector('[data-name=size]').hidden") {
+		t.Error("a question about an answer that does not apply is asked")
+	}
+	// The computer slept for an hour, and an input wakes it.
+	is[bool](p, "(() => { const now = performance.now.bind(performance); performance.now = () => now() + 3.6e6; return true; })()")
+	p.press("2")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	p.submit()
+	page(2)
+
+	// A page whose answer is on its way cannot be changed.
+	is[bool](p, "(() => { const ask = window.fetch; window.fetch = () => Promise.reject(new Error('gone')); window.back = () => { window.fetch = ask; }; return true; })()")
+	p.press("2")
+	p.press("w")
+	p.keys("first")
+	p.until("document.querySelector('#status').textContent.startsWith('NOT SAVED')")
+	if leaves() {
+		t.Error("a page without a stored draft can be left without a word")
+	}
+	p.submit()
+	p.until("document.querySelector('#problem').textContent.startsWith('NOT SAVED')")
+	p.keys(" and more")
+	p.press("1")
+	if got := is[string](p, "document.querySelector('[name=kind]:checked').value + document.querySelector('[name=why]').value"); got != "bfirst" {
+		t.Errorf("a page whose answer is on its way became %q", got)
+	}
+	if leaves() {
+		t.Error("the page can be left before its answer is stored")
+	}
+	is[bool](p, "(back(), dispatchEvent(new Event('online')))")
+	page(3)
+
+	// The wheel changes no number.
+	p.press("1")
+	is[bool](p, "document.querySelector('[value=c]').click(), document.querySelector('[name=size]').focus(), true")
+	p.keys("3")
+	at := is[struct{ X, Y float64 }](p, "(({x, y}) => ({X: x + 9, Y: y + 9}))(document.querySelector('[name=size]').getBoundingClientRect())")
+	is[bool](p, "window.turned = false, addEventListener('wheel', () => setTimeout(() => { window.turned = true; }, 100)), true")
+	_, err := chromedp.Call(p.ctx, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseWheel", X: at.X, Y: at.Y, DeltaX: 1, DeltaY: 120})
+	must(t, err)
+	p.until("window.turned")
+	if got := is[string](p, "document.querySelector('[name=size]').value"); got != "3" {
+		t.Errorf("the wheel changes 3 to %s", got)
+	}
+	is[bool](p, "document.querySelector('#heading').focus(), true")
+
+	// A change of an answer has no draft.
+	p.keys(kb.Backspace)
+	p.until("document.querySelector('#reason')")
+	if h := p.heading(); h != "typed: change your answer" {
+		t.Errorf("the page of an answer is %q", h)
+	}
+	if !leaves() {
+		t.Error("a page without a change cannot be left")
+	}
+	p.press("w")
+	p.keys("!")
+	if leaves() {
+		t.Error("a page with a change can be left without a word")
+	}
+	p.submit() // without a reason
+	p.until("document.querySelector('#problem').textContent.includes('reason')")
+	if got := p.focused(); got != "textbox why" {
+		t.Errorf("after a refusal the focus is on %q", got)
+	}
+	p.tab("textbox Reason for the change")
+	p.keys("a typing error")
+	p.submit()
+	page(3)
+
+	// An answer that an earlier page kept, and that is refused now.
+	is[bool](p, `(() => {
+		const {task, key, person} = document.querySelector('#answer').dataset;
+		localStorage.setItem('scruple/' + person + '/' + task, JSON.stringify([{id: '00000000-0000-0000-0000-000000000001', task, key, kind: 'submit', shown: 'another text', answer: {}, reason: '', active_ms: 0, wall_ms: 0}]));
+		return true;
+	})()`)
+	p.open(open)
+	p.until("document.querySelector('#problem').textContent.includes('could not be sent before was refused')")
+	must(t, chromedp.Do(p.ctx, chromedp.Reload()))
+	page(3)
+	if got := is[string](p, "document.querySelector('#problem').textContent"); got != "" {
+		t.Errorf("the refusal is shown again: %q", got)
+	}
+	p.open(open + "notes")
+	p.until("document.querySelector('#notes textarea')")
+	p.named()
+	end()
+	file := filepath.Join(dir, "annotations", "typed", "anna.jsonl")
+	if kinds := kindsOf(t, file); kinds["submit"] != 2 || kinds["revise"] != 1 {
+		t.Errorf("the file has %v, want two answers and a change", kinds)
+	}
+	entries, err := ledger.Read(file)
+	must(t, err)
+	for _, e := range entries {
+		var data struct {
+			Active int64 `json:"active_ms"`
+		}
+		must(t, json.Unmarshal(e.Data, &data))
+		if data.Active > 600_000 {
+			t.Errorf("%d ms of an hour asleep count as active", data.Active)
+		}
+	}
+}
+
+// The server was started anew while an answer waited: the page with the new address sends
+// it, and the old page keeps it until then.
+func TestAnswersSurviveANewAddress(t *testing.T) {
+	t.Parallel()
+	dir, study := contracts(t)
+	oddTask(t, study, "moved", "      - {name: kind, type: choice, options: [a, b]}\n")
+	urls, end := startServer(t, "annotate", study, "--task", "moved", "--as", "anna")
+	at, err := neturl.Parse(urls["anna"])
+	must(t, err)
+	p := newReader(t, urls["anna"])
+	p.open(urls["anna"] + "t/moved/")
+	p.heading()
+	p.press("2")
+	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
+	end()
+	p.submit()
+	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	urls, end = startServer(t, "annotate", study, "--task", "moved", "--as", "anna", "--port", at.Port())
+	is[bool](p, "dispatchEvent(new Event('online'))") // it tries the old address
+	p.until("document.querySelector('#problem').textContent.includes('new address')")
+	tab, cancel := chromedp.NewContext(p.ctx)
+	defer cancel()
+	q := &reader{t: t, ctx: tab}
+	q.open(urls["anna"] + "t/moved/")
+	q.until("document.querySelector('#heading')?.textContent.includes(': 2 of 3')")
+	end()
+	if ids := submissions(t, filepath.Join(dir, "annotations", "moved", "anna.jsonl")); len(ids) != 1 {
+		t.Errorf("%d answers are stored, want 1", len(ids))
 	}
 }

@@ -449,6 +449,24 @@ func TestAgreementAdjudicationAndJudge(t *testing.T) {
 		}
 	}
 
+	// The page of judges has the counts of the report, and where they differ.
+	var stored struct {
+		J struct {
+			Both    int `json:"both_yes"`
+			Judge   int `json:"judge_only_yes"`
+			People  int `json:"people_only_yes"`
+			Neither int `json:"both_no"`
+		} `json:"judge_and_people"`
+	}
+	var whole map[string]json.RawMessage
+	must(t, json.Unmarshal([]byte(ok(t, "report", study, "--format", "json")), &whole))
+	must(t, json.Unmarshal(whole["analysis"], &stored))
+	page, status := read(t, startView(t, study)+"r/contracts-1/judge")
+	same, differing := stored.J.Both+stored.J.Neither, stored.J.Judge+stored.J.People
+	if said := fmt.Sprintf("%d of %d", same, same+differing); status != 200 || differing == 0 || !strings.Contains(page.body, said) || strings.Count(page.body, "<tr data-row>") != differing {
+		t.Errorf("the page of judges has no %s, or not %d differences:\n%s", said, differing, page.body)
+	}
+
 	// A bundle has their work, and it is checked without the study.
 	packed := filepath.Join(t.TempDir(), "people.zip")
 	ok(t, "bundle", study, "--out", packed)

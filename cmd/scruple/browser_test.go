@@ -94,6 +94,12 @@ func TestTablesInABrowser(t *testing.T) {
 				Cut, Hidden []string
 			}](r, measureTables)
 			r.fits(name)
+			if width == 1440 {
+				r.scheme("dark")
+				r.contrast(name + " in dark")
+				r.scheme("light")
+				r.contrast(name)
+			}
 			if width >= 1280 && len(found.Cut) > 0 {
 				t.Errorf("%s at %d px: %d tables are cut: %q", name, width, len(found.Cut), found.Cut)
 			}
@@ -316,6 +322,27 @@ func (r *reader) fits(where string) {
 	r.t.Helper()
 	if is[bool](r, `document.documentElement.scrollWidth > window.innerWidth + 1`) {
 		r.t.Errorf("%s is wider than %d px", where, r.at)
+	}
+}
+
+// contrast reports text with less than 4.5 : 1, or 3 : 1 if it is large (WCAG 2.2, 1.4.3).
+func (r *reader) contrast(where string) {
+	r.t.Helper()
+	for _, pale := range is[[]string](r, `(() => {
+		const rgba = s => { const n = s.match(/[\d.]+/g).map(Number), k = s.startsWith('color(') ? 255 : 1; return [n[0] * k, n[1] * k, n[2] * k, n[3] ?? 1]; };
+		const over = (a, b) => [0, 1, 2].map(i => a[i] * a[3] + b[i] * (1 - a[3])).concat(1);
+		const light = c => [0.2126, 0.7152, 0.0722].reduce((sum, k, i) => sum + k * (c[i] <= 10 ? c[i] / 3294.6 : ((c[i] / 255 + 0.055) / 1.055) ** 2.4), 0);
+		const back = e => { const own = rgba(getComputedStyle(e).backgroundColor); return own[3] === 1 ? own : over(own, e.parentElement ? back(e.parentElement) : [255, 255, 255, 1]); };
+		const pale = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+		while (texts.nextNode()) {
+			const e = texts.currentNode.parentElement, style = getComputedStyle(e), size = parseFloat(style.fontSize);
+			if (!texts.currentNode.nodeValue.trim() || !e.checkVisibility({visibilityProperty: true}) || e.closest('svg, [disabled]')) continue;
+			const b = back(e), [low, high] = [light(over(rgba(style.color), b)), light(b)].sort((x, y) => x - y), ratio = (high + 0.05) / (low + 0.05);
+			if (ratio < (size >= 24 || size >= 18.66 && style.fontWeight >= 700 ? 3 : 4.5)) pale.push(ratio.toFixed(2) + ' ' + texts.currentNode.nodeValue.trim().slice(0, 40));
+		}
+		return pale;
+	})()`) {
+		r.t.Errorf("%s: contrast %s", where, pale)
 	}
 }
 

@@ -226,6 +226,9 @@ func TestViewByKeys(t *testing.T) {
 	r.keys("\x1b")
 	press("c")
 	r.until(`location.pathname.endsWith('/c')`)
+	if display := is[string](r, `getComputedStyle(document.querySelector('meter').parentElement).display`); display != "block" {
+		t.Errorf("who is better where is no line but %s", display)
+	}
 	r.content("keys")
 
 	a, err := http.Get(base + "r/contracts-1/samples?" + `q=arm+%3D%3D+"nobody"+%26%26`)

@@ -343,7 +343,7 @@ func (g *Agreement) labels(a, b []string) (err error) {
 		note = fmt.Sprintf("  (largest possible %.3f)", largest)
 	}
 	g.Max = &largest
-	g.Cohen = &Measure{"Cohen's kappa", cohen.Kappa, cohen.CI.Clamp(-1, 1), note}
+	g.Cohen = &Measure{"Cohen's kappa", cohen.Kappa, cohen.Interval().Clamp(-1, 1), note}
 	g.Intraclass = &Measure{"intraclass kappa", fleiss.Kappa, fleiss.Interval(level).Clamp(-1, 1), ""}
 	g.AC1 = &Measure{"Gwet's AC1", ac1.AC1, ac1.CI, ""}
 	for _, l := range g.Labels {
@@ -385,6 +385,7 @@ func (g *Agreement) Standing() string {
 	}
 	switch ci := g.Cohen.CI; {
 	case math.IsNaN(ci.Low):
+		s += "; it has no interval here, see that of the percentage"
 	case ci.Low >= *g.Target:
 		s += ", and so does its whole interval"
 	case ci.High < *g.Target:

@@ -87,6 +87,13 @@ func TestAgreementOnLabels(t *testing.T) {
 	if !strings.Contains(same.String(), "kappa is undefined") || same.AC1.Value != 1 {
 		t.Error(same.String())
 	}
+	// Full agreement on two labels: the standard error is 0, which five subjects cannot show.
+	task, p = paired(t, study.Task{Of: "item"}, q, 0, []any{"y", "n", "y", "n", "y"}, []any{"y", "n", "y", "n", "y"})
+	full := agree(t, task, &q, p)
+	full.Target = new(0.8)
+	if full.Cohen.Value != 1 || !math.IsNaN(full.Cohen.CI.Low) || strings.Contains(full.Standing(), "whole interval") {
+		t.Errorf("of full agreement: %s", full.String())
+	}
 	if data, err := json.Marshal(same); err != nil || !strings.Contains(string(data), `"cohen_kappa":{"value":null`) {
 		t.Errorf("%s, %v", data, err)
 	}
@@ -191,7 +198,7 @@ func TestAgreementOnGold(t *testing.T) {
 func TestPositionEffect(t *testing.T) {
 	clock := time.Unix(1e9, 0)
 	p := at(t, &clock)
-	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}}.Full()
+	task := study.Task{Name: "t", Kind: "pair", Arms: []string{"secret-arm", "other-arm"}, Again: study.Again{Count: 5, Gap: 1}}.Full()
 	q, err := p.queue(task, corpus{60})
 	if err != nil {
 		t.Fatal(err)
@@ -202,7 +209,8 @@ func TestPositionEffect(t *testing.T) {
 	}
 	defer d.log.Close()
 	wins := map[string]int{}
-	for i := range 60 {
+	for i := range 65 { // five pairs a second time
+		clock = clock.Add(time.Second)
 		k, place, _, _ := d.next()
 		said := "A"
 		if i < 10 {

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"pgregory.net/rapid"
 
 	"github.com/scruple-eval/scruple/internal/eval"
@@ -353,4 +354,18 @@ func FuzzAnswer(f *testing.F) {
 			t.Fatalf("%s was accepted", data)
 		}
 	})
+}
+
+func TestAPassageIsGivenOnce(t *testing.T) {
+	shown := Shown{Pages: []Page{{1, "some words"}}, Ask: []study.Question{{Name: "parts", Type: "span", Options: []string{"a", "b"}}}}
+	one, two := `{"page":1,"start":0,"end":4,"text":"some","label":"a"}`, `{"page":1,"start":0,"end":4,"text":"some","label":"b"}`
+	for spans, want := range map[string]string{one + "," + two: "", one + "," + one: "is given twice", `{"page":1,"start":0,"end":4,"text":"some"}`: "is not a label"} {
+		answer := Answer{"parts": jsontext.Value("[" + spans + "]")}
+		if err := answer.check(shown, true); err != nil {
+			t.Errorf("a draft of %s: %v", spans, err)
+		}
+		if err := answer.check(shown, false); want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %v, want %q", spans, err, want)
+		}
+	}
 }

@@ -163,9 +163,12 @@ func checkValue(q study.Question, value jsontext.Value, shown Shown, draft bool)
 	if err := dataset.DecodeStrict(value, &spans); err != nil {
 		return err
 	}
-	for _, s := range spans {
-		if err := s.check(q, shown.Pages); err != nil {
+	for i, s := range spans {
+		if err := s.check(q, shown.Pages, draft); err != nil {
 			return err
+		}
+		if slices.Contains(spans[:i], s) && !draft {
+			return fmt.Errorf("the passage %d to %d of page %d is given twice", s.Start, s.End, s.Page)
 		}
 	}
 	return checkCount(q, len(spans), "passage", "passages", draft)
@@ -209,8 +212,8 @@ func checkRange(q study.Question, x float64) error {
 }
 
 // check compares a passage with its page. The text may be the visible form of the
-// page, which has as many code points.
-func (s *Span) check(q study.Question, pages []Page) error {
+// page, which has as many code points. In a draft it may have no label yet.
+func (s *Span) check(q study.Question, pages []Page, draft bool) error {
 	i := slices.IndexFunc(pages, func(p Page) bool { return p.Number == s.Page })
 	if i < 0 {
 		return fmt.Errorf("page %d does not exist", s.Page)
@@ -223,6 +226,7 @@ func (s *Span) check(q study.Question, pages []Page) error {
 		return fmt.Errorf("the passage %d to %d of page %d is %q, not %q", s.Start, s.End, s.Page, slice, s.Text)
 	}
 	switch {
+	case draft && s.Label == "":
 	case len(q.Options) > 0 && !slices.Contains(q.Options, s.Label):
 		return fmt.Errorf("%q is not a label: want one of %s", s.Label, strings.Join(q.Options, ", "))
 	case len(q.Options) == 0 && s.Label != "":

@@ -4,13 +4,15 @@ const $ = (s, in_ = document) => in_.querySelector(s);
 const all = (s, in_ = document) => [...in_.querySelectorAll(s)];
 const form = $('#answer');
 const newID = () => crypto.randomUUID ? crypto.randomUUID() : [...crypto.getRandomValues(new Uint8Array(16))].map(b => b.toString(16).padStart(2, '0')).join('');
-const status = (text, unsaved) => { const s = $('#status'); s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
+// status says something once: a screen reader would read it again at every key.
+const status = (text, unsaved) => { const s = $('#status'); if (s.textContent !== text) s.textContent = text; s.classList.toggle('unsaved', !!unsaved); };
 
-async function post(to, event) {
-	const response = await fetch(to, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
-	let said = {};
-	try { said = await response.json(); } catch { said = {error: 'the server answered ' + response.status}; }
-	return {ok: response.ok, said};
+async function post(to, event, keepalive = false) {
+	const response = await fetch(to, {method: 'POST', keepalive, headers: {'Content-Type': 'application/json'}, body: JSON.stringify(event)});
+	const text = await response.text();
+	try { return {ok: response.ok, said: JSON.parse(text)}; } catch { /* not from the pages' handler */ }
+	if (response.status === 404) throw new Error('another start of the server has another address');
+	return {ok: false, said: {error: 'not saved: ' + (text.trim() || 'the server answered ' + response.status)}};
 }
 
 $('#continue')?.addEventListener('click', async () => {
@@ -36,7 +38,7 @@ const touch = () => { lastInput = performance.now(); };
 for (const e of ['keydown', 'pointerdown', 'pointermove', 'wheel', 'scroll']) addEventListener(e, touch, {passive: true, capture: true});
 setInterval(() => {
 	const now = performance.now();
-	if (!document.hidden && now - lastInput < 60000) active += now - lastTick;
+	if (!document.hidden && now - lastInput < 60000) active += Math.min(now - lastTick, 1000); // the computer may have slept
 	lastTick = now;
 }, 500);
 
@@ -74,11 +76,11 @@ function start() {
 	const {task, key, shown, kind, event: to, person} = form.dataset;
 	const box = `scruple/${person}/${task}`; // answers that are not confirmed yet
 	const questions = all('.question');
-	const choiceOf = name => $(`.question[data-name="${name}"] input:checked`)?.value ?? '';
+	const choiceOf = name => $(`.question[data-name="${name}"]:not([hidden]) input:checked`)?.value ?? '';
 	const inputs = q => all('input:not([type=search])', q);
 	const pageText = p => p.firstChild?.nodeValue ?? '';
 	const spans = {}; // by question
-	let draftTimer = 0, draftID = '', sending = false, submitID = '';
+	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unreachable = false;
 
 	function read() {
 		const answer = {};
@@ -117,6 +119,8 @@ function start() {
 				if (count.dataset.sentences) sentences(count, $('textarea', q).value);
 			}
 		}
+		// A number that is hidden and invalid would stop the form without a word.
+		for (const f of all('fieldset', form)) f.disabled = f.hidden || sending;
 	}
 
 	function list(q) {
@@ -154,6 +158,7 @@ function start() {
 
 	// mark adds the selected passage to the question in focus or the first one open.
 	function mark(q = focused('span')) {
+		if (sending) return;
 		const sel = getSelection(), page = sel.anchorNode?.parentElement;
 		if (!q || sel.isCollapsed || sel.anchorNode !== sel.focusNode || !page?.matches('.page')) {
 			status('Select a passage on one page first.', true);
@@ -162,7 +167,9 @@ function start() {
 		const text = pageText(page), [from, until] = [sel.anchorOffset, sel.focusOffset].sort((a, b) => a - b);
 		const points = s => [...s].length, start = points(text.slice(0, from)), part = text.slice(from, until);
 		const s = {page: Number(page.dataset.page), start, end: start + points(part), text: part};
-		spans[q.dataset.name] = [...(spans[q.dataset.name] ?? []), s];
+		const own = spans[q.dataset.name] ??= [];
+		if (own.some(o => o.page === s.page && o.start === s.start && o.end === s.end && !o.label)) { status('Marked already.', true); return; }
+		own.push(s);
 		list(q);
 		changed();
 		status(`Marked: ${part.slice(0, 80)}`);
@@ -176,39 +183,44 @@ function start() {
 
 	function changed() {
 		ask();
+		unsaved = true;
 		if (kind !== 'submit') return;
 		status('Not saved yet', true);
 		clearTimeout(draftTimer);
 		draftTimer = setTimeout(draft, 600);
 	}
 
-	async function draft() {
+	async function draft(leaving) {
+		draftTimer = 0;
 		if (sending) return;
 		const answer = read(), id = draftID = newID();
 		try {
-			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer});
+			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
 			if (id !== draftID || sending) return;
+			unreachable = false;
 			if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
 		} catch {
+			unreachable = true;
 			if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
 		}
 	}
+	// Whoever leaves the page at once does not lose the last words.
+	for (const e of ['beforeunload', 'pagehide']) addEventListener(e, () => { if (draftTimer) { clearTimeout(draftTimer); draft(true); } });
 
 	const stored = () => { try { return JSON.parse(localStorage.getItem(box)) ?? []; } catch { return []; } };
 	const keep = events => { try { localStorage.setItem(box, JSON.stringify(events)); } catch { /* the page stays as it is until the answer is saved */ } };
 
 	// send sends an answer until the server confirms or refuses it.
 	async function send(event) {
-		sending = true;
 		keep([...stored().filter(e => e.key !== event.key), event]);
 		for (let wait = 500; ; wait = Math.min(wait * 2, 5000)) {
 			try {
 				const {ok, said} = await post(to, event);
 				keep(stored().filter(e => e.id !== event.id));
-				sending = false;
 				return {ok, said};
 			} catch {
-				status('NOT SAVED: the server does not answer. Keep this page open; it tries again.', true);
+				status('NOT SAVED', true); // the header may be out of sight
+				$('#problem').textContent = 'NOT SAVED: the server does not answer. Keep this page open; it tries again. If the server was started anew, open its new address.';
 				await new Promise(r => { setTimeout(r, wait); addEventListener('online', r, {once: true}); });
 			}
 		}
@@ -217,13 +229,19 @@ function start() {
 	async function submit(kind, answer, reason) {
 		if (sending) return;
 		clearTimeout(draftTimer);
-		submitID ||= newID();
-		const now = performance.now();
-		const event = {id: submitID, task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
+		draftTimer = 0;
+		const now = performance.now(), place = document.activeElement;
+		const event = {id: newID(), task, key, kind, shown, answer, reason, active_ms: Math.round(active), wall_ms: Math.round(now - opened)};
 		status('Saving');
+		$('#problem').textContent = '';
+		sending = true;
+		ask(); // nothing can be changed that would not be sent
 		const {ok, said} = await send(event);
+		sent = ok;
 		if (ok) { location.href = './'; return; }
-		submitID = '';
+		sending = false;
+		changed();
+		place.focus();
 		status('NOT SAVED', true);
 		$('#problem').textContent = said.error;
 	}
@@ -235,6 +253,9 @@ function start() {
 	$('#skipnow')?.addEventListener('click', () => submit('skip', {}, $('#why').value));
 	for (const b of all('.mark')) b.addEventListener('click', () => mark(b.closest('.question')));
 
+	// The wheel scrolls the page, and never changes the number that has the focus.
+	for (const i of all('input[type=number]', form)) i.addEventListener('wheel', () => i.blur(), {passive: true});
+
 	// A long list of options shows those that contain the typed text.
 	for (const box of all('.narrow-options')) {
 		const q = box.closest('.question'), input = $('input', box), labels = all('.options label', q);
@@ -243,7 +264,7 @@ function start() {
 		box.hidden = false;
 		input.addEventListener('input', narrow);
 		input.addEventListener('keydown', e => {
-			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey) return;
+			if (e.key !== 'Enter' || e.ctrlKey || e.metaKey || composing(e)) return;
 			e.preventDefault();
 			const first = input.value.trim() && labels.find(l => words(l).includes(input.value.trim().toLowerCase()));
 			if (!first) return;
@@ -269,7 +290,7 @@ function start() {
 	}
 	for (const page of all('.page[tabindex]')) page.addEventListener('keydown', e => {
 		const step = {ArrowRight: 1, ArrowLeft: -1, ArrowDown: 10, ArrowUp: -10, PageDown: 100, PageUp: -100, Home: -1e9, End: 1e9}[e.key];
-		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); mark(); return; }
+		if (e.key === 'Enter' && !e.ctrlKey && !e.metaKey) { e.preventDefault(); if (!e.repeat) mark(); return; }
 		if (!step || e.ctrlKey || e.metaKey || e.altKey) return;
 		e.preventDefault();
 		const last = words(page).length - 1;
@@ -282,13 +303,15 @@ function start() {
 	let found = {page: 0, at: -1};
 	$('#find')?.addEventListener('input', () => { found = {page: 0, at: -1}; });
 	$('#find')?.addEventListener('keydown', e => {
-		if (e.key !== 'Enter') return;
+		if (e.key !== 'Enter' || composing(e)) return;
 		e.preventDefault();
 		const pages = all('.page'), what = e.target.value.toLowerCase();
 		if (!what) return;
 		for (let n = 0; n <= pages.length; n++) {
 			const i = (found.page + n) % pages.length;
-			const text = pageText(pages[i]).toLowerCase(), k = text.indexOf(what, n === 0 ? found.at + 1 : 0);
+			// Lower case of a few characters is longer: then offsets would be wrong.
+			const text = pageText(pages[i]), low = text.toLowerCase();
+			const k = (low.length === text.length ? low : text).indexOf(what, n === 0 ? found.at + 1 : 0);
 			if (k < 0) continue;
 			found = {page: i, at: k};
 			const w = words(pages[i]), first = w.findIndex(x => x[1] > k), lastWord = w.findIndex(x => x[1] >= k + what.trimEnd().length);
@@ -311,9 +334,9 @@ function start() {
 			return go(fits(document.activeElement.closest('.question')) ?? questions.map(fits).find(Boolean));
 		}}] : []),
 		{name: 'find', key: '/', text: 'find in the text; Enter selects the next place', act: () => go($('#find'))},
-		{name: 'remove', key: 'x', text: 'remove the last marked passage', act: () => {
+		{name: 'remove', key: 'x', once: true, text: 'remove the last marked passage', act: () => {
 			const q = questions.findLast(q => spans[q.dataset.name]?.length);
-			if (!q) return false;
+			if (!q || sending) return false;
 			spans[q.dataset.name].pop();
 			list(q);
 			changed();
@@ -323,28 +346,41 @@ function start() {
 			$('#skip').open = true;
 			go($('#why'));
 		}},
-		{name: 'back', key: 'Backspace', text: 'previous answer', act: () => {
+		{name: 'back', key: 'Backspace', once: true, text: 'previous answer', act: () => {
 			if (!$('#back')) return false;
 			location.href = $('#back').href;
 		}},
-		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, act: () => {
+		...[...'123456789'].map(n => ({name: 'option-' + n, key: n, fixed: true, once: true, act: () => {
 			const q = focused('choice', 'several'), i = q && inputs(q)[n - 1];
-			if (!i) return false;
+			if (!i || i.closest('[hidden]')) return false; // an option that the list does not show
 			i.focus();
 			i.click();
 		}})),
 	], [['1 – 9', 'option of the question in focus, or of the first one'], ['Ctrl Enter', 'submit and open the next subject'], ['Esc', 'leave a text']]);
 	addEventListener('keydown', e => {
 		if ($('#help').open) return;
-		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) { e.preventDefault(); form.requestSubmit(); }
-		if (e.key === 'Escape' && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
+		if (e.key === 'Enter' && (e.ctrlKey || e.metaKey)) {
+			e.preventDefault();
+			if (e.repeat) return; // held, it would submit the next subject too
+			if (e.target.closest('#skip')) $('#skipnow').click(); else form.requestSubmit();
+		}
+		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
 	});
 
-	addEventListener('beforeunload', e => { if (sending) e.preventDefault(); });
+	// Drafts keep a first answer while the server answers; a change or a decision has none.
+	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && (kind !== 'submit' || unreachable))) e.preventDefault(); });
+	addEventListener('pageshow', e => { if (e.persisted) location.reload(); }); // the answer was sent since
 
+	for (const page of all('.page')) page.normalize(); // Safari divides long texts
 	if (form.dataset.draft) fill(JSON.parse(form.dataset.draft));
 	ask();
 	$('#heading').focus();
 	// Answers that an earlier page could not send.
-	for (const e of stored()) send(e).then(({ok}) => { if (ok && e.key === key) location.href = './'; });
+	for (const e of stored()) {
+		post(to, e).then(({ok, said}) => {
+			keep(stored().filter(o => o.id !== e.id));
+			if (!ok) $('#problem').textContent = 'An answer that could not be sent before was refused: ' + said.error;
+			else if (e.key === key) location.href = './';
+		}, () => { /* the next page tries again */ });
+	}
 }

@@ -133,6 +133,7 @@ func TestImportRefusals(t *testing.T) {
 		{"csv", "item,q\ni00,perhaps\n", `"perhaps" is not an option`},
 		{"csv", "item,n\ni00,many\n", "f:2:5: n: "},
 		{"label-studio", `[{"data":{"text":""},"annotations":[{"result":[]}]}]`, "data.subject is missing"},
+		{"label-studio", `[{"data":{"subject":{"item":"i00"}},"annotations":[{"result":[{"from_name":"spans","value":{"start":0.7,"end":1.2,"labels":["bad"]}}]}]}]`, "whole numbers"},
 		{"argilla", `{"q.responses":["yes"]}`, "the record has no subject"},
 		{"argilla", `{"subject":{"item":"i00"},"q.responses":["yes","no"],"q.responses.users":["eve","bob"]}`, "say whose with --as"},
 		{"argilla", `{"subject":{"item":"i00"},"q.responses":"yes"}`, "q.responses"},

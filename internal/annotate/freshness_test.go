@@ -3,9 +3,12 @@ package annotate
 import (
 	"encoding/json"
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/study"
@@ -126,6 +129,35 @@ func TestReplacedTextIsNotLocked(t *testing.T) {
 		}
 		if _, err := p.Lock(r, gold, "anna", "declared"); (test.err == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), test.err) {
 			t.Errorf("%v, want %q", err, test.err)
+		}
+	}
+}
+
+// A draft or an answer to another text is not filled in: its passages are elsewhere.
+func TestDraftsOfAReplacedText(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	task := label
+	task.Again = study.Again{}
+	d := open(t, p, task, "anna")
+	if err := d.say(t, "yes"); err != nil {
+		t.Fatal(err)
+	}
+	answered := d.work.order[0]
+	k, place, _, _ := d.next()
+	shown, _ := show(d.task, d.source, k.subject, false)
+	if _, err := d.append(eventDraft, Event{Pass: k.pass, Subject: &k.subject, Place: place, Shown: shown.Hash(), Answer: Answer{"q": jsontext.Value(`"no"`)}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, replaced := range []bool{false, true} {
+		for s, answer := range map[slot]string{answered: "yes", k: "no"} {
+			d.source = revised{corpus{6}, map[string]bool{s.subject.Item: replaced}}
+			r, w := httptest.NewRequest("GET", "/", nil), httptest.NewRecorder()
+			r.SetPathValue("key", d.key(s))
+			(&Server{source: d.source}).subject(w, r, d)
+			if filled := strings.Contains(w.Body.String(), `data-draft="{&#34;q&#34;:&#34;`+answer); w.Code != 200 || filled == replaced {
+				t.Errorf("%v, text replaced %v: filled in %v, status %d", s, replaced, filled, w.Code)
+			}
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/scruple-eval/scruple/internal/dataset"
@@ -137,8 +138,8 @@ func (x *record) fromResult(t study.Task, r lsResult) error {
 		start, ok1 := r.Value["start"].(float64)
 		end, ok2 := r.Value["end"].(float64)
 		label, _ := first("labels").(string)
-		if !ok1 || !ok2 || label == "" {
-			return errors.New("want start, end and one label")
+		if !ok1 || !ok2 || label == "" || start != math.Trunc(start) || end != math.Trunc(end) {
+			return errors.New("want start, end and one label, with whole numbers")
 		}
 		if len(q.Options) == 0 {
 			label = ""

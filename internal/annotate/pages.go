@@ -48,9 +48,10 @@ func (s *Server) index(w http.ResponseWriter, r *http.Request) {
 			}
 		} else if x.Closed == "" {
 			d, err := s.desk(r, t.Name)
-			if err != nil {
-				fail(w, "", err)
-				return
+			if err != nil { // the other tasks can be answered
+				x.Closed = err.Error()
+				p.Tasks = append(p.Tasks, x)
+				continue
 			}
 			x.Done, x.Of = d.progress(s.adjudicate)
 			x.Active = d.work.active.Round(time.Second)
@@ -191,13 +192,15 @@ func (s *Server) subject(w http.ResponseWriter, r *http.Request, d *desk) {
 	case k.pass == passAdjudicate:
 		p.Kind, p.SkipPermitted, p.ReasonWanted = eventAdjudicate, false, "Reason for the verdict"
 	case given != nil && given.First == nil:
-		p.SkipPermitted = false // it was skipped
+		p.SkipPermitted = false
+		p.Title = titled(d.task.Title) + " a subject that you skipped"
 	case given != nil:
 		p.Kind, p.SkipPermitted, p.ReasonWanted = eventRevise, false, "Reason for the change"
-		own = given.Final.Answer
+		p.Title = titled(d.task.Title) + " change your answer"
+		own = given.Final
 	}
-	if own != nil {
-		data, err := json.Marshal(own)
+	if own != nil && own.Shown == ev.Shown { // of another text, its passages are elsewhere
+		data, err := json.Marshal(own.Answer)
 		if err != nil {
 			fail(w, depth, err)
 			return

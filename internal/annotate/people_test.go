@@ -486,3 +486,29 @@ func TestLockFile(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// A task whose file cannot be read is closed with the reason; the others stay open.
+func TestATaskThatCannotBeOpened(t *testing.T) {
+	clock := time.Date(2026, 1, 1, 9, 0, 0, 0, time.UTC)
+	p := at(t, &clock)
+	other := label
+	other.Name = "other"
+	s, err := Open(p, []study.Task{label, other}, corpus{6}, "test", false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := os.WriteFile(p.workPath("t", "anna"), []byte("{}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	web, err := serve.Open(serve.Config{Holders: []string{"anna"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer web.Close()
+	w := httptest.NewRecorder()
+	web.Guard(s.Handler()).ServeHTTP(w, httptest.NewRequest("GET", web.URL("anna"), nil))
+	if body := w.Body.String(); w.Code != 200 || !strings.Contains(body, "anna.jsonl:1: ") || strings.Contains(body, `href="t/t/"`) || !strings.Contains(body, `href="t/other/"`) {
+		t.Errorf("%d\n%s", w.Code, body)
+	}
+}

@@ -8,8 +8,8 @@ import (
 )
 
 // A Position is how often a person preferred the answer that was shown first, of the
-// pairs that they judged blind and without a tie. Without an effect of the position it
-// is a half: each pair's sides are drawn.
+// pairs that they judged blind, in the first round, and without a tie. Without an effect
+// of the position it is a half: each pair's sides are drawn.
 type Position struct {
 	Task    string         `json:"task"`
 	Person  string         `json:"person"`
@@ -29,7 +29,7 @@ func (r *Result) Positions() (list []Position) {
 		p := Position{Task: r.Task.Name, Person: w.Person}
 		for _, k := range w.order {
 			g := w.given[k]
-			if k.pass == passAdjudicate || g.First == nil || g.First.Sighted {
+			if k.pass != passFirst || g.First == nil || g.First.Sighted {
 				continue
 			}
 			p.Pairs++

@@ -82,7 +82,7 @@ type Work struct {
 	Task   string
 	given  map[slot]*Given
 	order  []slot // of first answers
-	drafts map[slot]Answer
+	drafts map[slot]*Event
 	ids    map[string]ledger.Entry
 	// sessions counts starts; since counts answers after the last start or break.
 	sessions, since int
@@ -103,7 +103,7 @@ func CheckPerson(name string) error {
 }
 
 func newWork(task, person string) *Work {
-	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]Answer{}, ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
+	return &Work{Person: person, Task: task, given: map[slot]*Given{}, drafts: map[slot]*Event{}, ids: map[string]ledger.Entry{}, notes: map[noteKey]string{}}
 }
 
 // apply adds an entry of the person's file.
@@ -147,7 +147,7 @@ func (w *Work) apply(e ledger.Entry) error {
 	k := slot{*ev.Subject, ev.Pass}
 	switch e.Kind {
 	case eventDraft:
-		w.drafts[k] = ev.Answer
+		w.drafts[k] = &ev
 		return nil
 	case eventSkip, eventSubmit, eventAdjudicate, eventImport, eventRevise:
 	default:

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 
+	"github.com/scruple-eval/scruple/internal/analyse"
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/store"
 )
@@ -18,6 +19,16 @@ func (r *Run) Exhibits(ctx context.Context) (func(context.Context, eval.Trial) (
 		return nil, err
 	}
 	return func(ctx context.Context, t eval.Trial) (eval.Exhibit, error) { return r.exhibit(ctx, scorer, t) }, nil
+}
+
+// Ratings are what the judge and people say of the same units, as the analysis compares
+// them; nil if no task measures the judge.
+func (r *Run) Ratings(ctx context.Context) (*analyse.Ratings, error) {
+	scorer, _, err := r.calibrate(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return r.ratings(ctx, scorer)
 }
 
 // Prompts builds the prompts of a trial again, by step, and checks them against the

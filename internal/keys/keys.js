@@ -1,7 +1,12 @@
+// composing reports whether a key belongs to an input method, such as the Enter that ends a
+// word of Japanese. Safari only says so by the code.
+const composing = e => e.isComposing || e.keyCode === 229;
+
 // The keys of a page. An action has a name, a key that the reader can change, a text for
-// the help, and act; what returns false leaves the key to the browser. Lines of the help
-// are other keys: [keys, text]. The keys of fixed actions cannot be changed, and are in no
-// other line of the help. The browser keeps the choice for the address of the server.
+// the help, and act; what returns false leaves the key to the browser. A key that is held
+// repeats its action, unless the action has once. Lines of the help are other keys: [keys,
+// text]. The keys of fixed actions cannot be changed, and are in no other line of the help.
+// The browser keeps the choice for the address of the server.
 function startKeys(actions, lines = []) {
 	const place = 'scruple-keys';
 	const show = () => { said.textContent = ''; help.showModal(); };
@@ -77,6 +82,6 @@ function startKeys(actions, lines = []) {
 		if (help.open || chosen.off || e.ctrlKey || e.metaKey || e.altKey) return;
 		if (e.target.matches?.('textarea, select, input:not([type=radio]):not([type=checkbox])')) return;
 		const action = find(e.key);
-		if (action && action.act() !== false) e.preventDefault();
+		if (action && (e.repeat && action.once || action.act() !== false)) e.preventDefault();
 	});
 }

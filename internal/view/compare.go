@@ -230,7 +230,8 @@ func (v *Viewer) comparePage(r *request) error {
 		list = slices.DeleteFunc(slices.Clone(list), func(m match) bool { return m.worse == 0 })
 	}
 	data.Pages = max(1, (len(list)+comparedPerPage-1)/comparedPerPage)
-	first := min((s.page-1)*comparedPerPage, len(list))
+	first := s.turn(len(list), comparedPerPage)
+	data.Page = s.page
 	if s.page > 1 {
 		data.Prev = link("page", strconv.Itoa(s.page-1))
 	}
@@ -309,25 +310,53 @@ func (v *Viewer) flipped(ctx context.Context, idA, idB int64, metric string) ([]
 	if err != nil {
 		return nil, err
 	}
-	was := map[string]eval.Score{}
-	for _, s := range b {
-		if s.Metric == metric {
-			was[s.Unit] = s
-		}
-	}
 	var list []string
 	const most = 8
-	for _, s := range a {
-		o, ok := was[s.Unit]
-		if s.Metric != metric || s.Unit == "" || !ok || s.Num == o.Num && s.Den == o.Den && s.Unscored == o.Unscored {
+	for _, pair := range sameScores(a, b, metric) {
+		if pair[0] == pair[1] {
 			continue
 		}
 		if len(list) == most {
 			return append(list, "…"), nil
 		}
-		list = append(list, s.Unit+" "+scoreText(o)+" → "+scoreText(s))
+		list = append(list, pair[2]+" "+pair[1]+" → "+pair[0])
 	}
 	return list, nil
+}
+
+// sameScores lists the scores of units on both sides as text, a dash where there is none,
+// with the name of the unit.
+func sameScores(a, b []eval.Score, metric string) (list [][3]string) {
+	at := map[string]int{}
+	for side, scores := range [][]eval.Score{a, b} {
+		for _, s := range scores {
+			if s.Metric != metric || s.Unit == "" {
+				continue
+			}
+			if _, ok := at[s.Unit]; !ok {
+				at[s.Unit] = len(list)
+				list = append(list, [3]string{"–", "–", s.Unit})
+			}
+			list[at[s.Unit]][side] = scoreText(s)
+		}
+	}
+	return list
+}
+
+// sameUnits pairs the rows of two trials by unit. A unit that only one has stays, with an
+// empty row of the other; of several rows of a unit the first belong together.
+func sameUnits(a, b []eval.ExhibitRow) (pairs [][2]eval.ExhibitRow) {
+	for _, row := range a {
+		pairs = append(pairs, [2]eval.ExhibitRow{row})
+		if i := slices.IndexFunc(b, func(o eval.ExhibitRow) bool { return o.Unit == row.Unit }); i >= 0 {
+			pairs[len(pairs)-1][1] = b[i]
+			b = slices.Delete(slices.Clone(b), i, i+1)
+		}
+	}
+	for _, o := range b {
+		pairs = append(pairs, [2]eval.ExhibitRow{{}, o})
+	}
+	return pairs
 }
 
 // A comparedUnit is a unit with the answers of two trials.
@@ -398,15 +427,11 @@ func (v *Viewer) pairPage(r *request) error {
 		Back   string
 	}{A: both[0], B: both[1], Item: shortItem(both[0].Row.Trial.Item), Metric: metric, Raw: diff(both[1].Raw, both[0].Raw),
 		Back: r.link([]string{"c"}, "r", both[0].Run.ID, "a", both[0].Row.Trial.Arm, "s", both[1].Run.ID, "b", both[1].Row.Trial.Arm, "metric", metric)}
-	was := map[string]eval.ExhibitRow{}
-	for _, row := range both[1].exhibit.Rows {
-		was[row.Unit] = row
-	}
-	for _, row := range both[0].exhibit.Rows {
-		o := was[row.Unit]
-		u := comparedUnit{Unit: row.Unit, Gold: row.Gold, Diff: diff(o.Answer, row.Answer)}
-		x, okA := both[0].Scores[row.Unit]
-		y, okB := both[1].Scores[row.Unit]
+	for _, rows := range sameUnits(both[0].exhibit.Rows, both[1].exhibit.Rows) {
+		row, o := rows[0], rows[1]
+		u := comparedUnit{Unit: cmp.Or(row.Unit, o.Unit), Gold: cmp.Or(row.Gold, o.Gold), Diff: diff(o.Answer, row.Answer)}
+		x, okA := both[0].Scores[u.Unit]
+		y, okB := both[1].Scores[u.Unit]
 		if okA {
 			u.A = scoreText(x)
 		}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/expr-lang/expr"
 	"github.com/expr-lang/expr/ast"
@@ -107,13 +109,13 @@ func (f *filter) rows(ctx context.Context, x *index) ([]int32, error) {
 // identifier makes a name of a metric or factor one of the language.
 func identifier(name string) string {
 	id := strange.ReplaceAllString(name, "_")
-	if id == "" || id[0] >= '0' && id[0] <= '9' || slices.Contains(words, id) {
+	if first, _ := utf8.DecodeRuneInString(id); id == "" || unicode.IsDigit(first) || slices.Contains(words, id) {
 		id = "_" + id
 	}
 	return id
 }
 
-var strange = regexp.MustCompile(`[^A-Za-z0-9_]`)
+var strange = regexp.MustCompile(`[^\p{L}\p{Nd}_]`)
 
 // words are those of the language, and the names of our own columns and function.
 var words = []string{"and", "or", "not", "in", "let", "if", "else", "true", "false", "nil", "matches", "contains", "startsWith", "endsWith",
@@ -124,11 +126,34 @@ func equals(name, value string) string { return name + " == " + strconv.Quote(va
 
 // terms splits a filter at its outer conjunctions.
 func terms(q string) (list []string) {
-	depth, start := 0, 0
+	top := outer(q)
+	if weaker.MatchString(top) {
+		return []string{q}
+	}
+	start := 0
+	for start < len(q) {
+		end, next := len(q), len(q)
+		if i := strings.Index(top[start:], "&&"); i >= 0 {
+			end, next = start+i, start+i+2
+		}
+		if term := strings.TrimSpace(q[start:end]); term != "" {
+			list = append(list, term)
+		}
+		start = next
+	}
+	return list
+}
+
+// outer is a filter with blanks for its texts and for what is in brackets.
+func outer(q string) string {
+	top := []byte(q)
+	depth := 0
 	var quote byte
 	for i := 0; i < len(q); i++ {
+		inside := quote != 0 || depth > 0
 		switch c := q[i]; {
 		case quote != 0 && c == '\\' && quote != '`':
+			top[i] = ' '
 			i++
 		case quote != 0:
 			if c == quote {
@@ -140,22 +165,16 @@ func terms(q string) (list []string) {
 			depth++
 		case strings.IndexByte(")]}", c) >= 0:
 			depth--
-		case depth == 0 && c == '|', depth == 0 && c == '?':
-			return []string{q} // weaker than a conjunction
-		case depth == 0 && strings.HasPrefix(q[i:], "&&"):
-			list = append(list, strings.TrimSpace(q[start:i]))
-			i++
-			start = i + 1
+		}
+		if inside && i < len(q) {
+			top[i] = ' '
 		}
 	}
-	if word := regexp.MustCompile(`\b(or|and|let)\b`); word.MatchString(q) {
-		return []string{q}
-	}
-	if rest := strings.TrimSpace(q[start:]); rest != "" {
-		list = append(list, rest)
-	}
-	return list
+	return string(top)
 }
+
+// weaker are operators that bind less than a conjunction, and its word.
+var weaker = regexp.MustCompile(`[|?]|\b(or|and|let)\b`)
 
 // with adds a condition to a filter.
 func with(q, term string) string {
@@ -163,7 +182,7 @@ func with(q, term string) string {
 	switch {
 	case len(list) == 0:
 		return term
-	case len(list) == 1 && list[0] == q && strings.ContainsAny(q, "|?") || strings.Contains(q, " or "):
+	case weaker.MatchString(outer(q)):
 		return "(" + q + ") && " + term
 	case slices.Contains(list, term):
 		return q

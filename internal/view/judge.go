@@ -10,7 +10,6 @@ import (
 
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
-	"github.com/scruple-eval/scruple/internal/store"
 )
 
 // An agreement counts how often a judge and a person gave the same verdict.
@@ -39,9 +38,28 @@ func (v *Viewer) judgePage(r *request) error {
 		Dissents    []dissent
 		More        int
 	}{}
+	differ := func(d dissent, t eval.Trial) error {
+		if len(data.Dissents) == mostDissents {
+			data.More++
+			return nil
+		}
+		row, err := v.DB.PlaceOf(r.Context(), r.run, t)
+		if err != nil {
+			return err
+		}
+		d.Item, d.Arm, d.Href = t.Item, t.Arm, r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})
+		data.Dissents = append(data.Dissents, d)
+		return nil
+	}
 	kept, err := v.analysis(r.Context(), r.run)
 	if err == nil {
 		data.Calibration, err = report.Judges(kept.Analysis)
+	}
+	if err == nil && kept.Analysis.JudgeAndPeople != nil {
+		var final agreement
+		if final, err = v.measured(r, differ); final.Of > 0 {
+			data.Agreements = append(data.Agreements, final)
+		}
 	}
 	if err != nil {
 		data.Note = err.Error()
@@ -51,9 +69,8 @@ func (v *Viewer) judgePage(r *request) error {
 		if err != nil {
 			return err
 		}
-		var row *store.Row
 		for _, person := range j.Verdicts {
-			if person.Source != eval.ByHuman {
+			if person.Source != eval.ByHuman || person.Round == secondRound {
 				continue
 			}
 			for _, judge := range j.Verdicts {
@@ -71,19 +88,9 @@ func (v *Viewer) judgePage(r *request) error {
 					counts[key].Same++
 					continue
 				}
-				if len(data.Dissents) == mostDissents {
-					data.More++
-					continue
+				if err := differ(dissent{Unit: person.Unit, Step: person.Step, Judge: judge.By, Person: person.By, Said: string(judge.Data), PersonSaid: string(said)}, j.Trial); err != nil {
+					return err
 				}
-				if row == nil {
-					found, err := v.DB.PlaceOf(r.Context(), r.run, j.Trial)
-					if err != nil {
-						return err
-					}
-					row = &found
-				}
-				data.Dissents = append(data.Dissents, dissent{j.Trial.Item, j.Trial.Arm, person.Unit, person.Step, judge.By, person.By,
-					string(judge.Data), string(said), r.link([]string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10)})})
 			}
 		}
 	}
@@ -94,6 +101,36 @@ func (v *Viewer) judgePage(r *request) error {
 		return cmp.Or(cmp.Compare(a.Judge, b.Judge), cmp.Compare(a.Person, b.Person), cmp.Compare(a.Step, b.Step))
 	})
 	return v.render(r, "judge", r.run.ID+": judges", data)
+}
+
+// secondRound is the round of a person's repeated answers. They measure the person.
+const secondRound = 2
+
+// measured compares the judge that a task measures with people's final answers, which the
+// report does with intervals.
+func (v *Viewer) measured(r *request, differ func(dissent, eval.Trial) error) (agreement, error) {
+	l := v.study(r.run)
+	if l.err != nil {
+		return agreement{}, l.err
+	}
+	all, err := l.run.Ratings(r.Context())
+	if err != nil || all == nil {
+		return agreement{}, err
+	}
+	final := agreement{Judge: all.Judge, Person: "people", Step: "final answers"}
+	word := map[bool]string{true: "yes", false: "no"}
+	for _, x := range all.Rated {
+		if x.Human == nil {
+			continue
+		}
+		final.Of++
+		if *x.Human == x.Yes {
+			final.Same++
+		} else if err := differ(dissent{Unit: x.Unit, Step: final.Step, Judge: final.Judge, Person: final.Person, Said: word[x.Yes], PersonSaid: word[*x.Human]}, x.Trial); err != nil {
+			return final, err
+		}
+	}
+	return final, nil
 }
 
 // choiceOf is the label that a person chose, and yes or no if a judge is measured by it, of

@@ -53,6 +53,9 @@ func TestJudgeAgainstPeople(t *testing.T) {
 			t.Fatal(err)
 		}
 		verdicts := []eval.Verdict{{Step: "coherence", Source: eval.ByModel, By: "judge", Data: []byte(said.judge)}, {Step: "coherence", Source: eval.ByHuman, By: "anna", Data: data}}
+		if seq == 0 { // a second round measures the person
+			verdicts = append(verdicts, eval.Verdict{Step: "coherence", Source: eval.ByHuman, By: "anna", Round: 2, Data: data})
+		}
 		if err := errors.Join(j.Outcome(p.Trial(seq), eval.Outcome{Kind: eval.OK}), j.Judged(p.Trial(seq), verdicts)); err != nil {
 			t.Fatal(err)
 		}

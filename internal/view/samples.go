@@ -53,6 +53,13 @@ func stateOf(r *request) (state, error) {
 // mostPages keeps the place of a row within the numbers that there are.
 const mostPages = 1_000_000
 
+// turn returns the place of the first of n rows on the page. An address can be of a list
+// that was longer: it gets the last page.
+func (s *state) turn(n, perPage int) (first int) {
+	s.page = min(s.page, max(1, (n+perPage-1)/perPage))
+	return (s.page - 1) * perPage
+}
+
 // params returns the parameters of an address with the state.
 func (s state) params() []string {
 	page := ""
@@ -103,8 +110,8 @@ func (v *Viewer) samplesPage(r *request) error {
 			return nil
 		}
 	}
-	first := (s.page - 1) * rowsPerPage
 	if s.q == "" && s.sort == "" && v.ready(r.run) == nil {
+		first := s.turn(r.run.Trials, rowsPerPage)
 		// The list of all trials needs no index.
 		x, err := buildIndex(r.Context(), v.DB, r.run, first, first+rowsPerPage)
 		if err != nil {
@@ -128,7 +135,8 @@ func (v *Viewer) samplesPage(r *request) error {
 		}
 		wrong, all = err.Error(), []int32{}
 	}
-	return v.showSamples(r, s, x, all, all[min(first, len(all)):min(first+rowsPerPage, len(all))], len(all), wrong)
+	first := s.turn(len(all), rowsPerPage)
+	return v.showSamples(r, s, x, all, all[first:min(first+rowsPerPage, len(all))], len(all), wrong)
 }
 
 // showSamples shows one page of a list: rows of all, which is nil if there is no index.

@@ -12,6 +12,7 @@ import (
 	"github.com/scruple-eval/scruple/internal/eval"
 	"github.com/scruple-eval/scruple/internal/report"
 	"github.com/scruple-eval/scruple/internal/store"
+	"github.com/scruple-eval/scruple/internal/text"
 )
 
 // trial finds the trial in the address of a page.
@@ -277,6 +278,9 @@ func (v *Viewer) callsPage(r *request) error {
 	calls, total, err := v.DB.Transcript(r.Context(), row.ID, (s.page-1)*callsPerPage, callsPerPage)
 	if err != nil {
 		return err
+	}
+	if len(calls) == 0 && s.page > 1 {
+		return bad("page %d: the trial has %s", s.page, text.Plural(total, "call", "calls"))
 	}
 	path := []string{"r", r.run.ID, "t", strconv.FormatInt(row.ID, 10), "calls"}
 	data := struct {

@@ -49,6 +49,7 @@ if (pages.length > 0) {
   let from = { page: 0, at: -1 };
   find.addEventListener("input", () => { from = { page: 0, at: -1 }; });
   find.addEventListener("keydown", (e) => {
+    if (composing(e)) return;
     if (e.key === "Escape") find.blur();
     if (e.key !== "Enter" || find.value === "") return;
     e.preventDefault();
@@ -115,7 +116,7 @@ startKeys([
   } },
 ], [["Tab", "next link or button; Enter follows it"], ["Esc", "leave a text or these keys"]]);
 document.addEventListener("keydown", (e) => {
-  if (e.key === "Escape" && e.target.matches("input")) e.target.blur();
+  if (e.key === "Escape" && !composing(e) && e.target.matches("input")) e.target.blur();
 });
 
 // A field and its marks light up together.

@@ -30,6 +30,7 @@ func TestTerms(t *testing.T) {
 		{`arm == 'it\'s && so' && y`, []string{`arm == 'it\'s && so'`, "y"}},
 		{`a && b || c`, []string{`a && b || c`}},
 		{`a && b or c`, []string{`a && b or c`}},
+		{`arm == "this or that" && (a or b) && c`, []string{`arm == "this or that"`, `(a or b)`, "c"}},
 		{`a ? b : c && d`, []string{`a ? b : c && d`}},
 	} {
 		if got := terms(c.q); !slices.Equal(got, c.want) {
@@ -38,6 +39,14 @@ func TestTerms(t *testing.T) {
 	}
 	if got := with(`a || b`, "c"); got != `(a || b) && c` {
 		t.Errorf("with: %s", got)
+	}
+	for _, q := range []string{"a\tor b", "(a)or(b)", "a and b or c", "let x = a; x or b"} {
+		if got := with(q, "c"); got != "("+q+") && c" {
+			t.Errorf("with: %s", got)
+		}
+	}
+	if a, b := identifier("год"), identifier("тип"); a == b || identifier("1. größe, m²") != "_1__größe__m_" {
+		t.Errorf("names %s, %s and %s", a, b, identifier("1. größe, m²"))
 	}
 	if got := with(`a && b`, "b"); got != `a && b` {
 		t.Errorf("a condition twice: %s", got)
@@ -181,6 +190,25 @@ func TestPair(t *testing.T) {
 	}
 }
 
+// A unit of one side alone is shown, and changed.
+func TestUnitsOfOneSide(t *testing.T) {
+	row := func(unit, answer string) eval.ExhibitRow { return eval.ExhibitRow{Unit: unit, Answer: answer} }
+	got := sameUnits([]eval.ExhibitRow{row("x", "1"), row("y", "2"), row("y", "3")}, []eval.ExhibitRow{row("y", "4"), row("z", "5"), row("y", "6")})
+	want := [][2]string{{"1", ""}, {"2", "4"}, {"3", "6"}, {"", "5"}}
+	for i, p := range got {
+		if i >= len(want) || p[0].Answer != want[i][0] || p[1].Answer != want[i][1] {
+			t.Errorf("row %d is %+v", i, p)
+		}
+	}
+	score := func(unit string, num float64) eval.Score {
+		return eval.Score{Unit: unit, Metric: "m", Num: num, Den: 1}
+	}
+	scores := sameScores([]eval.Score{score("", 1), score("x", 1), {Unit: "x", Metric: "other", Num: 9, Den: 1}}, []eval.Score{score("y", 0), score("x", 0)}, "m")
+	if want := [][3]string{{"1", "0", "x"}, {"–", "0", "y"}}; !slices.Equal(scores, want) || len(got) != 4 {
+		t.Errorf("%q", scores)
+	}
+}
+
 // An export has the filtered trials in the order of the list, and no formula.
 func TestExport(t *testing.T) {
 	v := newViewer(t, bigStore(t, 25)) // 100 trials
@@ -204,13 +232,30 @@ func TestExport(t *testing.T) {
 func TestWrongAddresses(t *testing.T) {
 	v := newViewer(t, bigStore(t, 3))
 	for path, want := range map[string]int{
-		"/nothing": 404, "/r/other": 404, "/r/..%2F..%2Fetc": 404, "/r/big-1/t/x": 400, "/r/big-1/t/99": 404, "/r/big-1/samples?page=0": 400, "/r/big-1/samples?page=x": 400,
+		"/nothing": 404, "/r/other": 404, "/r/..%2F..%2Fetc": 404, "/r/big-1/t/x": 400, "/r/big-1/t/99": 404, "/r/big-1/t/1/calls?page=2": 400, "/r/big-1/samples?page=0": 400, "/r/big-1/samples?page=x": 400,
 		"/r/big-1/export?format=exe": 400, "/r/big-1/export?format=csv&q=nope": 400, "/c?r=none": 404, "/c/item?r=big-1&s=big-1&x=1&y=z": 400, "/r/big-1/samples?page=999999": 200, "/c?r=big-1&a=none": 200,
 	} {
 		w := httptest.NewRecorder()
 		v.ServeHTTP(w, httptest.NewRequest("GET", path, nil))
 		if w.Code != want {
 			t.Errorf("%s: status %d, want %d", path, w.Code, want)
+		}
+	}
+}
+
+// An address of a list that became shorter shows its last page.
+func TestPagesBehindTheLast(t *testing.T) {
+	v := newViewer(t, bigStore(t, 60)) // 240 trials
+	for path, want := range map[string]string{
+		"/r/big-1/samples?page=9":                                     "page 3 of 3",
+		"/r/big-1/samples?page=9&q=arm+!%3D+%22ctn@a%22":              "page 2 of 2",
+		"/c?r=big-1&a=ctn@a&s=big-1&b=idiomatic@a&all=1&page=9":       "page 2 of 2",
+		"/r/big-1/samples?page=9&q=item+%3D%3D+%22doc-000001%22":      "4 of 240 trials",
+		"/r/big-1/samples?page=2&q=arm+%3D%3D+%22nobody%22&sort=item": "0 of 240 trials",
+	} {
+		page := get(t, v, path)
+		if empty := !strings.Contains(page, "<tr data-row>"); !strings.Contains(page, want) || empty != strings.HasPrefix(want, "0 ") {
+			t.Errorf("%s: want rows and %s", path, want)
 		}
 	}
 }
