@@ -696,7 +696,7 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 	if splitOf(r) != study.SplitTest || r.Analysed {
 		return nil
 	}
-	return notAllowed("%s is a TEST run that is not finished: its results are shown when it is. `scruple run %s --split test` resumes it", r.ID, r.StudyPath)
+	return notAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
 }
 
 // Blinded returns the number of pending trials of an unfinished TEST run, whose results
