@@ -229,7 +229,6 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 		}
 		run.shown = true
 	}
-	run.shown = run.shown || last.Analysed
 	return run, nil
 }
 
