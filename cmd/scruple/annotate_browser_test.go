@@ -576,6 +576,15 @@ func TestNothingTypedIsLost(t *testing.T) {
 	p.submit()
 	page(2)
 
+	// A draft that the server refuses is no reason to let the page go.
+	is[bool](p, "(() => { const ask = window.fetch; window.fetch = () => Promise.resolve(new Response('{\"error\": \"full\"}', {status: 500})); window.back = () => { window.fetch = ask; }; return true; })()")
+	p.press("1")
+	p.until("document.querySelector('#status').textContent === 'full'")
+	if leaves() {
+		t.Error("a page whose draft was refused can be left without a word")
+	}
+	is[bool](p, "(back(), true)")
+
 	// A page whose answer is on its way cannot be changed.
 	is[bool](p, "(() => { const ask = window.fetch; window.fetch = () => Promise.reject(new Error('gone')); window.back = () => { window.fetch = ask; }; return true; })()")
 	p.press("2")

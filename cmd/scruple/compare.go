@@ -58,6 +58,9 @@ func (a *app) showComparisons(all *analyse.Analysis, metric string) error {
 		}
 	}
 	if a.json {
+		for _, reason := range all.Discipline.Reasons() {
+			a.warn("warning: UNBLINDED, TEST was looked at again: %s", report.PlainLine(reason))
+		}
 		return printJSON(a.out, shown)
 	}
 	only := *all
@@ -106,11 +109,13 @@ func (a *app) compareRuns(ctx context.Context, first, second, metric string) err
 	if err != nil {
 		return err
 	}
-	if !a.json {
-		a.say("%s against %s\n", newer.Run.ID, older.Run.ID)
-		for _, w := range result.Warnings {
-			a.say("warning: %s", report.PlainLine(w))
-		}
+	a.say("%s against %s\n", newer.Run.ID, older.Run.ID)
+	warn := a.say
+	if a.json {
+		warn = a.warn
+	}
+	for _, w := range result.Warnings {
+		warn("warning: %s", report.PlainLine(w))
 	}
 	return a.showComparisons(result, metric)
 }

@@ -507,7 +507,7 @@ func (t tester) mcnemar(r *Comparison, m matched, ttest reading) (reading, error
 	f := reading{method: "McNemar's test", diff: ttest.diff, t: Undefined(), df: Undefined(), p: Undefined(), interval: ttest.interval}
 	if !m.binary() {
 		f.untested = true
-		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others", r.Metric)}
+		f.warnings = []string{fmt.Sprintf("no test: McNemar's test needs scores that are 0 or 1, and %s has others: set another statistics.method", r.Metric)}
 		return f, nil
 	}
 	x, err := m.proportions(t.level)

@@ -80,7 +80,7 @@ function start() {
 	const inputs = q => all('input:not([type=search])', q);
 	const pageText = p => p.firstChild?.nodeValue ?? '';
 	const spans = {}; // by question
-	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unreachable = false;
+	let draftTimer = 0, draftID = '', sending = false, sent = false, unsaved = false, unkept = false;
 
 	function read() {
 		const answer = {};
@@ -197,10 +197,10 @@ function start() {
 		try {
 			const {ok, said} = await post(to, {id, task, key, kind: 'draft', shown, answer}, leaving);
 			if (id !== draftID || sending) return;
-			unreachable = false;
+			unkept = !ok;
 			if (ok) status('Draft saved ' + said.saved.slice(11, 19)); else status(said.error, true);
 		} catch {
-			unreachable = true;
+			unkept = true;
 			if (id === draftID && !sending) { status('NOT SAVED: the server does not answer', true); draftTimer = setTimeout(draft, 2000); }
 		}
 	}
@@ -367,8 +367,8 @@ function start() {
 		if (e.key === 'Escape' && !composing(e) && e.target.matches('textarea, select, input:not([type=radio]):not([type=checkbox])')) { e.preventDefault(); $('#heading').focus(); }
 	});
 
-	// Drafts keep a first answer while the server answers; a change or a decision has none.
-	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && (kind !== 'submit' || unreachable))) e.preventDefault(); });
+	// The last draft keeps a first answer, unless the server refused it or was away; a change or a decision has none.
+	addEventListener('beforeunload', e => { if (!sent && (sending || unsaved && (kind !== 'submit' || unkept))) e.preventDefault(); });
 	addEventListener('pageshow', e => { if (e.persisted) location.reload(); }); // the answer was sent since
 
 	for (const page of all('.page')) page.normalize(); // Safari divides long texts

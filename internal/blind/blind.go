@@ -320,7 +320,7 @@ func Open(dir string, f *study.File, now func() time.Time) (*Kit, error) {
 			continue
 		}
 		if info, err := os.Stat(f.Place(name)); err == nil && info.Mode().IsRegular() {
-			return nil, forbid("%s is not of the kit, and would be a prompt: remove it, or the result would not count", f.Place(name))
+			return nil, forbid("%s is not part of the kit and would be used as a prompt: remove it, or the result would not count", f.Place(name))
 		}
 	}
 	if k.data, err = hashData(dir); err != nil {

@@ -208,7 +208,7 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 		switch failed := p.Failed.Count() + p.Unjudged.Count(); {
 		case a.Part.RetryFailed && failed > 0:
 			reason := fmt.Sprintf("the results of %s were shown, and %s would be asked again", last.ID, text.Plural(failed, "failed trial", "failed trials"))
-			if err := x.permit(desk, alone(now), []string{reason}, a.Unblind); err != nil {
+			if err := x.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
 				return nil, err
 			}
 		case strings.TrimSpace(a.Unblind) == "" && len(desk.Book.Start(now, nil)) > 0:
@@ -224,12 +224,11 @@ func (x *Experiment) resumeTest(ctx context.Context, db *store.DB, desk *discipl
 	}
 	if e := run.tooManyFailed(p); e != nil && !last.Analysed && !x.pending(p) && !a.Part.RetryFailed {
 		reason := fmt.Sprintf("the results of %s are shown although %.1f %% of %s", last.ID, 100*e.Share, e.Of)
-		if err := x.permit(desk, alone(now), []string{reason}, a.Unblind); err != nil {
+		if err := x.permit(desk, noOtherRun(now), []string{reason}, a.Unblind); err != nil {
 			return nil, err
 		}
 		run.shown = true
 	}
-	run.shown = run.shown || last.Analysed
 	return run, nil
 }
 
@@ -314,8 +313,8 @@ func seenIn(ctx context.Context, db *store.DB, book discipline.Book, now discipl
 	return seen, nil
 }
 
-// alone is the registration of an unblinding of the present run, which allows no other.
-func alone(now discipline.Registration) discipline.Registration {
+// noOtherRun is a registration for an unblinding that allows no other run.
+func noOtherRun(now discipline.Registration) discipline.Registration {
 	now.Digest = ""
 	return now
 }
@@ -696,13 +695,12 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 	if splitOf(r) != study.SplitTest || r.Analysed {
 		return nil
 	}
-	return notAllowed("%s is a TEST run that is not finished: its results are shown when it is. `scruple run %s --split test` resumes it", r.ID, r.StudyPath)
+	return notAllowed("%s is a TEST run that is not finished, or of which too many trials failed, so its results are not shown: `scruple run %s --split test` resumes it or says why", r.ID, r.StudyPath)
 }
 
 // Blinded returns the number of pending trials of an unfinished TEST run, whose results
-// are not computed, else 0. It returns a [TooManyFailedError] if a TEST run is finished
-// but for more failed trials than the study allows: nobody has seen results, so they may be
-// asked again.
+// are not computed, else 0. It returns a [TooManyFailedError] if more trials of a finished
+// TEST run failed than the study allows: nobody has seen results, so they may be asked again.
 func (r *Run) Blinded(ctx context.Context) (int, error) {
 	if r.Study.Split != study.SplitTest || r.Record.Analysed || r.shown {
 		return 0, nil

@@ -158,11 +158,20 @@ func (x *Experiment) untested() []string {
 	if x.Study.Statistics.Method != "mcnemar" {
 		return nil
 	}
+	why := map[string]string{} // by metric
+	for _, m := range x.Suite.Metrics {
+		switch n := x.Study.Execution.Replicates; {
+		case m.Pooling != eval.MeanOfItems:
+		case !m.Binary:
+			why[m.Name] = "which is not 0 or 1"
+		case n > 1:
+			why[m.Name] = fmt.Sprintf("whose mean of %d replicates may lie between 0 and 1", n)
+		}
+	}
 	for _, r := range x.rules.All() {
 		for _, p := range r.Tested {
-			i := slices.IndexFunc(x.Suite.Metrics, func(m eval.Metric) bool { return m.Name == p[2] })
-			if r.Evidence && i >= 0 && x.Suite.Metrics[i].Pooling == eval.MeanOfItems && !x.Suite.Metrics[i].Binary {
-				list = append(list, fmt.Sprintf("%s (%q) reads evidence about %s, which is not 0 or 1: McNemar's test cannot be made, so the rule stays undecided: set another statistics.method", r.At, r.Name, p[2]))
+			if r.Evidence && why[p[2]] != "" {
+				list = append(list, fmt.Sprintf("%s (%q) reads evidence about %s, %s: then McNemar's test cannot be made, and the rule stays undecided: set another statistics.method", r.At, r.Name, p[2], why[p[2]]))
 			}
 		}
 	}

@@ -122,7 +122,7 @@ func (r rule) explain(a *analyse.Analysis, c *Condition) {
 				continue
 			}
 			if u.Basis = x.basis(v, x.args); u.Value == nil && u.Interval != nil && u.Interval.Of == "" {
-				u.Interval = nil // of nothing
+				u.Interval = nil // no result has it
 			}
 			if c.State == Pass && c.Kind != "diagnosis" && u.Value != nil && !x.evidence && !r.exact(u.Name) {
 				c.Warnings = append(c.Warnings, r.byEstimateAlone(v, x, *u)...)

@@ -72,14 +72,14 @@ func (c *Caller) Complete(ctx context.Context, r *eval.Request) (eval.Response, 
 
 type resendKey struct{}
 
-// WithResend returns a context in which a client calls again before it sends a request once
-// more, so that whoever counts requests counts that one too. An error of again is returned
-// instead.
+// WithResend returns a context with a function that a client calls before it sends a
+// request again, so that this one is counted too. If the function fails, the client sends
+// nothing and returns its error.
 func WithResend(ctx context.Context, again func() error) context.Context {
 	return context.WithValue(ctx, resendKey{}, again)
 }
 
-// Resend is called by a client before it sends a request once more.
+// Resend calls the function of [WithResend], if the context has one.
 func Resend(ctx context.Context) error {
 	if again, ok := ctx.Value(resendKey{}).(func() error); ok {
 		return again()

@@ -10,8 +10,8 @@ import (
 // does not bound memory.
 const mostHeld = 32 << 20
 
-// A load is something of which trials in progress have a limited amount: the memory
-// that they hold, or their calls that wait for a place.
+// A load limits what trials in progress use: the memory that they hold, or their calls
+// that wait for a place.
 type load struct {
 	most  int
 	mu    sync.Mutex
@@ -32,7 +32,7 @@ func (l *load) fits(n int) bool {
 	return true
 }
 
-// add adds n, also what does not fit.
+// add adds n even if it does not fit.
 func (l *load) add(n int) {
 	l.mu.Lock()
 	l.n += n

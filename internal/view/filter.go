@@ -173,7 +173,7 @@ func outer(q string) string {
 	return string(top)
 }
 
-// weaker are operators that bind less than a conjunction, and its word.
+// weaker matches operators that bind less than &&, and the word and.
 var weaker = regexp.MustCompile(`[|?]|\b(or|and|let)\b`)
 
 // with adds a condition to a filter.

@@ -103,7 +103,7 @@ func (v *Viewer) judgePage(r *request) error {
 	return v.render(r, "judge", r.run.ID+": judges", data)
 }
 
-// secondRound is the round of a person's repeated answers. They measure the person.
+// secondRound is the round of a person's repeated answers, which measure the person.
 const secondRound = 2
 
 // measured compares the judge that a task measures with people's final answers, which the

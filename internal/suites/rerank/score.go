@@ -28,8 +28,8 @@ func (b *Bench) Score(dst []eval.Score, c eval.Case) []eval.Score {
 	})
 }
 
-// appendScores scores a trial, its hits at cut-offs. Recall is scored in studies with several right
-// items; with one it equals Hits.
+// appendScores scores a trial, with Hits@K at the cut-offs. Recall is scored in studies with
+// several right items; with one it equals Hits.
 func appendScores(dst []eval.Score, o eval.Outcome, r *request.Request, cutOffs []int, several bool) []eval.Score {
 	rec, _ := read(&o)
 	unscored := ""
