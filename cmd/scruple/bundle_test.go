@@ -74,6 +74,21 @@ func TestBundleOfEverySuite(t *testing.T) {
 			if out := do(1, "verify", in("d.zip")); !strings.Contains(out, "DIFFERS: report/report.md: the packed answers give another file, from byte 10") {
 				t.Errorf("verify of a forged bundle says\n%s", out)
 			}
+			if suite.Name != "extraction" { // the rest does not depend on the suite
+				return
+			}
+			for old, want := range map[string]string{
+				`"trials": `: "DIFFERS: MANIFEST.json: its versions, study, arms or counts are not those of the packed run",
+				`"run": "`:   "scoring the packed answers: run 1mine-1 in ",
+			} {
+				rewrite(t, in("a.zip"), in("e.zip"), func(files map[string][]byte) {
+					swap(files, "MANIFEST.json", old, old+"1")
+					swap(files, "SHA256SUMS", string(files["SHA256SUMS"][:64]), sumOf(files["MANIFEST.json"]))
+				})
+				if out := do(1, "verify", in("e.zip")); !strings.Contains(out, want) {
+					t.Errorf("verify of a forged manifest says\n%s", out)
+				}
+			}
 		})
 	}
 }

@@ -27,6 +27,7 @@ func TestRefusedStudies(t *testing.T) {
 		{"command for a shell", "prompts: [{name: a, exec: 'python3 answer.py | head'}]", "needs a shell"},
 		{"file of answers that does not exist", "prompts: [{name: a, outputs: gone.jsonl}]", "gone.jsonl"},
 		{"answers to other items", "prompts: [{name: a, outputs: other.jsonl}]", "has no answer for any item"},
+		{"file without answers", "prompts: [{name: a, outputs: empty.jsonl}]", "empty.jsonl is empty, or has no answer"},
 		{"run that does not exist", "prompts: [{name: a, run: 'gone-1:a'}]", "study.yaml: arm a: answers of run gone-1:a"},
 		{"budget without a price", "models: [{id: m, provider: openai, name: x, base_url: 'http://127.0.0.1:1/v1'}]\nprompts: [{name: a, prompt: '{{QUESTION}}'}]\nexecution: {max_cost: 1}", "the price of model m"},
 		{"judge that judges nothing", "models: [{id: m, provider: simulated, name: x}]\njudge_model: m\nprompts: [{name: a, prompt: '{{QUESTION}}', models: [m]}]", "remove judge_model"},
@@ -41,6 +42,7 @@ func TestRefusedStudies(t *testing.T) {
 			}
 			write("study.yaml", "name: s\nsuite: qa\nquestions: {path: q.jsonl, match: numeric}\n"+test.study+"\n")
 			write("q.jsonl", data)
+			write("empty.jsonl", "")
 			write("other.jsonl", `{"item": "another", "output": "2"}`+"\n")
 			said := map[string]string{}
 			for _, verb := range []string{"run", "validate", "plan"} {

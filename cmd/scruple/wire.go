@@ -158,6 +158,9 @@ func (a *app) answers(p eval.Pipeline, x *experiment.Experiment) (model.Client, 
 	missing, unknown := client.Missing(items, x.Study.Execution.Replicates), client.Unknown(items)
 	if len(missing) == x.Plan.Replicates()*len(items) {
 		client.Close()
+		if len(unknown) == 0 {
+			return nil, fmt.Errorf("%s is empty, or has no answer of replicates 1 to %d to any item", p.Target, x.Plan.Replicates())
+		}
 		return nil, fmt.Errorf("%s has no answer for any item of the study; it has answers for %s …", p.Target, strings.Join(plan.Shorten(unknown, 3), ", "))
 	}
 	if len(missing) > 0 {

@@ -77,6 +77,9 @@ func Verify(ctx context.Context, file string, env Env) (*Verification, error) {
 	if err := again.compareKept(); err != nil {
 		v.found(m.store(), err)
 	}
+	if err := v.compareManifest(ctx, again); err != nil {
+		return nil, err
+	}
 	if err := v.checkOutcomes(ctx, again.run); err != nil {
 		return nil, err
 	}
@@ -148,6 +151,21 @@ func (v *Verification) checkOutcomes(ctx context.Context, run *experiment.Run) e
 	return nil
 }
 
+// compareManifest compares what the manifest says of the run with the run.
+func (v *Verification) compareManifest(ctx context.Context, again *reproduction) error {
+	m := v.Manifest
+	progress, err := again.db.Progress(ctx, again.run.Record)
+	if err != nil {
+		return err
+	}
+	is := newManifest(Source{Experiment: again.x, Overrides: m.Overrides, Run: again.run.Record}, again.kept.Analysis.Run.Version, m.StudyFile)
+	is.Go, is.Calls, is.Ledger, is.Files = m.Go, progress.Calls, m.Ledger, m.Files
+	if m.Sum() != is.Sum() {
+		v.found(manifestName, errors.New("its versions, study, arms or counts are not those of the packed run"))
+	}
+	return nil
+}
+
 // compare compares what the answers give with the files of the report.
 func (v *Verification) compare(dir string, again *reproduction) {
 	made := map[string]bool{}
@@ -204,8 +222,8 @@ type reproduction struct {
 }
 
 // reproduce scores the packed answers. The files of the bundle do not change.
-func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (a *reproduction, err error) {
-	a = &reproduction{}
+func reproduce(ctx context.Context, dir string, m *Manifest, env Env) (_ *reproduction, err error) {
+	a := &reproduction{}
 	defer func() {
 		if err != nil {
 			a.Close()

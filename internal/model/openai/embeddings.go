@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -146,6 +147,9 @@ func readVector(data json.RawMessage) ([]float32, error) {
 	}
 	if len(v) == 0 {
 		return nil, errors.New("it is empty")
+	}
+	if bytes.Contains(data, []byte("null")) { // which Unmarshal reads as 0
+		return nil, errors.New("a component is null")
 	}
 	return v, nil
 }

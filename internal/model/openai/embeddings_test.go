@@ -19,6 +19,7 @@ func TestEmbeddings(t *testing.T) {
 		{"too few", `{"data":[{"index":0,"embedding":[1,0]}]}`, "", "1 embeddings for 2 texts"},
 		{"twice", `{"data":[{"index":0,"embedding":[1]},{"index":0,"embedding":[1]}]}`, "", "numbered wrongly"},
 		{"outside", `{"data":[{"index":-1,"embedding":[1]},{"index":9,"embedding":[1]}]}`, "", "numbered wrongly"},
+		{"null", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[null]}]}`, "", "a component is null"},
 		{"lengths", `{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, "", "several lengths"},
 		{"another size than asked for", `{"data":[{"index":0,"embedding":[1,0,0]},{"index":1,"embedding":[0,1,0]}]}`, "", "3 components, although dimensions is 2: the server or model cannot shorten them, so remove dimensions"},
 		{"empty", `{"data":[{"index":0,"embedding":[]},{"index":1,"embedding":[]}]}`, "", "it is empty"},
