@@ -93,6 +93,34 @@ func TestBundleOfEverySuite(t *testing.T) {
 	}
 }
 
+// A program that is installed is not packed. Where another version is installed, the
+// bundle is intact all the same.
+func TestBundleOfAnInstalledProgram(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat("/bin/sh"); err != nil {
+		t.Skip("there is no /bin/sh")
+	}
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	for name, text := range map[string]string{
+		"study.yaml": "name: s\nsuite: qa\nquestions: {path: q.csv}\nprompts: [{name: program, exec: /bin/sh answer.sh}]\ncomparisons: [{a: program, b: most_common}]\nexecution: {retries: [10ms]}\n",
+		"q.csv":      "id,question,answer\n1,2 + 2?,4\n2,1 + 3?,4\n",
+		"answer.sh":  "while read line; do id=${line#*'\"id\":\"'}; echo \"{\\\"id\\\": \\\"${id%%'\"'*}\\\", \\\"output\\\": \\\"4\\\"}\"; done\n",
+	} {
+		must(t, os.WriteFile(in(name), []byte(text), 0o600))
+	}
+	ok(t, "run", in("study.yaml"))
+	ok(t, "bundle", in("study.yaml"), "--out", in("a.zip"))
+	ok(t, "verify", in("a.zip"))
+	rewrite(t, in("a.zip"), in("elsewhere.zip"), func(files map[string][]byte) {
+		_, hash, _ := strings.Cut(string(files["MANIFEST.json"]), `"hash": "`)
+		hash, _, _ = strings.Cut(hash, `"`)
+		swap(files, "MANIFEST.json", hash, strings.Repeat("0", len(hash)))
+		swap(files, "SHA256SUMS", string(files["SHA256SUMS"][:64]), sumOf(files["MANIFEST.json"]))
+	})
+	ok(t, "verify", in("elsewhere.zip"))
+}
+
 // alterOutcome appends a space to what was answered in the first trial that has an answer.
 func alterOutcome(t *testing.T, path string) {
 	t.Helper()
