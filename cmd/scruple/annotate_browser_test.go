@@ -133,7 +133,7 @@ func TestLongListsAreNarrowed(t *testing.T) {
 	if got := strings.Count(shown(), ","); got != 11 {
 		t.Errorf("after a choice the list has %d options", got+1)
 	}
-	p.keys(kb.Enter) // held too long, it does not submit
+	p.keys(kb.Enter) // an Enter that is still held does not submit
 	p.until("document.querySelector('#status').textContent.startsWith('Draft saved')")
 	p.submit()
 	p.until("document.querySelector('#heading')?.textContent.includes(': 2 of 2')")

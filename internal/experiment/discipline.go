@@ -699,8 +699,9 @@ func CheckShown(ctx context.Context, db *store.DB, r *store.Run) error {
 }
 
 // Blinded returns the number of pending trials of an unfinished TEST run, whose results
-// are not computed, else 0. It returns a [TooManyFailedError] if more trials of a finished
-// TEST run failed than the study allows: nobody has seen results, so they may be asked again.
+// are not computed, else 0. It returns a [TooManyFailedError] for a finished TEST run with
+// more failed trials than the study allows. Nobody has seen its results, so these trials may
+// be asked again.
 func (r *Run) Blinded(ctx context.Context) (int, error) {
 	if r.Study.Split != study.SplitTest || r.Record.Analysed || r.shown {
 		return 0, nil

@@ -394,8 +394,8 @@ func (r *Rules) Decide(a *analyse.Analysis) Verdict {
 	return v
 }
 
-// limitAdvice says that the advice of an outcome that is a pass is not that of the gate,
-// which is none.
+// limitAdvice marks the advice of a passing outcome where the gate does not pass: it does not
+// apply, or is provisional.
 func (v *Verdict) limitAdvice(outcomes []class) {
 	i := slices.IndexFunc(outcomes, func(c class) bool { return c.name == v.Outcome })
 	switch {

@@ -73,7 +73,7 @@ func TestTheFirstOutcomeThatAppliesDecides(t *testing.T) {
 	}
 }
 
-// The advice of an outcome that is a pass is not that of a gate that is none.
+// The advice of a passing outcome is marked where the gate does not pass.
 func TestAdviceOfAGateThatDoesNotPass(t *testing.T) {
 	for that, want := range map[string]string{
 		"n('ctn','composite') > 0":                 "proceed",

@@ -16,7 +16,7 @@ func power() []Procedure {
 		method:  byCase(none{}, pairedDesign.answer),
 	}, {
 		Name: "power_mcnemar", Title: "Power of McNemar's test",
-		Summary: "Number of items for a power, and power and smallest detectable difference with n items (null if there is none), from the probabilities that an item passes with only one arm; normal approximation and exact enumeration.",
+		Summary: "Number of items for a power; with n items also the power and the smallest detectable difference, null if they detect none. From the probabilities that an item passes with only one arm, by normal approximation and exact enumeration.",
 		Source:  "Connor (1987)",
 		Params:  []Param{{"p10, p01, alpha, power, n", "", "for each of input.cases"}},
 		method:  byCase(none{}, mcnemarDesign.answer),

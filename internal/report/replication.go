@@ -1,6 +1,8 @@
 package report
 
 import (
+	"slices"
+
 	"github.com/scruple-eval/scruple/internal/analyse"
 )
 
@@ -26,12 +28,7 @@ func (b *builder) replications() *table {
 	for _, r := range b.a.Replications {
 		m := b.metric(r.Metric)
 		s := scaleOf(m)
-		var why []string
-		for _, text := range []string{r.Warning, r.Unblinded} {
-			if text != "" {
-				why = append(why, text)
-			}
-		}
+		why := slices.DeleteFunc([]string{r.Warning, r.Unblinded}, func(s string) bool { return s == "" })
 		t.Rows = append(t.Rows, []cell{{Text: r.A + minusBetween + r.B, Tags: b.simulatedTag(r.A, r.B)}, {Text: m.Title + arrow(m)},
 			{Text: s.value(r.Earlier, true)}, {Text: s.value(r.Here, true)}, {Text: s.value(r.Change, true)}, {Text: s.interval(r.EquivLow, r.EquivHigh, true), Refs: t.Notes.refs(why)}})
 	}
